@@ -99,16 +99,9 @@ describe.each(['Children', 'Property'])('a field below a list without its resolv
   })
 })
 
-test('children of a list are read for the list as a whole', async () => {
+test('children are read for lists as a whole: of several in one statement, once for a parent', async () => {
   reads.length = 0
-  const document = parse('query { tenants { data: nodes { a: openChildren b: openChildren } } }')
-  await prepareOperation(document)(contextOf({ tokenId, tenants, permissions: [] }), {})
-  expect(reads).toEqual([tenants])
-})
-
-test('children of several lists are read in one statement, once for a parent', async () => {
-  reads.length = 0
-  const list = 'tenants { nodes { it: openChildren } edges { node { it: openChildren } } }'
+  const list = 'tenants { nodes { a: openChildren b: openChildren } edges { node { it: openChildren } } }'
   const document = parse(`query { data: ${list} }`)
   await prepareOperation(document)(contextOf({ tokenId, tenants, permissions: [] }), {})
   expect(reads).toEqual([tenants])

@@ -53,19 +53,8 @@ describe.each(lists)('a cursor of $name', list => {
   })
 
   test('is 422 when it was never a cursor', async () => {
-    const texts = [
-      'x',
-      '0',
-      'undefined',
-      'NULL',
-      'AQ',
-      'AQ'.repeat(2000),
-      '\0',
-      '../../etc/passwd',
-      '🎁',
-      "' or 1=1 --",
-    ]
-    for (const text of texts) {
+    const texts = 'x 0 undefined NULL AQ \0 ../../etc/passwd 🎁'.split(' ')
+    for (const text of [...texts, 'AQ'.repeat(2000), "' or 1=1 --"]) {
       const answer = await pageOf(path, text)
       expect(flawOf(answer, 422), text).toBeNull()
       expect(faultyFields(answer)).toEqual(['cursor'])
@@ -78,16 +67,6 @@ describe.each(lists)('a cursor of $name', list => {
     const paths = new Set(places.flatMap(where => lists.map(other => other.path(where))))
     paths.delete(path)
     for (const other of paths) expect(faultyFields(await pageOf(other, cursor)), other).toEqual(['cursor'])
-  })
-
-  test('works with another token, and with an instance that is started later', async () => {
-    const cursor = await firstCursor(path)
-    const page = (await pageOf(path, cursor)).body.data
-    expect(page.length).toBeGreaterThan(0)
-    const other = await build.token([whole(tenantId), otherTenant])
-    expect((await pageOf(path, cursor, client, other.secret)).body.data).toEqual(page)
-    const restarted = await createApp(world)
-    expect((await pageOf(path, cursor, restarted)).body.data).toEqual(page)
   })
 })
 

@@ -90,28 +90,20 @@ describe.each(operations)('$name, when the rate is spent', operation => {
   })
 })
 
-describe('the address', () => {
-  test('is the address of the socket, even when an untrusted client forwards another one', async () => {
-    const secret = await newSecret()
-    expect(await remaining(secret, '9.9.9.9', { 'x-forwarded-for': '1.2.3.4' })).toBe(119)
-    expect(await remaining(secret, '9.9.9.9', { 'x-forwarded-for': '1.2.3.5' })).toBe(118)
-    expect(await remaining(secret, '9.9.9.9', { 'x-forwarded-for': '1.2.3.6' }, proxied)).toBe(119)
-    expect(await remaining(secret, '9.9.9.9', { 'x-forwarded-for': '1.2.3.7' }, proxied)).toBe(118)
-  })
-
-  test('is the last forwarded address that is not a trusted proxy', async () => {
-    const secret = await newSecret()
-    const from = (forwarded: string) => remaining(secret, '10.1.2.3', { 'x-forwarded-for': forwarded }, proxied)
-    expect(await from('1.2.3.4')).toBe(119)
-    expect(await from('1.2.3.5')).toBe(119)
-    expect(await from('6.6.6.6, 1.2.3.4')).toBe(118)
-    expect(await from('1.2.3.4, 10.9.9.9')).toBe(117)
-  })
-
-  test('is the proxy’s when the forwarded text is not an address', async () => {
-    const secret = await newSecret()
-    const from = (forwarded: string) => remaining(secret, '10.1.2.3', { 'x-forwarded-for': forwarded }, proxied)
-    expect(await from('nonsense')).toBe(119)
-    expect(await from('<script>')).toBe(118)
-  })
+/** Services, addresses of sockets, and what is left after each forwarded text. */
+test.each([
+  ['the socket’s, when an untrusted client forwards another', client, '9.9.9.9', { '1.2.3.4': 119, '1.2.3.5': 118 }],
+  ['the socket’s, when it is no trusted proxy', proxied, '9.9.9.9', { '1.2.3.4': 119, '1.2.3.5': 118 }],
+  [
+    'the last forwarded one that is not a trusted proxy',
+    proxied,
+    '10.1.2.3',
+    { '1.2.3.4': 119, '1.2.3.5': 119, '6.6.6.6, 1.2.3.4': 118, '1.2.3.4, 10.9.9.9': 117 },
+  ],
+  ['the proxy’s, when the forwarded text is none', proxied, '10.1.2.3', { nonsense: 119, '<script>': 118 }],
+])('the address is %s', async (_, app, address, forwarded) => {
+  const secret = await newSecret()
+  for (const [text, left] of Object.entries(forwarded)) {
+    expect(await remaining(secret, address, { 'x-forwarded-for': text }, app), text).toBe(left)
+  }
 })

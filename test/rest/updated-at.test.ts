@@ -8,20 +8,6 @@ const { voucher, customer } = place as Record<keyof Place, number>
 const catalog = `/tenants/${tenantId}/catalog/vouchers`
 const stampOf = async (id: number): Promise<string> =>
   (await client.rest(secret, `${catalog}/${id}`)).body.data.updated_at
-const age = () => loader`update product set updated_at = ${old}`
-
-/** Runs a write as the platform does, and returns which products got a new stamp. */
-async function moved(ids: number[], change: () => Promise<unknown>): Promise<number[]> {
-  // The service stamps the products of a category once more after the commit.
-  await expect.poll(() => platform`select from gateway.stamp_queue`).toHaveLength(0)
-  await age()
-  const { body } = await client.rest(secret, catalog)
-  await change()
-  const since = await client.rest(secret, `${catalog}?updated_since=${body.server_time}`)
-  const found: number[] = since.body.data.map(({ id }: { id: number }) => id)
-  for (const id of ids) expect((await stampOf(id)) > old, `stamp of ${id}`).toBe(found.includes(id))
-  return found.sort((a, b) => a - b)
-}
 
 describe('a product gets a new stamp', () => {
   let one: number
@@ -35,41 +21,50 @@ describe('a product gets a new stamp', () => {
     category = await build.category(tenantId, [one, two])
   })
 
+  /** Runs a statement as the platform does, and returns which products got a new stamp. */
+  async function moved(statement: TemplateStringsArray, ...values: (number | string)[]): Promise<number[]> {
+    // The service stamps the products of a category once more after the commit.
+    await expect.poll(() => platform`select from gateway.stamp_queue`).toHaveLength(0)
+    await loader`update product set updated_at = ${old}`
+    const { body } = await client.rest(secret, catalog)
+    await platform(statement, ...values)
+    const since = await client.rest(secret, `${catalog}?updated_since=${body.server_time}`)
+    const found: number[] = since.body.data.map(({ id }: { id: number }) => id)
+    for (const id of [one, two]) expect((await stampOf(id)) > old, `stamp of ${id}`).toBe(found.includes(id))
+    return found.sort((a, b) => a - b)
+  }
+
   test('when it is changed itself, and not when a write changes nothing', async () => {
-    expect(await moved([one, two], () => platform`update product set title = 'New' where id = ${one}`)).toEqual([one])
-    expect(await moved([one, two], () => platform`update product set title = title`)).toEqual([])
+    expect(await moved`update product set title = 'New' where id = ${one}`).toEqual([one])
+    expect(await moved`update product set title = title`).toEqual([])
   })
 
   test('when a variant of it is added, changed or removed', async () => {
-    const values = { product_id: two, slug: 'v', title: 'V', currency: 'GBP' }
-    expect(await moved([one, two], () => platform`insert into variant ${platform(values)}`)).toEqual([two])
-    expect(await moved([one, two], () => platform`update variant set price = 5 where id = ${variant}`)).toEqual([one])
-    expect(await moved([one, two], () => platform`update variant set title = title`)).toEqual([])
-    expect(await moved([one, two], () => platform`delete from variant where id = ${variant}`)).toEqual([one])
-    expect(await moved([one, two], () => platform`delete from variant where id = ${variant}`)).toEqual([])
+    expect(
+      await moved`
+      insert into variant (product_id, slug, title, currency) values (${two}, 'v', 'V', 'GBP')`,
+    ).toEqual([two])
+    expect(await moved`update variant set price = 5 where id = ${variant}`).toEqual([one])
+    expect(await moved`update variant set title = title`).toEqual([])
+    expect(await moved`delete from variant where id = ${variant}`).toEqual([one])
+    expect(await moved`delete from variant where id = ${variant}`).toEqual([])
   })
 
   test('when a variant moves from one product to another, both of them', async () => {
-    const give = () => platform`update variant set product_id = ${two} where id = ${variant}`
-    expect(await moved([one, two], give)).toEqual([one, two])
+    expect(await moved`update variant set product_id = ${two} where id = ${variant}`).toEqual([one, two])
   })
 
   test('when a category of it is changed, added or removed, and not when a write changes nothing', async () => {
-    const rename = () => platform`update category set title = 'New' where id = ${category}`
-    expect(await moved([one, two], rename)).toEqual([one, two])
-    expect(await moved([one, two], rename)).toEqual([])
-    const take = () => platform`delete from product_category where product_id = ${one}`
-    expect(await moved([one, two], take)).toEqual([one])
-    const give = () => platform`insert into product_category values (${one}, ${category})`
-    expect(await moved([one, two], give)).toEqual([one])
-    expect(await moved([one, two], () => platform`delete from category where id = ${category}`)).toEqual([one, two])
+    expect(await moved`update category set title = 'New' where id = ${category}`).toEqual([one, two])
+    expect(await moved`update category set title = 'New' where id = ${category}`).toEqual([])
+    expect(await moved`delete from product_category where product_id = ${one}`).toEqual([one])
+    expect(await moved`insert into product_category values (${one}, ${category})`).toEqual([one])
+    expect(await moved`delete from category where id = ${category}`).toEqual([one, two])
   })
 
   test('with many others, in one statement', async () => {
-    const price = () => platform`update variant set price = 7 where product_id in (${one}, ${two})`
-    expect(await moved([one, two], price)).toEqual([one])
-    const link = () => platform`update product_category set category_id = category_id`
-    expect(await moved([one, two], link)).toEqual([])
+    expect(await moved`update variant set price = 7 where product_id in (${one}, ${two})`).toEqual([one])
+    expect(await moved`update product_category set category_id = category_id`).toEqual([])
   })
 
   test('not from a loader that keeps the stamps it gives, which must be in the past', async () => {
