@@ -11,43 +11,40 @@ const root = await build.tenant()
 const leaf = await build.tenant({ parent_id: await build.tenant({ parent_id: root }) })
 const other = await build.tenant()
 
-const lists: [string, Permission[]][] = [
-  ['catalogVouchers { totalCount }', ['view_vouchers']],
-  ['catalogVoucher(id: 1) { id }', ['view_vouchers']],
-  ['purchasedVouchers { totalCount }', ['view_vouchers', 'view_orders']],
-  ['purchasedVoucher(id: 1) { id }', ['view_vouchers', 'view_orders']],
-  ['marketingSignups { totalCount }', ['export_customer_information']],
-  ['marketingSignup(id: 1) { id }', ['export_customer_information']],
-]
+await build.voucher(root, { reference: 'ALONE' })
 
-describe('permissions', () => {
-  it.each(lists)('%s requires all of %j', async (field, needed) => {
-    const query = `{ tenant(id: ${root}) { name field: ${field} } }`
-    const codeWith = async (permissions: Permission[]) => {
-      const answer = await client.graphql((await build.token([root], { permissions })).secret, query)
-      expect(answer.body.data.tenant.name).toEqual(expect.any(String))
-      return codeOf(answer)
-    }
-    expect(await codeWith(needed)).not.toBe('FORBIDDEN')
-    for (const missing of needed) {
-      expect(await codeWith(permissionNames.filter(permission => permission !== missing))).toBe('FORBIDDEN')
-    }
-  })
+const ofRoot = (field: string) => `{ tenant(id: ${root}) { field: ${field} } }`
+const figures = ['periods { from }', 'totals { value }', 'topProducts { title }', 'outstanding { balance }']
+const ofFigures = (field: string) =>
+  ofRoot(`figures(period: { from: "2026-01-01", to: "2026-02-28" }) { timeZone figure: ${field} }`)
 
-  it('resolveVoucher requires redeem_vouchers', async () => {
-    await build.voucher(root, { reference: 'ALONE' })
-    const query = `mutation { resolveVoucher(input: { tenantId: ${root}, voucherReference: "alone" }) { status } }`
-    const allowed = await build.token([root], { permissions: ['redeem_vouchers'] })
-    expect((await client.graphql(allowed.secret, query)).body.data).toEqual({
-      resolveVoucher: { status: 'redeemable' },
-    })
-    const rest = permissionNames.filter(permission => permission !== 'redeem_vouchers')
-    const rejected = await build.token([root], { permissions: rest })
-    expect((await client.graphql(rejected.secret, query)).body).toMatchObject({
-      data: { resolveVoucher: null },
-      errors: [{ path: ['resolveVoucher'], extensions: { code: 'FORBIDDEN' } }],
-    })
-  })
+it.each<[string, Permission[]]>([
+  [ofRoot('catalogVouchers { totalCount }'), ['view_vouchers']],
+  [ofRoot('catalogVoucher(id: 1) { id }'), ['view_vouchers']],
+  [ofRoot('purchasedVouchers { totalCount }'), ['view_vouchers', 'view_orders']],
+  [ofRoot('purchasedVoucher(id: 1) { id }'), ['view_vouchers', 'view_orders']],
+  [ofRoot('marketingSignups { totalCount }'), ['export_customer_information']],
+  [ofRoot('marketingSignup(id: 1) { id }'), ['export_customer_information']],
+  ...[...figures, 'expiring { balance }', 'status { vouchers }'].map((field): [string, Permission[]] => [
+    ofFigures(field),
+    ['view_vouchers', 'view_orders'],
+  ]),
+  [ofFigures('consents { given }'), ['export_customer_information']],
+  [
+    `mutation { resolveVoucher(input: { tenantId: ${root}, voucherReference: "alone" }) { status } }`,
+    ['redeem_vouchers'],
+  ],
+])('%s requires all of %j', async (query, needed) => {
+  const codeWith = async (permissions: Permission[]) => {
+    const answer = await client.graphql((await build.token([root], { permissions })).secret, query)
+    // Figures that need another permission are no reason to withhold the time zone.
+    if (query.includes('figures(')) expect(answer.body.data.tenant.field.timeZone).toBe('UTC')
+    return codeOf(answer)
+  }
+  expect(await codeWith(needed)).not.toBe('FORBIDDEN')
+  for (const missing of needed) {
+    expect(await codeWith(permissionNames.filter(permission => permission !== missing))).toBe('FORBIDDEN')
+  }
 })
 
 it('a tenant that the token does not grant is FORBIDDEN, and one that does not exist is NOT_FOUND', async () => {
@@ -61,31 +58,22 @@ it('a tenant that the token does not grant is FORBIDDEN, and one that does not e
   ])
 })
 
-describe('viewer', () => {
-  it('has the name, tenants, permissions, expiry and rate of the token', async () => {
-    const expiresAt = new Date(Date.now() + 3_600_000)
-    const { secret } = await build.token([root, whole(other)], {
-      name: 'Till 7',
-      permissions: ['view_orders', 'redeem_vouchers'],
-      expiresAt,
-    })
-    const data = await client.read(
-      secret,
-      `{ viewer { name permissions expiresAt rate { limit remaining resetsIn }
-         tenants { withDescendants tenant { databaseId name } } } }`,
-    )
-    expect(data).toEqual({
-      viewer: {
-        name: 'Till 7',
-        permissions: ['view_orders', 'redeem_vouchers'],
-        expiresAt: expiresAt.toISOString().replace('Z', '000Z'),
-        rate: { limit: 100_000, remaining: 99_999, resetsIn: fresh },
-        tenants: [
-          { withDescendants: false, tenant: { databaseId: root, name: expect.any(String) } },
-          { withDescendants: true, tenant: { databaseId: other, name: expect.any(String) } },
-        ],
-      },
-    })
+it('the viewer has the name, tenants, permissions, expiry and rate of the token', async () => {
+  const expiresAt = new Date(Date.now() + 3_600_000)
+  const own = { name: 'Till 7', permissions: ['view_orders', 'redeem_vouchers'] satisfies Permission[] }
+  const { secret } = await build.token([root, whole(other)], { ...own, expiresAt })
+  const selection = 'withDescendants tenant { databaseId name }'
+  const query = `{ viewer { name permissions expiresAt rate { limit remaining resetsIn } tenants { ${selection} } } }`
+  expect(await client.read(secret, query)).toEqual({
+    viewer: {
+      ...own,
+      expiresAt: expiresAt.toISOString().replace('Z', '000Z'),
+      rate: { limit: 100_000, remaining: 99_999, resetsIn: fresh },
+      tenants: [
+        { withDescendants: false, tenant: { databaseId: root, name: expect.any(String) } },
+        { withDescendants: true, tenant: { databaseId: other, name: expect.any(String) } },
+      ],
+    },
   })
 })
 
@@ -124,10 +112,8 @@ describe('resolveVoucher', () => {
 
   it.each([
     [{}, ['qrToken', 'voucherReference']],
-    [{ qrToken: 'a', voucherReference: 'b' }, ['qrToken', 'voucherReference']],
     [{ qrToken: 'a'.repeat(2049) }, ['qrToken']],
-    [{ voucherReference: 'a'.repeat(256) }, ['voucherReference']],
-  ])('rejects invalid input %#', async (name, fields) => {
+  ])('rejects invalid input %#, and names its fields as GraphQL does', async (name, fields) => {
     const { secret } = await build.token([root])
     const { body } = await client.graphql(secret, mutation, { input: { tenantId: String(root), ...name } })
     expect(body.errors[0].extensions.code).toBe('BAD_USER_INPUT')

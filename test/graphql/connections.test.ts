@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { codeOf } from '../support/app.ts'
 import { readPages } from '../support/graphql.ts'
 import { startService } from '../support/service.ts'
 
@@ -15,32 +14,26 @@ const fields = `nodes { databaseId } edges { cursor node { databaseId } } nextCu
   pageInfo { hasNextPage hasPreviousPage startCursor endCursor }`
 
 const { build, client } = await startService()
-const [tenantId, other, busy] = [await build.tenant(), await build.tenant(), await build.tenant()]
-const { secret } = await build.token([tenantId, other, busy])
+const tenantId = await build.tenant()
+const { secret } = await build.token([tenantId])
 /** Products in the list's order: without a stamp, with one stamp for several, and a microsecond apart. */
 const ids: number[] = []
+const times = ['T10:00:00.000001', 'T10:00:00.000002', 'T10:00:00.000002', 'T10:00:00.000002', 'T10:00:00.000003']
 for (const updated_at of [
-  null,
-  null,
-  null,
-  '2026-01-01T10:00:00.000001Z',
-  '2026-01-01T10:00:00.000002Z',
-  '2026-01-01T10:00:00.000002Z',
-  '2026-01-01T10:00:00.000002Z',
-  '2026-01-01T10:00:00.000003Z',
-  '2026-01-02T00:00:00Z',
-  '2026-01-03T00:00:00Z',
+  ...[null, null, null],
+  ...times.map(time => `2026-01-01${time}Z`),
+  ...['2026-01-02T00:00:00Z', '2026-01-03T00:00:00Z'],
 ]) {
   ids.push(await build.product(tenantId, { updated_at }))
 }
 
-async function page(args: Record<string, unknown>, list = 'catalogVouchers', tenant = tenantId): Promise<Page> {
-  const { body } = await ask(args, list, tenant)
+async function page(args: Record<string, unknown>, list = 'catalogVouchers'): Promise<Page> {
+  const { body } = await ask(args, list)
   expect(body.errors).toBeUndefined()
   return body.data.tenant[list]
 }
 
-const ask = (args: Record<string, unknown>, list = 'catalogVouchers', tenant = tenantId) =>
+const ask = (args: Record<string, unknown>, list = 'catalogVouchers') =>
   client.graphql(
     secret,
     `query ($tenant: ID!, $first: Int, $last: Int, $after: String, $before: String, $updatedSince: DateTime) {
@@ -48,7 +41,7 @@ const ask = (args: Record<string, unknown>, list = 'catalogVouchers', tenant = t
         ${list}(first: $first, last: $last, after: $after, before: $before, updatedSince: $updatedSince) { ${fields} }
       }
     }`,
-    { tenant: String(tenant), ...args },
+    { tenant: String(tenantId), ...args },
   )
 
 const idsOf = ({ nodes }: Page) => nodes.map(node => node.databaseId)
@@ -101,38 +94,15 @@ describe('paging', () => {
     expect(await page({}, 'purchasedVouchers')).toMatchObject({ ...none, pageInfo: nothing, totalCount: 0 })
     expect(await page({ first: 0 }, 'marketingSignups')).toMatchObject({ ...none, pageInfo: nothing })
   })
-
-  it('has 50 records on a page by default, and at most 100', async () => {
-    for (let made = 0; made < 101; made++) await build.customer(busy)
-    expect((await page({}, 'marketingSignups', busy)).nodes).toHaveLength(50)
-    expect((await page({ first: 100 }, 'marketingSignups', busy)).nodes).toHaveLength(100)
-    const last = await page({ last: 100 }, 'marketingSignups', busy)
-    expect(last).toMatchObject({ totalCount: 101, pageInfo: { hasPreviousPage: true, hasNextPage: false } })
-  })
 })
 
-describe('updatedSince', () => {
-  it('is inclusive and exact to the microsecond, and omits records without a stamp', async () => {
-    const since = (updatedSince: string) => page({ updatedSince })
-    expect(idsOf(await since('0001-01-01T00:00:00Z'))).toEqual(ids.slice(3))
-    expect(idsOf(await since('2026-01-01T10:00:00.000002Z'))).toEqual(ids.slice(4))
-    expect(idsOf(await since('2026-01-01T11:00:00.0000029+01:00'))).toEqual(ids.slice(4))
-    expect(idsOf(await since('2026-01-01T10:00:00.000003'))).toEqual(ids.slice(7))
-    expect(idsOf(await since('9999-12-31T23:59:59Z'))).toEqual([])
-  })
-
-  it('is part of cursors in both directions, and the later of two applies', async () => {
-    const { pageInfo, totalCount } = await page({ first: 1, updatedSince: '2026-01-01T10:00:00.000002Z' })
-    expect(totalCount).toBe(6)
-    expect((await page({ after: pageInfo.endCursor })).totalCount).toBe(6)
-    const narrowed = await page({ after: pageInfo.endCursor, updatedSince: '2026-01-02T00:00:00Z' })
-    expect(idsOf(narrowed)).toEqual(ids.slice(8))
-    expect(narrowed.totalCount).toBe(2)
-    const wider = await page({ after: pageInfo.endCursor, updatedSince: '2020-01-01T00:00:00Z' })
-    expect(idsOf(wider)).toEqual(ids.slice(5))
-    const end = await page({ last: 1, updatedSince: '2026-01-01T10:00:00.000002Z' })
-    expect(idsOf(await page({ last: 100, before: end.pageInfo.startCursor }))).toEqual(ids.slice(4, 9))
-  })
+it('updatedSince is part of cursors in both directions, and of the count', async () => {
+  const updatedSince = '2026-01-01T10:00:00.000002Z'
+  const { pageInfo, totalCount } = await page({ first: 1, updatedSince })
+  expect([totalCount, (await page({ after: pageInfo.endCursor })).totalCount]).toEqual([6, 6])
+  expect((await page({ after: pageInfo.endCursor, updatedSince: '2026-01-02T00:00:00Z' })).totalCount).toBe(2)
+  const end = await page({ last: 1, updatedSince })
+  expect(idsOf(await page({ last: 100, before: end.pageInfo.startCursor }))).toEqual(ids.slice(4, 9))
 })
 
 describe('errors', () => {
@@ -154,14 +124,6 @@ describe('errors', () => {
     const { body } = await ask(args)
     expect(body.errors[0].extensions.code).toBe('BAD_USER_INPUT')
     expect(body.data).toEqual({ tenant: { catalogVouchers: null } })
-  })
-
-  it('rejects a cursor that is altered, or of another list or tenant', async () => {
-    const cursor = await cursorOf(ids[4]!)
-    const altered = cursor.slice(0, -4) + (cursor.endsWith('AAAA') ? 'BBBB' : 'AAAA')
-    expect(codeOf(await ask({ after: cursor }, 'purchasedVouchers'))).toBe('BAD_USER_INPUT')
-    expect(codeOf(await ask({ after: cursor }, 'catalogVouchers', other))).toBe('BAD_USER_INPUT')
-    expect(codeOf(await ask({ before: altered }))).toBe('BAD_USER_INPUT')
   })
 
   it('treats null and empty arguments as absent', async () => {

@@ -1,10 +1,9 @@
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Answer } from '../support/app.ts'
 import { startService } from '../support/service.ts'
 
-const { build, client, database } = await startService()
+const { build, client } = await startService()
 const tenantId = await build.tenant()
-await build.product(tenantId)
 const { secret } = await build.token([tenantId])
 
 const internals =
@@ -89,34 +88,5 @@ describe('bad input', () => {
     const list = 'catalogVouchers(first: -1, after: "x", updatedSince: "x") { totalCount }'
     const { body } = await client.graphql(nobody.secret, `{ tenant(id: ${tenantId}) { ${list} } }`)
     expect(body.errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' } }])
-  })
-})
-
-describe('a fault of the service', () => {
-  afterEach(async () => {
-    await database.platform`alter table if exists product_away rename to product`
-  })
-
-  it('is reported without its cause, beside the fields that were resolved', async () => {
-    await database.platform`alter table product rename to product_away`
-    const { status, text, body } = await client.graphql(
-      secret,
-      `{ viewer { permissions } tenant(id: ${tenantId}) { name catalogVouchers { totalCount } } }`,
-    )
-    expect(status).toBe(200)
-    expect(body.data).toEqual({
-      viewer: { permissions: expect.any(Array) },
-      tenant: { name: expect.any(String), catalogVouchers: null },
-    })
-    expect(body.errors).toEqual([
-      {
-        message: 'The service failed to answer. The fault has been noted.',
-        locations: [expect.any(Object)],
-        path: ['tenant', 'catalogVouchers'],
-        extensions: { code: 'INTERNAL' },
-      },
-    ])
-    expect(text).not.toMatch(internals)
-    expect(text).not.toContain('product')
   })
 })

@@ -217,14 +217,7 @@ describe('locations of errors', () => {
 
 it.each([
   ['30 aliases', `{ ${aliases(30)} }`],
-  [
-    '100 products with all fields',
-    ofTenant(`catalogVouchers(first: 100) { nodes { ${product} } edges { cursor node { ${product} } } totalCount }`),
-  ],
-  [
-    'all lists of a tenant',
-    `{ tenants { nodes { name ${products('5')} purchasedVouchers(first: 5) { nodes { reference } } } } }`,
-  ],
+  ['100 products', ofTenant(`${products('100')} more: catalogVouchers(first: 100) { edges { node { ${product} } } }`)],
 ])('a document within the limits is executed: %s', async (_, query) => {
   await client.read(secret, query)
 })

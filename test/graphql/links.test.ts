@@ -111,34 +111,6 @@ describe('the product of a voucher', () => {
     expect(await shown(whole(group))).toEqual([group, north, south, spa])
     expect(await shown(whole(north), foreign)).toEqual([north, spa, foreign])
   })
-
-  it('follows the tree as it changes', async () => {
-    const region = await build.tenant({ parent_id: group })
-    const theirs = await build.product(region)
-    const voucher = await build.voucher(inn, { product_id: theirs })
-    const secret = await secretOf(whole(group))
-    expect(await voucherField(secret, inn, voucher, 'product { databaseId }')).toEqual({
-      product: { databaseId: theirs },
-    })
-    await database.platform`update tenant set parent_id = ${foreign} where id = ${region}`
-    await expect.poll(() => voucherField(secret, inn, voucher, 'product { databaseId }')).toEqual({ product: null })
-  })
-
-  it('reads its categories once when several vouchers of a page have the same product', async () => {
-    const tenant = await build.tenant()
-    const sold = await build.product(tenant)
-    await build.variant(sold)
-    await build.category(tenant, [sold], { title: 'Drinks' })
-    for (let made = 0; made < 3; made++) await build.voucher(tenant, { product_id: sold })
-    const data = await read(
-      await secretOf(tenant),
-      `{ tenant(id: ${tenant}) {
-           purchasedVouchers { nodes { product { categories { title } variants { databaseId } fromPrice } } } } }`,
-    )
-    for (const { product } of data.tenant.purchasedVouchers.nodes) {
-      expect(product).toMatchObject({ categories: [{ title: 'Drinks' }], variants: [{}] })
-    }
-  })
 })
 
 describe('the vouchers of a product', async () => {

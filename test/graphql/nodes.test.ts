@@ -104,18 +104,16 @@ describe('node', () => {
   })
 })
 
-describe('nodes', () => {
-  const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }'
+const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }'
 
-  it('returns records in the order of their ids, with an error for each that fails', async () => {
-    const limited = await build.token([own], { permissions: ['view_vouchers'] })
-    const ids = ['x', product, voucher, signup, product, globalId('Tenant', foreign)]
-    const { body } = await client.graphql(limited.secret, query, { ids })
-    expect(body.data.nodes).toEqual([null, { id: product }, null, null, { id: product }, null])
-    const codes = body.errors.map(({ path, extensions }: { path: [string, number]; extensions: { code: string } }) => [
-      path[1],
-      extensions.code,
-    ])
-    expect(Object.fromEntries(codes)).toEqual({ 0: 'NOT_FOUND', 2: 'FORBIDDEN', 3: 'FORBIDDEN', 5: 'NOT_FOUND' })
-  })
+it('nodes returns records in the order of their ids, with an error for each that fails', async () => {
+  const limited = await build.token([own], { permissions: ['view_vouchers'] })
+  const ids = ['x', product, voucher, signup, product, globalId('Tenant', foreign)]
+  const { body } = await client.graphql(limited.secret, query, { ids })
+  expect(body.data.nodes).toEqual([null, { id: product }, null, null, { id: product }, null])
+  const codes = body.errors.map(({ path, extensions }: { path: [string, number]; extensions: { code: string } }) => [
+    path[1],
+    extensions.code,
+  ])
+  expect(Object.fromEntries(codes)).toEqual({ 0: 'NOT_FOUND', 2: 'FORBIDDEN', 3: 'FORBIDDEN', 5: 'NOT_FOUND' })
 })

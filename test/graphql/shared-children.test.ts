@@ -33,6 +33,8 @@ test('requests share the read of their children, and get the children of their o
     [['child of 1 at 7'], ['child of 2 at 7']],
     [['child of 2 at 7'], ['child of 3 at 7']],
   ])
+  expect(await load([one!, one!])).toEqual([['child of 1 at 7'], ['child of 1 at 7']])
+  expect(reads.slice(1)).toEqual([[1]])
 })
 
 test('a parent that moved between two requests gives each the children that it may see', async () => {

@@ -57,34 +57,32 @@ const resolution = `mutation {
   resolveVoucher(input: { tenantId: "${place.tenantId}", voucherReference: "${worldReference}" }) { status redemptionToken }
 }`
 
-describe('a database that is full, or a lock of another transaction', () => {
-  test.each([
-    ['53100', 'a full disk'],
-    ['53300', 'too many connections'],
-    ['57P05', 'an idle session that was ended'],
-    ['58030', 'an error of its disk'],
-    ['40001', 'a lost conflict'],
-    ['40P01', 'a deadlock'],
-    ['55P03', 'a lock'],
-  ])('%s, %s, is 503 with Retry-After, and UNAVAILABLE over GraphQL', async code => {
-    await platform.unsafe(`
-      create function raise() returns trigger language plpgsql as
-        $$ begin raise exception 'no' using errcode = '${code}'; end $$;
-      create trigger raise before insert on gateway.redemption_token execute function raise()`)
-    try {
-      const answer = await client.resolve(secret, Number(place.tenantId), { voucher_reference: worldReference })
-      expect(flawOf(answer, 503)).toBeNull()
-      expect(answer.headers['retry-after']).toMatch(/^[1-5]$/)
-      // The first time the document is planned; later the plan is cached.
-      for (let time = 0; time < 2; time++) {
-        const { body, headers } = await client.graphql(secret, resolution)
-        expect(body.errors[0].extensions.code).toBe('UNAVAILABLE')
-        expect(headers['retry-after']).toMatch(/^[1-5]$/)
-      }
-    } finally {
-      await platform`drop function raise() cascade`
+test.each([
+  ['53100', 'a full disk'],
+  ['53300', 'too many connections'],
+  ['57P05', 'an idle session that was ended'],
+  ['58030', 'an error of its disk'],
+  ['40001', 'a lost conflict'],
+  ['40P01', 'a deadlock'],
+  ['55P03', 'a lock'],
+])('a database that has %s, %s, is 503 with Retry-After, and UNAVAILABLE over GraphQL', async code => {
+  await platform.unsafe(`
+    create function raise() returns trigger language plpgsql as
+      $$ begin raise exception 'no' using errcode = '${code}'; end $$;
+    create trigger raise before insert on gateway.redemption_token execute function raise()`)
+  try {
+    const answer = await client.resolve(secret, Number(place.tenantId), { voucher_reference: worldReference })
+    expect(flawOf(answer, 503)).toBeNull()
+    expect(answer.headers['retry-after']).toMatch(/^[1-5]$/)
+    // The first time the document is planned; later the plan is cached.
+    for (let time = 0; time < 2; time++) {
+      const { body, headers } = await client.graphql(secret, resolution)
+      expect(body.errors[0].extensions.code).toBe('UNAVAILABLE')
+      expect(headers['retry-after']).toMatch(/^[1-5]$/)
     }
-  })
+  } finally {
+    await platform`drop function raise() cascade`
+  }
 })
 
 test('a table that gets a column while the service runs fails no call', async () => {
@@ -95,22 +93,25 @@ test('a table that gets a column while the service runs fails no call', async ()
   }
 })
 
-describe('an error of the service', () => {
-  test('is 500 with a message that shows nothing of it', async () => {
-    const hidden = { product: 'secret_product', purchased_voucher: 'secret_voucher', customer: 'secret_customer' }
-    for (const [table, name] of Object.entries(hidden)) await platform.unsafe(`alter table ${table} rename to ${name}`)
-    try {
-      const answers = await askAll()
-      expect(answers[0]!.status).toBe(200)
-      for (const answer of answers.slice(1)) {
-        expect(flawOf(answer, 500)).toBeNull()
-        expect(answer.text).not.toMatch(/secret|product|voucher|42P01/)
-        expect(answer.headers['ratelimit-remaining']).toMatch(/^\d+$/)
-      }
-    } finally {
-      for (const [table, name] of Object.entries(hidden))
-        await platform.unsafe(`alter table ${name} rename to ${table}`)
+test('an error of the service is 500 with a message that shows nothing of it, or INTERNAL beside other fields', async () => {
+  const hidden = { product: 'secret_product', purchased_voucher: 'secret_voucher', customer: 'secret_customer' }
+  for (const [table, name] of Object.entries(hidden)) await platform.unsafe(`alter table ${table} rename to ${name}`)
+  try {
+    const answers = await askAll()
+    expect(answers[0]!.status).toBe(200)
+    for (const answer of answers.slice(1)) {
+      expect(flawOf(answer, 500)).toBeNull()
+      expect(answer.text).not.toMatch(/secret|product|voucher|42P01/)
+      expect(answer.headers['ratelimit-remaining']).toMatch(/^\d+$/)
     }
-    await untilAllSucceed()
-  })
+    const query = `{ tenant(id: ${place.tenantId}) { name catalogVouchers { totalCount } } }`
+    const { status, body } = await client.graphql(secret, query)
+    expect([status, body.data]).toEqual([200, { tenant: { name: 'World', catalogVouchers: null } }])
+    const message = 'The service failed to answer. The fault has been noted.'
+    const at = { locations: [expect.any(Object)], path: ['tenant', 'catalogVouchers'] }
+    expect(body.errors).toEqual([{ message, ...at, extensions: { code: 'INTERNAL' } }])
+  } finally {
+    for (const [table, name] of Object.entries(hidden)) await platform.unsafe(`alter table ${name} rename to ${table}`)
+  }
+  await untilAllSucceed()
 })

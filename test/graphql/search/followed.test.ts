@@ -1,16 +1,13 @@
 /** Searched lists are read from entries: a page shows each record as it is now, and leaves out one that no longer matches. */
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Client } from '../../support/app.ts'
-import type { Builders } from '../../support/builders.ts'
-import type { TestDatabase } from '../../support/database.ts'
 import { followed } from '../../support/followed.ts'
 import { readPages } from '../../support/graphql.ts'
-import { startService } from '../../support/service.ts'
+import { startService, type TestService } from '../../support/service.ts'
 import { type Asked, ask, idsOf, list } from './support.ts'
 
-let database: TestDatabase
-let client: Client
-let build: Builders
+let database: TestService['database']
+let client: TestService['client']
+let build: TestService['build']
 let secret: string
 let inn: number
 let ids: number[]
@@ -121,7 +118,7 @@ it('serverTime is an instant from which a client misses no change', async () => 
   expect(idsOf(found)).toContain(changed)
 })
 
-it('there is no page until all records were read once', async () => {
+it('there are no pages and no figures until all records were read once', async () => {
   await withoutFollower(async () => {
     await database.platform`update gateway.follower set as_of = null`
     const { data, errors } = await ask(client, secret, byBalance())
@@ -129,6 +126,10 @@ it('there is no page until all records were read once', async () => {
     expect(errors).toMatchObject([
       { message: expect.stringContaining('in a minute'), extensions: { code: 'UNAVAILABLE' } },
     ])
+    const figures = 'figures(period: { from: "2026-01-01", to: "2026-02-28" }) { totals { vouchers } }'
+    const { body } = await client.graphql(secret, `{ tenant(id: ${inn}) { ${figures} } }`)
+    expect(body.data).toEqual({ tenant: { figures: { totals: null } } })
+    expect(body.errors).toMatchObject([{ extensions: { code: 'UNAVAILABLE' } }])
     const products = await list(client, secret, { tenantId: inn, list: 'catalogVouchers', orderBy: { field: 'TITLE' } })
     expect(products.edges).toEqual([])
     expect(await client.rest(secret, `/tenants/${inn}/sales/purchased-vouchers`)).toMatchObject({ status: 200 })
