@@ -3,7 +3,6 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { brotliDecompressSync } from 'node:zlib'
 import { expect, onTestFinished, test } from 'vitest'
 import { renderGuide } from '../../docs/render/markdown.ts'
 import { guides } from '../../src/docs/guides.ts'
@@ -55,26 +54,16 @@ test('the policy of the reference allows only styles of Scalar and requests to t
   expect(text).not.toMatch(/<script>|<style|\son\w+=/)
 })
 
-test('the script of Scalar comes compressed, and is revalidated by its ETag', async () => {
-  const path = '/assets/scalar.js'
-  const plain = await get(path)
-  expect(plain.headers['cache-control']).toBe('private, no-cache')
-  expect(plain.headers['content-type']).toBe('text/javascript; charset=utf-8')
-  expect(plain.headers['content-encoding']).toBeUndefined()
-  expect(plain.headers.vary).toBe('Accept-Encoding')
-  const response = await client.app.inject({ url: path, headers: { 'accept-encoding': 'gzip, br' } })
-  expect(response.headers['content-encoding']).toBe('br')
-  expect(response.rawPayload.length).toBeLessThan(plain.text.length / 3)
-  expect(brotliDecompressSync(response.rawPayload).toString()).toBe(plain.text)
-  // A proxy that compresses makes a tag weak.
-  for (const file of [path, '/assets/base.css']) {
+test('assets are revalidated by an ETag that a proxy which compresses made weak', async () => {
+  expect((await get('/assets/scalar.js')).headers['content-type']).toBe('text/javascript; charset=utf-8')
+  for (const file of ['/assets/scalar.js', '/assets/base.css']) {
     const tag = ((await get(file)).headers.etag ?? '').replace('W/', '')
     for (const names of [tag, `W/${tag}`]) expect((await get(file, { 'if-none-match': names })).status, file).toBe(304)
   }
   expect(flawOf(await get('/assets/scalar'), 404)).toBeNull()
 })
 
-test('all links and anchors of the pages lead somewhere', async () => {
+test('all links and anchors of the pages lead somewhere, and the anchors of a page differ', async () => {
   // GraphiQL has tests of its own.
   const pages = new Map<string, string>()
   for (const path of paths) pages.set(path, (await get(path, {}, plain)).text)
@@ -90,7 +79,11 @@ test('all links and anchors of the pages lead somewhere', async () => {
     expect(known.get(url), `${page}: ${link}`).toBeLessThan(400)
     if (anchor) expect(pages.get(url), `${page}: ${link}`).toContain(`id="${anchor}"`)
   }
-  for (const path of guidePaths) expect([...known.keys()]).toContain(path)
+  for (const path of guidePaths) {
+    expect([...known.keys()]).toContain(path)
+    const ids = [...(pages.get(path) ?? '').matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id)
+    expect(ids, path).toEqual([...new Set(ids)])
+  }
 })
 
 test('the downloads are what their checksums say, and npm installs the packages, which need no other', async () => {
@@ -123,13 +116,6 @@ test('the downloads are what their checksums say, and npm installs the packages,
     expect(execFileSync(process.execPath, ['-e', script], { cwd: project, encoding: 'utf8' }).trim()).toBe('function')
   }
   expect(flawOf(await get('/docs/downloads/package.json'), 404)).toBeNull()
-})
-
-test('the anchors of a page differ from each other', async () => {
-  for (const path of guidePaths) {
-    const ids = [...(await get(path)).text.matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id)
-    expect(ids, path).toEqual([...new Set(ids)])
-  }
 })
 
 test('the samples show the address of the service: PUBLIC_URL, or else the host of the request', async () => {

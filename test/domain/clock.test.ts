@@ -12,9 +12,14 @@ async function completeSince(): Promise<number | null> {
   return state?.since ?? null
 }
 
-test('a clock that runs normally is steady', async () => {
+/** Creates a watch, by default with the clock of the process, and collects the steps that it reports. */
+function createWatch(now?: () => number) {
   const steps: (number | null)[] = []
-  const watch = createClockWatch(pool, step => steps.push(step))
+  return { steps, watch: createClockWatch(pool, step => steps.push(step), now) }
+}
+
+test('a clock that runs normally is steady', async () => {
+  const { steps, watch } = createWatch()
   for (let checks = 0; checks < 20; checks++) await watch.check()
   await watch.compareStamps()
   expect(steps).toEqual([])
@@ -25,12 +30,7 @@ test.each([
   ['slower', 1.09],
   ['faster', 0.91],
 ])('a clock that NTP slews is steady: %s', async (_, rate) => {
-  const steps: (number | null)[] = []
-  const watch = createClockWatch(
-    pool,
-    step => steps.push(step),
-    () => performance.now() * rate,
-  )
+  const { steps, watch } = createWatch(() => performance.now() * rate)
   for (let checks = 0; checks < 4; checks++) {
     await watch.check()
     await pause(200)
@@ -41,13 +41,8 @@ test.each([
 })
 
 test('after a step back pages are refused until the clock is where it was, and a full pass is required', async () => {
-  const steps: (number | null)[] = []
   let ownClock = 0
-  const watch = createClockWatch(
-    pool,
-    step => steps.push(step),
-    () => ownClock,
-  )
+  const { steps, watch } = createWatch(() => ownClock)
   await watch.check()
   expect(() => watch.requireSteady()).not.toThrow()
 
@@ -68,11 +63,7 @@ test('after a step back pages are refused until the clock is where it was, and a
 
 test('a full pass that could not be required is required at the next check', async () => {
   let ownClock = 0
-  const watch = createClockWatch(
-    pool,
-    () => {},
-    () => ownClock,
-  )
+  const { watch } = createWatch(() => ownClock)
   await watch.check()
   ownClock += 3_600_000
   const before = Date.now()
