@@ -404,17 +404,3 @@ begin
   end if;
   return null;
 end $$;
-
--- Lets the rows of a table queue the commit event. The condition queues it once for a transaction; as a function it would
--- cost 2 % of a transaction that inserts one row.
-create procedure gateway.add_commit_event(stamped regclass)
-language plpgsql
-as $$
-begin
-  execute format($trigger$
-    create constraint trigger z_finalize_stamps after insert or update on %1$s deferrable initially deferred
-      for each row when (case when current_setting('gateway.commit_event', true) = 'wanted'
-                              then set_config('gateway.commit_event', 'queued', true) is not null end)
-      execute function gateway.finalize_stamps();
-    alter table %1$s enable always trigger z_finalize_stamps$trigger$, stamped);
-end $$;

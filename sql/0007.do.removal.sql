@@ -39,12 +39,6 @@ begin
   return null;
 end $$;
 
-call gateway.lock_against_writers('public.tenant', 'public.customer');
-
-create constraint trigger record_consent_withdrawn after update on public.customer deferrable initially deferred
-  for each row when (old.marketing_opted and not new.marketing_opted)
-  execute function gateway.record_removal('marketing_signup', 'consent_withdrawn');
-
 -- Records all rows before a truncation, because its trigger gets no rows. Makes the stamps final, because no event
 -- comes at commit. Takes the resource and, for a list of some rows, its condition.
 create function gateway.record_truncated() returns trigger
@@ -62,11 +56,7 @@ begin
   return null;
 end $$;
 
-create trigger record_truncated before truncate on public.tenant
-  for each statement execute function gateway.record_truncated('tenant');
-
-create trigger a_require_read_committed before truncate on public.tenant
-  for each statement execute function gateway.require_read_committed('A truncation');
+call gateway.lock_against_writers('public.tenant');
 
 -- Records a tenant that is deleted, and all tenants below it, which an applier may leave. Runs before the deletion, while
 -- those above and below are still there: one statement may delete all of them.
@@ -124,6 +114,4 @@ create trigger record_moved after update on public.tenant
   execute function gateway.record_moved_tenant();
 
 alter table public.tenant
-  enable always trigger record_deleted, enable always trigger record_moved, enable always trigger z_finalize_deletion, enable always trigger record_truncated,
-  enable always trigger a_require_read_committed;
-alter table public.customer enable always trigger record_consent_withdrawn;
+  enable always trigger record_deleted, enable always trigger record_moved, enable always trigger z_finalize_deletion;

@@ -25,6 +25,7 @@ end $$;
 
 create trigger queue_inserted after insert on public.tenant
   for each row execute function gateway.queue_inserted_tenant();
+alter table public.tenant enable replica trigger queue_inserted;
 
 -- Runs the commit event before a truncation: rows that the transaction wrote to the table cannot be stamped again at
 -- commit. Postgres rejects such a truncation in an ordinary session; an applier would fail at commit.
@@ -35,11 +36,6 @@ begin
   set constraints all immediate;
   return null;
 end $$;
-
-create trigger b_finalize_stamps before truncate on public.tenant
-  for each statement execute function gateway.finalize_stamps_before_truncate();
-
-alter table public.tenant enable replica trigger queue_inserted, enable replica trigger b_finalize_stamps;
 
 -- Stamps a tenant and all below it, if none of them is locked and none above it is being moved; otherwise none of them, so
 -- that none is stamped twice. Waits for no lock. Returns whether it stamped them.

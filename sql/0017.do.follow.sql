@@ -29,23 +29,6 @@ comment on column gateway.follower.planned is 'Stamps ahead of the clock whose r
 insert into gateway.follower default values;
 grant select on gateway.follower to voucher_gateway;
 
-call gateway.lock_against_writers('public.customer');
-
--- Customers without consent are in no list, but figures count the consents that they gave. So changes of these
--- customers are also recorded as removals, of a resource that no client requests. This includes customers who never
--- consented: the follower may have read a consent that a later change has erased.
-create constraint trigger record_unlisted_deleted after delete on public.customer deferrable initially deferred
-  for each row when (not old.marketing_opted) execute function gateway.record_removal('customer', 'deleted');
-create constraint trigger record_unlisted_moved after update on public.customer deferrable initially deferred
-  for each row when (not old.marketing_opted and old.id <> new.id)
-  execute function gateway.record_removal('customer', 'moved');
-
-create trigger record_unlisted_truncated before truncate on public.customer
-  for each statement execute function gateway.record_truncated('customer', 'not marketing_opted');
-alter table public.customer
-  enable always trigger record_unlisted_deleted, enable always trigger record_unlisted_moved,
-  enable always trigger record_unlisted_truncated;
-
 -- Writes the first entries, up to `at_most` of each kind; then creates one index at a time, and writes the rollups before
 -- theirs, which is the last. Changes during this time are followed afterwards, because gateway.follower.since is the
 -- watermark of the beginning.
