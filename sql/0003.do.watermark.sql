@@ -93,6 +93,14 @@ create function gateway.write_marker_key(kind integer, marked_at bigint) returns
 language sql immutable parallel safe
 return (kind::bigint << 52) | marked_at;
 
+-- The 64-bit keys of all advisory locks that are held, as those of write markers.
+create view gateway.write_marker as
+select (classid::bigint << 32 | objid::bigint) >> 52 as kind,
+       (classid::bigint << 32 | objid::bigint) & ((1::bigint << 52) - 1) as marked_at, pid, virtualtransaction
+from pg_locks
+where locktype = 'advisory' and objsubid = 1 and database = (select oid from pg_database where datname = current_database());
+grant select on gateway.write_marker to public;
+
 -- Returns the instant up to which a page may list: every row with an earlier stamp is visible to a statement that
 -- begins after this call, and no row will get an earlier stamp. Raises an error on a standby, and outside READ
 -- COMMITTED, where the next statement would see an older snapshot.
@@ -110,16 +118,8 @@ begin
   if current_setting('transaction_isolation') <> 'read committed' then
     raise exception 'a page needs a snapshot of its own: READ COMMITTED' using errcode = 'active_sql_transaction';
   end if;
-  select min(marker.marked_at) into oldest
-  from (
-    select (classid::bigint << 32 | objid::bigint) >> 52 as kind,
-           (classid::bigint << 32 | objid::bigint) & ((1::bigint << 52) - 1) as marked_at
-    from pg_locks
-    where locktype = 'advisory' and objsubid = 1
-      and database = (select oid from pg_database where datname = current_database())
-  ) marker
-  where marker.kind = gateway.committing_marker()
-    or (marker.kind = gateway.writing_marker() and looked_at - marker.marked_at < lifetime);
+  select min(marked_at) into oldest from gateway.write_marker
+  where kind = gateway.committing_marker() or (kind = gateway.writing_marker() and looked_at - marked_at < lifetime);
   if looked_at > pg_sequence_last_value('gateway.recorded_clock') + gateway.recording_allowance() then
     perform gateway.record_clock();
   end if;

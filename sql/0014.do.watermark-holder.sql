@@ -13,13 +13,7 @@ begin atomic
   select gateway.from_microseconds(marker.marked_at), prepared.gid, marker.pid,
          coalesce(prepared.owner, activity.usename)::text, activity.application_name, activity.state,
          coalesce(prepared.prepared, activity.xact_start)
-  from (
-    select pg_locks.pid, virtualtransaction, (classid::bigint << 32 | objid::bigint) >> 52 as kind,
-           (classid::bigint << 32 | objid::bigint) & ((1::bigint << 52) - 1) as marked_at
-    from pg_locks
-    where locktype = 'advisory' and objsubid = 1
-      and pg_locks.database = (select oid from pg_database where datname = current_database())
-  ) marker
+  from gateway.write_marker marker
   left join pg_stat_activity activity on activity.pid = marker.pid
   -- A prepared transaction keeps the virtual transaction id of its former backend, and the lock on its own transaction
   -- id.

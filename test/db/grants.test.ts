@@ -38,6 +38,7 @@ const reads: Record<string, string> = {
   'gateway.voucher_entry': 'select',
   'gateway.voucher_text': 'select',
   'gateway.withdrawal_entry': 'select',
+  'gateway.write_marker': 'select',
   'public.category': 'select',
   'public.customer': 'select',
   'public.product': 'select',
