@@ -100,16 +100,8 @@ end;
 
 -- An addition to the figures of a tenant, or to a rollup. `at` begins a period of the finest grain of the kind.
 create type gateway.figure as (
-  owner_id   bigint,
-  kind       gateway.figure_kind,
-  at         timestamptz,
-  currency   text,
-  state      text,
-  product_id bigint,
-  records    bigint,
-  initial    numeric,
-  balance    numeric,
-  paid       numeric
+  owner_id bigint, kind gateway.figure_kind, at timestamptz, currency text, state text, product_id bigint,
+  records bigint, initial numeric, balance numeric, paid numeric
 );
 
 -- Returns the additions of an entry to the figures of its tenant.
@@ -133,26 +125,19 @@ begin atomic
   from unnest(array['sale', 'balance', 'product']::gateway.figure_kind[]) kind;
 end;
 
-create function gateway.figures_of(entry gateway.consent_entry, sign integer) returns setof gateway.figure
+-- Does the same for a consent or a withdrawal of a tenant's customer; no addition without an instant.
+create function gateway.event_figures(tenant_id bigint, kind gateway.figure_kind, instant timestamptz, sign integer)
+returns setof gateway.figure
 language sql stable parallel safe
 begin atomic
-  select entry.tenant_id, 'consent'::gateway.figure_kind, gateway.half_hour(entry.consented_at), '', '', 0, sign, 0, 0, 0
-  where entry.consented_at is not null;
-end;
-
-create function gateway.figures_of(entry gateway.withdrawal_entry, sign integer) returns setof gateway.figure
-language sql stable parallel safe
-begin atomic
-  select entry.tenant_id, 'withdrawal'::gateway.figure_kind, gateway.half_hour(entry.withdrawn_at), '', '', 0, sign, 0, 0, 0;
+  select tenant_id, kind, gateway.half_hour(instant), '', '', 0, sign, 0, 0, 0 where instant is not null;
 end;
 
 -- The additions of each entry to the figures.
 create view gateway.entry_figure as
 select figure.* from gateway.voucher_entry entry, gateway.figures_of(entry, 1) figure
-union all
-select figure.* from gateway.consent_entry entry, gateway.figures_of(entry, 1) figure
-union all
-select figure.* from gateway.withdrawal_entry entry, gateway.figures_of(entry, 1) figure;
+union all select figure.* from gateway.consent_entry, gateway.event_figures(tenant_id, 'consent', consented_at, 1) figure
+union all select figure.* from gateway.withdrawal_entry, gateway.event_figures(tenant_id, 'withdrawal', withdrawn_at, 1) figure;
 grant select on gateway.entry_figure to voucher_gateway;
 
 -- The rollups. One transaction at a time writes them.

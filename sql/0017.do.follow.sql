@@ -11,20 +11,18 @@
 -- requires a full pass (0008), and after a request (gateway.fill_request), a step compares all records with their entries.
 
 create table gateway.follower (
-  only_row    boolean primary key default true check (only_row),
-  epoch       bigint,
-  since       timestamptz,
-  as_of       timestamptz,
-  voucher_id  bigint,
-  customer_id bigint,
-  planned     timestamptz[] not null default '{}'
+  only_row   boolean primary key default true check (only_row),
+  epoch      bigint,
+  since      timestamptz,
+  as_of      timestamptz,
+  written_to bigint,
+  planned    timestamptz[] not null default '{}'
 );
 comment on table gateway.follower is 'Exactly one row: how far the entries and the figures follow the records';
 comment on column gateway.follower.epoch is 'Of gateway.sync_state when all records were last compared; null: no entries were written';
 comment on column gateway.follower.since is 'From which stamp on records are read next';
 comment on column gateway.follower.as_of is 'The instant of which entries and figures are; null: they are written for the first time';
-comment on column gateway.follower.voucher_id is 'The voucher up to which the first entries are written; null: all are';
-comment on column gateway.follower.customer_id is 'The same for customers';
+comment on column gateway.follower.written_to is 'The id of vouchers and customers up to which the first entries are written; null: all are';
 comment on column gateway.follower.planned is 'Stamps ahead of the clock whose records were read already';
 insert into gateway.follower default values;
 grant select on gateway.follower to voucher_gateway;
@@ -41,8 +39,7 @@ declare
   command text;
   index_name text;
   owner bigint;
-  last_voucher bigint;
-  last_customer bigint;
+  last_id bigint;
 begin
   if reached.epoch is null then
     truncate gateway.voucher_entry, gateway.voucher_text, gateway.consent_entry, gateway.entry_count;
@@ -51,35 +48,33 @@ begin
     end loop;
     delete from gateway.fill_request;
     update gateway.follower
-    set epoch = sync_state.epoch, since = watermark, planned = '{}', voucher_id = 0, customer_id = 0
+    set epoch = sync_state.epoch, since = watermark, planned = '{}', written_to = 0
     from gateway.sync_state;
     return true;
-  elsif reached.voucher_id is not null then
-    select max(id) into last_voucher
-    from (select id from public.purchased_voucher where id > reached.voucher_id order by id limit at_most) part;
-    insert into gateway.voucher_entry
-    select entry.* from public.purchased_voucher voucher, gateway.entry_of(voucher) entry
-    where voucher.id > reached.voucher_id and voucher.id <= last_voucher;
-    insert into gateway.voucher_text
-    select text.* from public.purchased_voucher voucher, gateway.text_of(voucher) text
-    where voucher.id > reached.voucher_id and voucher.id <= last_voucher;
-    select max(id) into last_customer
-    from (select id from public.customer where id > reached.customer_id order by id limit at_most) part;
-    insert into gateway.consent_entry
-    select entry.* from public.customer, gateway.entry_of(customer) entry
-    where customer.id > reached.customer_id and customer.id <= last_customer;
-    if coalesce(last_voucher, last_customer) is null then
+  elsif reached.written_to is not null then
+    select least((select max(id) from (select id from public.purchased_voucher
+                                       where id > reached.written_to order by id limit at_most) part),
+                 (select max(id) from (select id from public.customer
+                                       where id > reached.written_to order by id limit at_most) part)) into last_id;
+    if last_id is null then
       insert into gateway.withdrawal_entry
       select id, tenant_id, updated_at from gateway.removal where reason = 'consent_withdrawn' on conflict do nothing;
       insert into gateway.entry_count select tenant_id, count(*) from gateway.voucher_entry group by tenant_id;
       insert into gateway.figure_member
       select ancestor_id, unnest(lacking)
       from gateway.figure_member_differences(array(select member from gateway.tree_members() member));
-      update gateway.follower set voucher_id = null, customer_id = null;
     else
-      update gateway.follower
-      set voucher_id = coalesce(last_voucher, reached.voucher_id), customer_id = coalesce(last_customer, reached.customer_id);
+      insert into gateway.voucher_entry
+      select entry.* from public.purchased_voucher voucher, gateway.entry_of(voucher) entry
+      where voucher.id > reached.written_to and voucher.id <= last_id;
+      insert into gateway.voucher_text
+      select text.* from public.purchased_voucher voucher, gateway.text_of(voucher) text
+      where voucher.id > reached.written_to and voucher.id <= last_id;
+      insert into gateway.consent_entry
+      select entry.* from public.customer, gateway.entry_of(customer) entry
+      where customer.id > reached.written_to and customer.id <= last_id;
     end if;
+    update gateway.follower set written_to = last_id;
     return true;
   end if;
   select name, definition into index_name, command
@@ -249,9 +244,12 @@ begin
         from (
           select figure.* from unnest(fresh_vouchers) entry, gateway.figures_of(entry, 1) figure
           union all select figure.* from unnest(stale_vouchers) entry, gateway.figures_of(entry, -1) figure
-          union all select figure.* from unnest(fresh_consents) entry, gateway.figures_of(entry, 1) figure
-          union all select figure.* from unnest(stale_consents) entry, gateway.figures_of(entry, -1) figure
-          union all select figure.* from unnest(withdrawals) entry, gateway.figures_of(entry, 1) figure
+          union all
+          select figure.* from unnest(fresh_consents), gateway.event_figures(tenant_id, 'consent', consented_at, 1) figure
+          union all
+          select figure.* from unnest(stale_consents), gateway.event_figures(tenant_id, 'consent', consented_at, -1) figure
+          union all
+          select figure.* from unnest(withdrawals), gateway.event_figures(tenant_id, 'withdrawal', withdrawn_at, 1) figure
         ) change
         group by owner_id, kind, at, currency, state, product_id
         having sum(records) <> 0 or sum(initial) <> 0 or sum(balance) <> 0 or sum(paid) <> 0
@@ -328,7 +326,7 @@ as $$
 begin
   perform pg_advisory_xact_lock(gateway.follower_lock());
   truncate gateway.figure_rollup, gateway.figure_member;
-  update gateway.follower set epoch = null, as_of = null, voucher_id = null, customer_id = null;
+  update gateway.follower set epoch = null, as_of = null;
 end $$;
 
 revoke execute on function gateway.write_first_entries, gateway.changed_records, gateway.differing_records,
