@@ -1,7 +1,6 @@
 -- The tables that the voucher platform writes, and the functions of their check constraints.
 --
--- Names of tables and columns are an interface: they use the words of the contract. The platform may write these tables
--- in any way: with inserts, updates, copy, truncate, a subscription.
+-- Names of tables and columns use the words of the contract. The platform may write these tables in any way.
 
 create schema if not exists gateway;
 comment on schema gateway is 'Owned by the gateway; the platform writes to schema public only';

@@ -1,10 +1,9 @@
--- The role of the service, its rights on the platform's tables, the settings that all instances share, and how migrations
--- lock the platform's tables.
+-- The role of the service, its settings, and how migrations lock the platform's tables.
 --
 -- Each later file grants the role its rights on the tables that the file creates; gateway.add_list (0012) on each list.
 
--- The service works under this role, independent of its login role: it reads what the platform writes, and cannot
--- change what it has written to the audit. A role belongs to the cluster, so another database may have created it.
+-- The service works under this role, independent of its login role: it cannot change what it has written to the audit. A
+-- role belongs to the cluster, so another database may have created it.
 do $$
 begin
   if not exists (select from pg_roles where rolname = 'voucher_gateway') then
@@ -59,9 +58,7 @@ declare
 begin
   -- Writers do not wait for this lock. Waiting for it cancels an autovacuum, after deadlock_timeout.
   perform set_config('lock_timeout', '2s', true);
-  foreach each_table in array tables loop
-    execute format('lock table %s in share update exclusive mode', each_table);
-  end loop;
+  execute format('lock table %s in share update exclusive mode', array_to_string(tables, ', '));
   ends_at := clock_timestamp() + interval '100 ms';
   foreach each_table in array tables loop
     perform set_config('lock_timeout',

@@ -1,22 +1,16 @@
 -- The watermark: until when a page may list rows, so that a client that resumes misses none.
 --
--- updated_at says when a change could first be seen, not when it was written. A client that resumes from server_time must
--- find every row that it has not read. A row that is stamped in one transaction and committed later lies behind the
--- clients that read in between. So a transaction takes a write marker before it takes its stamp, and keeps the marker
--- until its commit is visible. The marker is a shared advisory lock whose key is the time: Postgres releases it when the
--- transaction ends, also when the session dies. Readers look at the markers first (pg_locks); the oldest one is the
--- watermark. Then, under a snapshot that is taken after that, they list the rows that are stamped before the watermark.
--- All these locks are shared, so neither writers nor readers wait.
+-- updated_at says when a change could first be seen, not when it was written: a row that is stamped in one transaction and
+-- committed later would lie behind the clients that read in between. So a transaction takes a write marker before its stamp,
+-- and keeps it until its commit is visible: a shared advisory lock whose key is the time. Readers look at the markers first;
+-- the oldest one is the watermark. Then, under a later snapshot, they list the rows that are stamped before the watermark.
 --
 -- The marker of a transaction that is open for seconds would hold the watermark for seconds. So there are two kinds:
 --   writing     taken at the first change, before the rows are stamped. It counts during its lifetime of some milliseconds.
 --   committing  taken at commit; it always counts. While the writing marker counts, the committing marker has the same
 --               time, and the stamps stay. Otherwise it has a new time, and the rows get a new stamp that is no earlier.
 -- A reader that ignores an expired writing marker looked after the marker expired. A transaction that keeps its stamps took
--- its committing marker before that: the reader sees this marker, or the commit.
---
--- Assumptions: pages are read on the primary under READ COMMITTED, and the clock does not step back. A step back is detected
--- by the recorded clock below, whether the service runs or not.
+-- its committing marker before that: the reader sees this marker, or the commit. docs/operating.md has the assumptions.
 
 -- Returns the clock in microseconds since 1970.
 create function gateway.clock_microseconds() returns bigint
@@ -30,10 +24,8 @@ language sql stable parallel safe
 return timestamptz 'epoch' + count * interval '1 microsecond';
 
 -- The recorded clock, in microseconds. The service records the clock each second and when it stops, and no watermark lies
--- ahead of the recorded clock by more than gateway.recording_allowance(). So a writer that finds the clock behind the
--- recorded one may give a stamp that lies behind a watermark: the clock has stepped back. The writer then sets
+-- ahead of it by more than gateway.recording_allowance(). A writer that finds the clock behind the recorded one sets
 -- gateway.clock_step to the recorded clock, and the service requires a full pass (0008), at its next start at the latest.
---
 -- Both are sequences: every snapshot shows their latest value, and a rollback does not undo it.
 create sequence gateway.recorded_clock minvalue 0;
 create sequence gateway.clock_step minvalue 0;
@@ -41,9 +33,7 @@ select setval('gateway.recorded_clock', 0), setval('gateway.clock_step', 0);
 grant select on gateway.recorded_clock, gateway.clock_step to public;
 
 -- Returns by how much a watermark may lie ahead of the recorded clock, in microseconds.
-create function gateway.recording_allowance() returns bigint
-language sql immutable parallel safe
-return 2000000;
+create function gateway.recording_allowance() returns bigint language sql immutable parallel safe return 2000000;
 
 -- Records the clock. The lock keeps a session that was suspended from recording an earlier clock after a later one.
 create function gateway.record_clock() returns void
@@ -71,8 +61,7 @@ begin
   return present;
 end $$;
 
--- Does the same, but calls the function above only when the clock seems to have stepped back, because a function that
--- runs as its owner takes longer. Postgres inlines this one.
+-- Does the same, but calls the function above, which runs as its owner and so takes longer, only after a step back.
 create function gateway.checked_clock() returns bigint
 language sql volatile
 return case when gateway.clock_microseconds() < pg_sequence_last_value('gateway.recorded_clock')
@@ -82,10 +71,8 @@ return case when gateway.clock_microseconds() < pg_sequence_last_value('gateway.
 create function gateway.writing_marker() returns integer language sql immutable parallel safe return 1711;
 create function gateway.committing_marker() returns integer language sql immutable parallel safe return 1712;
 
--- Returns how long a writing marker counts. A shorter time means less lag, and more transactions that write their rows
--- twice.
-create function gateway.writing_marker_lifetime() returns interval
-language sql immutable parallel safe
+-- Returns how long a writing marker counts. A shorter time means less lag, and more transactions that write their rows twice.
+create function gateway.writing_marker_lifetime() returns interval language sql immutable parallel safe
 return interval '5 milliseconds';
 
 -- Returns the key of a write marker's advisory lock: the kind above 52 bits, the time in microseconds below.

@@ -1,12 +1,8 @@
 -- Stamps: triggers set updated_at of every row that is inserted or changed (R22), and ignore the writer's value.
 --
 -- A transaction takes its stamp with its first change, after its writing marker (0003). A deferred trigger, the commit
--- event, runs once for a transaction, at its commit or at `set constraints all immediate`. There the stamps become final:
--- while the writing marker counts, the rows keep theirs. Later, rows whose stamp has passed get a new one.
---
--- A transaction that writes for long would write all rows twice. So it looks at the clock from time to time, and gives
--- further rows a stamp in the future: four times the duration of the writes so far (gateway.plan_stamp). Rows whose
--- stamp still lies ahead at commit keep it. All rows are listed once five times the duration of the writes has passed.
+-- event, runs once for a transaction, at its commit or at `set constraints all immediate`, and makes the stamps final. A
+-- transaction that writes for long plans stamps ahead of the clock, so that few rows are written twice (docs/operating.md).
 --
 -- The state of a transaction is in settings of its own, which a rollback to a savepoint undoes together with the markers:
 --   gateway.stamp          the stamp of the next row, in microseconds, as are all instants here
@@ -23,9 +19,7 @@
 -- A row that takes no stamp (an update that changes nothing, a row with a kept stamp) does not find `wanted` and queues no
 -- event. Otherwise the event could run before the stamp is taken, and later rows would have no committing marker.
 --
--- `set local gateway.keep_updated_at = 'on'` is for loaders: rows keep the stamps that the loader gives.
-
--- Returns whether the transaction keeps the stamps that it gives.
+-- Returns whether the transaction keeps the stamps that it gives: a loader has set gateway.keep_updated_at.
 create function gateway.keeps_updated_at() returns boolean
 language sql stable parallel safe
 return coalesce(current_setting('gateway.keep_updated_at', true), '') = 'on';
@@ -37,7 +31,6 @@ create table gateway.list (
   condition text,
   stamp     text not null
 );
-comment on column gateway.list.name is 'The table';
 comment on column gateway.list.resource is 'What gateway.removal calls its records';
 comment on column gateway.list.condition is 'A boolean column: only rows in which it is true are in the list; null: all rows are';
 comment on column gateway.list.stamp is 'The expression that the list is ordered by before id';
@@ -164,9 +157,7 @@ begin
 end $$;
 
 -- The stamps that lay ahead of the clock at their commit: they do not show that the clock stepped back.
-create table gateway.planned_stamp (
-  stamp timestamptz not null
-);
+create table gateway.planned_stamp (stamp timestamptz not null);
 grant select, delete on gateway.planned_stamp to voucher_gateway;
 
 -- Returns the stamps that rows of this transaction have, ascending.
@@ -176,9 +167,8 @@ return array_remove(string_to_array(
   concat(current_setting('gateway.former_stamps', true), ' ', current_setting('gateway.stamp', true)), ' '), '')::bigint[];
 
 -- Returns where the rows are that this transaction has stamped: their table, the tenants, and the condition for them with the
--- tenants as $1, which ends at the stamp. The only such table without a list is gateway.removal, with the removals of
--- tenants (0007). The rows that the condition of a list excludes are also stamped, for the follower (0017). Each of the
--- two sets of rows has a partial index.
+-- tenants as $1, which ends at the stamp. gateway.removal is no list: its rows are the removals of tenants (0007). The rows
+-- that the condition of a list excludes have a partial index of their own, and are stamped for the follower (0017).
 create function gateway.touched_rows() returns table (source regclass, owners bigint[], condition text)
 language sql volatile
 as $$
@@ -197,9 +187,8 @@ as $$
   group by touched.source, list.name, part.condition
 $$;
 
--- Returns how many rows have one of several stamps of this transaction. One statement for all tenants of a table, here
--- and below. It searches the list's index for each tenant; the planner has no statistics of new stamps, and would
--- otherwise prefer to read the whole table.
+-- Returns how many rows have one of several stamps of this transaction. The planner has no statistics of new stamps, and
+-- would prefer to read the whole table, here and below.
 create function gateway.count_stamped(stamps bigint[]) returns bigint
 language plpgsql set enable_seqscan = off
 as $$
@@ -268,8 +257,7 @@ begin
   end if;
 end $$;
 
--- Makes the stamps of a transaction final when its writing marker has expired: rows whose stamp has passed get a new
--- one.
+-- Makes the stamps of a transaction final when its writing marker has expired: rows whose stamp has passed get a new one.
 --
 -- The watermark may wait for 10 ms. When stamping is expected to take longer, the new stamp lies ahead by this time, and needs
 -- no marker before the clock reaches it. So the rows are stamped first; those whose stamp has passed by then are stamped

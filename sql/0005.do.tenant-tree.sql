@@ -1,13 +1,11 @@
 -- The tree of tenants: walks along it, and the locks that keep a path still while a transaction relies on it.
 --
--- The walks use the indexes of public.tenant. A session keeps the plans that it made while the table was small. After
--- the table has grown, these plans would read all of it at each step, so the functions have their own planner settings.
+-- The functions have planner settings, because a session would keep the plans that it made while the table was small.
 
 -- Returns the path of a tenant: its id, then the ids of the tenants above it. The path ends below a tenant that does not
 -- exist; it is null when the tenant itself does not exist. A loop, which appliers can make, ends the path.
 --
--- The cost equals the planner's estimate for a recursive query. With a lower cost, the planner reads and sorts all
--- removals instead of reading the first ones in order.
+-- With a lower cost, the planner reads and sorts all removals instead of reading the first ones in order.
 create function gateway.tenant_path(lowest bigint) returns bigint[]
 language plpgsql stable cost 100000 set enable_seqscan = off
 as $$
@@ -55,8 +53,7 @@ end $$;
 -- Locks a tenant and all above it. A loop, which appliers can make, ends the walk.
 --
 -- waits: whether it waits for a tenant that is being moved.
--- Returns the path; null when it does not wait and one of them is being moved. The transaction keeps the locks that it
--- has taken so far.
+-- Returns the path; null when it does not wait and one of them is being moved.
 create function gateway.lock_path(lowest bigint, waits boolean) returns bigint[]
 language plpgsql set enable_seqscan = off
 as $$

@@ -2,13 +2,11 @@
 --
 -- A change to any of them stamps the product (R22). Row triggers queue the products, in sessions and in appliers (0009) alike,
 -- and wait for no lock. At commit the transaction stamps the products that are not locked; after the commit, the service stamps
--- the others (gateway.process_stamp_queue, 0009). A worker of a subscription that waits for a row of a prepared
--- transaction would wait for ever, because the `commit prepared` comes later in its own stream. Two sessions that
--- change categories and products in different orders would deadlock.
+-- the others (gateway.process_stamp_queue, 0009). With locks, a worker of a subscription would wait for ever for a prepared
+-- transaction, whose `commit prepared` comes later in its own stream.
 --
--- A later stamp loses nothing: it is taken after the change is visible, so a client that has read the record before reads
--- it again. The entry of a category always stays for the service: a link that the transaction cannot see yet is visible by
--- then, or comes with an entry of its own.
+-- A later stamp loses nothing: a client that has read the record before reads it again. The entry of a category always stays
+-- for the service: a link that the transaction cannot see yet is visible by then, or comes with an entry of its own.
 
 create table gateway.stamp_queue (
   id          bigint generated always as identity primary key,
@@ -63,8 +61,8 @@ alter table public.variant enable always trigger queue_products, enable always t
 alter table public.product_category enable always trigger queue_products, enable always trigger queue_products_on_truncate;
 alter table public.category enable always trigger queue_products;
 
--- A product belongs to categories of its own tenant only: its record shows their titles. An applier can bring a link that
--- breaks this; the service reads the categories of the product's tenant only, so it does not show such a link.
+-- A product belongs to categories of its own tenant only: its record shows their titles. An applier can bring another link,
+-- which the service does not show.
 
 -- Raises the error for such a link.
 create function gateway.reject_foreign_category(
@@ -78,10 +76,9 @@ begin
     using errcode = 'check_violation', table = 'product_category', constraint = 'product_category_tenant';
 end $$;
 
--- Checks the tenants of new links. Locks the categories, then the products, each in the order of their ids: so a link
--- waits for transactions that change its category, which cannot see the link yet, or that move its product to another
--- tenant, and makes them wait. Looks up each row by its key: a join that was planned for a bulk
--- insert would read the whole table for one row.
+-- Checks the tenants of new links. Locks the categories, then the products, each in the order of their ids, against
+-- transactions that cannot see the link yet and move one of them to another tenant. Looks up each row by its key: a join that
+-- was planned for a bulk insert would read the whole table for one row.
 create function gateway.check_links() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$

@@ -1,8 +1,7 @@
 -- Removals: which records left a list, so that copies can follow.
 --
--- A record that leaves a list is recorded under its former tenant and id, for every cause. The
--- service reports a removal only while the record is absent from that list (src/domain/sync/removal.ts), so stamps of removals
--- and records need not be compared.
+-- A record that leaves a list is recorded under its former tenant and id, for every cause. The service reports a removal only
+-- while the record is absent from that list (src/domain/sync/removal.ts), so stamps of removals and records are not compared.
 
 create type gateway.removal_reason as enum ('deleted', 'moved', 'consent_withdrawn');
 
@@ -27,8 +26,7 @@ create index removal_changes on gateway.removal using brin (updated_at) with (pa
 grant select on gateway.removal to voucher_gateway;
 
 -- Records the removal of a row from its list. Takes the resource and the reason. The triggers of lists call it at
--- commit, when the stamp is final: so a removal is written once, and costs one trigger. Runs for sessions and for
--- appliers.
+-- commit, when the stamp is final: so a removal is written once, and costs one trigger.
 create function gateway.record_removal() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -39,8 +37,8 @@ begin
   return null;
 end $$;
 
--- Records all rows before a truncation, because its trigger gets no rows. Makes the stamps final, because no event
--- comes at commit. Takes the resource and, for a list of some rows, its condition.
+-- Records all rows before a truncation, and makes the stamps final, because no event comes at commit. Takes the resource
+-- and, for a list of some rows, its condition.
 create function gateway.record_truncated() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -75,8 +73,7 @@ create trigger record_deleted before delete on public.tenant
   for each row execute function gateway.record_deleted_tenant();
 
 -- Records and stamps a tenant that moves in the tree, and all tenants below it. They leave the lists of all tenants that
--- are no longer above them: a token may be authorised for any of these, and the lower ones may be deleted when a client
--- reads. The new stamps are for tokens that are authorised for the new place and have not listed these tenants before.
+-- are no longer above them, for any of which a token may be authorised. The new stamps are for tokens of the new place.
 --
 -- For an applier no lock keeps the path still (0005): it records the tenant for each one that was above it, and queues the
 -- stamps (0009).

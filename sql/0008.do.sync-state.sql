@@ -1,8 +1,7 @@
 -- The state that tells clients when a copy cannot be brought up to date any more and needs a full pass: all lists are
 -- read again (docs/syncing.md).
 --
--- The lists and gateway.removal hold what changed since the instant from which a client resumes. Some events break this: a
--- restore or a failover loses changes that clients have seen, a clock that steps back gives stamps that lie behind the
+-- A restore or a failover loses changes that clients have seen, a clock that steps back gives stamps that lie behind the
 -- clients, and a purge deletes removals. Each of them moves removals_complete_since, and a client that resumes from before
 -- that instant gets an error. All of them except the purge also increase the epoch.
 
@@ -21,8 +20,7 @@ comment on column gateway.sync_state.server_identity is 'Identifier of the clust
 insert into gateway.sync_state default values;
 grant select on gateway.sync_state to voucher_gateway;
 
--- Requires a full pass of all clients. An operator calls it after an event that no check can detect, for example a
--- restore from a disk snapshot: select gateway.require_full_pass();
+-- Requires a full pass of all clients. An operator calls it after an event that no check can detect.
 --
 -- complete_since: from when on a client may resume; null for now. An instant that an earlier call covers changes nothing,
 -- so several instances of the service that detect one event count once.
@@ -47,10 +45,8 @@ begin
   return (select epoch from gateway.sync_state);
 end $$;
 
--- Compares the server with the recorded one, and requires a full pass when they differ.
---
--- A new cluster has another identifier. A promotion, or a recovery to a point in time, begins another timeline. A database
--- that was copied, or restored from a dump, has another oid.
+-- Compares the server with the recorded one, and requires a full pass when they differ. A promotion, or a recovery to a point
+-- in time, begins another timeline. A database that was copied, or restored from a dump, has another oid.
 -- Returns the identity of the former server when it was replaced, else null. The first call only records the server.
 create function gateway.detect_server_change() returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -101,8 +97,8 @@ end $$;
 
 -- Returns the newest stamp of a list that lies ahead of the clock, as after a step back. Planned stamps do not count.
 --
--- It probes an index once for each tenant and list, and once for each resource of removals: 50,000 tenants take 0.4 s.
--- A record of a deleted tenant is in no list; of the removals of such a tenant, its own one has the same stamp.
+-- It probes an index once for each tenant and list: 50,000 tenants take 0.4 s. A record of a deleted tenant is in no list; of
+-- the removals of such a tenant, its own one has the same stamp.
 create function gateway.newest_stamp_ahead() returns timestamptz
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$

@@ -1,10 +1,9 @@
 -- Appliers: the workers of a subscription, and sessions with `session_replication_role = replica`; and the records that
 -- the service stamps after their commit.
 --
--- A worker fires the row triggers, and only the statement triggers of truncate (`enable always`).
--- Its triggers wait for no lock that the publisher did not take for the same change, and raise no errors. Beside a transaction
--- that is applied while it is streamed (`streaming = parallel`, the default from PostgreSQL 18 on), a lock leads to a
--- deadlock. So it locks no path of tenants (0005), and queues tenants like products (0006):
+-- A worker fires the row triggers, and only the statement triggers of truncate (`enable always`). They raise no errors, and
+-- wait for no lock that the publisher did not take: beside a transaction that is applied while it is streamed, a lock leads to
+-- a deadlock. So a worker locks no path of tenants (0005), and queues tenants like products (0006):
 --   at commit, gateway.stamp_queued_at_commit stamps the records that are free, unless a worker may be of a `two_phase`
 --   subscription: a prepared transaction would keep the locks;
 --   after the commit, the service stamps the others: gateway.process_stamp_queue.
@@ -27,8 +26,8 @@ create trigger queue_inserted after insert on public.tenant
   for each row execute function gateway.queue_inserted_tenant();
 alter table public.tenant enable replica trigger queue_inserted;
 
--- Runs the commit event before a truncation: rows that the transaction wrote to the table cannot be stamped again at
--- commit. Postgres rejects such a truncation in an ordinary session; an applier would fail at commit.
+-- Runs the commit event before a truncation. Postgres rejects the truncation of a table with pending events in an ordinary
+-- session; an applier would fail at commit.
 create function gateway.finalize_stamps_before_truncate() returns trigger
 language plpgsql
 as $$

@@ -40,9 +40,8 @@ create table gateway.token_tenant (
 );
 create index token_tenant_tenant on gateway.token_tenant (tenant_id);
 
--- The redemption tokens that resolutions issued (R26). No foreign key to the voucher: its check would lock the
--- voucher's row, and a resolution
--- must not write to that row.
+-- The redemption tokens that resolutions issued (R26). No foreign key to the voucher: its check would lock the voucher's
+-- row, and a resolution must not write to that row.
 create table gateway.redemption_token (
   token_hash bytea primary key check (length(token_hash) = 32),
   voucher_id bigint not null,

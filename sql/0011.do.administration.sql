@@ -39,8 +39,7 @@ create index session_administrator on gateway.session (administrator_id);
 create index session_expires_at on gateway.session (expires_at);
 
 -- The actions of administrators, each with its actor and address. The service can only add to it. Without foreign keys:
--- an entry outlives what it
--- is about.
+-- an entry outlives what it is about.
 create table gateway.audit_entry (
   id               bigint generated always as identity primary key,
   at               timestamptz not null default clock_timestamp(),

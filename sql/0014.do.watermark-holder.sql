@@ -15,8 +15,7 @@ begin atomic
          coalesce(prepared.prepared, activity.xact_start)
   from gateway.write_marker marker
   left join pg_stat_activity activity on activity.pid = marker.pid
-  -- A prepared transaction keeps the virtual transaction id of its former backend, and the lock on its own transaction
-  -- id.
+  -- A prepared transaction keeps the virtual transaction id of its former backend, and the lock on its own transaction id.
   left join pg_locks own on marker.pid is null and own.pid is null and own.locktype = 'transactionid'
     and own.virtualtransaction = marker.virtualtransaction
   left join pg_prepared_xacts prepared on prepared.transaction = own.transactionid

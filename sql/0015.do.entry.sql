@@ -1,10 +1,8 @@
 -- Entries: a narrow row for each voucher, consent and withdrawal of consent, with the values that filters, orders and
--- figures need. The follower (0017) keeps them, so writers pay for none of their indexes. A page shows the record, and
--- leaves out one that no longer matches (src/domain/search). Products are few: they are searched in their own table
--- (0018).
+-- figures need. The follower (0017) keeps them, so writers pay for none of their indexes. Products are few: they are searched
+-- in their own table (0018).
 
--- Indexes of texts by their trigrams, together with the tenant. Both come with PostgreSQL, and an owner of the database may
--- create them without being a superuser.
+-- Indexes of texts by their trigrams, together with the tenant. An owner of the database may create both extensions.
 do $$
 declare
   extension text;
@@ -40,9 +38,8 @@ create function gateway.text_order(words text) returns text
 language sql immutable parallel safe
 return left(lower(words), 100);
 
--- Always true, but with a high cost estimate, so that a search uses the index that bounds it to the fewest rows.
--- Without it the planner prefers to read and sort a whole table when a tenant has most of it. Not parallel, because
--- starting workers takes longer than such a read.
+-- Always true, but with a high cost estimate, so that a search uses the index that bounds it to the fewest rows, also when a
+-- tenant has most of a table. Not parallel, because starting workers takes longer than such a read.
 create function gateway.is_read(id bigint) returns boolean
 language plpgsql immutable parallel unsafe cost 10000
 as 'begin return true; end';
@@ -65,8 +62,7 @@ comment on column gateway.voucher_entry.state is 'What gateway.voucher_state ret
 comment on column gateway.voucher_entry.date_valid_end is 'infinity: it does not expire';
 comment on column gateway.voucher_entry.product_id is 'parent_product_id, else product_id';
 
--- Separate from the entry, because a balance changes often and these texts hardly ever, and each change of a row also
--- changes its index.
+-- Separate from the entry: a balance changes often, these texts hardly ever, and each change of a row also changes its index.
 create table gateway.voucher_text (
   id        bigint primary key,
   tenant_id bigint not null,

@@ -1,15 +1,13 @@
 -- Figures: how many vouchers, amounts and consents tenants have, kept so that a read never counts the platform's records.
 --
 -- The figures of a small tenant are counted from its entries (0015). Rollups hold the sums of entries for each tenant with
--- those below it, and for each large tenant. The transaction that changes entries also changes the rollups.
---
--- Nothing here depends on the clock: whether a voucher is valid follows from its dates when figures are read.
+-- those below it, and for each large tenant. Nothing here depends on the clock: a read compares dates with today.
 
 create type gateway.figure_kind as enum ('sale', 'balance', 'product', 'consent', 'withdrawal');
 create type gateway.figure_grain as enum ('half_hour', 'three_hours', 'day', 'month', 'quarter', 'year', 'all');
 
--- A row in which all sums are 0 is deleted. A page has room for another version of most of its rows: a step after a bulk
--- commit changes nearly all of some pages, and a version on the same page needs no entry of the index.
+-- A row in which all sums are 0 is deleted. A page has room for another version of most of its rows, which then needs no entry
+-- of the index: a step after a bulk commit changes nearly all rows of some pages.
 create table gateway.figure_rollup (
   ancestor_id bigint not null,
   kind        gateway.figure_kind not null,
@@ -61,7 +59,7 @@ create function gateway.half_hour(instant timestamptz) returns timestamptz
 language sql immutable parallel safe
 return date_bin('30 minutes', instant, '0001-01-01 00:00+00');
 
--- Does the same for three hours: with them, a day that begins at another hour than in UTC has few parts.
+-- Does the same for three hours, so that a day that begins at another hour than in UTC has few parts.
 create function gateway.three_hours(instant timestamptz) returns timestamptz
 language sql immutable parallel safe
 return date_bin('3 hours', instant, '0001-01-01 00:00+00');
@@ -133,14 +131,11 @@ begin atomic
   select tenant_id, kind, gateway.half_hour(instant), '', '', 0, sign, 0, 0, 0 where instant is not null;
 end;
 
--- The additions of each entry to the figures.
 create view gateway.entry_figure as
 select figure.* from gateway.voucher_entry entry, gateway.figures_of(entry, 1) figure
 union all select figure.* from gateway.consent_entry, gateway.event_figures(tenant_id, 'consent', consented_at, 1) figure
 union all select figure.* from gateway.withdrawal_entry, gateway.event_figures(tenant_id, 'withdrawal', withdrawn_at, 1) figure;
 grant select on gateway.entry_figure to voucher_gateway;
-
--- The rollups. One transaction at a time writes them.
 
 -- Returns the key of the advisory lock of the transaction that writes entries and rollups.
 create function gateway.follower_lock() returns bigint language sql immutable parallel safe return 7302155616;
@@ -230,8 +225,7 @@ begin
   end loop;
 end $$;
 
--- Counts the rollup of an ancestor from the entries: one at a time, so that its sums fit into memory. Entries are read page by
--- page: those of a tenant lie on many pages.
+-- Counts the rollup of an ancestor from the entries. Without index scans: the entries of a tenant lie on many pages.
 create function gateway.recount_rollup(ancestor bigint) returns setof gateway.figure_rollup
 language sql stable set enable_seqscan = off set enable_indexscan = off
 begin atomic

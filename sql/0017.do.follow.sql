@@ -1,14 +1,11 @@
 -- The follower: a background job of the service that keeps the entries (0015) and the figures (0016).
 --
--- It is a client of the lists (0003): it reads the watermark, and then, under a snapshot that is taken after that, the
--- records of all tenants that are stamped since its former watermark, and the removals. Each of these records is compared
--- with its entry under that one snapshot, so the entries match the records at one instant.
+-- It is a client of the lists (0003): it reads the watermark, and then, under one later snapshot, the records of all tenants
+-- that are stamped since its former watermark, and the removals. It compares them with their entries, which then match the
+-- records at one instant. After an event that requires a full pass (0008), and after a request (gateway.fill_request), a step
+-- compares all records.
 --
--- A stamp may be planned ahead of the clock (gateway.planned_stamp). Its records can be seen before the stamp has passed;
--- they are read once then, and once more after the clock has passed the stamp.
---
--- The first entries are written in parts, in the order of the ids, then their indexes, then the rollups. After an event that
--- requires a full pass (0008), and after a request (gateway.fill_request), a step compares all records with their entries.
+-- Records whose stamp is planned ahead (gateway.planned_stamp) are read when they can be seen, and again when it has passed.
 
 create table gateway.follower (
   only_row   boolean primary key default true check (only_row),
@@ -27,9 +24,8 @@ comment on column gateway.follower.planned is 'Stamps ahead of the clock whose r
 insert into gateway.follower default values;
 grant select on gateway.follower to voucher_gateway;
 
--- Writes the first entries, up to `at_most` of each kind; then creates one index at a time, and writes the rollups before
--- theirs, which is the last. Changes during this time are followed afterwards, because gateway.follower.since is the
--- watermark of the beginning.
+-- Writes the first entries in the order of their ids, up to `at_most` of each kind; then creates one index at a time, and
+-- writes the rollups before theirs, which is the last. Changes since the beginning are followed afterwards.
 --
 -- Returns whether there was work to do.
 create function gateway.write_first_entries(reached gateway.follower, watermark timestamptz, at_most integer) returns boolean
@@ -135,15 +131,14 @@ as $$
   full join gateway.consent_entry stale using (id)
   where fresh is distinct from stale
   union all
-  -- A removal never changes, and its entry is permanent. The condition on the stamp lets the step use the index of
-  -- removals.
+  -- A removal never changes. The condition on the stamp lets the step use the index of removals.
   select 'withdrawal', removal.tenant_id, removal.id, removal.updated_at from gateway.removal
   where reason = 'consent_withdrawn' and updated_at > '-infinity'
     and not exists (select from gateway.withdrawal_entry entry where entry.id = removal.id)
 $$;
 
 -- Updates the entries of the records that have changed, and the rollups, in parts of up to `at_most` records of a kind. One
--- query reads all these records and the tree of tenants, under one snapshot: the figures are then those of one instant.
+-- query reads all these records and the tree of tenants: the figures are then those of one instant.
 --
 -- fills: whether all records are compared with their entries.
 create function gateway.follow_records(reached gateway.follower, watermark timestamptz, fills boolean, at_most integer)
