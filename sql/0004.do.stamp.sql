@@ -187,26 +187,9 @@ as $$
   group by touched.source, list.name, part.condition
 $$;
 
--- Returns how many rows have one of several stamps of this transaction. The planner has no statistics of new stamps, and
--- would prefer to read the whole table, here and below.
-create function gateway.count_stamped(stamps bigint[]) returns bigint
-language plpgsql set enable_seqscan = off
-as $$
-declare
-  target record;
-  part bigint;
-  total bigint := 0;
-begin
-  for target in select * from gateway.touched_rows() loop
-    execute format('select count(*) from %s where %s = any($2)', target.source, target.condition)
-    into part using target.owners, array(select gateway.from_microseconds(stamp) from unnest(stamps) as stamp);
-    total := total + part;
-  end loop;
-  return total;
-end $$;
-
 -- Sets the stamp of all rows that are written from now on, and replaces the former stamps of this transaction by it.
--- The update waits for no lock, because the transaction has written these rows before.
+-- The update waits for no lock, because the transaction has written these rows before. The planner has no statistics of new
+-- stamps, and would prefer to read the whole table.
 create function gateway.restamp(formers bigint[], stamp bigint) returns void
 language plpgsql set enable_seqscan = off
 as $$
@@ -264,19 +247,28 @@ end $$;
 -- again for a later time. The plan is 2.5 times as long as the transaction has taken, and at most 100 µs a row and 50 µs a
 -- removal that follows, because it may have been idle.
 create function gateway.settle_late_stamps() returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$
 declare
   stamps bigint[] := gateway.own_stamps();
   present bigint := gateway.clock_microseconds();
   passed bigint[] := array(select each from unnest(stamps) as each where each <= present);
-  removals constant bigint := (
+  -- The expected duration, at first of removals.
+  ahead bigint := 50 * (
     select sum(pg_stat_get_xact_tuples_deleted(format('public.%I', name)::regclass)) from gateway.list);
-  ahead bigint := least((present - stamps[1]) * 2.5, 100 * gateway.count_stamped(passed) + 50 * removals);
-  -- The expected duration of stamping: stamps that pass meanwhile count as passed.
-  margin bigint := ahead / 10;
+  margin bigint;
   stamp bigint;
+  target record;
+  rows bigint;
 begin
+  for target in select * from gateway.touched_rows() loop
+    execute format('select count(*) from %s where %s = any($2)', target.source, target.condition)
+    into rows using target.owners, array(select gateway.from_microseconds(each) from unnest(passed) as each);
+    ahead := ahead + 100 * rows;
+  end loop;
+  ahead := least((present - stamps[1]) * 2.5, ahead);
+  -- The expected duration of stamping: stamps that pass meanwhile count as passed.
+  margin := ahead / 10;
   if ahead <= 10000 and passed = stamps then
     perform gateway.settle_stamps(0);
     return;
@@ -336,25 +328,6 @@ begin
     done := gateway.finalize();
   end if;
   return null;
-end $$;
-
--- Returns the final stamp of this transaction, for what is written at its commit.
---
--- rows: how many rows this is about to write, at most: Postgres also counts the rows of earlier transactions. When the
--- transaction has taken longer than 5 ms, and from a hundred rows on, the stamp lies ahead of the clock by 50 µs a row.
-create function gateway.final_stamp(rows bigint) returns timestamptz
-language plpgsql
-as $$
-declare
-  done text;
-begin
-  if coalesce(current_setting('gateway.commit_event', true), '') = '' then
-    done := gateway.settle_stamps(
-      case when clock_timestamp() < now() + interval '5 milliseconds' or rows < 100 then 0 else 50 * rows end);
-  elsif current_setting('gateway.commit_event') <> 'done' then
-    done := gateway.finalize();
-  end if;
-  return gateway.from_microseconds(current_setting('gateway.stamp')::bigint);
 end $$;
 
 -- Makes the stamp of a bulk load final at once, so that its rows are written once. It must be the first statement of the
