@@ -27,13 +27,10 @@ return coalesce(current_setting('gateway.keep_updated_at', true), '') = 'on';
 -- The lists that tenants have of tables in schema public. gateway.add_list (0012) adds one.
 create table gateway.list (
   name      text primary key,
-  resource  text not null unique,
-  condition text,
-  stamp     text not null
+  resource  text not null unique, -- What gateway.removal calls its records.
+  condition text,                 -- A boolean column: only rows in which it is true are in the list; null: all rows are.
+  stamp     text not null         -- The expression that the list is ordered by before id.
 );
-comment on column gateway.list.resource is 'What gateway.removal calls its records';
-comment on column gateway.list.condition is 'A boolean column: only rows in which it is true are in the list; null: all rows are';
-comment on column gateway.list.stamp is 'The expression that the list is ordered by before id';
 grant select on gateway.list to public;
 
 -- Gives the rows that follow a stamp that lies ahead of the clock, if this transaction has been writing for 50 ms since its

@@ -8,19 +8,17 @@
 -- A later stamp loses nothing: a client that has read the record before reads it again. The entry of a category always stays
 -- for the service: a link that the transaction cannot see yet is visible by then, or comes with an entry of its own.
 
+-- Records that need a new stamp because what they show has changed.
 create table gateway.stamp_queue (
   id          bigint generated always as identity primary key,
   transaction xid8 not null default pg_current_xact_id(),
-  product_id  bigint,
+  product_id  bigint, -- Null: all products of the category; all products when that is null, too.
   category_id bigint,
-  tenant_id   bigint,
+  tenant_id   bigint, -- A tenant that needs a new stamp with all below it; the other columns are then null.
   -- A transaction has one entry for a product, for any number of changed variants, and transactions do not wait for
   -- each other.
   unique nulls not distinct (transaction, product_id, category_id, tenant_id)
 );
-comment on table gateway.stamp_queue is 'Records that need a new stamp because what they show has changed';
-comment on column gateway.stamp_queue.product_id is 'Null: all products of the category; all products when that is null, too';
-comment on column gateway.stamp_queue.tenant_id is 'A tenant that needs a new stamp with all tenants below it; the other columns are then null';
 
 -- Queues the products that show a row: the product of a variant or of a link, all products of a category, or all products
 -- when a table is truncated. A new category is also queued, because an applier can insert its links before it.

@@ -48,52 +48,44 @@ create table gateway.voucher_entry (
   id                 bigint primary key,
   tenant_id          bigint not null,
   updated_at         timestamptz not null,
-  state              text not null,
+  state              text not null, -- What gateway.voucher_state returns.
   purchase_timestamp timestamptz,
   date_valid_start   date,
-  date_valid_end     date not null,
-  product_id         bigint,
+  date_valid_end     date not null, -- infinity: it does not expire.
+  product_id         bigint,        -- parent_product_id, else product_id.
   currency           text,
   initial_balance    numeric,
   current_balance    numeric,
   purchase_value     numeric
 );
-comment on column gateway.voucher_entry.state is 'What gateway.voucher_state returns';
-comment on column gateway.voucher_entry.date_valid_end is 'infinity: it does not expire';
-comment on column gateway.voucher_entry.product_id is 'parent_product_id, else product_id';
 
--- Separate from the entry: a balance changes often, these texts hardly ever, and each change of a row also changes its index.
+-- The texts of each gateway.voucher_entry: a balance changes often, these texts hardly ever, and each change of a row also
+-- changes its index.
 create table gateway.voucher_text (
   id        bigint primary key,
   tenant_id bigint not null,
-  words     text not null,
-  recipient text
+  words     text not null, -- The texts that are searched, in lower case, with a space before each word.
+  recipient text           -- The same of its recipient's name: not every token may search it.
 );
-comment on table gateway.voucher_text is 'The texts of each gateway.voucher_entry';
-comment on column gateway.voucher_text.words is 'The texts that are searched, in lower case, with a space before each word';
-comment on column gateway.voucher_text.recipient is 'The same of its recipient''s name: not every token may search it';
 
+-- Customers who consent now, and those who have a consented_at.
 create table gateway.consent_entry (
   id              bigint primary key,
   tenant_id       bigint not null,
   updated_at      timestamptz not null,
   marketing_opted boolean not null,
   consented_at    timestamptz,
-  consent_source  text,
-  name            text,
+  consent_source  text, -- Null without consent, like words: figures need no personal data.
+  name            text, -- Of the full name, else of the given and the family name: gateway.text_order; empty without consent.
   words           text
 );
-comment on table gateway.consent_entry is 'Customers who consent now, and those who have a consented_at';
-comment on column gateway.consent_entry.consent_source is 'As words null without consent: figures need no personal data';
-comment on column gateway.consent_entry.name is 'What gateway.text_order returns for the full name, else for the given and the family name; empty without consent';
 
+-- When customers withdrew their consent: of each removal with that reason (0007), also after it is purged.
 create table gateway.withdrawal_entry (
   id           bigint primary key,
   tenant_id    bigint not null,
   withdrawn_at timestamptz not null
 );
-comment on table gateway.withdrawal_entry is
-  'When customers withdrew their consent: of each removal with that reason (0007), also after it is purged. No personal data';
 
 grant select on gateway.voucher_entry, gateway.voucher_text, gateway.consent_entry, gateway.withdrawal_entry to voucher_gateway;
 

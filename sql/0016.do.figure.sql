@@ -3,37 +3,26 @@
 -- The figures of a small tenant are counted from its entries (0015). Rollups hold the sums of entries for each tenant with
 -- those below it, and for each large tenant. Nothing here depends on the clock: a read compares dates with today.
 
+-- sale: vouchers by purchase. balance: vouchers by the end of their validity. product: vouchers by product and purchase.
+-- consent, withdrawal: customers by their consent, and withdrawn consents.
 create type gateway.figure_kind as enum ('sale', 'balance', 'product', 'consent', 'withdrawal');
 create type gateway.figure_grain as enum ('half_hour', 'three_hours', 'day', 'month', 'quarter', 'year', 'all');
 
 -- A row in which all sums are 0 is deleted. A page has room for another version of most of its rows, which then needs no entry
 -- of the index: a step after a bulk commit changes nearly all rows of some pages.
 create table gateway.figure_rollup (
-  ancestor_id bigint not null,
+  ancestor_id bigint not null,               -- The sums are those of its gateway.figure_member.
   kind        gateway.figure_kind not null,
-  grain       gateway.figure_grain not null,
-  at          timestamptz not null,
-  currency    text not null,
-  state       text not null,
-  product_id  bigint not null,
-  records     bigint not null,
-  initial     numeric not null,
-  balance     numeric not null,
-  paid        numeric not null
+  grain       gateway.figure_grain not null, -- The period in UTC that begins at `at`; or all (gateway.figure_grains).
+  at          timestamptz not null,          -- Of the purchase, -infinity: none; balance: of date_valid_end, infinity: none.
+  currency    text not null,                 -- Empty: none.
+  state       text not null,                 -- sale: gateway.sale_state; product: void or sold; balance: gateway.figure_state.
+  product_id  bigint not null,               -- Of kind product only; 0: none.
+  records     bigint not null,               -- Number of vouchers, customers or withdrawals.
+  initial     numeric not null,              -- sale, product: sum of initial_balance; else 0.
+  balance     numeric not null,              -- sale, balance: sum of current_balance; else 0.
+  paid        numeric not null               -- sale, balance, product: sum of purchase_value; else 0.
 ) with (fillfactor = 55);
-comment on column gateway.figure_rollup.ancestor_id is 'The sums are those of its gateway.figure_member';
-comment on column gateway.figure_rollup.kind is
-  'sale: vouchers by purchase; balance: vouchers by the end of their validity; product: vouchers by product; consent: customers by consent; withdrawal: withdrawn consents';
-comment on column gateway.figure_rollup.grain is 'The period in UTC that begins at `at`; or all (gateway.figure_grains)';
-comment on column gateway.figure_rollup.at is
-  'sale, product: of purchase_timestamp, -infinity: none; balance: date_valid_end in UTC, infinity: none';
-comment on column gateway.figure_rollup.currency is 'Empty: none';
-comment on column gateway.figure_rollup.state is 'sale: void, sold or sold_without_balance; product: void or sold; balance: what gateway.figure_state returns; else empty';
-comment on column gateway.figure_rollup.product_id is 'Of kind product only; 0: none';
-comment on column gateway.figure_rollup.records is 'Number of vouchers, customers or withdrawals';
-comment on column gateway.figure_rollup.initial is 'sale, product: sum of initial_balance; else 0';
-comment on column gateway.figure_rollup.balance is 'sale, balance: sum of current_balance; else 0';
-comment on column gateway.figure_rollup.paid is 'sale, balance, product: sum of purchase_value; else 0';
 
 create table gateway.figure_member (
   ancestor_id bigint not null,

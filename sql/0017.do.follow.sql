@@ -9,18 +9,13 @@
 
 create table gateway.follower (
   only_row   boolean primary key default true check (only_row),
-  epoch      bigint,
-  since      timestamptz,
-  as_of      timestamptz,
-  written_to bigint,
-  planned    timestamptz[] not null default '{}'
+  epoch      bigint,      -- Of gateway.sync_state when all records were last compared; null: no entries were written.
+  since      timestamptz, -- From which stamp on records are read next.
+  as_of      timestamptz, -- Of which entries and figures are; null: they are written for the first time.
+  written_to bigint,      -- The id of vouchers and customers up to which the first entries are written; null: all are.
+  planned    timestamptz[] not null default '{}' -- Stamps ahead of the clock whose records were read already.
 );
 comment on table gateway.follower is 'Exactly one row: how far the entries and the figures follow the records';
-comment on column gateway.follower.epoch is 'Of gateway.sync_state when all records were last compared; null: no entries were written';
-comment on column gateway.follower.since is 'From which stamp on records are read next';
-comment on column gateway.follower.as_of is 'The instant of which entries and figures are; null: they are written for the first time';
-comment on column gateway.follower.written_to is 'The id of vouchers and customers up to which the first entries are written; null: all are';
-comment on column gateway.follower.planned is 'Stamps ahead of the clock whose records were read already';
 insert into gateway.follower default values;
 grant select on gateway.follower to voucher_gateway;
 
