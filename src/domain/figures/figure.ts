@@ -23,10 +23,7 @@ export interface SalesFigure {
 }
 
 /** An interval of a period. */
-export interface FigurePeriod {
-  /** The first and the last calendar day, `YYYY-MM-DD`. */
-  from: string
-  to: string
+export interface FigurePeriod extends Days {
   start: Instant
   end: Instant
   sales: SalesFigure[]
@@ -76,9 +73,6 @@ export interface ProductFigure {
 /** The length of the intervals of a period. */
 export type FigureInterval = 'DAY' | 'WEEK' | 'MONTH'
 
-/** By what products are ranked. */
-export type ProductOrder = 'PAID' | 'VOUCHERS'
-
 /** The tenant whose figures are read, and the period. */
 export interface FiguresRequest {
   tenantId: number
@@ -94,7 +88,7 @@ export interface FiguresRequest {
 /** The number of products that are listed, and the order that chooses them. */
 export interface ProductRanking {
   first: number
-  by: ProductOrder
+  by: 'PAID' | 'VOUCHERS'
   /**
    * Only sales in this currency; null: all currencies. The order by the amount paid then lists the first products of
    * each currency.

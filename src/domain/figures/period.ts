@@ -1,10 +1,9 @@
 /** Periods of calendar days, and the intervals that they are cut into. */
-
 import type { FieldErrors } from '../errors.ts'
-import { dateMessage, parseDate } from '../record/date.ts'
+import { dateMessage, millisecondsPerDay, parseDate } from '../record/date.ts'
 import type { FigureInterval } from './figure.ts'
 
-/** A range of calendar days, both included. */
+/** A range of calendar days, both included: `YYYY-MM-DD`. */
 export interface Days {
   from: string
   to: string
@@ -13,16 +12,14 @@ export interface Days {
 /** The most intervals of a period. */
 export const mostIntervals = 400
 
-const millisecondsOfDay = 86_400_000
-
 /** Returns the day as a count of days, or null when the text is no calendar day of the years 2 to 9998. */
 function parseDay(text: string): number | null {
   // An instant of the first or last day may lie in the year before or after it, and R13 writes years with four digits.
   const date = text < '0002' || text >= '9999' ? null : parseDate(text)
-  return date === null ? null : Date.parse(date) / millisecondsOfDay
+  return date === null ? null : Date.parse(date) / millisecondsPerDay
 }
 
-const dateOf = (day: number): Date => new Date(day * millisecondsOfDay)
+const dateOf = (day: number): Date => new Date(day * millisecondsPerDay)
 const dayText = (day: number): string => dateOf(day).toISOString().slice(0, 10)
 
 /** Returns the first day of the interval after the one that contains the day. Weeks begin on Monday (ISO 8601). */
@@ -31,7 +28,7 @@ function nextStart(day: number, by: FigureInterval): number {
   const date = dateOf(day)
   if (by === 'WEEK') return day + 7 - ((date.getUTCDay() + 6) % 7)
   date.setUTCMonth(date.getUTCMonth() + 1, 1)
-  return date.getTime() / millisecondsOfDay
+  return date.getTime() / millisecondsPerDay
 }
 
 /**

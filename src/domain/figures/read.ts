@@ -63,8 +63,13 @@ const isInvalidValue = (error: unknown): boolean => error instanceof Error && 'c
  * - `today(id, day)`: the calendar day now at each of all these tenants, as the rollups know the tree; `days(first, last)`:
  *   the least and the greatest of them
  */
-const grantedTenants = (sql: Sql, token: Token, request: FiguresRequest): Fragment => sql`
-  ${request.withDescendants ? visibleTenants(sql, token, request.tenantId) : alone(sql, request.tenantId)},
+const grantedTenants = (sql: Sql, token: Token, { tenantId, withDescendants }: FiguresRequest): Fragment => sql`
+  ${
+    // The scope has checked that the token is authorised for a single tenant.
+    withDescendants
+      ? visibleTenants(sql, token, tenantId)
+      : sql`visible as materialized (select ${tenantId}::bigint as id, null::bigint as top)`
+  },
   granted as materialized (
     -- A large tenant has a rollup of its own.
     select id, coalesce(top, case when not exists (select from gateway.figure_member
@@ -80,10 +85,4 @@ const grantedTenants = (sql: Sql, token: Token, request: FiguresRequest): Fragme
                  union all select tenant_id from rolled join gateway.figure_member using (ancestor_id))
   ), days as materialized (
     select min(day) as first, max(day) as last from today
-  )`
-
-/** The scope has checked that the token is authorised for it. */
-const alone = (sql: Sql, tenantId: number): Fragment => sql`
-  visible as materialized (
-    select ${tenantId}::bigint as id, null::bigint as top
   )`

@@ -52,28 +52,23 @@ export const totalsJson = (sql: Sql): Fragment => sql`
   ) figures`
 
 /** Returns a query for the JSON of all intervals with their consents. */
-export const consentsJson = (sql: Sql): Fragment => sql`
-  select json_agg(json_build_object(${intervalMembers(sql)}, 'given', coalesce(given, 0), 'withdrawn', coalesce(withdrawn, 0))
-                  order by place)
-  from period left join (
-    select place, sum(records) as given from (
-      select place, records from (${rolledUp(sql, 'consent')}) rollup
+export function consentsJson(sql: Sql): Fragment {
+  /** Counts the events that the rollups of a kind have. @param entries selects their entries: `tenant_id`, `at` */
+  const events = (kind: string, entries: Fragment) => sql`
+    select place, sum(records) as records from (
+      select place, records from (${rolledUp(sql, kind)}) rollup
       union all
-      select width_bucket(consented_at, starts), 1
-      from span, counted cross join lateral (
-        select consented_at from gateway.consent_entry entry
-        where entry.tenant_id = counted.tenant_id and marketing_opted in (true, false)
-          and consented_at >= lower and consented_at < upper offset 0
+      select width_bucket(at, starts), 1 from span, counted cross join lateral (
+        select at from (${entries}) entry
+        where entry.tenant_id = counted.tenant_id and at >= lower and at < upper offset 0
       ) entry
-    ) consents group by place
-  ) consents using (place) left join (
-    select place, sum(records) as withdrawn from (
-      select place, records from (${rolledUp(sql, 'withdrawal')}) rollup
-      union all
-      select width_bucket(withdrawn_at, starts), 1
-      from span, counted cross join lateral (
-        select withdrawn_at from gateway.withdrawal_entry entry
-        where entry.tenant_id = counted.tenant_id and withdrawn_at >= lower and withdrawn_at < upper offset 0
-      ) entry
-    ) withdrawals group by place
-  ) withdrawals using (place)`
+    ) event group by place`
+  const consents = sql`
+    select tenant_id, consented_at as at from gateway.consent_entry where marketing_opted in (true, false)`
+  return sql`
+  select json_agg(json_build_object(${intervalMembers(sql)}, 'given', coalesce(given.records, 0),
+                                    'withdrawn', coalesce(withdrawn.records, 0)) order by place)
+  from period left join (${events('consent', consents)}) given using (place)
+  left join (${events('withdrawal', sql`select tenant_id, withdrawn_at as at from gateway.withdrawal_entry`)}) withdrawn
+    using (place)`
+}

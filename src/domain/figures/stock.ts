@@ -31,27 +31,28 @@ export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragm
       ) rollup
       where at <> all(array(select day::timestamp at time zone 'UTC' from differing_day))
       union all
-      select date_valid_end::timestamp at time zone 'UTC', today.day, coalesce(currency, ''),
+      select date_valid_end::timestamp at time zone 'UTC', day, coalesce(currency, ''),
              gateway.figure_state(state, current_balance), 1, current_balance, purchase_value
-      from rolled join gateway.figure_member member using (ancestor_id) join today on today.id = member.tenant_id
-      cross join differing_day cross join lateral (
+      from (
+        select tenant_id, differing_day.day as lower, differing_day.day as upper
+        from differing_day, rolled join gateway.figure_member using (ancestor_id)
+        union all
+        select tenant_id, case when ${status} then '-infinity' else day end, 'infinity'
+        from single join today on id = tenant_id
+      ) part join today on id = tenant_id cross join lateral (
         select date_valid_end, currency, state, current_balance, purchase_value from gateway.voucher_entry entry
-        where entry.tenant_id = member.tenant_id and date_valid_end = differing_day.day offset 0
-      ) entry
-      union all
-      select date_valid_end::timestamp at time zone 'UTC', today.day, coalesce(currency, ''),
-             gateway.figure_state(state, current_balance), 1, current_balance, purchase_value
-      from single join today on today.id = single.tenant_id cross join lateral (
-        select date_valid_end, currency, state, current_balance, purchase_value from gateway.voucher_entry entry
-        where entry.tenant_id = single.tenant_id
-          and (${status} or date_valid_end >= today.day) offset 0
+        where entry.tenant_id = part.tenant_id and date_valid_end >= lower and date_valid_end <= upper offset 0
       ) entry
     ) balances
     group by at, today, currency, state
   )`
 
-/** Returns a query for the JSON of rows of `stock` that are outstanding, by currency, then by the month of their end. */
-const outstandingOf = (sql: Sql, condition: Fragment): Fragment => sql`
+/**
+ * Returns a query for the JSON of the outstanding balances, by currency, then by the month of their end.
+ *
+ * @param condition for rows of `stock`, after others
+ */
+export const outstandingJson = (sql: Sql, condition: Fragment = sql``): Fragment => sql`
   select coalesce(json_agg(json_build_object(
            'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance, 'byExpiry', by_expiry,
            'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance))
@@ -71,12 +72,9 @@ const outstandingOf = (sql: Sql, condition: Fragment): Fragment => sql`
     ) months group by currency
   ) currencies`
 
-/** Returns a query for the JSON of the outstanding balances. */
-export const outstandingJson = (sql: Sql): Fragment => outstandingOf(sql, sql``)
-
 /** Returns a query for a JSON array: the outstanding balances that expire within each number of days. */
 export const expiringJson = (sql: Sql, expiring: readonly number[]): Fragment => sql`
-  select json_agg((${outstandingOf(sql, sql`and expires_on <= coalesce(today, first) + within`)}) order by place)
+  select json_agg((${outstandingJson(sql, sql`and expires_on <= coalesce(today, first) + within`)}) order by place)
   from unnest(${arrayText(expiring)}::text::integer[]) with ordinality as wanted (within, place)`
 
 /**
