@@ -2,7 +2,7 @@ import { column, nullable, type RowOf } from '../../db/column.ts'
 import { arrayText, type Sql } from '../../db/connect.ts'
 import { rowCodec } from '../../db/row-codec.ts'
 import { inRange, isTrue, ofCurrency, ofRecord } from '../search/field.ts'
-import { byAmount, byText, type Order } from '../search/order.ts'
+import { byAmount, type Order } from '../search/order.ts'
 import { searchedText } from '../search/text-field.ts'
 import { defineResource } from './resource.ts'
 
@@ -70,7 +70,7 @@ export const products = defineResource<Product>({
       ),
     },
     orders: {
-      TITLE: byText('gateway.text_order(title)', false, 'By `title`.'),
+      TITLE: { key: 'gateway.text_order(title)', type: 'text', nullable: false, description: 'By `title`.' },
       PRICE: byPrice,
       SORT_ORDER: bySortOrder,
     },

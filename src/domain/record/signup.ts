@@ -1,6 +1,6 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
 import { inRange, sameText } from '../search/field.ts'
-import { byText, type Order } from '../search/order.ts'
+import type { Order } from '../search/order.ts'
 import { searchedText } from '../search/text-field.ts'
 import { defineResource } from './resource.ts'
 
@@ -70,7 +70,12 @@ export const signups = defineResource<MarketingSignup>({
     },
     orders: {
       CONSENTED_AT: byConsent,
-      NAME: byText('name', true, 'By `fullName`, or by `forename` and `surname` when there is none.'),
+      NAME: {
+        key: 'name',
+        type: 'text',
+        nullable: true,
+        description: 'By `fullName`, or by `forename` and `surname` when there is none.',
+      },
     },
   },
 })

@@ -1,10 +1,9 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
-import { inRange, ofCurrency, ofRecord, oneOf } from '../search/field.ts'
+import { inRange, ofCurrency, ofRecord } from '../search/field.ts'
 import { byAmount, type Order } from '../search/order.ts'
 import { searchedText } from '../search/text-field.ts'
-import { byEnd, hasStatus, validOn, validUntil } from '../search/voucher-filter.ts'
+import { byEnd, status, validOn, validUntil } from '../search/voucher-filter.ts'
 import { defineResource } from './resource.ts'
-import { voucherStatusNames } from './voucher-status.ts'
 
 const columns = {
   id: column('id', 'bigint', 'The numeric id, as in v1.'),
@@ -61,7 +60,7 @@ export const vouchers = defineResource<PurchasedVoucher>({
     entries: 'gateway.voucher_entry',
     texts: { table: 'gateway.voucher_text', of: 'gateway.text_of', columns: 'words, recipient' },
     filters: {
-      status: oneOf('voucherStatuses', voucherStatusNames, 'Vouchers that have one of these statuses now.', hasStatus),
+      status,
       validOn,
       validUntil,
       purchased: inRange('instants', byPurchase, 'Vouchers that were purchased in this range.'),

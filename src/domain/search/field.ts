@@ -114,7 +114,8 @@ export const inRange = (kind: keyof typeof rangeKinds, order: Order, description
   },
 })
 
-const nothing: Condition = sql => sql`false`
+/** The condition that no row meets. */
+export const nothing: Condition = sql => sql`false`
 
 /** Returns the effect of a condition that an index serves. */
 const within = (key: string, where: Condition): FilterEffect => ({ where, ranges: [{ key, where }] })
@@ -196,21 +197,5 @@ export const ofRecord = (
   read(given) {
     const { id } = recordReference.parse(given)
     return within(noun, id === null ? nothing : sql => where(sql, id))
-  },
-})
-
-/** A field that selects the rows with one of several values. An empty list matches nothing. */
-export const oneOf = <Value extends string>(
-  kind: FilterKind,
-  values: readonly Value[],
-  description: string,
-  effect: (wanted: readonly Value[]) => FilterEffect,
-): FilterField => ({
-  kind,
-  description,
-  read(given) {
-    const wanted = z.array(z.string()).parse(given)
-    const known = values.filter(value => wanted.includes(value))
-    return known.length === 0 ? within('', nothing) : effect(known)
   },
 })

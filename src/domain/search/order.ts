@@ -29,11 +29,3 @@ export const byAmount = (column: string, description: string): Order => ({
   description: `${description} Needs \`currency\` in the filter.`,
   needs: { field: 'currency', message: 'Filter by a currency: amounts of different currencies are not compared.' },
 })
-
-/** An order by a text, whose expression is the result of `gateway.text_order`. */
-export const byText = (expression: string, nullable: boolean, description: string): Order => ({
-  key: expression,
-  type: 'text',
-  nullable,
-  description,
-})

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { type FieldErrors, throwIfErrors } from '../errors.ts'
 import type { ListIdentity } from '../record/cursor.ts'
 import type { Token } from '../token/token.ts'
-import type { Condition, FilterField, IndexRange, Report } from './field.ts'
+import type { Condition, FilterEffect, FilterField, Report } from './field.ts'
 import type { SearchedWords } from './matched-fields.ts'
 import type { Direction, Order } from './order.ts'
 
@@ -25,21 +25,15 @@ export interface SearchArguments {
 }
 
 /** A list that is filtered, ordered, or has the records of several tenants. */
-export interface Search {
+export interface Search extends Required<Pick<FilterEffect, 'ranges' | 'textConditions' | 'searchesPersonalData'>> {
   /** The list that cursors belong to: the filter, the order and the tenants are part of it. */
   list: ListIdentity
   tenantId: number
   /** The token, when the list also has the records of the tenants below that it is granted. */
   descendantsOf: Token | null
   conditions: readonly Condition[]
-  /** Index ranges, each with every row that matches. */
-  ranges: readonly IndexRange[]
   /** The condition of the range that the index of the order has. */
   served: Condition | undefined
-  /** Conditions that all matching rows meet, each of which the index of texts serves. */
-  textConditions: readonly Condition[]
-  /** True when a condition searches names or addresses of persons. */
-  searchesPersonalData: boolean
   /** The words that are searched; null: none. */
   words: SearchedWords | null
   order: Order

@@ -1,14 +1,7 @@
 /** The filters of vouchers by their status and by the days on which they are valid. */
-import type { VoucherStatus } from '../record/voucher-status.ts'
-import {
-  type Condition,
-  type FilterEffect,
-  type FilterField,
-  type IndexRange,
-  inRange,
-  parsedOnce,
-  readBounds,
-} from './field.ts'
+import { z } from 'zod'
+import { type VoucherStatus, voucherStatusNames } from '../record/voucher-status.ts'
+import { type Condition, type FilterField, type IndexRange, inRange, nothing, parsedOnce, readBounds } from './field.ts'
 import type { Order } from './order.ts'
 
 /** The last day on which a voucher is valid: one that does not expire ends at infinity. */
@@ -51,27 +44,32 @@ interface Group {
   ranges: readonly IndexRange[]
 }
 
-/**
- * Returns the vouchers that have one of several statuses on the day at their tenant, by the rules of a resolution (R25).
- * A voucher never ends before it begins, so an expired voucher has begun.
- */
-export function hasStatus(wanted: readonly VoucherStatus[]): FilterEffect {
-  const live = wanted.flatMap(status => stateOf[status] ?? [])
-  const groups: Group[] = []
-  if (wanted.includes('VOID')) groups.push({ states: ['void'], days: 'true', ranges: ofStates(['void']) })
-  if (wanted.includes('NOT_YET_VALID'))
-    groups.push({ states: notVoid, days: begins, ranges: [range('date_valid_start', begins)] })
-  if (wanted.includes('EXPIRED')) groups.push({ states: notVoid, days: ended, ranges: [range(lastValidDay, ended)] })
-  if (live.length > 0)
-    groups.push({
-      states: live,
-      days: `${hasBegun} and ${ends}`,
-      ranges: [range(lastValidDay, ends), ...ofStates(live, ends)],
-    })
-  const where = groups.map(({ states, days }) => `${isIn(states)} and ${days}`).join(' or ')
-  const [one, another] = groups
-  const ranges = one && !another ? one.ranges : ofStates(groups.flatMap(({ states }) => states))
-  return { where: sql => sql.unsafe(`(${where})`), ranges }
+/** The vouchers of these statuses; all others are one group. A voucher never ends before it begins: an expired one has begun. */
+const groupOf: Partial<Record<VoucherStatus, Group>> = {
+  VOID: { states: ['void'], days: 'true', ranges: ofStates(['void']) },
+  NOT_YET_VALID: { states: notVoid, days: begins, ranges: [range('date_valid_start', begins)] },
+  EXPIRED: { states: notVoid, days: ended, ranges: [range(lastValidDay, ended)] },
+}
+
+/** The vouchers that have one of several statuses on the day at their tenant (R25). An empty list matches nothing. */
+export const status: FilterField = {
+  kind: 'voucherStatuses',
+  description: 'Vouchers that have one of these statuses now.',
+  read(given) {
+    const names = z.array(z.string()).parse(given)
+    const wanted = voucherStatusNames.filter(name => names.includes(name))
+    const groups = wanted.flatMap(name => groupOf[name] ?? [])
+    const live = wanted.flatMap(name => stateOf[name] ?? [])
+    if (live.length > 0) {
+      const ranges = [range(lastValidDay, ends), ...ofStates(live, ends)]
+      groups.push({ states: live, days: `${hasBegun} and ${ends}`, ranges })
+    }
+    const [one, another] = groups
+    if (!one) return { where: nothing, ranges: [{ key: '', where: nothing }] }
+    const where = groups.map(({ states, days }) => `${isIn(states)} and ${days}`).join(' or ')
+    const ranges = another ? ofStates(groups.flatMap(({ states }) => states)) : one.ranges
+    return { where: sql => sql.unsafe(`(${where})`), ranges }
+  },
 }
 
 /** The vouchers that are valid on a day of a range, or on several, as far as their dates say. */
