@@ -16,7 +16,7 @@ export interface Contender {
   change: string
 }
 
-/** Drops the triggers and the vouchers' indexes of a migrated database whose names match regular expressions. */
+/** Drops the triggers, and the indexes of vouchers and removals, of a migrated database whose names match regular expressions. */
 const without = (triggers: string, indexes: string) => `do $$
 declare
   dropped text;
@@ -29,7 +29,8 @@ begin
     union all
     select format('drop index %s', indexrelid::regclass)
     from pg_index join pg_class on pg_class.oid = indexrelid
-    where indrelid = 'public.purchased_voucher'::regclass and not indisunique and relname ~ '${indexes}'
+    where indrelid in ('public.purchased_voucher'::regclass, 'gateway.removal'::regclass)
+      and not indisunique and relname ~ '${indexes}'
   loop
     execute dropped;
   end loop;
