@@ -39,7 +39,7 @@ create table gateway.entry_count (
 );
 comment on table gateway.entry_count is 'How many gateway.voucher_entry a tenant has: many make it a large tenant';
 
-grant select on gateway.figure_rollup, gateway.figure_member to voucher_gateway;
+grant select on gateway.figure_rollup, gateway.figure_member, gateway.entry_count to voucher_gateway;
 
 -- Returns the start of the half hour that contains an instant. In most time zones of today, days begin at such a start.
 -- Null: null. The origin lies before all records: releases before 15.7 and 16.3 put a boundary before the origin into
@@ -157,7 +157,7 @@ $$;
 -- Returns the most vouchers of a tenant that a read counts: a tenant with more vouchers has a rollup.
 create function gateway.most_counted() returns integer language sql immutable parallel safe return 20000;
 
--- Returns each tenant that has others below it as an ancestor, with itself and with each of these.
+-- Returns each tenant that has others below it as an ancestor: with itself, and with each tenant below it.
 create function gateway.tree_members() returns setof gateway.figure_member
 language sql stable
 begin atomic
@@ -180,6 +180,7 @@ begin atomic
     select ancestor_id, tenant_id from unnest(tree)
     union
     select ancestor_id, tenant_id from gateway.figure_member member
+    -- A large tenant without others below it is its only member.
     where tree is null and exists (
       select from gateway.figure_member other where other.ancestor_id = member.ancestor_id and other.tenant_id <> other.ancestor_id)
     union
@@ -196,7 +197,7 @@ end;
 --
 -- tree: what gateway.tree_members returns; null: the tree has not changed.
 create function gateway.follow_tree(tree gateway.figure_member[]) returns void
-language plpgsql
+language plpgsql set enable_seqscan = on
 as $$
 declare
   rollup record;

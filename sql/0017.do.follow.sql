@@ -309,6 +309,17 @@ as $$
        select from gateway.changed_records(reached, 'infinity') changed where (changed.kind, changed.id) = (differing.kind, differing.id))
 $$;
 
+-- Returns the ancestors whose gateway.figure_member differ from the tree of tenants and from the large tenants, once for each
+-- tenant. It returns no row when a tenant has changed since the last step, and while gateway.awaits_fill.
+create function gateway.member_differences() returns table (ancestor_id bigint)
+language sql stable
+as $$
+  select ancestor_id
+  from gateway.figure_member_differences(array(select member from gateway.tree_members() member)), unnest(lacking || surplus)
+  where not gateway.awaits_fill() and not exists (
+    select from gateway.follower reached, gateway.changed_records(reached, 'infinity') changed where changed.kind = 'tenant')
+$$;
+
 -- Makes the follower rebuild all entries and rollups. There are no figures until this is done.
 create function gateway.recount_figures() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -320,6 +331,7 @@ begin
 end $$;
 
 revoke execute on function gateway.write_first_entries, gateway.changed_records, gateway.differing_records,
-  gateway.follow_records, gateway.follow, gateway.entry_differences, gateway.recount_figures from public;
+  gateway.follow_records, gateway.follow, gateway.entry_differences, gateway.member_differences, gateway.recount_figures
+  from public;
 grant execute on function gateway.changed_records, gateway.differing_records, gateway.follow, gateway.entry_differences,
-  gateway.recount_figures to voucher_gateway;
+  gateway.member_differences, gateway.recount_figures to voucher_gateway;

@@ -128,10 +128,12 @@ test('the command verify reports figures that differ, and repairs them', { timeo
   await platform`update gateway.figure_rollup set records = records + 1 where kind = 'balance' and ancestor_id = 4`
   await platform`delete from gateway.figure_rollup where kind = 'balance' and ancestor_id = 2`
   await platform`update gateway.consent_entry set tenant_id = 4 where id = 1`
+  await platform`delete from gateway.figure_member where (ancestor_id, tenant_id) = (4, 3)`
   const wrong = await verify()
   expect([wrong.code, wrong.stderr]).toEqual([1, ''])
   expect(wrong.stdout).toMatch(/^consent \(entries\): 1 row of 1 tenant differ, first tenant 3$/m)
   expect(wrong.stdout).toMatch(/^balance \(rollups\): \d+ rows? of 2 tenants differ, first tenant 2$/m)
+  expect(wrong.stdout).toMatch(/^member \(rollups\): 1 row of 1 tenant differ, first tenant 4$/m)
   expect(wrong.stdout).toContain('verify --repair')
 
   const repaired = await verify('--repair')

@@ -12,7 +12,7 @@ const reads: Record<string, string> = {
   'gateway.administrator': 'select',
   'gateway.audit_entry': 'select',
   'gateway.consent_entry': 'select',
-  'gateway.entry_count': '',
+  'gateway.entry_count': 'select',
   'gateway.entry_figure': 'select',
   'gateway.figure_member': 'select',
   'gateway.figure_rollup': 'select',

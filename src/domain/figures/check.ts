@@ -4,7 +4,10 @@ import { instantText } from './interval.ts'
 
 /** A difference: entries that differ from the records, or rows of rollups that differ from the entries. */
 export interface FigureDifference {
-  /** `voucher`, `consent` or `withdrawal` of entries; `sale`, `balance`, `product`, `consent` or `withdrawal` of rollups. */
+  /**
+   * `voucher`, `consent` or `withdrawal` of entries; `sale`, `balance`, `product`, `consent` or `withdrawal` of rollups, or
+   * `member` for a tenant that a rollup must include, or must not.
+   */
   kind: string
   of: 'entries' | 'rollups'
   rows: number
@@ -22,8 +25,8 @@ export interface FigureCheck {
 }
 
 /**
- * Compares the entries of figures with the records, and the rollups with the entries, in one snapshot. It is exact
- * while others write, because it leaves out records that changed after the figures were updated.
+ * Compares the entries of figures with the records, and the rollups with the entries and with the tree of tenants, in one
+ * snapshot. It is exact while others write, because it leaves out records that changed after the figures were updated.
  *
  * @param sql a pool without a statement timeout: it reads all records
  */
@@ -37,6 +40,8 @@ export async function checkFigures(sql: Sql): Promise<FigureCheck> {
           select kind, 'entries' as part, tenant_id from gateway.entry_differences()
           union all
           select kind::text, 'rollups', ancestor_id from gateway.figure_differences()
+          union all
+          select 'member', 'rollups', ancestor_id from gateway.member_differences()
         ) difference
         group by kind, part
       ) found) as differences`
