@@ -149,6 +149,7 @@ const states: [string, () => Promise<unknown>][] = [
       await database.platform`
         update purchased_voucher set current_balance = current_balance / 2, tenant_id = 1 + id % 9 where id % 7 = 0`
       await database.platform`update purchased_voucher set void = not void where id % 31 = 0`
+      await database.platform`update tenant set time_zone = 'Pacific/Kiritimati' where id in (1, 4)`
       await database.platform`update customer set marketing_opted = false where id % 10 = 4`
       await database.loader`select gateway.follow(100000)`
     },

@@ -13,9 +13,10 @@ interface LagNoticeProps {
 
 /** Says that figures are old, as while the service counts a large import. */
 export function LagNotice({ asOf, answeredAt, reload }: LagNoticeProps) {
-  const seconds = answeredAt === null ? 0 : Math.floor((answeredAt - Date.parse(asOf)) / 1000)
+  const seconds = answeredAt === null ? 0 : (answeredAt - Date.parse(asOf)) / 1000
   if (seconds <= usualLag) return null
-  const age = seconds < 120 ? formatNumberOf(seconds, 'second') : formatNumberOf(Math.floor(seconds / 60), 'minute')
+  const age =
+    seconds < 120 ? formatNumberOf(Math.floor(seconds), 'second') : formatNumberOf(Math.floor(seconds / 60), 'minute')
   return (
     <div class="warning failure" role="status">
       <p>These figures were {age} old when they were read: later changes are still being counted.</p>
