@@ -110,6 +110,7 @@ test('several tenants are chosen at once, listed with their paths, given a reach
   await box(page, 'Shop 0005').check()
   await page.locator('#add-selected').click()
   await says(page, 'Chosen tenants: 3.')
+  expect(await look(page, 'picker-tree')).toEqual([])
   expect(loads()).toBe(0)
   // Ticked and not added: chosen too.
   await box(page, 'Shop 0006').check()
@@ -192,14 +193,60 @@ test('when a level does not load, the page says so and keeps all; the next attem
   expect(loads()).toBe(0)
 })
 
-test('the tree looks well: opened, with more to show', async () => {
-  const { page } = await openForm()
-  await openShops(page)
-  await button(page, 'Below Shop 0001').click()
-  await says(page, '50 tenants below Shop 0001 loaded, 10 more to show.')
-  await box(page, 'Shop 0002').check()
-  await box(page, 'Region 01').check()
-  await page.locator('#add-selected').click()
-  await says(page, 'Chosen tenants: 2.')
-  expect(await look(page, 'picker-tree')).toEqual([])
+test('without scripts each button answers with the form, which keeps what was typed, opened and chosen', async () => {
+  const page = await (await browser.newContext({ javaScriptEnabled: false })).newPage()
+  await signIn(page, origin)
+  await page.goto(`${origin}/admin/tokens/new`)
+  const countTokens = async () => (await listTokens(database.pool, { limit: 100 })).length
+  const before = await countTokens()
+  /** Presses a button, after which the tree shows so many tenants. */
+  async function press(name: string, shown: number): Promise<void> {
+    await button(page, name).click()
+    await expect.poll(() => page.locator('li[id^=node-]').count()).toBe(shown)
+  }
+  // Before the name is typed, which a browser could require.
+  await press('Below Meridian Group', 41)
+  await page.getByLabel('Name').fill('Without scripts')
+  await page.getByLabel('Date').fill('2020-01-01')
+  for (const name of ['Region 02', 'Region 03']) await box(page, name).check()
+  await press('Below Region 07', 91)
+  await press('Show 50 more of 850 below Region 07', 141)
+  await press('Below Meridian Group', 1)
+
+  const search = page.getByLabel('Find a tenant')
+  await search.fill('shop 03')
+  await search.press('Enter')
+  await page.getByText('100 tenants match “shop 03”.').waitFor()
+  const found = page.getByRole('list', { name: 'Tenants found' })
+  const chosen = page.getByRole('list', { name: 'Chosen tenants' })
+  expect([await found.getByRole('checkbox').count(), await chosen.getByRole('checkbox').count()]).toEqual([30, 2])
+  await found.getByRole('checkbox', { name: 'Shop 0300' }).check()
+  await page.locator('#add-found').click()
+  await chosen.getByText('Meridian Group › Region 07 › Shop 0300').waitFor()
+  await button(page, 'Add the other 99 results').click()
+  await expect.poll(() => chosen.getByRole('checkbox').count()).toBe(102)
+  await page.getByLabel('Reach for Region 02').selectOption('with all below it')
+  await chosen.getByRole('checkbox', { name: 'Region 03' }).uncheck()
+
+  // A search that was typed comes first, and errors keep all values.
+  await search.fill('shop 04')
+  await button(page, 'Create the token').last().click()
+  await page.getByText('100 tenants match “shop 04”.').waitFor()
+  await button(page, 'Create the token').last().click()
+  await page.getByRole('alert').waitFor()
+  expect([await page.getByLabel('Name').inputValue(), await countTokens()]).toEqual(['Without scripts', before])
+  await page.getByLabel('Date').fill('')
+  // During a search Enter does not save.
+  await search.fill('')
+  await search.press('Enter')
+  await found.waitFor({ state: 'detached' })
+  // Ticked and not added: chosen too.
+  await box(page, 'Meridian Group').check()
+  await page.getByLabel('Name').press('Enter')
+  await secretOn(page)
+  // A script shows the buttons that copy.
+  expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0)
+  const [token] = await listTokens(database.pool, { limit: 1 })
+  expect(token?.tenants).toHaveLength(102)
+  expect(token?.tenants.filter(grant => grant.withDescendants).map(({ tenantId }) => tenantId)).toEqual([102])
 })
