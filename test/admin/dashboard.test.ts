@@ -7,7 +7,7 @@ import { getToken } from '../../src/domain/token/token.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
-import { withinASecond } from '../support/within-a-second.ts'
+import { until } from '../support/until.ts'
 import { createBrowser, type Fields, formsOf, root, signIn } from './support.ts'
 
 const { database, build, client } = await startService({ RATE_LIMIT_PER_MINUTE: '120' })
@@ -175,7 +175,7 @@ describe('the token ends with the session in which it was made, at every instanc
       )
     expect(await statuses()).toEqual([200, 200, 200, 200])
     await ends[name]?.(viewer, token.id)
-    await withinASecond(async () => (await statuses()).every(status => status === 401), true)
+    await until('all are rejected', async () => (await statuses()).every(status => status === 401), 1_000)
     const { id } = token
     const { status, text } = await remover.get(`/admin/tokens/${id}`)
     expect(status).toBe(200)

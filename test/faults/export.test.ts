@@ -3,6 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, describe, expect, test } from 'vitest'
 import type postgres from '#postgres'
 import { openExport, readLines } from '../export/support.ts'
+import { until } from '../support/until.ts'
 import { isShort } from './support/form.ts'
 import { startWorld } from './support/start.ts'
 
@@ -25,35 +26,35 @@ const [{ count: total }] = (await sql`
 const path = `/tenants/${owner.tenantId}/purchased-vouchers`
 const start = () => serve({ EXPORTS_PER_HOUR: '1000' })
 
-async function openStalled(origin: string, headers: Record<string, string> = {}) {
-  for (;;) {
-    const open = await openExport(origin, owner.secret, path, headers)
-    if (open.status === 200) {
-      while (!open.text().includes('"id"')) await pause(5)
-      open.body.pause()
-      return open
-    }
-    // The lease of the export before.
-    await pause(500)
-  }
+/** Opens an export once the lease of the export before has ended. */
+const openNext = (origin: string, query = '') =>
+  until(
+    'an export begins',
+    async () => {
+      const open = await openExport(origin, owner.secret, path + query)
+      return open.status === 200 ? open : null
+    },
+    65_000,
+  )
+
+/** Opens an export whose reader stops after the first records. */
+async function openStalled(origin: string) {
+  const open = await openNext(origin)
+  await until('the first records arrive', () => open.text().includes('"id"'))
+  open.body.pause()
+  return open
 }
 
 /** Reads the rest of an export behind the last cursor. @returns the number of distinct records in both parts */
 async function complete(origin: string, text: string): Promise<number> {
-  const first = readLines(text)
-  const cursor = first.cursors.at(-1)
+  const cursor = readLines(text).cursors.at(-1)
   const known = text.slice(0, text.lastIndexOf('{"cursor"'))
   const ids = cursor === undefined ? [] : readLines(known).records.map(({ id }) => id)
-  for (;;) {
-    const open = await openExport(origin, owner.secret, `${path}${cursor === undefined ? '' : `?cursor=${cursor}`}`)
-    if (open.status === 200) {
-      expect(await open.ended).toBe('whole')
-      const all = [...ids, ...readLines(open.text()).records.map(({ id }) => id)]
-      expect(new Set(all).size).toBe(all.length)
-      return all.length
-    }
-    await pause(500)
-  }
+  const open = await openNext(origin, cursor === undefined ? '' : `?cursor=${cursor}`)
+  expect(await open.ended).toBe('whole')
+  const all = [...ids, ...readLines(open.text()).records.map(({ id }) => id)]
+  expect(new Set(all).size).toBe(all.length)
+  return all.length
 }
 
 describe('an export', () => {
@@ -64,14 +65,8 @@ describe('an export', () => {
       const service = await start()
       const { origin } = new URL(service.restAddress)
       const open = await openStalled(origin)
-      const from = performance.now()
-      const key = `export stream %`
-      for (;;) {
-        const leases = await sql`select 1 from gateway.rate_window where key like ${key}`
-        if (leases.length === 0) break
-        expect(performance.now() - from).toBeLessThan(65_000)
-        await pause(250)
-      }
+      const leases = () => sql`select 1 from gateway.rate_window where key like 'export stream %'`
+      await until('the lease ends', async () => (await leases()).length === 0, 65_000)
       open.body.resume()
       expect(await open.ended).toBe('broken')
       await service.stop('SIGTERM')
@@ -88,7 +83,7 @@ describe('an export', () => {
     async (signal, headers) => {
       const service = await start()
       const open = await openExport(new URL(service.restAddress).origin, owner.secret, path, headers)
-      while (!open.text().includes('"cursor"')) await pause(1)
+      await until('a chunk has arrived', () => open.text().includes('"cursor"'))
       const from = performance.now()
       const code = await service.stop(signal)
       expect(performance.now() - from).toBeLessThan(10_000)

@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { serve } from '../support/process.ts'
+import { until } from '../support/until.ts'
 import { isShort } from './support/form.ts'
 
 /** The number of documents of each kind that are sent in one round. */
@@ -53,11 +54,8 @@ test('different documents leave the heap as it was', { timeout: 1_200_000 }, asy
   async function heap(): Promise<number> {
     const from = service.printed().length
     service.child.kill('SIGUSR2')
-    for (;;) {
-      const size = /heap (\d+)/.exec(service.printed().slice(from))?.[1]
-      if (size) return Number(size) / 1e6
-      await new Promise(resolve => setTimeout(resolve, 20))
-    }
+    const written = await until('the size is written', () => /heap (\d+)/.exec(service.printed().slice(from)))
+    return Number(written[1]) / 1e6
   }
   await sendRound(20)
   const started = await heap()

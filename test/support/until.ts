@@ -3,11 +3,21 @@ import { setTimeout as pause } from 'node:timers/promises'
 /**
  * Repeats a check until it holds.
  *
- * @param timeout in milliseconds; give one when the check has to hold soon
- * @throws Error after the timeout, with the last failure
+ * @param holds a value that is true in a condition ends the wait
+ * @param timeout in milliseconds; give one when the check has to hold soon. Only the time at which a check begins
+ *   counts, because a slow machine delays answers
+ * @returns the value
+ * @throws Error when a check that began after the timeout does not hold
  */
-export async function until(what: string, holds: () => unknown, timeout = 10_000): Promise<void> {
-  for (const deadline = performance.now() + timeout; !(await holds()); await pause(20)) {
-    if (performance.now() > deadline) throw new Error(`not within ${timeout} ms: ${what}`)
+export async function until<Value>(
+  what: string,
+  holds: () => Value | Promise<Value>,
+  timeout = 10_000,
+): Promise<NonNullable<Value>> {
+  for (const deadline = performance.now() + timeout; ; await pause(20)) {
+    const began = performance.now()
+    const value = await holds()
+    if (value) return value
+    if (began > deadline) throw new Error(`not within ${timeout} ms: ${what}`)
   }
 }
