@@ -20,11 +20,7 @@ const service = await start({
 })
 
 /** Runs statements of the owner. */
-async function asOwner(work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> {
-  const sql = current.open(world.database)
-  await work(sql)
-  await sql.end()
-}
+const asOwner = async (work: (sql: postgres.Sql) => Promise<unknown>) => void (await current.use(world.database, work))
 
 const hold = (fault: () => Promise<void>, expectations?: Expectations) =>
   holdUnder({ service, world, server: () => current }, fault, expectations)
@@ -125,9 +121,7 @@ describe('the service holds while', () => {
     await hold(async () => {
       // Without writers for a moment, so that the standby has all that was committed.
       await primary.stop()
-      const sql = standby.open('postgres')
-      await sql`select pg_promote()`
-      await sql.end()
+      await standby.use('postgres', sql => sql`select pg_promote()`)
       current = standby
       proxy.cut()
     })

@@ -7,11 +7,11 @@ import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import type postgres from '#postgres'
-import { connect } from '../../src/db/connect.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import type { Pool } from '../../src/db/connect.ts'
 import { commandProcess } from '../support/process.ts'
 import { isShort } from './support/form.ts'
-import { createFaultServer } from './support/server.ts'
+import { startFaultServer } from './support/start.ts'
+import { createMigrated } from './support/world.ts'
 
 const size = isShort
   ? { vouchers: 20_000, customers: 5_000, products: 2_000, tenants: 100 }
@@ -26,21 +26,14 @@ const longestWait = isShort ? 1_000 : 200
 
 const timeout = 1_200_000
 
-const server = await createFaultServer({ shared_buffers: '512MB', max_wal_size: '4GB', autovacuum_naptime: '5s' })
-await server.start()
-afterAll(() => server.remove())
+const server = await startFaultServer({ shared_buffers: '512MB', max_wal_size: '4GB', autovacuum_naptime: '5s' })
 const admin = server.open('postgres')
 afterAll(() => admin.end())
 
-await createPlatform('platform')
-
-/** Creates a database with the platform's tables, full of rows. */
-async function createPlatform(database: string): Promise<void> {
-  await admin.unsafe(`create database ${database}`)
-  const owner = connect(server.url(database), { max: 1, statementTimeoutMs: 0 })
-  await migrate(owner, { last: 1 })
+/** Fills the platform's tables. */
+function fill(owner: Pool) {
   const { vouchers, customers, products, tenants } = size
-  await owner.unsafe(`
+  return owner.unsafe(`
     insert into tenant (name, parent_id) select 'Tenant ' || n, nullif(n / 10, 0) from generate_series(1, ${tenants}) n;
     insert into category (tenant_id, slug, title) select n, 'c', 'Category' from generate_series(1, ${tenants}) n;
     insert into product (tenant_id, slug, title, currency, price)
@@ -52,8 +45,9 @@ async function createPlatform(database: string): Promise<void> {
     select 1 + (n - 1) % ${tenants}, n || '@example.com', 'Customer ' || n, n % 2 = 0 from generate_series(1, ${customers}) n;
     insert into purchased_voucher (tenant_id, reference, initial_balance, current_balance, currency, product_title)
     select 1 + (n - 1) % ${tenants}, 'OLD-' || n, 50, 50, 'GBP', 'Product ' || n % 100 from generate_series(1, ${vouchers}) n`)
-  await owner.end()
 }
+
+await createMigrated(server, 'platform', fill, 1)
 
 const anyOf = (count: number) => 1 + Math.floor(Math.random() * count)
 
@@ -178,7 +172,7 @@ async function runMigrate(database: string, life = Infinity) {
 
 /** Returns a description of all parts of a migrated database. */
 const describe = (database: string) =>
-  withDatabase(
+  server.use(
     database,
     sql => sql`
       select 'index' as kind, pg_get_indexdef(indexrelid) as text, indisvalid as valid from pg_index
@@ -187,15 +181,6 @@ const describe = (database: string) =>
       union all select 'file', name, true from gateway.migration
       order by 1, 2`,
   )
-
-async function withDatabase<Result>(database: string, work: (sql: postgres.Sql) => Promise<Result>): Promise<Result> {
-  const sql = server.open(database)
-  try {
-    return await work(sql)
-  } finally {
-    await sql.end()
-  }
-}
 
 /** Migrates a copy of the platform's database beside writers. */
 async function migrateCopy(database: string, lives: () => number) {

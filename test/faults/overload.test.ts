@@ -1,11 +1,11 @@
 /** More requests than the service can answer: it answers as many as it can, in time, and refuses the others. */
-import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { createTokenSecret } from '../../src/domain/token/secret.ts'
 import { freePort } from '../support/free-port.ts'
 import { callLimit, isShort } from './support/form.ts'
 import { generateLoad, type LoadOrder } from './support/load-generator.ts'
+import { residentMb } from './support/sampler.ts'
 import { startWorld } from './support/start.ts'
 
 const seconds = isShort ? 5 : 15
@@ -17,8 +17,7 @@ const origin = new URL(service.restAddress)
 const port = Number(origin.port)
 const requests = world.owners.flatMap(({ operations }) => operations)
 
-const megabytes = () =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.child.pid}/status`, 'utf8'))?.[1]) / 1024
+const megabytes = () => residentMb(service.child.pid ?? 0)
 
 const send = (order: Partial<LoadOrder>) =>
   generateLoad({ port, rate: null, seconds, requests, connections: 1_024, ...order })

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { freePort } from '../support/free-port.ts'
-import { createPgBouncer, pgBouncerIsAtLeast } from '../support/pgbouncer.ts'
+import { type Changes, createPgBouncer, pgBouncerIsAtLeast } from '../support/pgbouncer.ts'
 import { run, serve } from '../support/process.ts'
 import { hold } from './support/hold.ts'
 import { startWorld } from './support/start.ts'
@@ -28,7 +28,7 @@ afterAll(async () => {
 })
 
 /** Runs a command through PgBouncer in a changed configuration. */
-async function runBehind(changes: Record<string, string | null>, environment: NodeJS.ProcessEnv, args = ['serve']) {
+async function runBehind(changes: Changes, environment: NodeJS.ProcessEnv, args = ['serve']) {
   await pooler.kill()
   await pooler.start(changes)
   return run(args, environment)
@@ -36,35 +36,37 @@ async function runBehind(changes: Record<string, string | null>, environment: No
 
 const parameters = 'role, statement_timeout, default_transaction_isolation, jit, work_mem'
 
-describe('the service does not start', () => {
-  test('when PgBouncer refuses start-up parameters', async () => {
-    const { code, stderr } = await runBehind({}, on)
-    expect([code, stderr]).toEqual([1, expect.stringContaining('DATABASE_STARTUP_PARAMETERS=off')])
-    expect(stderr).toContain('unsupported startup parameter')
-  })
+type Refusal = [behaviour: string, changes: Changes, environment: NodeJS.ProcessEnv, reasons: string[]]
 
-  test('when PgBouncer ignores start-up parameters', async () => {
-    const { code, stderr } = await runBehind({ connect_query: null, ignore_startup_parameters: parameters }, on)
-    expect([code, stderr]).toEqual([1, expect.stringContaining(`the role is ${login} and not voucher_gateway`)])
-    expect(stderr).toContain('ignore_startup_parameters')
-  })
-
-  test('when PgBouncer sets nothing', async () => {
-    const { code, stderr } = await runBehind({ connect_query: null }, off)
-    expect([code, stderr]).toEqual([1, expect.stringContaining('connect_query')])
-  })
-
-  test('when PgBouncer leaves jit on, with which figures time out', async () => {
-    const query = 'set role voucher_gateway; set statement_timeout = 4000'
-    const { code, stderr } = await runBehind({ connect_query: query }, off)
-    expect([code, stderr]).toEqual([1, expect.stringContaining('jit is on and not off')])
-    expect(stderr).toContain('connect_query')
-  })
-
-  test.runIf(pgBouncerIsAtLeast(1, 26))('when PgBouncer keeps no prepared statements', async () => {
-    const { code, stderr } = await runBehind({ max_prepared_statements: '0' }, off)
-    expect([code, stderr]).toEqual([1, expect.stringContaining('Set max_prepared_statements = 500')])
-  })
+test.each<Refusal>([
+  ['refuses start-up parameters', {}, on, ['DATABASE_STARTUP_PARAMETERS=off', 'unsupported startup parameter']],
+  [
+    'ignores start-up parameters',
+    { connect_query: null, ignore_startup_parameters: parameters },
+    on,
+    [`the role is ${login} and not voucher_gateway`, 'ignore_startup_parameters'],
+  ],
+  ['sets nothing', { connect_query: null }, off, ['connect_query']],
+  [
+    'leaves jit on, with which figures time out',
+    { connect_query: 'set role voucher_gateway; set statement_timeout = 4000' },
+    off,
+    ['jit is on and not off', 'connect_query'],
+  ],
+  ...(pgBouncerIsAtLeast(1, 26)
+    ? [
+        [
+          'keeps no prepared statements',
+          { max_prepared_statements: '0' },
+          off,
+          ['Set max_prepared_statements = 500'],
+        ] satisfies Refusal,
+      ]
+    : []),
+])('the service does not start when PgBouncer %s', async (_, changes, environment, reasons) => {
+  const { code, stderr } = await runBehind(changes, environment)
+  expect(code).toBe(1)
+  for (const reason of reasons) expect(stderr).toContain(reason)
 })
 
 describe('commands work', () => {
@@ -165,20 +167,16 @@ test('a server connection that another client has changed is closed, and not use
 
 test('when PgBouncer stops setting the role, the service says so, and works when it is set again', async () => {
   const service = await startBehind()
-  const ready = async () => {
-    const response = await fetch(new URL('/readyz', service.restAddress))
-    return { status: response.status, body: await response.text() }
-  }
-  expect((await ready()).status).toBe(200)
+  expect((await service.ready()).status).toBe(200)
   await pooler.kill()
   await pooler.start({ connect_query: 'set statement_timeout = 4000' })
-  await expect.poll(ready, { timeout: 5_000 }).toMatchObject({
+  await expect.poll(service.ready, { timeout: 5_000 }).toMatchObject({
     status: 503,
     body: expect.stringContaining(`the role is ${login} and not voucher_gateway`),
   })
   await expect.poll(service.printed).toContain(`the role is ${login} and not voucher_gateway`)
   await pooler.kill()
   await pooler.start()
-  await expect.poll(ready, { timeout: 5_000 }).toMatchObject({ status: 200 })
+  await expect.poll(service.ready, { timeout: 5_000 }).toMatchObject({ status: 200 })
   expect(await service.stop('SIGTERM')).toBe(0)
 })

@@ -9,16 +9,7 @@ import { type Service, serve } from '../support/process.ts'
 import { startProxy } from '../support/proxy.ts'
 import { startRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
-import {
-  ask,
-  askFor,
-  type BurstAnswer,
-  expectExactBurst,
-  left,
-  p99,
-  storeLines,
-  storeLinesIn,
-} from './support/burst.ts'
+import { ask, askFor, expectExactBurst, left, p99, storeLines, storeLinesIn } from './support/burst.ts'
 import { isShort, recoveryLimit } from './support/form.ts'
 
 /** The limits, in milliseconds: the added time of 99 % of the calls without Redis, and the time until it counts. */
@@ -33,7 +24,8 @@ const redis = await startRedis()
 
 const elsewhere = await createDatabase()
 const buildElsewhere = createBuilders(elsewhere)
-const controlToken = async () => buildElsewhere.token([await buildElsewhere.tenant()], { rateLimit: 1_000_000 })
+const createControlSecret = async () =>
+  (await buildElsewhere.token([await buildElsewhere.tenant()], { rateLimit: 1_000_000 })).secret
 
 const { failure, recovery } = storeLines
 const hasRecovered = (service: Service) => storeLinesIn(service).at(-1) === recovery
@@ -44,38 +36,39 @@ function expectPairs(service: Service): void {
   expect(lines).toEqual(lines.map((_, at) => (at % 2 === 0 ? failure : recovery)))
 }
 
-/**
- * Expects that no call failed or waited for the store. @param undisturbed calls of a service without the fault, during
- * the same time
- */
-function expectUndisturbed(during: readonly BurstAnswer[], undisturbed: readonly BurstAnswer[]): void {
-  expect(new Set(during.map(({ status }) => status))).toEqual(new Set([200]))
-  if (!isShort) expect(p99(during) - p99(undisturbed)).toBeLessThan(bounds.added)
-}
-
-/** Two instances let exactly 120 pass together, and the first logged each failure and its end once. Stops both. */
-async function expectExactAgain(service: Service, other: Service): Promise<void> {
-  await expectExactBurst([service, other], newSecret, 200)
-  expectPairs(service)
-  expect(await service.stop('SIGTERM')).toBe(0)
-  expect(await other.stop('SIGTERM')).toBe(0)
+/** Starts two instances, and a service on another database, which measures the speed of this machine during a fault. */
+async function startInstances(environment: NodeJS.ProcessEnv) {
+  const settings = { DATABASE_URL: database.url, LOG_LEVEL: 'info', ...environment }
+  const [service, other] = [await serve(settings), await serve(settings)]
+  const control = await serve({ DATABASE_URL: elsewhere.url, LOG_LEVEL: 'warn' })
+  const [{ secret }, controlSecret] = [await newToken(1_000_000), await createControlSecret()]
+  return {
+    service,
+    other,
+    /** Sends calls for four seconds, none of which may fail or wait for the store. */
+    async expectUndisturbed() {
+      const [during, undisturbed] = await Promise.all([
+        askFor(4000, 4, service.restAddress, secret),
+        askFor(4000, 4, control.restAddress, controlSecret),
+      ])
+      expect(new Set(during.map(({ status }) => status))).toEqual(new Set([200]))
+      if (!isShort) expect(p99(during) - p99(undisturbed)).toBeLessThan(bounds.added)
+    },
+    /** Both let exactly 120 pass together, and the first logged each failure and its end once. Stops all. */
+    async expectExactAgain() {
+      await expectExactBurst([service, other], newSecret, 200)
+      expectPairs(service)
+      for (const each of [service, other, control]) expect(await each.stop('SIGTERM')).toBe(0)
+    },
+  }
 }
 
 test.each([
   { fault: 'killed', begin: redis.kill, end: redis.start },
   { fault: 'frozen', begin: redis.freeze, end: redis.thaw },
 ])('while Redis is $fault no call fails or waits for it, and it counts again within two seconds', async fault => {
-  const settings = { DATABASE_URL: database.url, REDIS_URL: redis.url, LOG_LEVEL: 'info' }
-  const service = await serve(settings)
-  const other = await serve(settings)
-  const { secret } = await newToken(1_000_000)
-  // A second service, on another database and without the fault, measures the speed of this machine during the fault.
-  const control = await serve({ DATABASE_URL: elsewhere.url, LOG_LEVEL: 'warn' })
-  const undisturbed = askFor(4000, 4, control.restAddress, (await controlToken()).secret)
-  const loading = askFor(4000, 4, service.restAddress, secret)
-  await fault.begin()
-  const during = await loading
-  expectUndisturbed(during, await undisturbed)
+  const { service, other, expectUndisturbed, expectExactAgain } = await startInstances({ REDIS_URL: redis.url })
+  await Promise.all([expectUndisturbed(), fault.begin()])
   // During the fault, the limit holds at each instance alone.
   const spent = await expectExactBurst([service], newSecret, 300)
 
@@ -84,8 +77,7 @@ test.each([
   // The instance shares the calls that it counted alone.
   const isSpent = async () => (await ask(other.restAddress, spent)).status === 429
   await until('counted by the other instance too', isSpent, bounds.healed)
-  await expectExactAgain(service, other)
-  expect(await control.stop('SIGTERM')).toBe(0)
+  await expectExactAgain()
 })
 
 test('an answer of Redis that arrives while the process is busy counts, although it is read late', async () => {
@@ -146,20 +138,11 @@ test('a service starts while the table of rates is locked, and stops', async () 
 })
 
 test('while the table of rates is locked the instances of a database count by themselves, and together after that', async () => {
-  const settings = { DATABASE_URL: database.url, RATE_STORE: 'postgres', LOG_LEVEL: 'info' }
-  const service = await serve(settings)
-  const other = await serve(settings)
-  const { secret } = await newToken(1_000_000)
-  const control = await serve({ DATABASE_URL: elsewhere.url, LOG_LEVEL: 'warn' })
-  const [during, undisturbed] = await database.platform.begin(async sql => {
+  const { service, expectUndisturbed, expectExactAgain } = await startInstances({ RATE_STORE: 'postgres' })
+  await database.platform.begin(async sql => {
     await sql`lock table gateway.rate_window in access exclusive mode`
-    return Promise.all([
-      askFor(4000, 4, service.restAddress, secret),
-      askFor(4000, 4, control.restAddress, (await controlToken()).secret),
-    ])
+    await expectUndisturbed()
   })
-  expectUndisturbed(during, undisturbed)
   await until('counted in the table again', () => hasRecovered(service), bounds.healed)
-  await expectExactAgain(service, other)
-  expect(await control.stop('SIGTERM')).toBe(0)
+  await expectExactAgain()
 })

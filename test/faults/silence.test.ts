@@ -4,9 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import type { ProcessOptions } from '../support/process.ts'
 import { startProxy } from '../support/proxy.ts'
-import { callLimit } from './support/form.ts'
-import { type Call, type Load, startLoad, withoutRetryAfter } from './support/load.ts'
+import { until } from '../support/until.ts'
+import { expectBounded, type Load, startLoad } from './support/load.ts'
 import { startWorld } from './support/start.ts'
+import { operationOf } from './support/world.ts'
 
 /**
  * The time until the service works after the silence began, and until the process ends after SIGTERM, in milliseconds.
@@ -28,23 +29,14 @@ async function startService(options: ProcessOptions = {}) {
   return { proxy, service, load: (callers?: number) => startLoad(() => origin, world, callers) }
 }
 
-const isOk = ({ status }: Call) => status === 200
-
-/** Waits until no call that was sent in the last half second failed. @returns how long that took, in milliseconds */
+/** Waits until no call that was sent since then, in the last half second, failed. @returns the time in milliseconds */
 async function untilFullService({ calls }: Load, began: number): Promise<number> {
-  for (;;) {
-    await pause(50)
-    const now = performance.now()
-    const recent = calls.filter(({ sent }) => sent > now - 500)
-    if (recent.length >= 20 && recent.every(isOk)) return now - began
-    if (now - began > 2 * limits.service) throw new Error('There was no full service.')
+  const isFull = () => {
+    const recent = calls.filter(({ sent }) => sent > Math.max(began, performance.now() - 500))
+    return recent.length >= 20 && recent.every(({ status }) => status === 200)
   }
-}
-
-function expectBounded(calls: readonly Call[]): void {
-  expect(calls.filter(({ status }) => status !== 200 && status !== 503)).toEqual([])
-  expect(withoutRetryAfter(calls)).toEqual([])
-  expect(Math.max(...calls.map(({ took }) => took))).toBeLessThan(callLimit)
+  await until('there is full service', isFull, 2 * limits.service)
+  return performance.now() - began
 }
 
 test.each([
@@ -99,12 +91,12 @@ test('SIGTERM ends workers whose connections are silent, and whose callers are s
   const { proxy, service, load } = await startService({ args: ['--workers', '2'] })
   const running = load()
   await running.succeed(300)
-  const operation = world.owners[0]?.operations.find(({ name }) => name === 'resolution')
+  const { path, secret } = operationOf(world, 'resolution')
   const { hostname, port } = new URL(service.restAddress)
   const head = ['Host: x', 'Accept: application/json', 'Content-Type: application/json', 'Content-Length: 100']
   const slow = Array.from({ length: 10 }, () => {
     const socket = connect(Number(port), hostname).on('error', () => {})
-    const lines = [`POST ${operation?.path} HTTP/1.1`, ...head, `Authorization: Bearer ${operation?.secret}`, '', '{']
+    const lines = [`POST ${path} HTTP/1.1`, ...head, `Authorization: Bearer ${secret}`, '', '{']
     socket.write(lines.join('\r\n'))
     return socket
   })

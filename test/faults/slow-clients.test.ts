@@ -3,21 +3,19 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { until } from '../support/until.ts'
 import { isShort } from './support/form.ts'
-import type { Operation } from './support/load.ts'
+import { fetchOperation, type Operation } from './support/load.ts'
+import { residentMb } from './support/sampler.ts'
 import { startWorld } from './support/start.ts'
+import { operationOf } from './support/world.ts'
 
 const { world, start } = await startWorld('slow_clients')
 const service = await start()
 const { origin, port } = new URL(service.restAddress)
 const [owner] = world.owners
-const operationOf = (name: string): Operation => {
-  const operation = owner?.operations.find(each => each.name === name)
-  if (!operation) throw new Error(`There is no operation ${name}.`)
-  return operation
-}
-const list = operationOf('vouchers')
-const resolution = operationOf('resolution')
+const list = operationOf(world, 'vouchers')
+const resolution = operationOf(world, 'resolution')
 const headers = ['Host: x', 'Accept: application/json', `Authorization: Bearer ${list.secret}`]
 const request = `GET ${list.path} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n`
 /** A request whose answer has some 100 kB. */
@@ -27,8 +25,7 @@ const document = JSON.stringify({ query: `{ tenant(id: "${owner?.tenantId}") { $
 const bodyHeaders = ['Content-Type: application/json', `Content-Length: ${document.length}`]
 const bigRequest = `POST /graphql HTTP/1.1\r\n${[...headers, ...bodyHeaders].join('\r\n')}\r\n\r\n${document}`
 
-const megabytes = () =>
-  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${service.child.pid}/status`, 'utf8'))?.[1]) / 1024
+const megabytes = () => residentMb(service.child.pid ?? 0)
 
 /** Opens connections that send a text and read nothing. @returns those that are open */
 function openMany(count: number, text: string): Set<Socket> {
@@ -42,11 +39,7 @@ function openMany(count: number, text: string): Set<Socket> {
   return open
 }
 
-/** Waits until all are closed. @returns the number of open connections after the given milliseconds */
-async function untilClosed(open: Set<Socket>, milliseconds: number): Promise<number> {
-  for (const limit = performance.now() + milliseconds; open.size > 0 && performance.now() < limit; ) await pause(100)
-  return open.size
-}
+const untilClosed = (open: Set<Socket>, timeout: number) => until('all are closed', () => open.size === 0, timeout)
 
 /** @returns how many connections of the service have answers that were not read */
 function unreadConnections(): number {
@@ -57,14 +50,7 @@ function unreadConnections(): number {
     .filter(([, address, , , queues]) => address?.endsWith(local) && !queues?.startsWith('00000000:')).length
 }
 
-const authorized = { accept: 'application/json', authorization: `Bearer ${list.secret}` }
-const answers = async (operation: Operation) => {
-  const { path, method, body } = operation
-  const headers = { ...authorized, ...(body !== undefined && { 'content-type': 'application/json' }) }
-  const answer = await fetch(`${origin}${path}`, { method, headers, ...(body !== undefined && { body }) })
-  await answer.text()
-  return answer.status
-}
+const answers = async (operation: Operation) => (await fetchOperation(origin, operation)).status
 
 describe('connections of callers', () => {
   test('that send nothing, or half a head, are closed within 15 s', async () => {
@@ -72,7 +58,7 @@ describe('connections of callers', () => {
     const half = openMany(250, request.slice(0, 60))
     expect(await answers(list)).toBe(200)
     for (const socket of [...silent, ...half]) socket.resume()
-    expect(await Promise.all([untilClosed(silent, 15_000), untilClosed(half, 15_000)])).toEqual([0, 0])
+    await Promise.all([untilClosed(silent, 15_000), untilClosed(half, 15_000)])
   })
 
   test('that send half a body are answered with 408 and closed within 12 s, and hold up no other request', async () => {
@@ -87,7 +73,7 @@ describe('connections of callers', () => {
     }
     await pause(2_000)
     expect(await answers(resolution)).toBe(200)
-    expect(await untilClosed(open, 12_000)).toBe(0)
+    await untilClosed(open, 12_000)
     // Some requests arrive when too many are under way.
     expect(received.match(/HTTP\/1\.1 (408|503) /g)).toHaveLength(500)
   })

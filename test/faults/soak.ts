@@ -72,9 +72,10 @@ async function sendHostile(): Promise<number> {
 async function breakDatabase(): Promise<number> {
   const faults = [
     async () => {
-      const sql = server.open(world.database)
-      await sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'voucher-gateway'`
-      await sql.end()
+      await server.use(
+        world.database,
+        sql => sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'voucher-gateway'`,
+      )
     },
     () => server.crash(),
     async () => {

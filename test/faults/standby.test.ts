@@ -3,13 +3,13 @@ import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { freePort } from '../support/free-port.ts'
 import { createPgBouncer } from '../support/pgbouncer.ts'
 import { startProxy } from '../support/proxy.ts'
+import { fetchOperation } from './support/load.ts'
 import { startWorld } from './support/start.ts'
+import { operationOf } from './support/world.ts'
 
 const { server: primary, world, start } = await startWorld('standby')
 const login = 'gateway_login'
-const setUp = primary.open('postgres')
-await setUp.unsafe(`create role ${login} login in role voucher_gateway`)
-await setUp.end()
+await primary.use('postgres', sql => sql.unsafe(`create role ${login} login in role voucher_gateway`))
 let current = primary
 const proxy = await startProxy(() => current.port)
 const pooler = createPgBouncer({ server: { host: '127.0.0.1', port: proxy.port }, port: await freePort(), login })
@@ -34,21 +34,10 @@ test.each([
   })
   const ready = async () => {
     const asked = performance.now()
-    const answer = await fetch(new URL('/readyz', service.restAddress))
-    return { status: answer.status, body: await answer.text(), isQuick: performance.now() - asked < 1_500 }
+    const answer = await service.ready()
+    return { ...answer, isQuick: performance.now() - asked < 1_500 }
   }
-  const [owner] = world.owners
-  const call = async (name: string) => {
-    const { path = '', method = 'GET', body, secret } = owner?.operations.find(each => each.name === name) ?? {}
-    const headers = {
-      accept: 'application/json',
-      'content-type': 'application/json',
-      authorization: `Bearer ${secret}`,
-    }
-    const answer = await fetch(new URL(path, service.restAddress), { method, headers, ...(body && { body }) })
-    await answer.text()
-    return { status: answer.status, retryAfter: answer.headers.get('retry-after') }
-  }
+  const call = (name: string) => fetchOperation(service.restAddress, operationOf(world, name))
   expect(await ready()).toMatchObject({ status: 200 })
   await primary.stop()
   const standby = await primary.createStandby()
@@ -66,9 +55,7 @@ test.each([
   }
   expect(await ready()).toEqual(notReady)
 
-  const sql = standby.open('postgres')
-  await sql`select pg_promote()`
-  await sql.end()
+  await standby.use('postgres', sql => sql`select pg_promote()`)
   await expect.poll(ready, { timeout: 2_000 }).toMatchObject({ status: 200 })
   await expect.poll(() => call('resolution'), { timeout: 2_000 }).toMatchObject({ status: 200 })
 })

@@ -4,15 +4,14 @@ import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type postgres from '#postgres'
-import { connect } from '../../src/db/connect.ts'
-import { migrate } from '../../src/db/migrate.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'
 import { createTestToken, whole } from '../support/builders.ts'
 import { everyPlace, type Place, readService } from '../support/copies.ts'
 import { commandProcess, serve } from '../support/process.ts'
 import { createRandom } from '../sync/random.ts'
 import { isShort } from './support/form.ts'
-import { createFaultServer } from './support/server.ts'
+import { startFaultServer } from './support/start.ts'
+import { createMigrated } from './support/world.ts'
 
 /** The number of kills for each kind of store, and the longest time before a kill. */
 const kills = isShort ? 10 : 50
@@ -25,18 +24,11 @@ const timeout = 600_000
 
 const permissions: Permission[] = ['view_vouchers', 'view_orders', 'export_customer_information']
 
-const server = await createFaultServer()
-await server.start()
-afterAll(() => server.remove())
+const server = await startFaultServer()
 
 /** Creates a database with a chain of tenants; one of them has a long list. @returns the secret of a token for all */
-async function createSource(database: string): Promise<string> {
-  const admin = server.open('postgres')
-  await admin.unsafe(`create database ${database}`)
-  await admin.end()
-  const sql = connect(server.url(database), { max: 1, statementTimeoutMs: 60_000 })
-  try {
-    await migrate(sql)
+const createSource = (database: string): Promise<string> =>
+  createMigrated(server, database, async sql => {
     const [chain] = await sql<{ id: number }[]>`insert into tenant (name) values ('Chain') returning id`
     await sql`insert into tenant (name, parent_id) select 'Venue ' || n, ${chain!.id} from generate_series(1, 3) n`
     await sql`
@@ -48,10 +40,7 @@ async function createSource(database: string): Promise<string> {
       insert into customer (tenant_id, surname, marketing_opted)
       select id, n, true from tenant cross join generate_series(1, 80) n`
     return (await createTestToken(sql, [whole(chain!.id)], { rateLimit: 1_000_000, permissions })).secret
-  } finally {
-    await sql.end({ timeout: 1 })
-  }
-}
+  })
 
 /** A platform that changes, adds, moves and deletes records until it is stopped. */
 function startWriter(sql: postgres.Sql) {

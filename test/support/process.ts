@@ -78,6 +78,8 @@ export interface Service {
   printed(): string
   /** The address of REST v1, as printed. */
   restAddress: string
+  /** Asks whether it is ready. @returns the status and the body of /readyz */
+  ready(): Promise<{ status: number; body: string }>
   /** Sends a signal and waits for the end. @returns the exit code, or null when the signal killed the process */
   stop(signal: NodeJS.Signals): Promise<number | null>
 }
@@ -106,6 +108,10 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOpti
     child,
     printed: () => printed,
     restAddress,
+    async ready() {
+      const answer = await fetch(new URL('/readyz', restAddress))
+      return { status: answer.status, body: await answer.text() }
+    },
     stop(signal) {
       child.kill(signal)
       return ended

@@ -2,8 +2,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import type { Service } from '../../support/process.ts'
-import { callLimit, recoveryLimit } from './form.ts'
-import { type Call, startLoad, withoutRetryAfter } from './load.ts'
+import { recoveryLimit } from './form.ts'
+import { type Call, expectBounded, startLoad } from './load.ts'
 import type { FaultServer } from './server.ts'
 import { startSync } from './sync.ts'
 import type { World } from './world.ts'
@@ -51,11 +51,8 @@ export async function hold(
   const summary = summarize(during)
 
   expect(service.child.exitCode, 'the process lives').toBeNull()
-  const others = calls.filter(({ status }) => status !== 200 && status !== 503)
-  expect(others, summary).toEqual([])
-  expect(withoutRetryAfter(calls)).toEqual([])
+  expectBounded(calls, summary)
   expect(calls.filter(({ isForeign, isWhole }) => isForeign || !isWhole)).toEqual([])
-  expect(Math.max(...calls.map(({ took }) => took)), summary).toBeLessThan(callLimit)
   const late = calls.filter(({ sent, status }) => sent > over + recoveryLimit && status !== 200)
   expect(late, summary).toEqual([])
   if (unaffected) {

@@ -1,6 +1,9 @@
 /** Callers that send requests all the time, and what they got. */
 import { Agent, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { until } from '../../support/until.ts'
+import { callLimit } from './form.ts'
 import type { World } from './world.ts'
 
 /** One call, and its outcome. */
@@ -26,6 +29,16 @@ export interface Call {
 /** @returns the calls that were refused without `Retry-After` */
 export const withoutRetryAfter = (calls: readonly Call[]): Call[] =>
   calls.filter(({ status, retryAfter }) => status === 503 && !/^[1-9]\d*$/.test(retryAfter ?? ''))
+
+/** Expects that each call was answered in time, with 200, or with 503 and `Retry-After`. */
+export function expectBounded(calls: readonly Call[], summary?: string): void {
+  expect(
+    calls.filter(({ status }) => status !== 200 && status !== 503),
+    summary,
+  ).toEqual([])
+  expect(withoutRetryAfter(calls)).toEqual([])
+  expect(Math.max(...calls.map(({ took }) => took)), summary).toBeLessThan(callLimit)
+}
 
 /** A running load. */
 export interface Load {
@@ -61,12 +74,8 @@ export function startLoad(origin: () => string, world: World, callers = 16): Loa
     calls,
     async succeed(count) {
       const from = calls.length
-      const deadline = performance.now() + 30_000
-      for (;;) {
-        if (calls.slice(from).filter(({ status }) => status === 200).length >= count) return
-        if (performance.now() > deadline) throw new Error(`Of ${calls.length - from} calls too few succeeded.`)
-        await pause(10)
-      }
+      const haveSucceeded = () => calls.slice(from).filter(({ status }) => status === 200).length >= count
+      await until(`${count} calls succeed`, haveSucceeded, 30_000)
     },
     async stop() {
       stopped = true
@@ -84,6 +93,14 @@ export interface Operation {
   path: string
   secret: string
   body?: string
+}
+
+/** Sends the request of an operation once. */
+export async function fetchOperation(origin: string, { method, path, secret, body }: Operation) {
+  const headers = { accept: 'application/json', 'content-type': 'application/json', authorization: `Bearer ${secret}` }
+  const answer = await fetch(new URL(path, origin), { method, headers, ...(body !== undefined && { body }) })
+  await answer.text()
+  return { status: answer.status, retryAfter: answer.headers.get('retry-after') }
 }
 
 /** The time limit of a call, in milliseconds: far more than a call may take. */

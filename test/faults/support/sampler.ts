@@ -1,7 +1,7 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
+import { until } from '../../support/until.ts'
 import type { FaultServer } from './server.ts'
 
 /** The resources that a process holds at a moment. */
@@ -15,6 +15,10 @@ export interface Sample {
   /** Its connections to the database. */
   backends: number
 }
+
+/** Returns the resident memory of a process, in MiB. */
+export const residentMb = (pid: number) =>
+  Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 
 const directory = mkdtempSync(join(tmpdir(), 'gateway-samples-'))
 process.on('exit', () => rmSync(directory, { recursive: true, force: true }))
@@ -35,30 +39,16 @@ export function createSampler(pid: number, server: FaultServer, database: string
   return async () => {
     rmSync(file, { force: true })
     process.kill(pid, 'SIGUSR2')
-    const status = readFileSync(`/proc/${pid}/status`, 'utf8')
-    const sql = server.open(database)
-    try {
-      const [row] = await sql<{ backends: number }[]>`
-        select count(*)::int as backends from pg_stat_activity where application_name = 'voucher-gateway'`
-      return {
-        residentMb: Math.round(Number(/^VmRSS:\s+(\d+)/m.exec(status)?.[1]) / 1024),
-        descriptors: readdirSync(`/proc/${pid}/fd`).length,
-        listeners: await readListeners(),
-        backends: row?.backends ?? 0,
-      }
-    } finally {
-      await sql.end({ timeout: 1 })
+    const sessions = await server.use(
+      database,
+      sql => sql`select from pg_stat_activity where application_name = 'voucher-gateway'`,
+    )
+    await until('the process writes how many listeners it has', () => existsSync(file), 2_000)
+    return {
+      residentMb: Math.round(residentMb(pid)),
+      descriptors: readdirSync(`/proc/${pid}/fd`).length,
+      listeners: Number(readFileSync(file, 'utf8')),
+      backends: sessions.length,
     }
   }
-}
-
-async function readListeners(): Promise<number> {
-  for (const deadline = Date.now() + 2_000; Date.now() < deadline; ) {
-    try {
-      return Number(readFileSync(file, 'utf8'))
-    } catch {
-      await pause(10)
-    }
-  }
-  throw new Error('The process has not written how many listeners it has.')
 }

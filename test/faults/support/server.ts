@@ -16,6 +16,8 @@ export interface FaultServer {
   url(database: string): string
   /** @returns a pool of the owner, with `max` connections; the caller ends it */
   open(database: string, max?: number): postgres.Sql
+  /** Does something on a connection of the owner, which ends afterwards. @returns its result */
+  use<Result>(database: string, work: (sql: postgres.Sql) => PromiseLike<Result>): Promise<Result>
   /** Resolves when the server accepts connections. */
   start(): Promise<void>
   /** Ends it: SIGINT as for a restart, SIGQUIT without a checkpoint. */
@@ -70,12 +72,21 @@ function serverOf(dataDir: string, port: number, options: Record<string, string>
     url: database => `postgres://postgres@127.0.0.1:${port}/${database}`,
     open,
 
+    async use(database, work) {
+      const sql = open(database)
+      try {
+        return await work(sql)
+      } finally {
+        await sql.end({ timeout: 1 })
+      }
+    },
+
     async start() {
       const all = { ...settings, ...options, listen_addresses: '127.0.0.1', port: String(port) }
       const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
       const args = ['-D', cluster, '-c', 'unix_socket_directories=', ...flags]
       child = spawn(join(bin, 'postgres'), args, { ...account, cwd: '/', stdio: 'ignore', detached: true })
-      await untilReady(open)
+      await untilReady(server)
     },
 
     async stop(signal = 'SIGINT') {
@@ -97,7 +108,7 @@ function serverOf(dataDir: string, port: number, options: Record<string, string>
       kill(row?.pid ?? 0, 'SIGKILL')
       await noticed
       await Promise.all([sql.end({ timeout: 1 }), other.end({ timeout: 1 })])
-      await untilReady(open)
+      await untilReady(server)
     },
 
     freeze: () => send('SIGSTOP'),
@@ -126,17 +137,8 @@ function serverOf(dataDir: string, port: number, options: Record<string, string>
 }
 
 /** Waits until a database accepts connections and statements. */
-const untilReady = (open: (database: string) => postgres.Sql) =>
-  until(
-    'the database answers',
-    async () => {
-      const sql = open('postgres')
-      const answer = await sql`select 1`.catch(() => null)
-      await sql.end({ timeout: 1 })
-      return answer !== null
-    },
-    60_000,
-  )
+const untilReady = ({ use }: FaultServer) =>
+  until('the database answers', () => use('postgres', sql => sql`select 1`).catch(() => null), 60_000)
 
 /** @returns the ids of the processes that a process started */
 const childrenOf = (pid: number): number[] =>

@@ -9,15 +9,21 @@ import { createWorld } from './world.ts'
  */
 const quiet = { RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'fatal' }
 
+/** Starts a server, which is removed after the file's tests. @param settings further settings of PostgreSQL */
+export async function startFaultServer(settings?: Record<string, string>) {
+  const server = await createFaultServer(settings)
+  await server.start()
+  afterFile(() => server.remove())
+  return server
+}
+
 /**
  * Starts a server with tenants and their callers, which is removed after the file's tests.
  *
  * @param settings further settings of PostgreSQL
  */
 export async function startWorld(database: string, settings?: Record<string, string>) {
-  const server = await createFaultServer(settings)
-  await server.start()
-  afterFile(() => server.remove())
+  const server = await startFaultServer(settings)
   const world = await createWorld(server, database)
   return {
     server,

@@ -1,5 +1,6 @@
 /** A platform that changes vouchers all the time, and a client that keeps a copy of them and resumes after each fault. */
 import { setTimeout as pause } from 'node:timers/promises'
+import type postgres from '#postgres'
 import { createSyncClient, lostFrom } from '../../sync/clients.ts'
 import { type Ask, type CopiedRecord, lists, type PageBody, toPage } from '../../sync/lists.ts'
 import type { FaultServer } from './server.ts'
@@ -30,20 +31,15 @@ export function startSync(origin: () => string, world: World, server: () => Faul
   let stopped = false
   let changes = 0
 
-  async function change(): Promise<void> {
-    const sql = server().open(world.database)
-    try {
-      while (!stopped) {
-        const id = owner!.voucherIds[changes % owner!.voucherIds.length] ?? 0
-        // Some transactions stay open across pages, and so are stamped again at commit.
-        await sql.begin(async transaction => {
-          await transaction`update purchased_voucher set current_balance = ${changes % 100} where id = ${id}`
-          if (changes % 5 === 0) await pause(15)
-        })
-        changes += 1
-      }
-    } finally {
-      await sql.end({ timeout: 1 })
+  async function change(sql: postgres.Sql): Promise<void> {
+    while (!stopped) {
+      const id = owner!.voucherIds[changes % owner!.voucherIds.length] ?? 0
+      // Some transactions stay open across pages, and so are stamped again at commit.
+      await sql.begin(async transaction => {
+        await transaction`update purchased_voucher set current_balance = ${changes % 100} where id = ${id}`
+        if (changes % 5 === 0) await pause(15)
+      })
+      changes += 1
     }
   }
 
@@ -55,7 +51,7 @@ export function startSync(origin: () => string, world: World, server: () => Faul
   }
 
   const running = [
-    persist(change),
+    persist(() => server().use(world.database, change)),
     persist(async () => {
       await client.pass()
       await pause(20)
@@ -69,9 +65,7 @@ export function startSync(origin: () => string, world: World, server: () => Faul
       stopped = true
       await Promise.all(running)
       await client.pass()
-      const sql = server().open(world.database)
-      const records = await truth(sql, owner.tenantId, owner.tenantId)
-      await sql.end({ timeout: 1 })
+      const records = await server().use(world.database, sql => truth(sql, owner.tenantId, owner.tenantId))
       return lostFrom(client.copy, records)
     },
   }

@@ -27,20 +27,42 @@ export interface World {
 /** The number of tenants, and of records of each. */
 const size = { owners: 4, vouchers: 300, products: 20, customers: 60 }
 
-/** Creates a migrated database on a running server. */
-export async function createWorld(server: FaultServer, database: string): Promise<World> {
-  const admin = server.open('postgres')
-  await admin.unsafe(`create database ${database}`)
-  await admin.end()
-  const pool = connect(server.url(database), { max: 2, statementTimeoutMs: 60_000 })
+/**
+ * Creates a migrated database on a running server.
+ *
+ * @param fill inserts its rows
+ * @param last the last migration of the database; default: all
+ * @returns what `fill` returns
+ */
+export async function createMigrated<Result>(
+  server: FaultServer,
+  database: string,
+  fill: (pool: Pool) => PromiseLike<Result>,
+  last = Infinity,
+): Promise<Result> {
+  await server.use('postgres', sql => sql.unsafe(`create database ${database}`))
+  const pool = connect(server.url(database), { max: 2, statementTimeoutMs: 0 })
   try {
-    await migrate(pool)
-    const owners: Owner[] = []
-    for (let count = 0; count < size.owners; count++) owners.push(await createOwner(pool))
-    return { database, owners }
+    await migrate(pool, { last })
+    return await fill(pool)
   } finally {
     await pool.end({ timeout: 1 })
   }
+}
+
+/** Creates a database with tenants and their callers on a running server. */
+export const createWorld = (server: FaultServer, database: string): Promise<World> =>
+  createMigrated(server, database, async pool => {
+    const owners: Owner[] = []
+    for (let count = 0; count < size.owners; count++) owners.push(await createOwner(pool))
+    return { database, owners }
+  })
+
+/** Returns an operation of the first tenant. */
+export function operationOf({ owners }: World, name: string): Operation {
+  const operation = owners[0]?.operations.find(each => each.name === name)
+  if (!operation) throw new Error(`There is no operation ${name}.`)
+  return operation
 }
 
 async function createOwner(sql: Pool): Promise<Owner> {
