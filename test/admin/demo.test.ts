@@ -1,9 +1,7 @@
 /** The sign-in of the demo: it exists in the demo only, and for browsers on its own machine only. */
-import { afterAll, expect, test } from 'vitest'
-import { readConfig } from '../../src/config.ts'
+import { expect, test } from 'vitest'
 import { removeAdministrator } from '../../src/domain/administrator/administrator.ts'
 import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
-import { buildServer } from '../../src/server.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -11,13 +9,7 @@ import { createBrowser, root } from './support.ts'
 
 const database = await createDatabase()
 
-async function buildDemo(environment: NodeJS.ProcessEnv = {}) {
-  const config = readConfig({ LOG_LEVEL: 'silent', ...environment })
-  const app = await buildServer({ config, pool: database.pool, demoToken: 'vgw_demo' })
-  afterAll(() => app.close())
-  return app
-}
-const demo = await buildDemo()
+const { app: demo } = await createApp({ ...database, demoToken: 'vgw_demo' })
 const path = '/admin/login/demo'
 
 test('one button signs in, and leads to the page that was requested', async () => {
@@ -70,7 +62,8 @@ test('outside the demo there is neither the button nor its path, nor the token',
 })
 
 test('with PUBLIC_URL, which others can reach, the service is no demo', async () => {
-  const app = await buildDemo({ PUBLIC_URL: 'https://gateway.example.com' })
+  const environment = { PUBLIC_URL: 'https://gateway.example.com' }
+  const { app } = await createApp({ ...database, demoToken: 'vgw_demo' }, environment)
   const browser = createBrowser(app, { origin: 'https://gateway.example.com' })
   expect((await browser.get('/admin/login')).text).not.toContain('demo')
   expect((await browser.post(path, {})).status).toBe(404)

@@ -1,10 +1,9 @@
 /** One sign-in for all pages, in the demo and outside it. */
 import type { Page } from 'playwright-core'
-import { afterAll, expect, test } from 'vitest'
-import { readConfig } from '../../src/config.ts'
+import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
 import { permissionNames } from '../../src/domain/token/permission.ts'
-import { buildServer } from '../../src/server.ts'
+import { createApp } from '../support/app.ts'
 import { createRoot, signIn } from './admin-actions.ts'
 import { load, openTab, run } from './graphiql-page.ts'
 import { look } from './look.ts'
@@ -15,12 +14,7 @@ await loadDemo(database.loader, { scale: 1 })
 const demoToken = (
   await build.token([{ tenantId: 1, withDescendants: true }], { name: 'Demo', permissions: [...permissionNames] })
 ).secret
-const demo = await buildServer({
-  config: readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000' }),
-  pool: database.pool,
-  demoToken,
-})
-afterAll(() => demo.close())
+const { app: demo } = await createApp({ ...database, demoToken })
 const demoOrigin = await demo.listen({ host: '127.0.0.1', port: 0 })
 const { secret } = await build.token([{ tenantId: 1, withDescendants: true }], { name: 'Explorer' })
 await createRoot(database)

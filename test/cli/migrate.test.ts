@@ -1,13 +1,13 @@
 /** `migrate` beside writers: it gives way to them, and leaves no lock and no invalid index when it is killed. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, inject, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { connect } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { createEmptyDatabase } from '../support/database.ts'
 import { commandProcess, run } from '../support/process.ts'
 
 const files = readdirSync(join(import.meta.dirname, '../../sql')).sort()
@@ -20,18 +20,14 @@ const printedFor = (names: string[]) => names.map(name => `applied ${name}\n`).j
 
 /** Creates a database that lacks the migrations from a version on, with a voucher. */
 async function createFormerDatabase(first = lists) {
-  const { host, port, user } = inject('server')
-  const database = `migrate_${randomBytes(4).toString('hex')}`
-  const admin = postgres({ host, port, user, database: 'postgres', max: 1, onnotice: () => {} })
-  await admin.unsafe(`create database ${database}`)
-  const open = (connection = {}) => postgres({ host, port, user, database, max: 1, onnotice: () => {}, connection })
-  const owner = connect({ host, port, user, database }, { max: 2, statementTimeoutMs: 60_000 })
+  const { address, url } = await createEmptyDatabase()
+  const open = (connection = {}) => postgres({ ...address, max: 1, onnotice: () => {}, connection })
+  const owner = connect(address, { max: 2, statementTimeoutMs: 60_000 })
   await migrate(owner, { last: first - 1 })
   const sql = open()
   await sql`insert into tenant (id, name) values (1, 'Shop')`
   await sql`insert into product (id, tenant_id, slug, title, currency) values (1, 1, 'a', 'Product', 'GBP')`
   await sql`insert into purchased_voucher (id, tenant_id, reference) values (1, 1, 'A')`
-  const url = `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
   /** Writes other rows of the tables than a transaction keeps; fails when it waits for a lock for 5 seconds. */
   const write = async () => {
     const writer = open({ lock_timeout: 5_000 })
@@ -41,8 +37,6 @@ async function createFormerDatabase(first = lists) {
   onTestFinished(async () => {
     await sql.end()
     await owner.end()
-    await admin.unsafe(`drop database ${database} with (force)`)
-    await admin.end()
   })
   return { open, owner, sql, write, environment: { DATABASE_URL: url } }
 }

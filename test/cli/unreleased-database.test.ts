@@ -1,9 +1,9 @@
 /** A database that an unreleased version of the service has migrated, by migrations that `sql/` no longer has. */
-import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import { afterAll, expect, inject, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { startEmbedded } from '../../packages/embedded/src/embedded.ts'
+import { createEmptyDatabase } from '../support/database.ts'
 import { createDataDirectory, run, serve } from '../support/process.ts'
 
 /** The remains of the former migrations: more of them than `sql/` has, so their number alone does not show it. */
@@ -19,22 +19,14 @@ const describeSchema = (sql: postgres.Sql) => sql`
           where relnamespace in ('public'::regnamespace, 'gateway'::regnamespace)) as relations`
 
 test('every command refuses it with the remedy, and changes nothing', async () => {
-  const { host, port, user } = inject('server')
-  const database = `unreleased_${randomBytes(4).toString('hex')}`
-  const admin = postgres({ host, port, user, database: 'postgres', max: 1, onnotice: () => {} })
-  await admin.unsafe(`create database ${database}`)
-  const sql = postgres({ host, port, user, database, max: 1, onnotice: () => {} })
-  afterAll(async () => {
-    await sql.end()
-    await admin.unsafe(`drop database ${database} with (force)`)
-    await admin.end()
-  })
+  const { address, url } = await createEmptyDatabase()
+  const sql = postgres({ ...address, max: 1, onnotice: () => {} })
+  onTestFinished(() => sql.end())
   await sql.unsafe(formerMigrations)
   const before = await describeSchema(sql)
 
-  const environment = { DATABASE_URL: `postgres://${user}@localhost:${port}/${database}?host=${host}` }
   for (const command of ['serve', 'migrate', 'demo', 'token list', 'admin list']) {
-    const refused = await run(command.split(' '), environment)
+    const refused = await run(command.split(' '), { DATABASE_URL: url })
     expect([refused.code, refused.stdout], command).toEqual([1, ''])
     expect(refused.stderr, command).toBe(
       'The database that DATABASE_URL names was made by an unreleased version of this service and cannot be upgraded. ' +

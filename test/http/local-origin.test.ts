@@ -4,15 +4,13 @@
  */
 import { connect } from 'node:net'
 import { text } from 'node:stream/consumers'
-import { afterAll, expect, test } from 'vitest'
-import { readConfig } from '../../src/config.ts'
-import { buildServer } from '../../src/server.ts'
+import { expect, test } from 'vitest'
+import { createApp } from '../support/app.ts'
 import { createDatabase } from '../support/database.ts'
 
 const database = await createDatabase()
 const token = 'vgw_demo'
-const demo = await buildServer({ config: readConfig({ LOG_LEVEL: 'silent' }), pool: database.pool, demoToken: token })
-afterAll(() => demo.close())
+const { app: demo } = await createApp({ ...database, demoToken: token })
 
 /** Requests both. @returns which of them answer as to a browser on this machine */
 async function openTo(remoteAddress: string, headers: Record<string, string>) {

@@ -25,14 +25,18 @@ export const remainingOf = ({ headers }: Answer) => Number(headers['ratelimit-re
 
 export const v1 = '/api/external/v1'
 
-/** Starts the service on a test's database; it is closed after the file's tests. The default rate limit is high. */
+/**
+ * Starts the service on a test's database; it is closed after the file's tests. The default rate limit is high.
+ *
+ * @param given.demoToken makes it the service of a demo
+ */
 export async function createApp(
-  { pool }: Pick<TestDatabase, 'pool'>,
+  { pool, demoToken = null }: Pick<TestDatabase, 'pool'> & { demoToken?: string | null },
   environment: NodeJS.ProcessEnv = {},
   log?: LogDestination,
 ) {
   const config = readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', ...environment })
-  const app = await buildServer({ config, pool, log })
+  const app = await buildServer({ config, pool, log, demoToken })
   checkAnswers(app)
   afterFile(() => app.close())
   return createClient(app)

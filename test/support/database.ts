@@ -16,24 +16,32 @@ export interface TestDatabase {
   address: { host: string; port: number; user: string; database: string }
 }
 
-/** Clones the migrated template database; the clone is dropped after the file's tests. */
-export async function createDatabase(): Promise<TestDatabase> {
-  const { host, port, user, templateDatabase } = inject('server')
+/** Creates a database, which is dropped after the file's tests. @param template a clause that names its template */
+async function create(template: string) {
+  const { host, port, user } = inject('server')
   const database = `test_${randomBytes(6).toString('hex')}`
   const admin = postgres({ host, port, user, database: 'postgres', max: 1, onnotice: () => {} })
-  await admin.unsafe(`create database ${database} template ${templateDatabase} strategy file_copy`)
-  const address = { host, port, user, database }
-  const pooler = inject('pooler')
-  const service = { max: 10, statementTimeoutMs: 10_000, role: serviceRole, startupParameters: pooler === undefined }
-  const pool = connect(pooler === undefined ? address : `${pooler}${database}`, service)
-  const platform = connect(address, { max: 4, statementTimeoutMs: 60_000 })
-  const loader = connect(address, { max: 1, statementTimeoutMs: 60_000 })
-  await loader`select set_config('gateway.keep_updated_at', 'on', false)`
+  await admin.unsafe(`create database ${database} ${template}`)
   afterFile(async () => {
-    await Promise.all([pool.end({ timeout: 1 }), platform.end({ timeout: 1 }), loader.end({ timeout: 1 })])
     await admin.unsafe(`drop database ${database} with (force)`)
     await admin.end()
   })
   const url = `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
+  return { address: { host, port, user, database }, url }
+}
+
+/** Creates a database without tables. */
+export const createEmptyDatabase = () => create('')
+
+/** Clones the migrated template database. */
+export async function createDatabase(): Promise<TestDatabase> {
+  const { address, url } = await create(`template ${inject('server').templateDatabase} strategy file_copy`)
+  const pooler = inject('pooler')
+  const service = { max: 10, statementTimeoutMs: 10_000, role: serviceRole, startupParameters: pooler === undefined }
+  const pool = connect(pooler === undefined ? address : `${pooler}${address.database}`, service)
+  const platform = connect(address, { max: 4, statementTimeoutMs: 60_000 })
+  const loader = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+  await loader`select set_config('gateway.keep_updated_at', 'on', false)`
+  afterFile(() => Promise.all([pool, platform, loader].map(each => each.end({ timeout: 1 }))))
   return { pool, platform, loader, url, address }
 }
