@@ -1,10 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import type { VoucherGateway } from '#client'
-import { createApp } from '../support/app.ts'
 import { startBrowser } from '../support/browser.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
+import { startService } from '../support/service.ts'
 
 /** A page that loads the client. A test's own `import` would be one of Vite's. */
 const html = `<title>Shop</title>
@@ -14,10 +12,8 @@ const html = `<title>Shop</title>
 const modules = new URL('../../dist/client/', import.meta.url)
 
 test('the client runs in a browser: lists, exports, resolutions, errors and aborts', async () => {
-  const database = await createDatabase()
-  const build = createBuilders(database)
-  const { app } = await createApp(database)
-  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const { build, client } = await startService()
+  const url = await client.app.listen({ host: '127.0.0.1', port: 0 })
   const tenant = await build.tenant()
   for (let count = 0; count < 51; count++) await build.voucher(tenant, { reference: `GIFT-${count}` })
   const { secret: token } = await build.token([tenant])

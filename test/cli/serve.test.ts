@@ -3,10 +3,9 @@ import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, inject, onTestFinished, test } from 'vitest'
-import postgres from '#postgres'
-import { createDatabase } from '../support/database.ts'
-import { commandProcess, createDataDirectory, run, serve } from '../support/process.ts'
+import { expect, onTestFinished, test } from 'vitest'
+import { createDatabase, createEmptyDatabase } from '../support/database.ts'
+import { commandProcess, createDataDirectory, run, type Service, serve } from '../support/process.ts'
 import { until } from '../support/until.ts'
 
 const dataDir = createDataDirectory()
@@ -16,94 +15,66 @@ const environment = { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
 const untilServerEnds = () =>
   until('the server of the data directory has ended', () => !existsSync(join(dataDir, 'postgres/postmaster.pid')))
 
-const curlLine = (printed: string) => /^ *(curl .*)$/m.exec(printed)?.[1] ?? ''
+/** Runs the curl line that the service printed. */
+const askByCurl = ({ printed }: Service) =>
+  JSON.parse(execFileSync('sh', ['-c', `${/^ *(curl .*)$/m.exec(printed())?.[1]} -s`], { encoding: 'utf8' }))
 
-describe('on an embedded database', { timeout: 120_000 }, () => {
-  test('starts with demo data and a working curl line, keeps both at restarts, and recovers from SIGKILL', async () => {
-    const first = await serve(environment)
-    expect(first.printed()).toMatch(/GraphQL +http/)
-    expect(first.printed()).toMatch(/GraphiQL +http/)
-    const docs = /Docs +(http\S+)/.exec(first.printed())?.[1] ?? ''
-    expect((await fetch(docs)).status).toBe(200)
-    const dashboard = /Dashboard +(http\S+)/.exec(first.printed())?.[1] ?? ''
-    expect((await fetch(dashboard)).status).toBe(200)
-    const token = /Token +(vgw_\w+)/.exec(first.printed())?.[1]
-    const answer = JSON.parse(execFileSync('sh', ['-c', `${curlLine(first.printed())} -s`], { encoding: 'utf8' }))
-    expect(answer.data.length).toBeGreaterThan(5)
-    const counted = await fetch(`${first.restAddress}/tenants`, {
-      headers: { accept: 'application/json', authorization: `Bearer ${token}` },
-    })
-    // A view of the dashboard counts as some 25 operations.
-    expect(Number(counted.headers.get('ratelimit-limit'))).toBeGreaterThanOrEqual(1000)
-    expect(await first.stop('SIGTERM')).toBe(0)
-    expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false)
-
-    const second = await serve(environment)
-    expect(second.printed()).not.toContain('Loading demo data')
-    expect(/Token +(vgw_\w+)/.exec(second.printed())?.[1]).toBe(token)
-    const again = JSON.parse(execFileSync('sh', ['-c', `${curlLine(second.printed())} -s`], { encoding: 'utf8' }))
-    expect(again.data).toEqual(answer.data)
-
-    await second.stop('SIGKILL')
-    await untilServerEnds()
-
-    const third = await serve(environment)
-    const recovered = JSON.parse(execFileSync('sh', ['-c', `${curlLine(third.printed())} -s`], { encoding: 'utf8' }))
-    expect(recovered.data).toEqual(answer.data)
-
-    const created = await run(['token', 'create', '--name', 'Second', '--tenant', '1', '--json'], environment)
-    expect(created.code, created.stderr).toBe(0)
-    const { token: secret } = JSON.parse(created.stdout)
-    const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }
-    expect((await fetch(`${third.restAddress}/tenants`, { headers })).status).toBe(200)
-
-    expect(await third.stop('SIGINT')).toBe(0)
+test('on an embedded database it starts with demo data and a working curl line, keeps both at restarts, and recovers from SIGKILL', async () => {
+  const first = await serve(environment)
+  expect(first.printed()).toMatch(/GraphQL +http/)
+  expect(first.printed()).toMatch(/GraphiQL +http/)
+  const docs = /Docs +(http\S+)/.exec(first.printed())?.[1] ?? ''
+  expect((await fetch(docs)).status).toBe(200)
+  const dashboard = /Dashboard +(http\S+)/.exec(first.printed())?.[1] ?? ''
+  expect((await fetch(dashboard)).status).toBe(200)
+  const token = /Token +(vgw_\w+)/.exec(first.printed())?.[1]
+  const answer = askByCurl(first)
+  expect(answer.data.length).toBeGreaterThan(5)
+  const counted = await fetch(`${first.restAddress}/tenants`, {
+    headers: { accept: 'application/json', authorization: `Bearer ${token}` },
   })
+  // A view of the dashboard counts as some 25 operations.
+  expect(Number(counted.headers.get('ratelimit-limit'))).toBeGreaterThanOrEqual(1000)
+  expect(await first.stop('SIGTERM')).toBe(0)
+  expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false)
 
-  test('answers open requests before it stops', async () => {
-    const service = await serve(environment)
-    const token = /Token +(vgw_\w+)/.exec(service.printed())?.[1]
-    const headers = { accept: 'application/json', authorization: `Bearer ${token}` }
-    const requests = Array.from({ length: 20 }, () => fetch(`${service.restAddress}/tenants`, { headers }))
-    await requests[0]
-    const stopped = service.stop('SIGTERM')
-    const answers = await Promise.allSettled(requests)
-    expect(await stopped).toBe(0)
-    expect(answers.some(answer => answer.status === 'fulfilled' && answer.value.status === 200)).toBe(true)
-    for (const answer of answers) {
-      // Connections that the service had not yet accepted fail.
-      if (answer.status === 'fulfilled') expect([200, 503]).toContain(answer.value.status)
-    }
-  })
+  const second = await serve(environment)
+  expect(second.printed()).not.toContain('Loading demo data')
+  expect(/Token +(vgw_\w+)/.exec(second.printed())?.[1]).toBe(token)
+  expect(askByCurl(second).data).toEqual(answer.data)
+
+  await second.stop('SIGKILL')
+  await untilServerEnds()
+
+  const third = await serve(environment)
+  expect(askByCurl(third).data).toEqual(answer.data)
+
+  const created = await run(['token', 'create', '--name', 'Second', '--tenant', '1', '--json'], environment)
+  expect(created.code, created.stderr).toBe(0)
+  const { token: secret } = JSON.parse(created.stdout)
+  const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }
+  expect((await fetch(`${third.restAddress}/tenants`, { headers })).status).toBe(200)
+
+  expect(await third.stop('SIGINT')).toBe(0)
 })
 
-describe('on the database of DATABASE_URL', { timeout: 120_000 }, () => {
-  test('an empty database is rejected with the command that migrates it, and gets no demo data', async () => {
-    const { host, port, user } = inject('server')
-    const admin = postgres({ host, port, user, database: 'postgres', max: 1 })
-    await admin`create database empty_one`
-    const DATABASE_URL = `postgres://${user}@localhost:${port}/empty_one?host=${host}`
-    const rejected = await run(['serve'], { DATABASE_URL })
-    expect(rejected.code).toBe(1)
-    expect(rejected.stderr).toContain('node main.js migrate')
+test('an empty database of DATABASE_URL is rejected with the command that migrates it, and gets no demo data', async () => {
+  const { url: DATABASE_URL } = await createEmptyDatabase()
+  const rejected = await run(['serve'], { DATABASE_URL })
+  expect(rejected.code).toBe(1)
+  expect(rejected.stderr).toContain('node main.js migrate')
 
-    const migrated = await run(['migrate'], { DATABASE_URL })
-    expect(migrated.code, migrated.stderr).toBe(0)
-    expect(migrated.stdout).toContain('0001')
-    expect((await run(['migrate'], { DATABASE_URL })).stdout).toContain('up to date')
+  const migrated = await run(['migrate'], { DATABASE_URL })
+  expect(migrated.code, migrated.stderr).toBe(0)
+  expect(migrated.stdout).toContain('0001')
+  expect((await run(['migrate'], { DATABASE_URL })).stdout).toContain('up to date')
 
-    const service = await serve({ DATABASE_URL, LOG_LEVEL: 'warn' })
-    expect(service.printed()).not.toContain('Token')
-    const ready = await fetch(new URL('/readyz', service.restAddress))
-    expect(ready.status).toBe(200)
-    expect(await ready.json()).toMatchObject({
-      status: 'ok',
-      checks: { database: 'ok', migrations: 'ok', triggers: 'ok' },
-    })
-    expect(await service.stop('SIGTERM')).toBe(0)
-    await admin`drop database empty_one with (force)`
-    await admin.end()
-  })
+  const service = await serve({ DATABASE_URL, LOG_LEVEL: 'warn' })
+  expect(service.printed()).not.toContain('Token')
+  const { status, body } = await service.ready()
+  expect(status).toBe(200)
+  expect(JSON.parse(body)).toMatchObject({ checks: { database: 'ok', migrations: 'ok', triggers: 'ok' } })
+  expect(await service.stop('SIGTERM')).toBe(0)
 })
 
 test('a signal ends a service that does not listen yet', async () => {
@@ -164,40 +135,4 @@ test('an invalid argument gives one line, a suggestion if there is one, and exit
     const [, ...rest] = stderr.trim().split('\n')
     expect([command, code, ...rest]).toEqual([command, 2, ...(meant ? [`(Did you mean ${meant}?)`] : [])])
   }
-})
-
-test('tokens are created, listed and revoked', async () => {
-  const { url, loader } = await createDatabase()
-  await loader`insert into tenant (id, name) values (7, 'Seven'), (8, 'Eight')`
-  const environment = { DATABASE_URL: url }
-  const options = ['--tenant', '7', '--tenant', '8', '--with-descendants', '--expires-in', '90d']
-  const permissions = ['--permission', 'view_vouchers', '--permission', 'view_orders']
-  const made = await run(['token', 'create', '--name', 'Till', ...options, ...permissions, '--json'], environment)
-  const { id, token } = JSON.parse(made.stdout)
-  expect(token).toMatch(/^vgw_[0-9A-Za-z]{49}$/)
-
-  const bare = await run(['token', 'create', '--name', 'Bare', '--json'], environment)
-  expect(bare.code, bare.stderr).toBe(0)
-
-  const unknown = await run(['token', 'create', '--name', 'Lost', '--tenant', '99', '--json'], environment)
-  expect(unknown.code).toBe(2)
-  expect(unknown.stderr).toContain('99')
-
-  expect((await run(['token', 'revoke', String(id)], environment)).code).toBe(0)
-  expect((await run(['token', 'revoke', '12345'], environment)).code).toBe(1)
-
-  const listed = await run(['token', 'list', '--json'], environment)
-  expect(JSON.parse(listed.stdout)).toMatchObject([
-    { name: 'Bare', status: 'active', permissions: [], tenants: [], expires_at: null },
-    {
-      name: 'Till',
-      status: 'revoked',
-      permissions: ['view_vouchers', 'view_orders'],
-      tenants: [
-        { id: 7, with_descendants: true },
-        { id: 8, with_descendants: true },
-      ],
-    },
-  ])
-  expect(listed.stdout).not.toContain(token)
 })

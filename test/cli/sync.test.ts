@@ -4,17 +4,13 @@ import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
-import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
 import { createPlace, directoryPlace, hasSqlite, readService } from '../support/copies.ts'
-import { createDatabase } from '../support/database.ts'
 import { startHostileService } from '../support/hostile-service.ts'
 import { commandProcess, type Outcome, run } from '../support/process.ts'
+import { startService } from '../support/service.ts'
 
-const database = await createDatabase()
-const build = createBuilders(database)
-const { app } = await createApp(database)
-const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+const { build, client } = await startService()
+const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
 const tenantId = await build.tenant()
 await build.voucher(tenantId)
 const { secret } = await build.token([tenantId])

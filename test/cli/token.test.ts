@@ -1,12 +1,8 @@
 import { expect, test } from 'vitest'
-import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
 import { run } from '../support/process.ts'
+import { startService } from '../support/service.ts'
 
-const database = await createDatabase()
-const build = createBuilders(database)
-const client = await createApp(database)
+const { database, build, client } = await startService()
 const tenantId = await build.tenant()
 
 const token = (...args: string[]) => run(['token', ...args], { DATABASE_URL: database.url })
@@ -51,6 +47,27 @@ test('a token is created with a contact, a rate and an end', { timeout: 60_000 }
     const rejected = await token('create', '--name', 'Wrong', ...wrong)
     expect(rejected.code, wrong.join(' ')).toBe(2)
   }
+})
+
+test('a token is listed without its secret, and revoked', { timeout: 60_000 }, async () => {
+  const other = await build.tenant()
+  const permissions = ['--permission', 'view_vouchers', '--permission', 'view_orders']
+  const made = await create('--name', 'Listed', '--tenant', String(other), '--with-descendants', ...permissions)
+  expect(made.token).toMatch(/^vgw_[0-9A-Za-z]{49}$/)
+  expect((await token('create', '--name', 'Bare')).code).toBe(0)
+  const lost = await token('create', '--name', 'Lost', '--tenant', '999999')
+  expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining('999999')])
+  expect((await token('revoke', String(made.id))).code).toBe(0)
+  expect((await token('revoke', '999999')).code).toBe(1)
+  const { stdout } = await token('list', '--json')
+  expect(stdout).not.toContain(made.token)
+  expect(JSON.parse(stdout).slice(0, 2)).toMatchObject([
+    { name: 'Bare', status: 'active', permissions: [], tenants: [], expires_at: null },
+    {
+      ...{ name: 'Listed', status: 'revoked', permissions: ['view_vouchers', 'view_orders'] },
+      tenants: [tenantId, other].map(id => ({ id, with_descendants: true })),
+    },
+  ])
 })
 
 test('a token is rotated, with an overlap or without', { timeout: 60_000 }, async () => {
