@@ -1,28 +1,34 @@
 /** Helpers of the dashboard's tests for its page. */
 import type { Browser, Page, Route } from 'playwright-core'
-import type { Operation } from '../../packages/dashboard/src/operation.ts'
 import { openPage } from './site.ts'
+
+/** Types a token into the sign-in. */
+export async function typeToken(page: Page, token: string): Promise<void> {
+  await page.getByLabel('Token', { exact: true }).fill(token)
+  await page.keyboard.press('Enter')
+}
 
 /**
  * Opens the dashboard in a browser of its own and types the token. `problems` receives errors of scripts and of the
- * policy.
+ * policy, `requested` the addresses of all requests.
  *
+ * @param token null: none is typed
  * @param options.clock the time of the browser's clock, in milliseconds since the epoch; default: that of the machine
  */
 export async function openDashboard(
   browser: Browser,
   origin: string,
   query: string,
-  token: string,
+  token: string | null,
   { clock }: { clock?: number } = {},
 ) {
   // The browser itself reports failed requests, which some tests provoke.
-  const { page, problems } = await openPage(browser, 'about:blank', { expected: /status of [45]\d\d|ERR_/ })
+  const opened = await openPage(browser, 'about:blank', { expected: /status of [45]\d\d|ERR_/ })
+  const { page } = opened
   if (clock !== undefined) await page.clock.install({ time: clock })
   await page.goto(`${origin}/dashboard?${query}`)
-  await page.getByLabel('Token', { exact: true }).fill(token)
-  await page.keyboard.press('Enter')
-  return { page, problems }
+  if (token !== null) await typeToken(page, token)
+  return opened
 }
 
 /** The part of the page with the tables, and one of them. */
@@ -30,9 +36,9 @@ export const tables = (page: Page) => page.getByRole('region', { name: 'Tables',
 export const table = (page: Page, name: string) => tables(page).getByRole('table', { name, exact: true })
 
 /** Handles the requests of one operation otherwise until the returned function is called. */
-export async function intercept<Data, Variables>(
+export async function intercept(
   page: Page,
-  { id }: Operation<Data, Variables>,
+  { id }: { id: string },
   handle: (route: Route) => Promise<void>,
 ): Promise<() => Promise<void>> {
   const handler = (route: Route) => (route.request().postData()?.includes(id) ? handle(route) : route.fallback())
@@ -41,7 +47,7 @@ export async function intercept<Data, Variables>(
 }
 
 /** Holds the requests of one operation back until the returned function is called. */
-export async function hold<Data, Variables>(page: Page, operation: Operation<Data, Variables>) {
+export async function hold(page: Page, operation: { id: string }) {
   let release = () => {}
   const released = new Promise<void>(resolve => {
     release = resolve

@@ -1,9 +1,9 @@
-import axe, { type AxeResults } from 'axe-core'
+import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { guides } from '../../src/docs/guides.ts'
-import { look } from './look.ts'
-import { openPage, startSite } from './site.ts'
+import { excessOf, look, violations } from './look.ts'
+import { keptBeyondTab, openPage, startSite } from './site.ts'
 
 const { build, origin, browser } = await startSite()
 const tenantId = await build.tenant({ name: 'The Old Mill' })
@@ -93,13 +93,6 @@ const scalarShown = (page: Page) => page.getByRole('heading', { name: 'List tena
 /** The findings of axe-core in Scalar's client, which opens over the page: nothing in its settings changes them. */
 const leftInClient = ['landmark-no-duplicate-main', 'landmark-unique', 'region']
 
-async function violations(page: Page, left: string[] = []): Promise<string[]> {
-  const { violations } = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`)
-  return violations
-    .filter(({ id }) => !left.includes(id))
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 900)).join('\n')}`)
-}
-
 test.each([
   { colorScheme: 'light', width: 1280 },
   { colorScheme: 'dark', width: 390 },
@@ -113,8 +106,7 @@ test.each([
   )
   // The page repairs the elements of Scalar in the next frame.
   await expect.poll(() => violations(page), { timeout: 30_000 }).toEqual([])
-  const excess = 'document.documentElement.scrollWidth - document.documentElement.clientWidth'
-  expect(await page.evaluate(excess)).toBe(0)
+  expect(await excessOf(page)).toBe(0)
   await page.screenshot({ path: `test/screenshots/docs-reference-${width}-${colorScheme}.png` })
   expect(problems).toEqual([])
 })
@@ -136,9 +128,7 @@ test('a request is sent with a token, which is kept in the tab only, and no requ
   }
   await page.screenshot({ path: 'test/screenshots/docs-reference-client.png' })
 
-  const kept = '[{ ...localStorage }, document.cookie, location.href, history.state]'
-  expect(JSON.stringify(await page.evaluate(kept))).not.toContain(secret)
-  expect(JSON.stringify(await page.context().storageState({ indexedDB: true }))).not.toContain(secret)
+  expect(await keptBeyondTab(page)).not.toContain(secret)
   expect(requested.filter(url => !url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url))).toEqual([])
   expect(requested).toContain(`${origin}/api/external/v1/tenants`)
   expect(requested.join()).not.toContain(secret)

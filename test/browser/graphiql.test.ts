@@ -1,4 +1,4 @@
-import axe, { type AxeResults } from 'axe-core'
+import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { revokeToken } from '../../src/domain/token/lifecycle.ts'
@@ -6,7 +6,8 @@ import { createExampleTabs } from '../../src/graphql-http/graphiql-examples.ts'
 import { tester } from '../support/builders.ts'
 import { until } from '../support/until.ts'
 import { currentTab, load, openTab, result, run, typeInto } from './graphiql-page.ts'
-import { openPage, startSite } from './site.ts'
+import { excessOf, violations } from './look.ts'
+import { keptBeyondTab, openPage, startSite } from './site.ts'
 
 const screenshots = 'test/screenshots'
 
@@ -45,19 +46,7 @@ const untilKept = (page: Page, text: string) =>
     ((await page.evaluate<string | null>(`sessionStorage.getItem('graphiql:tabState')`)) ?? '').includes(text),
   )
 
-async function violations(page: Page): Promise<string[]> {
-  const { violations } = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`)
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 300)).join('\n')}`)
-}
-
 const explorer = (page: Page) => page.locator('.graphiql-doc-explorer')
-
-/** Everything that the browser keeps, in `localStorage`, in cookies, in the address and in the history of the tab. */
-const keptForGood = async (page: Page) =>
-  JSON.stringify([
-    await page.evaluate('[{ ...localStorage }, document.cookie, location.href, history.state]'),
-    await page.context().storageState(),
-  ])
 
 test('a token typed once holds for all tabs, also new ones, and survives a reload', async () => {
   const { page, requested, problems } = await open()
@@ -179,7 +168,7 @@ test('an Authorization header that is typed in the headers editor wins', async (
   await account(page).getByText('Explorer').waitFor()
   await typeInto(page, 'Headers', '{}')
   await run(page, 'Explorer')
-  const kept = await keptForGood(page)
+  const kept = await keptBeyondTab(page)
   for (const token of [secret, other.secret]) expect(kept).not.toContain(token)
 })
 
@@ -194,7 +183,7 @@ test('neither tokens nor queries outlive the browser tab', async () => {
   await run(page, 'Explorer')
   await openTab(page, 'WhoAmI')
   await run(page, 'The Old Mill')
-  const kept = await keptForGood(page)
+  const kept = await keptBeyondTab(page)
   for (const text of [secret, 'viewer', 'CHARITY', 'earlier version']) expect(kept).not.toContain(text)
 
   const another = await page.context().newPage()
@@ -203,7 +192,6 @@ test('neither tokens nor queries outlive the browser tab', async () => {
 })
 
 test('it is accessible and fits, wide and narrow, light and dark', async () => {
-  const found: string[] = []
   for (const width of [1280, 390]) {
     for (const colorScheme of ['light', 'dark'] as const) {
       const { page } = await open(width)
@@ -224,15 +212,11 @@ test('it is accessible and fits, wide and narrow, light and dark', async () => {
         await page.evaluate(axe.source)
         // The page repairs the elements of GraphiQL in the next frame.
         await expect.poll(() => violations(page), { message: name, timeout: 30_000 }).toEqual([])
-        const excess = await page.evaluate<number>(
-          `document.documentElement.scrollWidth - document.documentElement.clientWidth`,
-        )
-        if (excess > 0) found.push(`${name}: ${excess} px wider than the screen`)
+        expect(await excessOf(page), name).toBe(0)
       }
       await page.context().close()
     }
   }
-  expect(found).toEqual([])
 })
 
 test('on a narrow screen query and answer are both in view, without scrolling sideways', async () => {

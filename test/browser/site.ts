@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { startBrowser } from '../support/browser.ts'
 import { startService } from '../support/service.ts'
 
@@ -8,6 +8,13 @@ export async function startSite(environment?: NodeJS.ProcessEnv) {
   const origin = await service.client.app.listen({ host: '127.0.0.1', port: 0 })
   return { ...service, origin, browser: await startBrowser() }
 }
+
+/** Returns all that the browser keeps beyond its tab, with the address and the history of the tab. */
+export const keptBeyondTab = async (page: Page) =>
+  JSON.stringify([
+    await page.evaluate('[{ ...localStorage }, document.cookie, location.href, history.state]'),
+    await page.context().storageState({ indexedDB: true }),
+  ])
 
 /** The options of a browser's context, and the messages that a test provokes. */
 interface PageOptions extends BrowserContextOptions {
