@@ -91,53 +91,42 @@ describe('the page shows', () => {
     })
     const successor = await rotateToken(pool, anna, id, { overlap: 3600, expiresAt: null })
     await revokeToken(pool, anna, id)
-    const { endsAt } = (await listAudit(pool, { action: 'token.rotate' }, { limit: 1 }))[0]!.detail as {
-      endsAt: string
-    }
-    const inAnHour = new Date(endsAt).toLocaleTimeString('en-GB', { timeZone: 'UTC', timeStyle: 'short' })
-    const [revoked, rotated, succeeded, reached, edited, created] = await entriesOn()
+    const instant = /\d+ \w+ \d{4}, \d\d:\d\d UTC/.source
+    const entries = await entriesOn()
+    for (const { when } of entries) expect(when).toMatch(new RegExp(`^${instant}$`))
+    const [of, next] = [`Token Till 2 (${id})`, `Token Till 2 (${successor.id})`]
     const who = 'anna@example.com from 203.0.113.5'
-    const about = `Token Till 2 (${id})`
-    expect(revoked).toMatchObject({ what: 'Token revoked', who, about, detail: '' })
-    expect(revoked?.when).toMatch(/^\d{1,2} \w{3,4} \d{4}, \d\d:\d\d UTC$/)
-    expect(rotated).toMatchObject({ what: 'Token rotated', who, about })
-    expect(rotated?.detail).toContain(`New token: token ${successor.id}`)
-    expect(rotated?.detail).toMatch(new RegExp(`The old one ends: [\\w ]+, ${inAnHour} UTC`))
-    expect(rotated?.detail).toContain('The new one ends: never')
-    expect(succeeded).toMatchObject({ what: 'Token created', who, about: `Token Till 2 (${successor.id})` })
-    for (const part of [
-      `Replaces: token ${id}`,
-      'Name: Till 2',
-      'Contact: bob@example.com',
-      'Permissions: view_vouchers, redeem_vouchers',
-      `Tenants: Hotel (${hotel}) with all below it`,
-      'Ends: never',
-    ]) {
-      expect(succeeded?.detail).toContain(part)
-    }
-    expect(await entriesOn(`/admin/audit?token=${successor.id}`)).toEqual([succeeded])
-    expect(await entriesOn(`/admin/audit?tenant=${hotel}`)).toEqual([succeeded, reached, edited])
-    expect(reached).toMatchObject({ what: 'Token edited', detail: `Tenants: Hotel (${hotel}) now with all below it` })
-    expect(edited).toMatchObject({ what: 'Token edited', who, about })
-    for (const part of [
-      'Name: Till became Till 2',
-      'Contact: none became bob@example.com',
-      'Permissions: added redeem_vouchers; removed view_orders',
-      'Rate: 60 a minute became the default rate',
-      `Tenants: added Hotel (${hotel}); removed Spa (${spa}) with all below it`,
-    ]) {
-      expect(edited?.detail).toContain(part)
-    }
-    expect(created).toMatchObject({ what: 'Token created', who: 'tester', about })
-    for (const part of [
-      'Name: Till',
-      'Permissions: view_vouchers, view_orders',
-      `Tenants: Spa (${spa}) with all below it`,
-      'Rate: 60 a minute',
-      'Ends: 6 May 2099, 07:08 UTC',
-    ]) {
-      expect(created?.detail).toContain(part)
-    }
+    const ends = new RegExp(`^New token: token ${successor.id} The old one ends: ${instant} The new one ends: never$`)
+    const expected: [what: string, who: string, about: string, detail: unknown][] = [
+      ['Token revoked', who, of, ''],
+      ['Token rotated', who, of, expect.stringMatching(ends)],
+      [
+        'Token created',
+        who,
+        next,
+        `Name: Till 2 Contact: bob@example.com Tenants: Hotel (${hotel}) with all below it ` +
+          `Permissions: view_vouchers, redeem_vouchers Rate: the default rate Ends: never Replaces: token ${id}`,
+      ],
+      ['Token edited', who, of, `Tenants: Hotel (${hotel}) now with all below it`],
+      [
+        'Token edited',
+        who,
+        of,
+        'Name: Till became Till 2 Contact: none became bob@example.com ' +
+          `Tenants: added Hotel (${hotel}); removed Spa (${spa}) with all below it ` +
+          'Permissions: added redeem_vouchers; removed view_orders Rate: 60 a minute became the default rate',
+      ],
+      [
+        'Token created',
+        'tester',
+        of,
+        `Name: Till Contact: none Tenants: Spa (${spa}) with all below it ` +
+          'Permissions: view_vouchers, view_orders Rate: 60 a minute Ends: 6 May 2099, 07:08 UTC',
+      ],
+    ]
+    expect(entries.map(({ what, who, about, detail }) => [what, who, about, detail])).toEqual(expected)
+    expect(await entriesOn(`/admin/audit?token=${successor.id}`)).toEqual([entries[2]])
+    expect(await entriesOn(`/admin/audit?tenant=${hotel}`)).toEqual(entries.slice(2, 5))
     const { html } = await browser.get('/admin/audit')
     expect(html).toContain(`href="/admin/tokens/${id}"`)
     expect(html).toContain(`href="/admin/tokens/${successor.id}"`)
@@ -200,13 +189,6 @@ describe('the page shows', () => {
     expect(created?.detail).toContain(`Branch 20 (${first + 19}) and 4,980 more Branch 21 (${first + 20}), `)
     expect(edited?.detail).toMatch(/Tenants: removed Branch 1 .* and 4,980 more Branch 21 /)
     expect(html.match(/<details><summary>and 4,980 more<\/summary>/g)).toHaveLength(2)
-  })
-
-  test('that there are no entries, or none that match', async () => {
-    expect((await browser.get('/admin/audit')).text).toContain('There are no entries yet.')
-    await put()
-    const page = await browser.get('/admin/audit?actor=nobody')
-    expect(page.text).toContain('No entry matches all filters.')
   })
 
   test('nothing without a sign-in', async () => {
@@ -407,10 +389,6 @@ describe('the CSV', () => {
     expect(actors[0]).toBe(`many ${count}`)
     expect(new Set(actors).size).toBe(count)
     expect(parseCsv((await browser.get('/admin/audit.csv?action=token.revoke')).html)).toHaveLength(count / 2)
-
-    for (const query of ['', '?actor=nobody', '?action=customer.export', '?token=7', '?tenant=7', '?to=2020-01-01']) {
-      expect((await browser.get(`/admin/audit${query}`)).status).toBe(200)
-    }
   })
 })
 

@@ -55,12 +55,6 @@ const auditOf = (id: number) => database.platform<{ action: string; actor: strin
 
 const all = () => listTokens(pool, { limit: 10_000 })
 
-test('an empty list links to the creation of the first token', async () => {
-  const page = await browser.get('/admin/tokens')
-  expect(page.text).toContain('There are no active tokens')
-  expect(page.html).toContain('<a class="button primary" href="/admin/tokens/new">Create a token</a>')
-})
-
 test('a token is created; its secret works, is shown once, and is stored nowhere', async () => {
   const { id, secret, page } = await create({
     name: 'Partner till',
@@ -110,20 +104,6 @@ test('a token is created; its secret works, is shown once, and is stored nowhere
   expect(logged.join('\n')).not.toContain(secret.slice(8, -4))
 })
 
-test('a reload of the secret, or a second click, creates no other token', async () => {
-  const filled = await browser.load('/admin/tokens/new', { ...form, name: 'Once' })
-  const before = (await all()).length
-  const clicks = await Promise.all([browser.send(filled), browser.send(filled)])
-  expect(clicks.map(({ status }) => status).sort()).toEqual([201, 303])
-  const reloaded = await browser.send(filled)
-  expect(reloaded.status).toBe(303)
-  expect(reloaded.html).not.toContain('vgw_')
-  const page = await browser.get(reloaded.location ?? '')
-  expect(page.text).toContain('Once')
-  expect(page.text).toContain('cannot be shown again')
-  expect(await all()).toHaveLength(before + 1)
-})
-
 test('a form creates one token at all instances together, by creation and rotation, also after a restart', async () => {
   const other = await createApp(database)
   const beside = createBrowser(other.app)
@@ -145,6 +125,9 @@ test('a form creates one token at all instances together, by creation and rotati
       expect(made?.html).toContain(`href="${again.location}"`)
       expect(again.html).not.toContain('vgw_')
     }
+    expect((await browser.get(clicks.find(({ status }) => status === 303)?.location ?? '')).text).toContain(
+      'cannot be shown again',
+    )
   }
   expect(await all()).toHaveLength(before + 3)
 })
@@ -232,18 +215,6 @@ test('an edit changes what v1 allows within a second, and is audited', async () 
   expect(await auditOf(id), 'an edit that changes nothing is no edit').toHaveLength(3)
 })
 
-test('of two edits at the same time the second gets an error, and keeps its values', async () => {
-  const { id } = await create({ name: 'Shared' })
-  const late = await browser.load(`/admin/tokens/${id}/edit`, { do: 'save', name: 'Shared, by me' })
-  await browser.submit(`/admin/tokens/${id}/edit`, { do: 'save', name: 'Shared, by the other' })
-  const rejected = await browser.send(late)
-  expect(rejected.status).toBe(422)
-  expect(rejected.text).toContain('has changed this token')
-  expect(rejected.html).toContain(`<a href="/admin/tokens/${id}/edit">Reload the form</a>`)
-  expect(rejected.html).toContain('value="Shared, by me"')
-  expect((await getToken(pool, id)).name).toBe('Shared, by the other')
-})
-
 test('a rotation: both are valid during the overlap, the new one inherits all, and its secret is shown once', async () => {
   const { id, secret } = await create({
     name: 'Turning',
@@ -293,14 +264,7 @@ test('a rotation without an overlap: the old token is rejected within a second',
   expect((await getToken(pool, (await getToken(pool, id)).rotatedTo ?? 0)).expiresAt).toBe(null)
 })
 
-test('the old token is rejected after the overlap, and never later than its own end', async () => {
-  const soon = await build.token([mill])
-  await rotateToken(pool, tester, soon.id, { overlap: 5, expiresAt: 'inherit' })
-  expect(await statusOf(soon.secret)).toBe(200)
-  const end = Date.parse((await getToken(pool, soon.id)).expiresAt ?? '')
-  await expect.poll(() => Date.now()).toBeGreaterThan(end)
-  expect(await statusOf(soon.secret)).toBe(401)
-
+test('the old token never ends later than its own end', async () => {
   const expiresAt = new Date(Date.now() + 7_200_000)
   const { id } = await build.token([mill], { expiresAt })
   const page = await browser.submit(`/admin/tokens/${id}/rotate`, { overlap: '604800', expiresAt: '90' })

@@ -80,40 +80,26 @@ export async function fillLifelike({ database: { pool, platform }, build }: Test
 
 /** Adds the requests of a nightly run and of people over the day: fewer on Sundays, more over time, and some errors. */
 async function fillUse(platform: TestService['database']['platform'], id: number) {
-  const uses: { token_id: number; day: string; operation: string; status: number; requests: number }[] = []
-  for (let ago = 89; ago >= 0; ago--) {
-    // For two days it was out of order.
-    if (ago === 52 || ago === 51) continue
-    const draw = new Random('use', ago)
-    const day = before(ago).slice(0, 10)
-    const weekday = new Date(day).getUTCDay()
-    const load = (1 + (89 - ago) / 110) * (weekday === 0 ? 0.4 : weekday === 6 ? 0.65 : 1) * (ago === 0 ? 0.45 : 1)
-    const add = (operation: string, status: number, usual: number) => {
-      const requests = Math.round(usual * load * (0.85 + draw.below(30) / 100))
-      if (requests > 0) uses.push({ token_id: id, day, operation, status, requests })
-    }
-    add('ListTenants', 200, 24)
-    add('ListCatalogVouchers', 200, 310)
-    add('GetCatalogVoucher', 200, 140)
-    add('ListPurchasedVouchers', 200, 720)
-    add('GetPurchasedVoucher', 200, 260)
-    if (ago % 28 === 6) add('ListMarketingSignups', 200, 9)
-    if (ago <= 34) add('GraphQL', 200, 330)
-    if (ago <= 21) add('ResolveVoucher', 200, 190)
-    if (ago <= 21) add('ResolveVoucher', 404, 14)
-    if (draw.percent(30)) add('ListPurchasedVouchers', 429, 130)
-    if (draw.percent(25)) add('GetPurchasedVoucher', 404, 25)
-    if (ago === 41) add('ListCatalogVouchers', 400, 3)
-    if (ago === 17) add('ListPurchasedVouchers', 503, 240)
-  }
-  const errors = [
-    { operation: 'ResolveVoucher', status: 404, code: 'NOT_FOUND', reason: 'No such voucher.' },
-    { operation: 'ListCatalogVouchers', status: 400, code: 'BAD_USER_INPUT', reason: 'Fields: updated_since.' },
-  ].flatMap(({ status, ...error }) =>
-    uses
-      .filter(use => use.operation === error.operation && use.status === status)
-      .map(({ day, requests }) => ({ ...error, token_id: id, day, requests, last_at: `${day}T00:41:00Z` })),
-  )
-  await platform`insert into gateway.request_count ${platform(uses)}`
-  await platform`insert into gateway.request_error ${platform(errors)}`
+  await platform`
+    insert into gateway.request_count (token_id, day, operation, status, requests)
+    select ${id}, day, operation, status, usual * share * (0.85 + (ago * 37 + usual) % 30 / 100.0)
+    from generate_series(0, 89) ago, date((now() at time zone 'UTC') - make_interval(days => ago)) day,
+      lateral (select (1 + (89 - ago) / 110.0) * case extract(dow from day) when 0 then 0.4 when 6 then 0.65 else 1 end
+        * case ago when 0 then 0.45 else 1 end as share) load,
+      (values ('ListTenants', 200, 24, 1, 89), ('ListCatalogVouchers', 200, 310, 1, 89),
+        ('GetCatalogVoucher', 200, 140, 1, 89), ('ListPurchasedVouchers', 200, 720, 1, 89),
+        ('GetPurchasedVoucher', 200, 260, 1, 89), ('ListMarketingSignups', 200, 9, 28, 89),
+        ('GraphQL', 200, 330, 1, 34), ('ResolveVoucher', 200, 190, 1, 21), ('ResolveVoucher', 404, 14, 1, 21),
+        ('ListPurchasedVouchers', 429, 130, 3, 89), ('GetPurchasedVoucher', 404, 25, 4, 89),
+        ('ListCatalogVouchers', 400, 3, 41, 89), ('ListPurchasedVouchers', 503, 240, 85, 89)
+      ) use (operation, status, usual, every, since)
+    where ago % every = 0 and ago <= since and ago not in (51, 52)`
+  await platform`
+    insert into gateway.request_error (token_id, day, operation, code, reason, requests, last_at)
+    select token_id, day, operation, code, reason, requests, day + time '00:41' at time zone 'UTC'
+    from gateway.request_count
+    join (values ('ResolveVoucher', 404, 'NOT_FOUND', 'No such voucher.'),
+      ('ListCatalogVouchers', 400, 'BAD_USER_INPUT', 'Fields: updated_since.')
+    ) error (operation, status, code, reason) using (operation, status)
+    where token_id = ${id}`
 }
