@@ -66,7 +66,7 @@ test('assets are revalidated by an ETag that a proxy which compresses made weak'
 test('all links and anchors of the pages lead somewhere, and the anchors of a page differ', async () => {
   // GraphiQL has tests of its own.
   const pages = new Map<string, string>()
-  for (const path of paths) pages.set(path, (await get(path, {}, plain)).text)
+  for (const path of ['/', ...paths]) pages.set(path, (await get(path, { accept: 'text/html' }, plain)).text)
   const links = [...pages].flatMap(([page, text]) =>
     [...text.matchAll(/(?:href|src)="([^"]+)"/g)].map(([, link = '']) => ({ page, link })),
   )
