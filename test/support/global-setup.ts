@@ -56,25 +56,15 @@ export default async function setUp(project: TestProject) {
 }
 
 /** Starts PgBouncer, through which the service connects to the databases of all test files. */
-async function startPooler({
-  host,
-  port,
-  user,
-  database,
-}: {
-  host: string
-  port: number
-  user: string
-  database: string
-}) {
+async function startPooler(server: { host: string; port: number; user: string; database: string }) {
   const { connect } = await import('../../src/db/connect.ts')
   const { createPgBouncer } = await import('./pgbouncer.ts')
   const { freePort } = await import('./free-port.ts')
   const login = 'gateway_login'
-  const admin = connect({ host, port, user, database }, { max: 1, statementTimeoutMs: 60_000 })
+  const admin = connect(server, { max: 1, statementTimeoutMs: 60_000 })
   await admin.unsafe(`create role ${login} login in role voucher_gateway`)
   await admin.end()
-  const pooler = createPgBouncer({ server: { host, port }, port: await freePort(), login })
+  const pooler = createPgBouncer({ server, port: await freePort(), login })
   await pooler.start()
   return pooler
 }

@@ -9,19 +9,17 @@ import {
   execute,
   type FieldNode,
   GraphQLError,
-  type GraphQLFieldConfigMap,
-  type GraphQLFieldResolver,
-  GraphQLInterfaceType,
   GraphQLList,
-  type GraphQLNamedOutputType,
-  GraphQLObjectType,
   type GraphQLOutputType,
   type GraphQLResolveInfo,
-  GraphQLSchema,
+  type GraphQLSchema,
   getArgumentValues,
   getNullableType,
+  isInterfaceType,
   isListType,
   isNonNullType,
+  isObjectType,
+  lexicographicSortSchema,
 } from 'graphql'
 
 type Path = readonly (string | number)[]
@@ -39,55 +37,31 @@ const toArray = (path: GraphQLResolveInfo['path'] | undefined): (string | number
 
 const nameOf = (path: Path) => JSON.stringify(path)
 
+const nullable = (type: GraphQLOutputType): GraphQLOutputType => {
+  const inner = getNullableType(type)
+  return isListType(inner) ? new GraphQLList(nullable(inner.ofType)) : inner
+}
+
 /** Makes the same schema with all types nullable: there each error stays where it is, and hides no other. */
 function nullableSchema(schema: GraphQLSchema, record: (path: Path, position: Position) => void): GraphQLSchema {
-  const made = new Map<string, GraphQLNamedOutputType>()
-
-  function nullable(type: GraphQLOutputType): GraphQLOutputType {
-    const inner = getNullableType(type)
-    if (isListType(inner)) return new GraphQLList(nullable(inner.ofType))
-    return named(inner as GraphQLNamedOutputType)
-  }
-
-  function named(type: GraphQLNamedOutputType): GraphQLNamedOutputType {
-    if (!(type instanceof GraphQLObjectType || type instanceof GraphQLInterfaceType)) return type
-    const known = made.get(type.name)
-    if (known) return known
-    const fields = () => fieldsOf(type)
-    const interfaces = () => type.getInterfaces().map(one => named(one) as GraphQLInterfaceType)
-    const copy =
-      type instanceof GraphQLObjectType
-        ? new GraphQLObjectType({ ...type.toConfig(), fields, interfaces })
-        : new GraphQLInterfaceType({ ...type.toConfig(), fields, interfaces })
-    made.set(type.name, copy)
-    return copy
-  }
-
-  function fieldsOf(type: GraphQLObjectType | GraphQLInterfaceType) {
-    const fields: GraphQLFieldConfigMap<unknown, unknown> = {}
-    for (const [name, config] of Object.entries(type.toConfig().fields)) {
-      const run = config.resolve ?? defaultFieldResolver
-      const field = type.getFields()[name]!
-      const resolve: GraphQLFieldResolver<unknown, unknown> = (parent, _args, context, info) => {
+  // The function of graphql-js that copies all types, with their resolvers.
+  const copy = lexicographicSortSchema(schema)
+  for (const parent of Object.values(copy.getTypeMap())) {
+    if (!(isObjectType(parent) || isInterfaceType(parent)) || parent.name.startsWith('__')) continue
+    for (const field of Object.values(parent.getFields())) {
+      const { name: fieldName, type, resolve = defaultFieldResolver } = field
+      const described = { ...field }
+      field.args = []
+      field.type = nullable(type)
+      field.resolve = (value, _args, context, info) => {
         const { fieldNodes: nodes } = info
-        record(toArray(info.path), { parentName: type.name, fieldName: name, type: config.type, nodes })
+        record(toArray(info.path), { parentName: parent.name, fieldName, type, nodes })
         // Read here, so that a field whose arguments fail is recorded too.
-        return run(parent, getArgumentValues(field, nodes[0]!, info.variableValues), context, info)
+        return resolve(value, getArgumentValues(described, nodes[0]!, info.variableValues), context, info)
       }
-      fields[name] = { ...config, args: {}, type: nullable(config.type), resolve }
     }
-    return fields
   }
-
-  const { query, mutation, types, ...config } = schema.toConfig()
-  const copies = types.map(type => (type.name.startsWith('__') ? type : named(type as GraphQLNamedOutputType)))
-  return new GraphQLSchema({
-    ...config,
-    subscription: null,
-    query: query ? (named(query) as GraphQLObjectType) : null,
-    mutation: mutation ? (named(mutation) as GraphQLObjectType) : null,
-    types: copies,
-  })
+  return copy
 }
 
 /** The visible parts of an error. */
