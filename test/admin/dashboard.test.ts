@@ -8,14 +8,12 @@ import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { createBrowser, type Fields, formsOf, root, signIn } from './support.ts'
+import { type Browser, createBrowser, type Fields, formsOf, root, signIn } from './support.ts'
 
 const { database, build, client } = await startService({ RATE_LIMIT_PER_MINUTE: '120' })
 const { pool } = database
 const browser = await signIn(client, database)
 const action = '/admin/dashboard'
-
-type Browser = ReturnType<typeof createBrowser>
 
 const chain = await build.tenant({ name: 'Chain' })
 const shop = await build.tenant({ name: 'Corner Shop', parent_id: chain })

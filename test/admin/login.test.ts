@@ -207,17 +207,15 @@ test('a flood of sign-ins is answered 503 beyond the limit of concurrent checks'
   expect(refused[0]?.headers['retry-after']).toBe('5')
 })
 
-describe('signing out', () => {
-  test('ends the session and deletes its cookie', async () => {
-    const browser = await signIn(client, database, { address: '127.2.0.1' })
-    const cookie = browser.jar.get('vgw-session') ?? ''
-    const answer = await browser.submit('/admin/account', {}, { action: '/admin/logout' })
-    expect(answer).toMatchObject({ status: 303, location: '/admin/login?because=out' })
-    expect(browser.jar.has('vgw-session')).toBe(false)
-    expect((await browser.get(answer.location ?? '')).text).toContain('You are signed out.')
-    browser.jar.set('vgw-session', cookie)
-    expect((await browser.get('/admin/account')).status).toBe(303)
-    expect((await audited(root.email))[0]?.action).toBe('administrator.sign_out')
-    expect((await browser.submit('/admin/login?because=<b>', { email: 'x@y.z' })).status).toBe(422)
-  })
+test('signing out ends the session and deletes its cookie', async () => {
+  const browser = await signIn(client, database, { address: '127.2.0.1' })
+  const cookie = browser.jar.get('vgw-session') ?? ''
+  const answer = await browser.submit('/admin/account', {}, { action: '/admin/logout' })
+  expect(answer).toMatchObject({ status: 303, location: '/admin/login?because=out' })
+  expect(browser.jar.has('vgw-session')).toBe(false)
+  expect((await browser.get(answer.location ?? '')).text).toContain('You are signed out.')
+  browser.jar.set('vgw-session', cookie)
+  expect((await browser.get('/admin/account')).status).toBe(303)
+  expect((await audited(root.email))[0]?.action).toBe('administrator.sign_out')
+  expect((await browser.submit('/admin/login?because=<b>', { email: 'x@y.z' })).status).toBe(422)
 })

@@ -6,6 +6,7 @@ import { inviteFirstAdministrator } from '../../src/domain/administrator/invitat
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { freePort } from '../support/free-port.ts'
 import { collectLog } from '../support/log.ts'
 import { atOnce } from './contention.ts'
 import { readJwt, writeJwt } from './jwt.ts'
@@ -53,28 +54,26 @@ const failures = () => pool<{ actor: string; reason: string }[]>`
   select actor, detail ->> 'reason' as reason from gateway.audit_entry
   where action = 'administrator.sign_in_refused' order by id desc`
 
-describe('the redirect to the provider', () => {
-  test('is a link where a provider is configured, and keeps its state in a cookie', async () => {
-    const browser = open()
-    const login = await browser.get('/admin/login?next=%2Fadmin%2Faudit')
-    expect(login.html).toContain('href="/admin/login/openid?next=%2Fadmin%2Faudit"')
-    const gone = await browser.get('/admin/login/openid')
-    const target = new URL(gone.location ?? '')
-    expect(target.origin).toBe(provider.issuer)
-    expect(Object.fromEntries(target.searchParams)).toMatchObject({
-      response_type: 'code',
-      code_challenge_method: 'S256',
-      redirect_uri: `${origin}${callback}`,
-      scope: 'openid email groups',
-      state: expect.stringMatching(/.{20}/),
-      nonce: expect.stringMatching(/.{20}/),
-    })
-    const cookie = gone.cookies.find(each => each.startsWith('__Host-openid='))
-    expect(cookie?.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure'])
-    const without = await createApp(database)
-    expect((await createBrowser(without.app).get('/admin/login')).text).not.toContain('organisation')
-    expect((await createBrowser(without.app).get('/admin/login/openid')).status).toBe(404)
+test('the redirect to the provider is a link where a provider is configured, and keeps its state in a cookie', async () => {
+  const browser = open()
+  const login = await browser.get('/admin/login?next=%2Fadmin%2Faudit')
+  expect(login.html).toContain('href="/admin/login/openid?next=%2Fadmin%2Faudit"')
+  const gone = await browser.get('/admin/login/openid')
+  const target = new URL(gone.location ?? '')
+  expect(target.origin).toBe(provider.issuer)
+  expect(Object.fromEntries(target.searchParams)).toMatchObject({
+    response_type: 'code',
+    code_challenge_method: 'S256',
+    redirect_uri: `${origin}${callback}`,
+    scope: 'openid email groups',
+    state: expect.stringMatching(/.{20}/),
+    nonce: expect.stringMatching(/.{20}/),
   })
+  const cookie = gone.cookies.find(each => each.startsWith('__Host-openid='))
+  expect(cookie?.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure'])
+  const without = await createApp(database)
+  expect((await createBrowser(without.app).get('/admin/login')).text).not.toContain('organisation')
+  expect((await createBrowser(without.app).get('/admin/login/openid')).status).toBe(404)
 })
 
 describe('a person who returns', () => {
@@ -376,10 +375,7 @@ test('the requested page is validated again at the callback', async () => {
 })
 
 test('a provider that is down gives 503, passwords keep working, and a later sign-in succeeds', async () => {
-  const probe = createServer()
-  await new Promise<void>(resolve => probe.listen(0, '127.0.0.1', resolve))
-  const { port } = probe.address() as { port: number }
-  await new Promise(resolve => probe.close(resolve))
+  const port = await freePort()
   const issuer = `http://127.0.0.1:${port}`
   const client = await createApp(database, { ...environment, OIDC_ISSUER: issuer, OIDC_DOMAINS: 'example.com' })
   await createAdministrator(pool, tester, root.email, root.password)

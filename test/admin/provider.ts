@@ -1,7 +1,8 @@
 import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { createServer } from 'node:http'
 import Provider from 'oidc-provider'
-import { afterAll } from 'vitest'
+import { afterFile } from '../support/cleanups.ts'
+import { listen } from '../support/free-port.ts'
 
 /** The persons that the provider knows, with their claims. */
 export type Person = {
@@ -45,14 +46,8 @@ export async function startProvider(redirectUris: string[]) {
         : { error: 'access_denied', error_description: 'The person did not want to.' },
     )
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number }
-  const issuer = `http://127.0.0.1:${port}`
-  const stop = () => {
-    server.closeAllConnections()
-    return new Promise(resolve => server.close(resolve))
-  }
-  afterAll(stop)
+  const issuer = `http://127.0.0.1:${await listen(server)}`
+  afterFile(() => server.closeAllConnections())
 
   const provider = new Provider(issuer, {
     clients: [{ client_id: 'gateway', client_secret: 'a-secret-of-the-client', redirect_uris: redirectUris }],
@@ -106,7 +101,6 @@ export async function startProvider(redirectUris: string[]) {
       OIDC_CLIENT_ID: 'gateway',
       OIDC_CLIENT_SECRET: 'a-secret-of-the-client',
     },
-    stop,
 
     /** Follows the service's redirect, signs in as the person (null: declines), and returns the URL of the callback. */
     async visit(url: string, person: Person | null): Promise<string> {

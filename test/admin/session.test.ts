@@ -93,12 +93,6 @@ describe('a session', () => {
     expect(Date.parse((await usedAt()) ?? '')).toBeGreaterThan(Date.parse(aged ?? '') + 60_000)
   })
 
-  test('is a row that can be revoked', async () => {
-    const browser = await signIn(client, database)
-    await pool`delete from gateway.session where id_hash = ${hashOf(browser.jar.get('vgw-session'))}`
-    expect((await browser.get('/admin/account')).status).toBe(303)
-  })
-
   test('of a removed administrator is invalid', async () => {
     const browser = await signIn(client, database, { email: 'gone@example.com' })
     await pool`update gateway.administrator set removed_at = now() where email = 'gone@example.com'`

@@ -68,30 +68,28 @@ describe('the start on a terminal', { timeout: 120_000 }, () => {
   })
 })
 
-describe('the start without a terminal', { timeout: 120_000 }, () => {
-  test('creates no link, invalidates none, and prints the command that creates the first administrator', async () => {
-    const { url, pool } = await createDatabase()
-    const environment = { DATABASE_URL: url, LOG_LEVEL: 'trace' }
-    const link = await inviteFirstAdministrator(pool, tester)
-    const service = await serve(environment)
-    const { origin } = new URL(service.restAddress)
-    expect(service.printed()).not.toContain('/admin/setup')
-    expect((await createVisitor(origin).get(`/admin/setup/${link}`)).status).toBe(200)
-    expect(await invitations(pool)).toEqual([{ email: null }])
+test('the start without a terminal creates no link, invalidates none, and prints the command that creates the first administrator', async () => {
+  const { url, pool } = await createDatabase()
+  const environment = { DATABASE_URL: url, LOG_LEVEL: 'trace' }
+  const link = await inviteFirstAdministrator(pool, tester)
+  const service = await serve(environment)
+  const { origin } = new URL(service.restAddress)
+  expect(service.printed()).not.toContain('/admin/setup')
+  expect((await createVisitor(origin).get(`/admin/setup/${link}`)).status).toBe(200)
+  expect(await invitations(pool)).toEqual([{ email: null }])
 
-    const command = /^ *(.* admin create --email) you@example.com$/m.exec(service.printed())?.[1]
-    const cwd = join(import.meta.dirname, '../../dist')
-    const env = { PATH: process.env.PATH, ...environment, PORT: new URL(origin).port }
-    const pasted = execFileSync('sh', ['-c', `${command} root@example.com`], { cwd, env, encoding: 'utf8' })
-    const [, , made = ''] = setupLink(pasted) ?? []
-    const visitor = createVisitor(origin)
-    expect((await visitor.submit(made, { password, again: password })).status).toBe(303)
-    await service.stop('SIGTERM')
+  const command = /^ *(.* admin create --email) you@example.com$/m.exec(service.printed())?.[1]
+  const cwd = join(import.meta.dirname, '../../dist')
+  const env = { PATH: process.env.PATH, ...environment, PORT: new URL(origin).port }
+  const pasted = execFileSync('sh', ['-c', `${command} root@example.com`], { cwd, env, encoding: 'utf8' })
+  const [, , made = ''] = setupLink(pasted) ?? []
+  const visitor = createVisitor(origin)
+  expect((await visitor.submit(made, { password, again: password })).status).toBe(303)
+  await service.stop('SIGTERM')
 
-    const again = await serve(environment)
-    expect(again.printed()).not.toContain('admin create')
-    await again.stop('SIGTERM')
-  })
+  const again = await serve(environment)
+  expect(again.printed()).not.toContain('admin create')
+  await again.stop('SIGTERM')
 })
 
 describe('admin create prints a link with the address in use', { timeout: 120_000 }, () => {

@@ -1,6 +1,6 @@
 /** Two instances are restarted one after the other, while callers send requests through a load balancer, or directly. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { freePort } from '../support/free-port.ts'
 import { until } from '../support/until.ts'
 import { isShort } from './support/form.ts'
@@ -28,35 +28,35 @@ const untilReady = ({ healthPort }: Backend) =>
     20_000,
   )
 
-describe('a rolling restart under load', () => {
-  test.each(['haproxy', 'nginx'] as const)('behind %s loses no request', { timeout }, async kind => {
-    const backends = [await createBackend(), await createBackend()]
-    const services = await Promise.all(backends.map(backend => start(backend, 2)))
-    await Promise.all(backends.map(untilReady))
-    const balancer = await startLoadBalancer(kind, backends)
-    const load = startLoad(() => balancer.origin, world)
-    try {
-      for (let time = 0; time < stops; time++) {
-        await load.succeed(200)
-        const at = time % 2
-        const stopping = services[at]?.stop('SIGTERM')
-        await load.succeed(50)
-        expect(await stopping).toBe(0)
-        services[at] = await start(backends[at]!, 2)
-        await untilReady(backends[at]!)
-        // The load balancer has noticed it too.
-        await pause(1_100)
-      }
-      const calls = await load.stop()
-      const lost = calls.filter(({ status }) => status !== 200 && status !== 503)
-      expect(lost.map(({ name, status }) => `${name} ${status}`)).toEqual([])
-      // On a busy machine, a process that has just started refuses a few requests that have waited for long.
-      expect(withoutRetryAfter(calls)).toEqual([])
-      expect(calls.filter(({ status }) => status === 503).length).toBeLessThanOrEqual(isShort ? calls.length / 100 : 0)
-    } finally {
-      await load.stop()
-      await balancer.stop()
-      await Promise.all(services.map(service => service.stop('SIGTERM')))
+test.each(['haproxy', 'nginx'] as const)('a rolling restart under load behind %s loses no request', {
+  timeout,
+}, async kind => {
+  const backends = [await createBackend(), await createBackend()]
+  const services = await Promise.all(backends.map(backend => start(backend, 2)))
+  await Promise.all(backends.map(untilReady))
+  const balancer = await startLoadBalancer(kind, backends)
+  const load = startLoad(() => balancer.origin, world)
+  try {
+    for (let time = 0; time < stops; time++) {
+      await load.succeed(200)
+      const at = time % 2
+      const stopping = services[at]?.stop('SIGTERM')
+      await load.succeed(50)
+      expect(await stopping).toBe(0)
+      services[at] = await start(backends[at]!, 2)
+      await untilReady(backends[at]!)
+      // The load balancer has noticed it too.
+      await pause(1_100)
     }
-  })
+    const calls = await load.stop()
+    const lost = calls.filter(({ status }) => status !== 200 && status !== 503)
+    expect(lost.map(({ name, status }) => `${name} ${status}`)).toEqual([])
+    // On a busy machine, a process that has just started refuses a few requests that have waited for long.
+    expect(withoutRetryAfter(calls)).toEqual([])
+    expect(calls.filter(({ status }) => status === 503).length).toBeLessThanOrEqual(isShort ? calls.length / 100 : 0)
+  } finally {
+    await load.stop()
+    await balancer.stop()
+    await Promise.all(services.map(service => service.stop('SIGTERM')))
+  }
 })

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify from 'fastify'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -147,8 +146,7 @@ describe('requests with bodies', () => {
       seen.active--
       return 'done'
     })
-    await app.listen({ host: '127.0.0.1', port: 0 })
-    const { port } = app.server.address() as AddressInfo
+    const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port)
     /** Sends heads, and the body without its last byte. */
     const begin = (count: number) =>
       Array.from({ length: count }, () => {

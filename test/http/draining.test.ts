@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { createWorld } from '../rest/support.ts'
 import { createApp, v1 } from '../support/app.ts'
@@ -10,8 +9,7 @@ import { until } from '../support/until.ts'
 const world = await createWorld()
 const { client, platform, secret, tenantId } = world
 const { app } = client
-await app.listen({ host: '127.0.0.1', port: 0 })
-const { port } = app.server.address() as AddressInfo
+const port = Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port)
 
 const open = (to = port) => openSocket(to)
 
@@ -54,8 +52,7 @@ test('a service that drains answers on open and new connections, announces their
 
 test('an idle connection stays open for half a second, because a request may be on its way', async () => {
   const { app } = await createApp(world)
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  const idle = open((app.server.address() as AddressInfo).port)
+  const idle = open(Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port))
   expect(await ask(idle, '/livez')).not.toMatch(/^connection: close/im)
   const begun = performance.now()
   const drained = app.drain(0)

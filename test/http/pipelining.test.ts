@@ -1,4 +1,3 @@
-import type { AddressInfo } from 'node:net'
 import Fastify from 'fastify'
 import { afterAll, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
@@ -36,8 +35,7 @@ async function serve() {
     return url
   })
   handleInOrder(app.server)
-  await app.listen({ host: '127.0.0.1', port: 0 })
-  return { handled, most: () => most, port: (app.server.address() as AddressInfo).port }
+  return { handled, most: () => most, port: Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port) }
 }
 
 const paths = (count: number) => Array.from({ length: count }, (_, number) => `/flood/${number}`)
@@ -76,8 +74,7 @@ test('a connection on which more than 100 requests wait is closed, at the servic
   let handled = 0
   for (const server of [app, app.health!]) {
     server.addHook('onRequest', async () => void handled++)
-    await server.listen({ host: '127.0.0.1', port: 0 })
-    const { port } = server.server.address() as AddressInfo
+    const port = Number(new URL(await server.listen({ host: '127.0.0.1', port: 0 })).port)
     handled = 0
     const floods = Array.from({ length: 5 }, () => openSocket(port))
     for (const { socket } of floods) socket.write(get('/livez').repeat(2_000))

@@ -1,5 +1,4 @@
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createWorld } from '../rest/support.ts'
@@ -12,8 +11,7 @@ const spent = await build.token([tenantId], { rateLimit: 1 })
 await client.rest(spent.secret, '/tenants')
 // The first request imports GraphiQL, which takes seconds on a busy machine.
 await client.ask({ method: 'GET', url: '/graphiql' })
-await client.app.listen({ host: '127.0.0.1', port: 0 })
-const { port } = client.app.server.address() as AddressInfo
+const port = Number(new URL(await client.app.listen({ host: '127.0.0.1', port: 0 })).port)
 
 const json = ['Accept: application/json', 'Content-Type: application/json']
 const known = [...json, `Authorization: Bearer ${secret}`]
@@ -169,23 +167,21 @@ describe('a request that is answered before its body has arrived', () => {
   })
 })
 
-describe('the connection of a complete request stays open', () => {
-  const body = JSON.stringify({ voucher_reference: 'nobody' })
-  const withBody = (headers: string[]) => [...headers, `Content-Length: ${body.length}`]
+const body = JSON.stringify({ voucher_reference: 'nobody' })
+const withBody = (headers: string[]) => [...headers, `Content-Length: ${body.length}`]
 
-  test.each([
-    ...requests.filter(([, line]) => line.startsWith('POST')),
-    ['v1 with an unknown voucher', `POST ${resolve}`, known, 404] as const,
-  ])('%s', async (_, line, headers, status) => {
-    const { socket, received } = openSocket(port)
-    const request = headOf(line, withBody([...headers])) + body
-    for (const turn of [1, 2]) {
-      socket.write(request)
-      while (received().split('HTTP/1.1 ').length <= turn) await once(socket, 'data')
-    }
-    socket.destroy()
-    const responses = received().split(/(?=HTTP\/1\.1 )/)
-    expect(responses.map(response => Number(response.split(' ')[1]))).toEqual([status, status])
-    for (const response of responses) expect(response).not.toMatch(/^connection: close/im)
-  })
+test.each([
+  ...requests.filter(([, line]) => line.startsWith('POST')),
+  ['v1 with an unknown voucher', `POST ${resolve}`, known, 404] as const,
+])('the connection of a complete request stays open: %s', async (_, line, headers, status) => {
+  const { socket, received } = openSocket(port)
+  const request = headOf(line, withBody([...headers])) + body
+  for (const turn of [1, 2]) {
+    socket.write(request)
+    while (received().split('HTTP/1.1 ').length <= turn) await once(socket, 'data')
+  }
+  socket.destroy()
+  const responses = received().split(/(?=HTTP\/1\.1 )/)
+  expect(responses.map(response => Number(response.split(' ')[1]))).toEqual([status, status])
+  for (const response of responses) expect(response).not.toMatch(/^connection: close/im)
 })
