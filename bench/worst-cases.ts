@@ -1,7 +1,7 @@
 /**
- * Where the triggers cost writers and readers most: `npm run bench -- worst-cases`. Many tenants in one statement,
- * writers of the same rows, and the watermark beside many writers and large transactions. Each measurement has a fresh
- * database.
+ * The cases in which the triggers cost writers and readers most: `npm run bench -- worst-cases`. Many tenants in one
+ * statement, writers of the same rows, and the watermark beside many writers and large transactions. Each measurement
+ * has a fresh database.
  */
 import { parseArgs } from 'node:util'
 import { logProgress, record, table } from './harness/report.ts'

@@ -35,7 +35,7 @@ export type Pool = DriverPool & {
 /** A pool or a transaction, through which statements run. */
 export type Sql = postgres.ISql<DriverTypes>
 
-/** A piece of a statement. */
+/** A fragment of a statement. */
 export type Fragment = postgres.Fragment
 
 /** The address of the database: a URL, or the Unix socket of an embedded server. */

@@ -10,8 +10,7 @@ export type RunOperation = (context: Context, variables: object) => Buffer | Pro
 
 /**
  * Plans a document. The document is the response as the contract writes it. This function adds the parts that it cannot
- * express:
- * `@omitNull` leaves keys out (R11), and the body is the outermost object with the key `data`.
+ * express: `@omitNull` leaves keys out (R11), and the body is the outermost object with the key `data`.
  *
  * @returns a function that throws the first error of any field: REST answers nothing in part
  * @throws when the document cannot be planned

@@ -1,4 +1,4 @@
-/** What a person does on the page of GraphiQL. */
+/** The actions of a person on the page of GraphiQL. */
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 

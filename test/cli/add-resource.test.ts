@@ -96,7 +96,7 @@ insert(
     operation('GET', '/tenants/:tenant/locations/:location', documents.GetLocation, nothing, 'One location.'),`,
 )
 
-// What the client uses of a document is generated in the same run.
+// The parts of a document that the client uses are generated in the same run.
 write('packages/client/src/viewer.graphql', 'query CountTenants { tenants { totalCount } }\n')
 write(
   'packages/client/src/viewer.ts',

@@ -1,5 +1,5 @@
 /**
- * Which errors an answer may have. A null that propagates to a position hides other errors below it, and the order in
+ * The errors that an answer may have. A null that propagates to a position hides other errors below it, and the order in
  * which resolvers end decides which error is reported. So each null must have exactly one of the errors that can have
  * caused it.
  */

@@ -106,8 +106,7 @@ YogaGraphiQL.renderYogaGraphiQL(document.getElementById('graphiql'), {
 })
 
 // A tab must not hold buttons (axe: nested-interactive). The tabs become a list of buttons, and one of them is current,
-// as in
-// GraphiQL 6 (https://github.com/graphql/graphiql/pull/4487).
+// as in GraphiQL 6 (https://github.com/graphql/graphiql/pull/4487).
 keepRepaired([
   ['.graphiql-tabs', list => list.removeAttribute('role')],
   ['#graphiql-session', panel => panel.setAttribute('role', 'region')],

@@ -3,7 +3,7 @@ import type { GatewayError } from '../errors.ts'
 /** The limits of a semaphore. */
 export interface SemaphoreLimits {
   maxRunning: number
-  /** How much work may wait; default: any. */
+  /** The most work that may wait; default: any. */
   maxWaiting?: number
   /** Makes the error of a call that finds too many waiting. */
   tooMany?: () => GatewayError

@@ -10,7 +10,7 @@ import type { Direction, Order } from './order.ts'
 /** The filters and orders of a resource, described once: the inputs of the schema follow. */
 export interface SearchDescription {
   readonly filters: Readonly<Record<string, FilterField>>
-  /** By the name of their value in the enum. */
+  /** By name. */
   readonly orders: Readonly<Record<string, Order>>
   /** The order when the caller gives none. */
   readonly defaultOrder: Order

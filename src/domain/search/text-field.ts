@@ -15,7 +15,7 @@ const mostTrigrams = 24
 export interface SearchedText {
   /** In lower case; each word has a space before it, as its trigram index has it. */
   expression: string
-  /** Its fields, by the names of their values in the enum. */
+  /** Its fields, by name. */
   fields: Readonly<Record<string, TextField>>
   /** The permission that shows the text in v1, when it has names or addresses of persons (R32). */
   permission?: Permission

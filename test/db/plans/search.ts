@@ -23,7 +23,7 @@ const pages = (list: string, args: string) => async (parts: Parts) => {
 /** Reads the candidates, and the index pages that lead to each candidate or its texts. */
 const mostRows = 4 * mostCandidates
 
-/** Whether few rows match, and the index of another filter than the order's has them. */
+/** Returns whether few rows match, and the index of another filter than the order's has them. */
 const isOfFew = (what: string) =>
   /few have|few bought|few days|void|not yet|a price|category|monetary|source/.test(what)
 
