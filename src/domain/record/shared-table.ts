@@ -10,7 +10,7 @@ const maxShared = { pages: 4, records: 8 }
  *
  * @returns a function that returns the reader for a request: those with the same `group` share statements
  */
-export function shareReads<Row>(table: TenantTable<Row>): (group: object) => TenantTable<Row> {
+export function shareTable<Row>(table: TenantTable<Row>): (group: object) => TenantTable<Row> {
   const readPage = shareStatements(table.pages, maxShared.pages)
   const readRecord = shareStatements(table.records, maxShared.records)
   return group => ({
