@@ -1,12 +1,7 @@
 /** Reads a column of each kind from a record's text, and writes it as JSON: the one place for R12 and R13. */
 
-/** The GraphQL types of columns. */
-type Scalar = 'BigInt' | 'Boolean' | 'Date' | 'DateTime' | 'Int' | 'Money' | 'String' | '[String!]'
-
 /** Reads and writes the columns of one kind from the bytes that PostgreSQL writes for them in a record. */
 export interface ColumnCodec<Value = unknown> {
-  /** The GraphQL type, without the outer `!`, of its field. */
-  readonly scalar: Scalar
   /**
    * Reads the value of a column that is not null.
    *
@@ -46,17 +41,12 @@ const escapes = Array.from({ length: 0x20 }, (_, code) =>
 )
 
 const bigint: ColumnCodec<number> = {
-  scalar: 'BigInt',
   decode: decodeNumber,
   writeJson: copy,
 }
 
-/** A column of four bytes, whose values GraphQL never rejects. */
-const integer: ColumnCodec<number> = { ...bigint, scalar: 'Int' }
-
 /** Without the zeros at the end that `numeric` keeps: 25, 25.5 (R12). */
 const decimal: ColumnCodec<number> = {
-  scalar: 'Money',
   decode: decodeNumber,
   writeJson(target, to, from, start, end) {
     let dot = start
@@ -68,7 +58,6 @@ const decimal: ColumnCodec<number> = {
 }
 
 const boolean: ColumnCodec<boolean> = {
-  scalar: 'Boolean',
   decode: (from, start) => from[start] === lowerT,
   writeJson(target, to, from, start) {
     const literal = from[start] === lowerT ? literals.true : literals.false
@@ -77,7 +66,6 @@ const boolean: ColumnCodec<boolean> = {
 }
 
 const text: ColumnCodec<string> = {
-  scalar: 'String',
   decode(from, start, end) {
     const escaped = from.toString('utf8', start, end)
     return escaped.includes('"') || escaped.includes('\\')
@@ -106,7 +94,6 @@ const text: ColumnCodec<string> = {
 
 /** `2026-01-02 03:04:05.12+00` (`TimeZone=UTC`) as `2026-01-02T03:04:05.120000Z` (R13). */
 const instant: ColumnCodec<string> = {
-  scalar: 'DateTime',
   decode(from, start, end) {
     instant.writeJson(decodedInstant, 0, from, start, end)
     return decodedInstant.toString('latin1', 1, instantLength - 1)
@@ -127,7 +114,6 @@ const instant: ColumnCodec<string> = {
 const decodedInstant = Buffer.allocUnsafe(instantLength)
 
 const date: ColumnCodec<string> = {
-  scalar: 'Date',
   decode: (from, start, end) => from.toString('latin1', start, end),
   writeJson(target, to, from, start, end) {
     target[to++] = quotationMark
@@ -139,7 +125,6 @@ const date: ColumnCodec<string> = {
 
 /** An array of texts that PostgreSQL writes as JSON without spaces, as `array_to_json` does. */
 const textArray: ColumnCodec<string[]> = {
-  scalar: '[String!]',
   decode: (from, start, end) => JSON.parse(text.decode(from, start, end)),
   writeJson(target, to, from, start, end) {
     for (let at = start; at < end; at++) {
@@ -151,7 +136,7 @@ const textArray: ColumnCodec<string[]> = {
   },
 }
 
-const codecs = { bigint, integer, decimal, boolean, text, instant, date, textArray }
+const codecs = { bigint, integer: bigint, decimal, boolean, text, instant, date, textArray }
 
 /** The kind of a column's values. */
 export type ColumnKind = keyof typeof codecs

@@ -5,6 +5,7 @@ import { type ColumnCodec, type ColumnKind, type ColumnValue, columnCodecOf } fr
 export interface Column<Value = unknown, Nullable extends boolean = boolean> {
   /** The SQL expression that selects it. */
   readonly expression: string
+  readonly kind: ColumnKind
   readonly codec: ColumnCodec<Value>
   readonly nullable: Nullable
   /** The description of its field in the schema; undefined: it is no field. */
@@ -34,7 +35,7 @@ export const column = <Kind extends ColumnKind>(
   expression: string,
   kind: Kind,
   description?: string,
-): Column<ColumnValue<Kind>, false> => ({ expression, codec: columnCodecOf(kind), nullable: false, description })
+): Column<ColumnValue<Kind>, false> => ({ expression, kind, codec: columnCodecOf(kind), nullable: false, description })
 
 /** Describes a column that can be null, as `column` does. */
 export const nullable = <Kind extends ColumnKind>(

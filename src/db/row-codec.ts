@@ -1,14 +1,16 @@
 /** Rows that decode a column when it is read: a page is selected as one text, because a driver's cost is its columns. */
 import type { Column, Columns } from './column.ts'
-import type { ColumnCodec } from './column-codecs.ts'
 import type { Fragment, Sql } from './connect.ts'
 import { type RecordText, readRecordText } from './record-text.ts'
 
-/**
- * Maps each property of a row to its codec and to its offset in `RecordText.bounds`, relative to the first bound of
- * the row.
- */
-export type ColumnLayout = ReadonlyMap<string, { readonly offset: number; readonly codec: ColumnCodec }>
+/** Where a row has a column, and how it is read. */
+interface PlacedColumn extends Pick<Column, 'kind' | 'codec'> {
+  /** The offset in `RecordText.bounds`, relative to the first bound of the row. */
+  readonly offset: number
+}
+
+/** Maps each property of a row to its column. */
+export type ColumnLayout = ReadonlyMap<string, PlacedColumn>
 
 /** A row whose properties are getters on the prototype of its class; each read decodes the column. */
 export abstract class LazyRow {
@@ -42,7 +44,9 @@ export interface RowCodec<Row> {
 /** Makes the codec of a row type. */
 export function rowCodec<Row extends object>(columns: Columns<Row>): RowCodec<Row> {
   const entries = Object.entries<Column>(columns)
-  const layout: ColumnLayout = new Map(entries.map(([name, { codec }], index) => [name, { offset: 2 * index, codec }]))
+  const layout: ColumnLayout = new Map(
+    entries.map(([name, { kind, codec }], index) => [name, { offset: 2 * index, kind, codec }]),
+  )
   class Class extends LazyRow {
     override get layout() {
       return layout

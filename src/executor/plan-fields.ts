@@ -15,6 +15,7 @@ import {
 } from 'graphql'
 import { collectFields, collectSubfields } from 'graphql/execution/collectFields.js'
 import type { ColumnLayout } from '../db/row-codec.ts'
+import { columnTypes } from '../graphql/columns.ts'
 import { directResolverOf } from '../graphql/direct-resolver.ts'
 import { type Estimate, Estimates, nothing } from './estimate.ts'
 import type { ColumnField, FieldPlan, FieldSource, ObjectPlan, ValuePlan } from './field-plan.ts'
@@ -184,6 +185,6 @@ function propertyOf(source: FieldSource): string | undefined {
 function columnOf({ field, source, prefix, nonNull, omitNull }: FieldPlan, layout: ColumnLayout): ColumnField | null {
   const column = layout.get(propertyOf(source) ?? '')
   const type = isNonNullType(field.type) ? field.type.ofType : field.type
-  if (column?.codec.scalar !== String(type)) return null
+  if (!column || columnTypes[column.kind] !== String(type)) return null
   return { prefix, nonNull, omitNull, offset: column.offset, writeJson: column.codec.writeJson }
 }

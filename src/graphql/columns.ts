@@ -14,8 +14,22 @@ type Described = Readonly<Record<string, Column>>
 /** Adds the field that a column becomes. */
 type AddField = (column: string, options: FieldOptions) => FieldRef<Types>
 
+/** The types of the fields of columns, by their kind, without the outer `!`. The JSON of a column is that of its type. */
+export const columnTypes = {
+  bigint: 'BigInt',
+  integer: 'Int',
+  decimal: 'Money',
+  boolean: 'Boolean',
+  text: 'String',
+  instant: 'DateTime',
+  date: 'Date',
+  textArray: '[String!]',
+} as const satisfies Record<ColumnKind, string>
+
+type ColumnType = (typeof columnTypes)[ColumnKind]
+
 interface FieldOptions {
-  type: Exclude<Column['codec']['scalar'], '[String!]'> | ['String']
+  type: Exclude<ColumnType, '[String!]'> | ['String']
   nullable: boolean
   description: string
 }
@@ -23,17 +37,18 @@ interface FieldOptions {
 /** Adds the fields of the columns that have a description. The global id is `id`, so the numeric one is `databaseId`. */
 function addFields(columns: Described, add: AddField): Record<string, FieldRef<Types>> {
   const fields: Record<string, FieldRef<Types>> = {}
-  for (const [name, { codec, nullable, description }] of Object.entries(columns)) {
+  for (const [name, { kind, nullable, description }] of Object.entries(columns)) {
     if (description === undefined) continue
-    const type = codec.scalar === '[String!]' ? (['String'] satisfies ['String']) : codec.scalar
+    const columnType = columnTypes[kind]
+    const type = columnType === '[String!]' ? (['String'] satisfies ['String']) : columnType
     fields[name === 'id' ? 'databaseId' : name] = add(name, { type, nullable, description })
   }
   return fields
 }
 
-/** Exposes each column that has a description, with the scalar of its kind. The column `id` becomes `databaseId`. */
+/** Exposes each column that has a description, with the type of its kind. The column `id` becomes `databaseId`. */
 export function exposeColumns<Of extends Described, Row extends RowOf<Of>>(t: Fields<Row>, columns: Of) {
-  // The row has the columns, but TypeScript cannot follow which property of it has which scalar.
+  // The row has the columns, but TypeScript cannot follow which property of it has which type.
   const untyped = t as Fields<Record<string, never>>
   return addFields(columns, (name, options) => untyped.expose(name, options))
 }

@@ -15,6 +15,7 @@ import { resolvedColumns } from '../../src/domain/record/resolution.ts'
 import { signups } from '../../src/domain/record/signup.ts'
 import { variantColumns } from '../../src/domain/record/variant.ts'
 import { vouchers } from '../../src/domain/record/voucher.ts'
+import { columnTypes } from '../../src/graphql/columns.ts'
 import { directResolverOf } from '../../src/graphql/direct-resolver.ts'
 import { typeNameOf } from '../../src/graphql/node-types.ts'
 import { schema } from '../../src/graphql/schema.ts'
@@ -53,13 +54,13 @@ it.each(
 )('each described column of %s is a field that the executor reads directly', (name, columns) => {
   const type = schema.getType(name)
   if (!isObjectType(type)) throw new Error(`${name} is no object type.`)
-  for (const [property, { codec, nullable, description }] of Object.entries(columns)) {
+  for (const [property, { kind, nullable, description }] of Object.entries(columns)) {
     const field = type.getFields()[property === 'id' ? 'databaseId' : property]
     if (description === undefined) {
       expect(field, property).toBeUndefined()
       continue
     }
-    expect(String(field?.type), property).toBe(nullable ? codec.scalar : `${codec.scalar}!`)
+    expect(String(field?.type), property).toBe(nullable ? columnTypes[kind] : `${columnTypes[kind]}!`)
     expect(field?.description, property).toBe(description)
     const { resolve = defaultFieldResolver } = field!
     const direct = { kind: 'property', name: property }
