@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
-import { badInput, type FieldErrors } from '../domain/errors.ts'
+import { badInput, type FieldErrors, throwIfErrors } from '../domain/errors.ts'
 
 const json = 'application/json'
 
@@ -19,7 +19,7 @@ export function requireJsonHeaders(request: FastifyRequest, hasBody: boolean): v
   if (hasBody && contentType.split(';', 1)[0]?.trim().toLowerCase() !== json) {
     fieldErrors['content-type'] = [`The header Content-Type must be ${json}.`]
   }
-  if (Object.keys(fieldErrors).length > 0) throw badInput(fieldErrors)
+  throwIfErrors(fieldErrors)
 }
 
 /** Returns whether `Accept` names the media type with a weight above 0 (R2); ranges with `*` do not name it. */

@@ -10,8 +10,8 @@ import {
   listAudit,
 } from '../../domain/administrator/audit.ts'
 import { type FieldErrors, hasErrors, throwIfErrors } from '../../domain/errors.ts'
+import { parseDate } from '../../domain/record/date.ts'
 import { parseIdentifier } from '../../domain/record/identifier.ts'
-import { parseInstant } from '../../domain/record/instant.ts'
 import { findTenants } from '../../domain/tenant/tenant.ts'
 import { statusOf } from '../../http/errors.ts'
 import { adminPath } from '../../http/paths.ts'
@@ -77,15 +77,12 @@ function readFilter(query: URLSearchParams): { values: FilterValues; filter: Aud
   for (const name of ['from', 'to'] as const) {
     if (!values[name]) continue
     filter[name] = values[name]
-    if (!isDay(values[name])) fieldErrors[name] = ['Give a day, such as 2026-11-21.']
+    if (parseDate(values[name]) === null) fieldErrors[name] = ['Give a day, such as 2026-11-21.']
   }
   if (from && to && !fieldErrors.from && !fieldErrors.to && from > to)
     fieldErrors.to = ['Give a day that is not before the first.']
   return { values, filter, fieldErrors }
 }
-
-const isDay = (text: string) =>
-  /^\d{4}-\d\d-\d\d$/.test(text) && parseInstant(`${text}T00:00Z`)?.startsWith(text) === true
 
 interface AuditPageProps {
   values: FilterValues

@@ -1,5 +1,5 @@
 import { type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
-import { millisecondsPerDay } from '../../domain/record/date.ts'
+import { millisecondsPerDay, parseDate } from '../../domain/record/date.ts'
 import { createToken } from '../../domain/token/lifecycle.ts'
 import { Field, FieldGroup } from '../components/field.tsx'
 import { IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
@@ -50,9 +50,8 @@ function readExpiry(form: URLSearchParams): { expiresAt: Date | null; fieldError
   const invalid = (name: string, message: string) => ({ expiresAt: null, fieldErrors: { [name]: [message] } })
   const valid = (date: Date | null) => ({ expiresAt: date, fieldErrors: {} })
   if (expiry === 'date') {
+    if (parseDate(expiresAt) === null) return invalid('expiresAt', 'Give a date.')
     const date = new Date(`${expiresAt}T23:59:59Z`)
-    const isDate = /^\d{4}-\d\d-\d\d$/.test(expiresAt) && Number.isFinite(date.getTime())
-    if (!isDate || !date.toISOString().startsWith(expiresAt)) return invalid('expiresAt', 'Give a date.')
     return date.getTime() > Date.now() ? valid(date) : invalid('expiresAt', 'Give a date in the future.')
   }
   if (expiresAt !== '') return invalid('expiresAt', 'Choose “on a date” above, or leave the date empty.')
