@@ -12,6 +12,7 @@ const leaf = await build.tenant({ parent_id: await build.tenant({ parent_id: roo
 const other = await build.tenant()
 
 await build.voucher(root, { reference: 'ALONE' })
+await build.product(root)
 
 const ofRoot = (field: string) => `{ tenant(id: ${root}) { field: ${field} } }`
 const figures = ['periods { from }', 'totals { value }', 'topProducts { title }', 'outstanding { balance }']
@@ -23,6 +24,7 @@ it.each<[string, Permission[]]>([
   [ofRoot('catalogVoucher(id: 1) { id }'), ['view_vouchers']],
   [ofRoot('purchasedVouchers { totalCount }'), ['view_vouchers', 'view_orders']],
   [ofRoot('purchasedVoucher(id: 1) { id }'), ['view_vouchers', 'view_orders']],
+  [ofRoot('catalogVouchers { nodes { purchasedVouchers { nextCursor } } }'), ['view_vouchers', 'view_orders']],
   [ofRoot('marketingSignups { totalCount }'), ['export_customer_information']],
   [ofRoot('marketingSignup(id: 1) { id }'), ['export_customer_information']],
   ...[...figures, 'expiring { balance }', 'status { vouchers }'].map((field): [string, Permission[]] => [

@@ -163,20 +163,6 @@ describe('the vouchers of a product', async () => {
     expect(pages.map(({ count }) => count.count)).toEqual([3, 3, 3])
     expect(pages.flatMap(({ nodes }) => nodes)).toEqual(ofChain.toReversed().map(reference => ({ reference })))
   })
-
-  it('need the permissions of purchased vouchers, and count as a filtered list', async () => {
-    const query = `{ tenant(id: ${chain}) { catalogVoucher(id: ${sold}) { title ${list('')} } } }`
-    const catalog = await build.token([chain], { permissions: ['view_vouchers'] })
-    const { body } = await client.graphql(catalog.secret, query)
-    expect(body.data.tenant.catalogVoucher).toEqual({ title: expect.any(String), purchasedVouchers: null })
-    expect(body.errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' }, message: /view_orders/ }])
-
-    const secret = await secretOf(chain)
-    const filtered = `{ tenant(id: ${chain}) { ${list(`(filter: { productId: ${sold} })`)} } }`
-    const before = await remaining(secret, '{ viewer { name } }')
-    const between = await remaining(secret, filtered)
-    expect(between - (await remaining(secret, query))).toBe(before - between + 1)
-  })
 })
 
 describe('the parent of a tenant', () => {

@@ -29,9 +29,6 @@ describe('the rate', () => {
       expect(flawOf(answer, 429)).toBeNull()
       expect(answer.headers['ratelimit-limit']).toBe('120')
       expect(answer.headers['ratelimit-remaining']).toBe('0')
-      const reset = Number(answer.headers['ratelimit-reset'])
-      expect(reset).toBeGreaterThan(0)
-      expect(reset).toBeLessThanOrEqual(60)
       expect(answer.headers['retry-after']).toBe(answer.headers['ratelimit-reset'])
     }
   })
