@@ -12,9 +12,6 @@ const administrator = (parts: Parts) => {
   return known
 }
 
-/** Signs in another administrator. */
-const anotherAdministrator = (parts: Parts, email: string) => signIn(parts.client, parts, { email })
-
 const visit = (path: string) => async (parts: Parts) => expectStatus(await (await administrator(parts)).get(path), 200)
 
 const submit =
@@ -33,8 +30,42 @@ const day = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10)
 const passwords = (password: string) => ({ password, again: password })
 const token = { name: 'Till', tenant: '54321', permission: ['view_vouchers'] }
 
-const passed = 'Reads tokens from the newest on until the page is full. They are few, because people create them.'
+const fewTokens = 'They are few, because people create them.'
+const passed = `Reads tokens from the newest on until the page is full. ${fewTokens}`
 const partOfName = 'No index finds a part of a name: a search by a person reads all tenants.'
+const partOfActor =
+  'No index finds a part of a name: reads entries in their order until the page is full, or within given days.'
+
+/** Pages, and the reasons why they may read a whole table. */
+const pages: [what: string, runs: string, path: string, excused?: string][] = [
+  ['the account', 'session.find session.list administrator.get', '/admin/account'],
+  ['the administrators', 'administrator.list invitation.list', '/admin/administrators'],
+  ['the tokens', 'token.list', '/admin/tokens'],
+  ['older tokens', 'token.list', '/admin/tokens?before=50000'],
+  ['newer tokens', 'token.list', '/admin/tokens?after=50000'],
+  ['tokens to look at', 'token.count_in_need', '/admin/tokens', `Counts all tokens. ${fewTokens}`],
+  ['tokens in another order', 'token.list', '/admin/tokens?sort=used', `Orders all tokens. ${fewTokens}`],
+  ['tokens that hold', 'token.list', '/admin/tokens?status=active'],
+  ['tokens with a permission', 'token.list', '/admin/tokens?permission=view_orders&status=any', passed],
+  ['tokens with a word', 'token.list', '/admin/tokens?search=token%20555&status=any', passed],
+  ['tokens of a tenant', 'token.list', '/admin/tokens?tenant=Tenant%20500', partOfName],
+  ['a token', 'token.get request_count.list request_error.list export.list', '/admin/tokens/500'],
+  ['a part of a level', 'tenant_tree.levels', '/admin/tenants?below=12&after=120'],
+  ['the audit', 'audit.list', '/admin/audit'],
+  ['older entries', 'audit.list', '/admin/audit?before=50000'],
+  ['newer entries', 'audit.list', '/admin/audit?after=50000'],
+  ['entries of one kind', 'audit.list', '/admin/audit?action=token.edit'],
+  ['entries about a token', 'audit.list', '/admin/audit?token=500'],
+  ['entries about a token, older', 'audit.list', '/admin/audit?token=500&before=50000'],
+  ['entries about a tenant', 'audit.list', '/admin/audit?tenant=500'],
+  ['entries about a tenant that has none', 'audit.list', '/admin/audit?tenant=99999'],
+  ['entries about a tenant, of one kind', 'audit.list', '/admin/audit?tenant=500&action=customer.export'],
+  ['entries about a tenant, older', 'audit.list', '/admin/audit?tenant=500&before=50000'],
+  ['entries of some days', 'audit.list', `/admin/audit?from=${day}&to=${day}`],
+  ['entries of some days, older', 'audit.list', `/admin/audit?from=${day}&to=${day}&before=50000`],
+  ['entries of some days about a token', 'audit.list', `/admin/audit?from=${day}&to=${day}&token=500`],
+  ['entries of one actor', 'audit.list', '/admin/audit?actor=unknown', partOfActor],
+]
 
 /** The actions of administrators, and of people who sign in. */
 export const administration: Journey[] = [
@@ -60,27 +91,19 @@ export const administration: Journey[] = [
       await verifyOpenIdAdministrator(pool, tester, { subject: 'issuer 1', email: 'open@example.com' })
     },
   },
-  {
-    what: 'signing out',
-    runs: ['session.sign_out', 'session.delete'],
-    go: async parts =>
-      (await anotherAdministrator(parts, 'person1@example.com')).submit(
-        '/admin/tokens',
-        {},
-        { action: '/admin/logout' },
-      ),
-  },
-  {
-    what: 'signing out everywhere',
-    runs: ['session.sign_out_everywhere'],
-    go: async parts =>
-      (await anotherAdministrator(parts, 'person2@example.com')).submit(
-        '/admin/account',
-        {},
-        { action: '/admin/account/sign-out-everywhere' },
-      ),
-  },
-  { what: 'the account', runs: ['session.find', 'session.list', 'administrator.get'], go: visit('/admin/account') },
+  ...[
+    ['/admin/logout', 'session.sign_out', 'session.delete'],
+    ['/admin/account/sign-out-everywhere', 'session.sign_out_everywhere'],
+  ].map(
+    ([action = '', ...runs], at): Journey => ({
+      what: `signing out with ${action}`,
+      runs,
+      go: async parts => {
+        const browser = await signIn(parts.client, parts, { email: `person${at + 1}@example.com` })
+        return browser.submit('/admin/account', {}, { action })
+      },
+    }),
+  ),
   {
     what: 'another password',
     runs: ['administrator.change_password', 'session.save'],
@@ -91,7 +114,6 @@ export const administration: Journey[] = [
       '/admin/account/password',
     ),
   },
-  { what: 'the administrators', runs: ['administrator.list', 'invitation.list'], go: visit('/admin/administrators') },
   {
     what: 'inviting, and withdrawing it',
     runs: ['invitation.create', 'invitation.withdraw'],
@@ -120,45 +142,6 @@ export const administration: Journey[] = [
     what: 'removing an administrator',
     runs: ['administrator.get', 'administrator.remove'],
     go: submit('/admin/administrators/3/remove', {}),
-  },
-  { what: 'the tokens', runs: ['token.list'], go: visit('/admin/tokens') },
-  { what: 'older tokens', runs: ['token.list'], go: visit('/admin/tokens?before=50000') },
-  { what: 'newer tokens', runs: ['token.list'], go: visit('/admin/tokens?after=50000') },
-  {
-    what: 'tokens to look at',
-    runs: ['token.count_in_need'],
-    go: visit('/admin/tokens'),
-    excused: 'Counts all tokens. They are few, because people create them.',
-  },
-  {
-    what: 'tokens in another order',
-    runs: ['token.list'],
-    go: visit('/admin/tokens?sort=used'),
-    excused: 'Orders all tokens. They are few, because people create them.',
-  },
-  { what: 'tokens that hold', runs: ['token.list'], go: visit('/admin/tokens?status=active') },
-  {
-    what: 'tokens with a permission',
-    runs: ['token.list'],
-    go: visit('/admin/tokens?permission=view_orders&status=any'),
-    excused: passed,
-  },
-  {
-    what: 'tokens with a word',
-    runs: ['token.list'],
-    go: visit('/admin/tokens?search=token%20555&status=any'),
-    excused: passed,
-  },
-  {
-    what: 'tokens of a tenant',
-    runs: ['token.list'],
-    go: visit('/admin/tokens?tenant=Tenant%20500'),
-    excused: partOfName,
-  },
-  {
-    what: 'a token',
-    runs: ['token.get', 'request_count.list', 'request_error.list', 'export.list'],
-    go: visit('/admin/tokens/500'),
   },
   {
     what: 'making a token twice with one form',
@@ -189,7 +172,6 @@ export const administration: Journey[] = [
     runs: ['tenant_tree.levels', 'tenant_tree.place'],
     go: submit('/admin/tokens/new', { ...token, opened: 'all:100,1:50,12:50,123:50', do: 'toggle:1234' }, 200),
   },
-  { what: 'a part of a level', runs: ['tenant_tree.levels'], go: visit('/admin/tenants?below=12&after=120') },
   {
     what: 'adding all tenants that a search finds',
     runs: ['tenant_tree.found'],
@@ -201,28 +183,9 @@ export const administration: Journey[] = [
     runs: ['tenant_tree.roots', 'token.create'],
     go: submit('/admin/dashboard', {}, 201, '/admin/dashboard'),
   },
-  ...[
-    ['the audit', ''],
-    ['older entries', '?before=50000'],
-    ['newer entries', '?after=50000'],
-    ['entries of one kind', '?action=token.edit'],
-    ['entries about a token', '?token=500'],
-    ['entries about a token, older', '?token=500&before=50000'],
-    ['entries about a tenant', '?tenant=500'],
-    ['entries about a tenant that has none', '?tenant=99999'],
-    ['entries about a tenant, of one kind', '?tenant=500&action=customer.export'],
-    ['entries about a tenant, older', '?tenant=500&before=50000'],
-    ['entries of some days', `?from=${day}&to=${day}`],
-    ['entries of some days, older', `?from=${day}&to=${day}&before=50000`],
-    ['entries of some days about a token', `?from=${day}&to=${day}&token=500`],
-  ].map(([what = '', query]) => ({ what, runs: ['audit.list'], go: visit(`/admin/audit${query}`) })),
-  {
-    what: 'entries of one actor',
-    runs: ['audit.list'],
-    go: visit('/admin/audit?actor=unknown'),
-    excused:
-      'No index finds a part of a name: reads entries in their order until the page is full, or within given days.',
-  },
+  ...pages.map(([what, runs, path, excused]): Journey => {
+    return { what, runs: runs.split(' '), go: visit(path), ...(excused && { excused }) }
+  }),
   {
     what: 'the audit as CSV',
     runs: ['audit.record_export', 'audit.list'],

@@ -4,9 +4,12 @@ import type { Answer } from '../../support/app.ts'
 import { whole } from '../../support/builders.ts'
 import type { Journey, Parts } from './journey.ts'
 
-const everything = '{ nodes { databaseId title fromPrice categories { title } variants { title } } }'
 const amongGranted = 'Reads the list, and looks up each tenant among those of the token.'
 const counted = 'A count reads all counted rows as a range of an index.'
+
+/** The lists of records, by the nouns of their statements. */
+const lists = { product: 'catalogVouchers', voucher: 'purchasedVouchers', signup: 'marketingSignups' }
+const listsOfTenant = Object.entries({ ...lists, removal: 'removals' })
 
 /** A REST request with a new token, for which nothing is cached. */
 const rest =
@@ -15,10 +18,11 @@ const rest =
     succeed(await client.rest((await build.token([tenantId])).secret, path))
 
 /** The last records of a list in an export: behind a cursor of GraphQL. */
-const exporting = (path: string, list: string) => async (parts: Parts) => {
+const exporting = (list: string) => async (parts: Parts) => {
   const { secret } = await parts.build.token([1])
   const query = `{ tenant(id: 1) { ${list}(last: 50) { pageInfo { startCursor } } } }`
   const found = succeed(await parts.client.graphql(secret, query)).body.data.tenant[list].pageInfo.startCursor
+  const path = list.replace(/[A-Z]/, letter => `-${letter.toLowerCase()}`)
   succeed(await exportList(parts.client, secret, `/tenants/1/${path}?cursor=${found}`))
 }
 
@@ -81,10 +85,16 @@ export const integration: Journey[] = [
     go: rest('/tenants'),
     walks: amongGranted,
   },
-  ...['product', 'voucher', 'signup'].map((noun, at) => ({
+  ...Object.entries(lists).map(([noun, list]) => ({
     what: `pages of the list: ${noun}`,
     runs: [`${noun}.list`],
-    go: pagesOf(['catalogVouchers', 'purchasedVouchers', 'marketingSignups'][at]!),
+    go: pagesOf(list),
+  })),
+  ...listsOfTenant.map(([noun, list]) => ({
+    what: `a count of the list: ${noun}`,
+    runs: [`${noun}.count`],
+    go: ofTenant(`${list}(first: 1) { totalCount }`),
+    walks: counted,
   })),
   {
     what: 'pages of the list of tenants below one',
@@ -126,17 +136,6 @@ export const integration: Journey[] = [
     go: rest('/tenants/1/catalog/vouchers'),
   },
   {
-    what: 'the catalog over GraphQL',
-    runs: ['product.list', 'variant.of_products', 'category.of_products'],
-    go: ofTenant(`catalogVouchers(first: 100) ${everything}`),
-  },
-  {
-    what: 'a count of products',
-    runs: ['product.count'],
-    go: ofTenant('catalogVouchers(first: 1) { totalCount }'),
-    walks: counted,
-  },
-  {
     what: 'a count of products since',
     runs: ['product.count'],
     go: ofTenant(`catalogVouchers(${since}) { totalCount }`),
@@ -146,13 +145,6 @@ export const integration: Journey[] = [
     what: 'a product',
     runs: ['product.find', 'variant.of_products', 'category.of_products'],
     go: rest('/tenants/1/catalog/vouchers/50000'),
-  },
-  { what: 'purchased vouchers', runs: ['voucher.list'], go: rest('/tenants/1/sales/purchased-vouchers') },
-  {
-    what: 'a count of purchased vouchers',
-    runs: ['voucher.count'],
-    go: ofTenant('purchasedVouchers(first: 1) { totalCount }'),
-    walks: counted,
   },
   {
     what: 'the products and the tenants of purchased vouchers',
@@ -171,31 +163,15 @@ export const integration: Journey[] = [
     go: rest('/tenants/1/customers/marketing-signups'),
   },
   {
-    what: 'a count of marketing signups',
-    runs: ['signup.count'],
-    go: ofTenant('marketingSignups(first: 1) { totalCount }'),
-    walks: counted,
-  },
-  {
     what: 'a marketing signup',
     runs: ['signup.find', 'export.record'],
     go: rest('/tenants/1/customers/marketing-signups/50000'),
   },
-  {
-    what: 'an export of the catalog',
-    runs: ['product.chunk', 'variant.of_products', 'category.of_products', 'export_lease.take', 'export_lease.release'],
-    go: exporting('catalog-vouchers', 'catalogVouchers'),
-  },
-  {
-    what: 'an export of purchased vouchers',
-    runs: ['voucher.chunk', 'rate_window.count'],
-    go: exporting('purchased-vouchers', 'purchasedVouchers'),
-  },
-  {
-    what: 'an export of marketing signups',
-    runs: ['signup.chunk', 'export.record'],
-    go: exporting('marketing-signups', 'marketingSignups'),
-  },
+  ...[
+    ['catalogVouchers', 'product.chunk', 'variant.of_products', 'category.of_products', 'rate_window.count'],
+    ['purchasedVouchers', 'voucher.chunk', 'export_lease.take', 'export_lease.release'],
+    ['marketingSignups', 'signup.chunk', 'export.record'],
+  ].map(([list = '', ...runs]) => ({ what: `an export of ${list}`, runs, go: exporting(list) })),
   { what: 'removals', runs: ['removal.list', 'sync_state.read'], go: ofTenant('removals { nodes { recordId } }') },
   {
     what: 'removals of few among many',
@@ -203,39 +179,28 @@ export const integration: Journey[] = [
     go: graphql('{ tenant(id: 1) { removals(last: 50) { nodes { recordId } } } }', ['export_customer_information']),
   },
   {
-    what: 'a count of removals',
-    runs: ['removal.count'],
-    go: ofTenant('removals(first: 1) { totalCount }'),
-    walks: counted,
-  },
-  {
     what: 'the lists of many tenants',
-    runs: ['product', 'voucher', 'signup', 'removal'].map(noun => `${noun}.list_of_tenants`),
+    runs: listsOfTenant.map(([noun]) => `${noun}.list_of_tenants`),
     go: graphql(
-      `{ tenants(first: 9) { nodes { ${['catalogVouchers', 'purchasedVouchers', 'marketingSignups', 'removals']
-        .map(list => `${list}(last: 5) { nextCursor } of${list}: ${list}(first: 5) { nextCursor }`)
+      `{ tenants(first: 9) { nodes { ${listsOfTenant
+        .map(([, list]) => `${list}(last: 5) { nextCursor } of${list}: ${list}(first: 5) { nextCursor }`)
         .join(' ')} } } }`,
     ),
   },
   {
     what: 'records by their global ids',
-    runs: ['product', 'voucher', 'signup'].map(noun => `${noun}.find_many`),
+    runs: Object.keys(lists).map(noun => `${noun}.find_many`),
     go: graphql(
       `{ nodes(ids: [${['CatalogVoucher', 'PurchasedVoucher', 'MarketingSignup']
         .flatMap(type => [`${type}:1.50000`, `${type}:1.60002`])
         .map(id => `"${Buffer.from(id).toString('base64url')}"`)}]) { __typename } }`,
     ),
   },
-  {
-    what: 'resolving a reference',
+  ...[{ voucher_reference: 'r50000' }, { qr_token: 'Q50000' }].map(body => ({
+    what: `resolving by ${Object.keys(body)}`,
     runs: ['resolution.find', 'redemption_token.issue'],
-    go: resolving({ voucher_reference: 'r50000' }),
-  },
-  {
-    what: 'resolving a QR token',
-    runs: ['resolution.find', 'redemption_token.issue'],
-    go: resolving({ qr_token: 'Q50000' }),
-  },
+    go: resolving(body),
+  })),
   {
     what: 'resolving a voucher of another tenant',
     runs: ['resolution.find'],

@@ -1,4 +1,5 @@
 import { letDriverCompile } from '../../../src/db/compilable.ts'
+import type { Pool } from '../../../src/db/connect.ts'
 import { readRights } from '../../../src/db/rights.ts'
 import { sessionStatement } from '../../../src/db/session.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
@@ -17,53 +18,48 @@ import { findUnwritable } from '../../../src/http/health.ts'
 import { followed } from '../../support/followed.ts'
 import type { Journey } from './journey.ts'
 
+/** A statement, or several, that functions of the pool alone run, and the reason why it may read a whole table. */
+const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] = [
+  ['setting.create setting.get', pool => getOrCreateSecret(pool, 'any', Buffer.alloc(1))],
+  ['session.read', pool => pool.unsafe(sessionStatement)],
+  ['driver.compile', letDriverCompile],
+  ['health.read_state', findUnwritable],
+  ['rights.read', readRights],
+  ['demo.is_empty', isEmpty, 'Reads one row.'],
+  ['demo.is_demo', isDemo],
+  ['clock.read', pool => createClockWatch(pool, () => {}).check()],
+  [
+    'clock.compare_stamps',
+    pool => createClockWatch(pool, () => {}).compareStamps(),
+    'Once, at start: one probe of an index per tenant and list.',
+  ],
+  ['clock.record', recordClock],
+  ['full_pass.detect_server_change', detectServerChange],
+  ['full_pass.require', pool => requireFullPass(pool, 1)],
+  ['planned_stamp.delete_passed', deletePassedStamps],
+  ['watermark.find_holder', pool => createWatermarkWatch(pool, { onHeld() {}, onReleased() {} })()],
+  ['stamp_queue.process', pool => createStampQueue(pool, new AbortController().signal).process()],
+  ['rate_window.count', pool => countInTable(pool)(new Map(Array.from({ length: 30 }, (_, n) => [`${n}`, 1])))],
+  ['rate_window.delete_ended', deleteEndedWindows, 'Once a minute: it deletes most of the rows, the expired windows.'],
+  ['redemption_token.delete_expired', deleteExpiredRedemptionTokens],
+  [
+    'session.delete_expired',
+    deleteExpiredSessions,
+    'Each hour. A session also depends on its account, and there are few sessions: people create them, and they end after 12 hours.',
+  ],
+  ['request_count.delete_expired', deleteExpiredRequestCounts],
+]
+
 /** The journeys of the service itself: as it starts, and beside answering. */
 export const service: Journey[] = [
-  {
-    what: 'a secret of the service',
-    runs: ['setting.create', 'setting.get'],
-    go: ({ pool }) => getOrCreateSecret(pool, 'any', Buffer.alloc(1)),
-  },
-  { what: 'what a session is', runs: ['session.read'], go: ({ pool }) => pool.unsafe(sessionStatement) },
-  { what: "the driver's classes", runs: ['driver.compile'], go: ({ pool }) => letDriverCompile(pool) },
-  { what: 'whether the database can be written', runs: ['health.read_state'], go: ({ pool }) => findUnwritable(pool) },
-  { what: 'what the login may do', runs: ['rights.read'], go: ({ pool }) => readRights(pool) },
-  {
-    what: 'whether there are tenants',
-    runs: ['demo.is_empty'],
-    go: ({ pool }) => isEmpty(pool),
-    excused: 'Reads one row.',
-  },
-  { what: 'whether the demo data are there', runs: ['demo.is_demo'], go: ({ pool }) => isDemo(pool) },
-  { what: 'the clock', runs: ['clock.read'], go: ({ pool }) => createClockWatch(pool, () => {}).check() },
-  {
-    what: 'the newest stamps and the clock',
-    runs: ['clock.compare_stamps'],
-    go: ({ pool }) => createClockWatch(pool, () => {}).compareStamps(),
-    excused: 'Once, at start: one probe of an index per tenant and list.',
-  },
-  { what: 'where the clock is', runs: ['clock.record'], go: ({ pool }) => recordClock(pool) },
-  {
-    what: 'whether the server was replaced',
-    runs: ['full_pass.detect_server_change'],
-    go: ({ pool }) => detectServerChange(pool),
-  },
-  { what: 'requiring a full pass', runs: ['full_pass.require'], go: ({ pool }) => requireFullPass(pool, 1) },
-  {
-    what: 'deleting planned stamps that have passed',
-    runs: ['planned_stamp.delete_passed'],
-    go: ({ pool }) => deletePassedStamps(pool),
-  },
-  {
-    what: 'what holds the watermark',
-    runs: ['watermark.find_holder'],
-    go: ({ pool }) => createWatermarkWatch(pool, { onHeld() {}, onReleased() {} })(),
-  },
-  {
-    what: 'stamping queued records',
-    runs: ['stamp_queue.process'],
-    go: ({ pool }) => createStampQueue(pool, new AbortController().signal).process(),
-  },
+  ...ofPool.map(
+    ([runs, run, excused]): Journey => ({
+      what: runs,
+      runs: runs.split(' '),
+      go: async ({ pool }) => run(pool),
+      ...(excused && { excused }),
+    }),
+  ),
   {
     what: 'letting figures follow the records',
     runs: ['follower.step', 'follower.read_lag'],
@@ -87,11 +83,6 @@ export const service: Journey[] = [
     },
   },
   {
-    what: 'counting calls together with other instances',
-    runs: ['rate_window.count'],
-    go: ({ pool }) => countInTable(pool)(new Map(Array.from({ length: 30 }, (_, n) => [`${n}`, 1]))),
-  },
-  {
     what: 'attempts to sign in',
     runs: ['rate_window.refund', 'rate_window.clear'],
     go: async ({ pool }) => {
@@ -102,12 +93,6 @@ export const service: Journey[] = [
     },
   },
   {
-    what: 'deleting rate windows that have ended',
-    runs: ['rate_window.delete_ended'],
-    go: ({ pool }) => deleteEndedWindows(pool),
-    excused: 'Once a minute: it deletes most of the rows, the expired windows.',
-  },
-  {
     what: 'request counts',
     runs: ['request_count.save', 'request_error.save'],
     go: async ({ pool }) => {
@@ -115,22 +100,5 @@ export const service: Journey[] = [
       for (let id = 1; id <= 30; id++) usage.count(id, 'o', 403, [{ code: 'c', reason: 'r' }])
       await usage.save()
     },
-  },
-  {
-    what: 'forgetting redemption tokens',
-    runs: ['redemption_token.delete_expired'],
-    go: ({ pool }) => deleteExpiredRedemptionTokens(pool),
-  },
-  {
-    what: 'forgetting sessions',
-    runs: ['session.delete_expired'],
-    go: ({ pool }) => deleteExpiredSessions(pool),
-    excused:
-      'Each hour. A session also depends on its account, and there are few sessions: people create them, and they end after 12 hours.',
-  },
-  {
-    what: 'forgetting use',
-    runs: ['request_count.delete_expired'],
-    go: ({ pool }) => deleteExpiredRequestCounts(pool),
   },
 ]
