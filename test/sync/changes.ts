@@ -303,16 +303,13 @@ const changeId = (table: string, title: string, known: Known) =>
 
 /** Deletes a record, and inserts one with the same id, perhaps for another tenant. */
 const remake =
-  (
-    table: string,
-    known: Known,
-    columnsOf: (context: ChangeContext) => Record<string, string | number | boolean>,
-  ): Change =>
+  (table: string, known: Known, columnsOf: (mark: string) => Record<string, string | boolean>): Change =>
   async context => {
-    const { sql } = context
+    const { sql, mark } = context
     const id = one(context, known)
     await sql`delete from ${sql(table)} where id = ${id}`
-    const row = { id, ...columnsOf(context) }
+    const above = table === 'tenant' ? { parent_id: place(context) } : { tenant_id: owner(context) }
+    const row = { id, ...above, ...columnsOf(mark) }
     return (await sql`insert into ${sql(table)} ${sql(row)} on conflict do nothing`).count
   }
 
@@ -332,25 +329,10 @@ export const moves: Weighted[] = [
   [1, changeId('product', 'title', 'products'), 'checked'],
   [1, changeId('customer', 'surname', 'customers'), 'checked'],
   [1, changeId('tenant', 'name', 'tenants'), 'checked'],
-  [
-    4,
-    remake('purchased_voucher', 'vouchers', context => {
-      return { tenant_id: owner(context), reference: context.mark, product_title: context.mark }
-    }),
-  ],
-  [
-    1,
-    remake('product', 'products', context => {
-      return { tenant_id: owner(context), slug: context.mark, title: context.mark, currency: 'GBP' }
-    }),
-  ],
-  [
-    2,
-    remake('customer', 'customers', context => {
-      return { tenant_id: owner(context), surname: context.mark, marketing_opted: true }
-    }),
-  ],
-  [1, remake('tenant', 'tenants', context => ({ name: context.mark, parent_id: place(context) })), 'checked'],
+  [4, remake('purchased_voucher', 'vouchers', mark => ({ reference: mark, product_title: mark }))],
+  [1, remake('product', 'products', mark => ({ slug: mark, title: mark, currency: 'GBP' }))],
+  [2, remake('customer', 'customers', mark => ({ surname: mark, marketing_opted: true }))],
+  [1, remake('tenant', 'tenants', mark => ({ name: mark })), 'checked'],
   [1, insertFamily],
   [1, deleteFamily, 'checked'],
   [1, openShop],

@@ -67,22 +67,15 @@ export function upsert(copy: Map<string, CopiedRecord>, record: CopiedRecord, co
   copy.set(record.key, record)
 }
 
-/** A client that keeps a copy of one list up to date, and never reads the whole list again. */
-export interface SyncClient {
-  copy: Map<string, CopiedRecord>
-  counts: ClientCounts
-  /** The bound of the next pass; null before the first one. */
-  readonly since: string | null
-  /** Reads from the bound of the last pass to the end of the list. */
-  pass(): Promise<void>
-}
+export type SyncClient = ReturnType<typeof createSyncClient>
 
-/** Creates a client of one list. */
-export function createSyncClient(ask: Ask, resumption: Resumption): SyncClient {
+/** Creates a client that keeps a copy of one list up to date, and never reads the whole list again. */
+export function createSyncClient(ask: Ask, resumption: Resumption) {
   const copy = new Map<string, CopiedRecord>()
   const counts = { passes: 0, received: 0, repeated: 0 }
   let since: string | null = null
 
+  /** Reads from the bound of the last pass to the end of the list. */
   async function pass() {
     let newest = since
     const { first, last } = await readPass(ask, since, record => {
@@ -92,14 +85,9 @@ export function createSyncClient(ask: Ask, resumption: Resumption): SyncClient {
     since = { 'first page': first, 'last page': last, 'newest record': newest }[resumption]
     counts.passes += 1
   }
-  return {
-    copy,
-    counts,
-    pass,
-    get since() {
-      return since
-    },
-  }
+  /** Returns the bound of the next pass; null before the first one. */
+  const bound = () => since
+  return { copy, counts, pass, bound }
 }
 
 /** Repeats a pass, with random pauses, until `stop` is aborted. */

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, InjectOptions } from 'fastify'
 import type postgres from '#postgres'
 import { exportPath } from '../../src/http/paths.ts'
 
@@ -32,15 +32,11 @@ interface Titled {
 }
 
 /** The fields that are compared, under the names of v1. Each list has some of them. */
-interface Body {
+interface Body extends Partial<Record<'name' | 'title' | 'product_title' | 'surname', string | null>> {
   id?: number
   tenant_id?: number
   updated_at: string
-  name?: string
-  title?: string
-  product_title?: string | null
   current_balance?: number | null
-  surname?: string | null
   /** For a removal: the resource of the record, and the reason. */
   resource?: string
   reason?: string
@@ -104,13 +100,17 @@ const treeBelow = (top: string) => `(
     ${top} union select tenant.id from tenant join tree as above (id) on tenant.parent_id = above.id
   ) select * from tree)`
 
-const readTenants = (sql: postgres.Sql, condition: string, parameters: number[]) =>
+/** Reads rows with their ids, some columns and their stamps. @param from the table with a condition */
+const readRows = (sql: postgres.Sql, columns: string[], from: string, parameters: number[], more = '') =>
   read(
     sql,
-    `select json_build_object('id', id, 'name', name, 'updated_at', ${instant('updated_at')}) body
-     from tenant where ${condition}`,
+    `select json_build_object(${['id', ...columns].map(name => `'${name}', ${name}`)},
+       'updated_at', ${instant('updated_at')}${more}) body from ${from}`,
     parameters,
   )
+
+const readTenants = (sql: postgres.Sql, condition: string, parameters: number[]) =>
+  readRows(sql, ['name'], `tenant where ${condition}`, parameters)
 
 /** Reads the tenants that a token is authorised for at present. */
 export const readScope = (sql: postgres.Sql, token: number): Promise<CopiedRecord[]> =>
@@ -121,7 +121,8 @@ export const readScope = (sql: postgres.Sql, token: number): Promise<CopiedRecor
     [token],
   )
 
-const titledRows = (from: string) => `(select json_agg(json_build_object('id', part.id, 'title', part.title)) ${from})`
+const titledRows = (from: string) =>
+  `coalesce((select json_agg(json_build_object('id', part.id, 'title', part.title)) from ${from}), '[]')`
 
 /** The four lists of v1, and the removals, which only GraphQL has. */
 export const lists: List[] = [
@@ -145,16 +146,16 @@ export const lists: List[] = [
       category_refs: categories { id: databaseId title } variant_summaries: variants { id: databaseId title }`,
     ofTenant: true,
     truth: (sql, tenant) =>
-      read(
+      readRows(
         sql,
-        `select json_build_object('id', id, 'title', title, 'updated_at', ${instant('updated_at')},
-           'variant_summaries', coalesce(${titledRows('from variant part where product_id = product.id')}, '[]'),
-           'category_refs', coalesce(${titledRows(
-             `from category part join product_category link on category_id = part.id
-              where link.product_id = product.id and part.tenant_id = product.tenant_id`,
-           )}, '[]')) body
-         from product where tenant_id = $1`,
+        ['title'],
+        'product where tenant_id = $1',
         [tenant],
+        `, 'variant_summaries', ${titledRows('variant part where product_id = product.id')},
+         'category_refs', ${titledRows(
+           `category part join product_category link on category_id = part.id
+            where link.product_id = product.id and part.tenant_id = product.tenant_id`,
+         )}`,
       ),
   },
   {
@@ -166,13 +167,7 @@ export const lists: List[] = [
     selection: 'id: databaseId product_title: productTitle current_balance: currentBalance updated_at: updatedAt',
     ofTenant: true,
     truth: (sql, tenant) =>
-      read(
-        sql,
-        `select json_build_object('id', id, 'product_title', product_title, 'current_balance', current_balance,
-           'updated_at', ${instant('updated_at')}) body
-         from purchased_voucher where tenant_id = $1`,
-        [tenant],
-      ),
+      readRows(sql, ['product_title', 'current_balance'], 'purchased_voucher where tenant_id = $1', [tenant]),
   },
   {
     name: 'signups',
@@ -182,13 +177,7 @@ export const lists: List[] = [
     field: 'marketingSignups',
     selection: 'id: databaseId surname updated_at: updatedAt',
     ofTenant: true,
-    truth: (sql, tenant) =>
-      read(
-        sql,
-        `select json_build_object('id', id, 'surname', surname, 'updated_at', ${instant('updated_at')}) body
-         from customer where tenant_id = $1 and marketing_opted`,
-        [tenant],
-      ),
+    truth: (sql, tenant) => readRows(sql, ['surname'], 'customer where tenant_id = $1 and marketing_opted', [tenant]),
   },
   {
     name: 'removals',
@@ -261,18 +250,22 @@ function cutExport(text: string): SyncPage {
   }
 }
 
+/** Sends a request. @returns its body @throws RequestError when the status is not 200 */
+async function send(app: FastifyInstance, secret: string, options: InjectOptions & { url: string }): Promise<string> {
+  const headers = { accept: 'application/json', authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
+  const { statusCode, body } = await app.inject({ headers, ...options })
+  if (statusCode === 200 || options.url === '/graphql') return body
+  throw new RequestError(codeOfStatus[statusCode] ?? String(statusCode), `${options.url}: ${statusCode} ${body}`)
+}
+
 /** The ways to read a list over each transport. */
 export const transports = {
   REST: (app: FastifyInstance, secret: string, list: List, tenant: number): Ask => {
-    const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }
     return async (since, cursor) => {
       const query = new URLSearchParams({ ...(since && { updated_since: since }), ...(cursor && { cursor }) })
-      const url = `/api/external/v1${list.path?.(tenant)}?${query}`
-      const { statusCode, body } = await app.inject({ method: 'GET', url, headers })
-      if (statusCode !== 200) {
-        throw new RequestError(codeOfStatus[statusCode] ?? String(statusCode), `${url}: ${statusCode} ${body}`)
-      }
-      const page: PageBody = JSON.parse(body)
+      const page: PageBody = JSON.parse(
+        await send(app, secret, { url: `/api/external/v1${list.path?.(tenant)}?${query}` }),
+      )
       return toPage(page)
     }
   },
@@ -285,21 +278,11 @@ export const transports = {
       const isIncrement = cursor === null && since !== null && Math.random() < 0.75
       if (!isPart && (cursor !== null || isIncrement)) return page(since, cursor)
       const query = isPart ? `?cursor=${cursor?.slice(partPrefix.length)}` : ''
-      const url = `${exportPath}${list.exportPath?.(tenant)}${query}`
-      const { statusCode, body } = await app.inject({ url, headers: { authorization: `Bearer ${secret}` } })
-      if (statusCode !== 200) {
-        throw new RequestError(codeOfStatus[statusCode] ?? String(statusCode), `${url}: ${statusCode} ${body}`)
-      }
-      return cutExport(body)
+      return cutExport(await send(app, secret, { url: `${exportPath}${list.exportPath?.(tenant)}${query}` }))
     }
   },
 
   GraphQL: (app: FastifyInstance, secret: string, list: List, tenant: number): Ask => {
-    const headers = {
-      accept: 'application/json',
-      authorization: `Bearer ${secret}`,
-      'content-type': 'application/json',
-    }
     const connection = `list: ${list.field}(updatedSince: $since, after: $after) {
       data: nodes { ${list.selection} }
       next_cursor: nextCursor server_time: serverTime
@@ -310,16 +293,14 @@ export const transports = {
     return async (since, after) => {
       const variables = { since, after, ...(list.ofTenant && { tenant: String(tenant) }) }
       const payload = JSON.stringify({ query, variables })
-      const { body } = await app.inject({ method: 'POST', url: '/graphql', headers, payload })
+      const body = await send(app, secret, { method: 'POST', url: '/graphql', payload })
       const answer: {
         data?: { list?: PageBody; owner?: { list: PageBody } }
         errors?: { extensions?: { code?: string } }[]
       } = JSON.parse(body)
       const page = answer.data?.owner?.list ?? answer.data?.list
-      if (!page || answer.errors) {
-        throw new RequestError(answer.errors?.[0]?.extensions?.code ?? '', `${list.name}: ${body}`)
-      }
-      return toPage(page)
+      if (page && !answer.errors) return toPage(page)
+      throw new RequestError(answer.errors?.[0]?.extensions?.code ?? '', `${list.name}: ${body}`)
     }
   },
 }

@@ -35,61 +35,32 @@ export interface SubscriptionOptions {
 }
 
 /** A running publisher. */
-export interface Publisher {
-  /** Its database, with the platform's tables (`sql/0001`) and no triggers: rows keep the stamps that writers give. */
-  address: Address
-  /**
-   * Creates a publication and a subscription to it; resolves when the tables are copied and changes are applied.
-   *
-   * @param subscriber a migrated database of another server; its user, who must be a superuser, owns the subscription
-   * @returns the subscription's name
-   */
-  subscribe(subscriber: Address, options?: SubscriptionOptions): Promise<string>
-  /**
-   * Drops a subscription, and its publication.
-   *
-   * @param name what `subscribe` returned
-   */
-  unsubscribe(name: string): Promise<void>
-  /**
-   * Waits until each subscription has applied all transactions that were committed (or prepared, under `twoPhase`)
-   * before the call.
-   *
-   * @param timeout in milliseconds; default 30 000
-   * @throws Error after the timeout, with the subscriber's report on its workers
-   */
-  caughtUp(timeout?: number): Promise<void>
-  /** Drops the subscriptions, ends the server and removes its data. */
-  stop(): Promise<void>
-}
+export type Publisher = Awaited<ReturnType<typeof startPublisher>>
 
 const schema = new URL('../../sql/0001.do.platform.sql', import.meta.url)
 
-/**
- * Starts a publisher. It streams transactions from 64 kB on to subscriptions that allow streaming.
- *
- * @param settings further server settings
- */
-export async function startPublisher(settings: Record<string, string> = {}): Promise<Publisher> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-publisher-'))
+/** Starts a server with new data, which `stop` removes. */
+export async function startServer(settings: Record<string, string>) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-sync-'))
   // The server may run as another user, who has to pass through.
   chmodSync(dataDir, 0o711)
-  const server = await startEmbedded({
-    dataDir,
-    durable: false,
-    settings: {
-      wal_level: 'logical',
-      max_prepared_transactions: '50',
-      logical_decoding_work_mem: '64kB',
-      max_wal_senders: '20',
-      max_replication_slots: '20',
-      // Only flushed changes are sent; without this setting they are flushed with delay.
-      synchronous_commit: 'on',
-      ...settings,
-    },
+  const { stop, ...address } = await startEmbedded({ dataDir, durable: false, settings })
+  return { address, stop: () => stop().then(() => rmSync(dataDir, { recursive: true, force: true })) }
+}
+
+/** Starts a publisher. It streams transactions from 64 kB on to subscriptions that allow streaming. */
+export async function startPublisher() {
+  const server = await startServer({
+    wal_level: 'logical',
+    max_prepared_transactions: '50',
+    logical_decoding_work_mem: '64kB',
+    max_wal_senders: '20',
+    max_replication_slots: '20',
+    // Only flushed changes are sent; without this setting they are flushed with delay.
+    synchronous_commit: 'on',
   })
-  const { host, port, user, database } = server
-  const address = { host, port, user, database }
+  const { address } = server
+  const { host, port, user, database } = address
   const sql = open(address)
   await sql.unsafe(readFileSync(schema, 'utf8'))
   const subscriptions = new Map<string, postgres.Sql>()
@@ -98,9 +69,8 @@ export async function startPublisher(settings: Record<string, string> = {}): Pro
   async function describe(name: string): Promise<string> {
     const subscriber = subscriptions.get(name)
     const state = await subscriber?.unsafe(
-      `select subenabled as enabled, subtwophasestate as two_phase, apply_error_count, sync_error_count,
-         (select json_agg(json_build_object('table', srrelid::regclass, 'state', srsubstate))
-          from pg_subscription_rel where srsubid = oid and srsubstate <> 'r') as tables,
+      `select subenabled, subtwophasestate, apply_error_count, sync_error_count,
+         (select json_agg(relation) from pg_subscription_rel relation where srsubid = oid and srsubstate <> 'r') as tables,
          (select json_agg(json_build_object('type', backend_type, 'event', wait_event, 'blocked_by', pg_blocking_pids(pid)))
           from pg_stat_activity where backend_type like 'logical replication%' and datname = current_database()) as workers
        from pg_subscription join pg_stat_subscription_stats on subid = oid where pg_subscription.subname = $1`,
@@ -129,18 +99,23 @@ export async function startPublisher(settings: Record<string, string> = {}): Pro
     return (await isReady(name)) && (row?.applied ?? false)
   }
 
-  async function caughtUp(timeout = 30_000): Promise<void> {
+  /**
+   * Waits until each subscription has applied all transactions that were committed (or prepared, under `twoPhase`)
+   * before the call.
+   *
+   * @throws Error after 30 seconds, with the subscriber's report on its workers
+   */
+  async function caughtUp(): Promise<void> {
     const [row] = await sql<{ position: string }[]>`select pg_current_wal_flush_lsn()::text as position`
     const waits = [...subscriptions.keys()].map(name =>
-      until('the subscription has caught up', () => isApplied(name, row?.position ?? ''), timeout).catch(
-        async cause => {
-          throw new Error(`${name} has not caught up: ${await describe(name)}`, { cause })
-        },
-      ),
+      until('the subscription has caught up', () => isApplied(name, row?.position ?? ''), 30_000).catch(async cause => {
+        throw new Error(`${name} has not caught up: ${await describe(name)}`, { cause })
+      }),
     )
     await Promise.all(waits)
   }
 
+  /** Drops a subscription, by the name that `subscribe` returned, and its publication. */
   async function unsubscribe(name: string): Promise<void> {
     const subscription = subscriptions.get(name)
     if (!subscription) return
@@ -151,18 +126,25 @@ export async function startPublisher(settings: Record<string, string> = {}): Pro
   }
 
   return {
+    /** Its database, with the platform's tables (`sql/0001`) and no triggers: rows keep the stamps that writers give. */
     address,
 
-    async subscribe(subscriber, options = {}) {
+    /**
+     * Creates a publication and a subscription to it; resolves when the tables are copied and changes are applied.
+     *
+     * @param subscriber a migrated database of another server; its user, who must be a superuser, owns the subscription
+     * @returns the subscription's name
+     */
+    async subscribe(subscriber: Address, options: SubscriptionOptions = {}): Promise<string> {
       const { tables = platformTables, stamps = true, copyData = true, streaming = 'off', twoPhase = false } = options
       const name = `s_${randomBytes(4).toString('hex')}`
       const published = await Promise.all(
         tables.map(async table => {
-          const columns = await sql<{ name: string }[]>`
-            select attname as name from pg_attribute
-            where attrelid = ${table}::text::regclass and attnum > 0 and not attisdropped order by attnum`
-          const names = columns.map(column => column.name).filter(column => stamps || column !== 'updated_at')
-          return `${table} (${names.join(', ')})`
+          const [columns] = await sql`
+            select string_agg(attname, ', ' order by attnum) as names from pg_attribute
+            where attrelid = ${table}::text::regclass and attnum > 0 and not attisdropped
+              and (${stamps} or attname <> 'updated_at')`
+          return `${table} (${columns?.names})`
         }),
       )
       await sql.unsafe(`create publication ${name} for table ${published.join(', ')}`)
@@ -180,11 +162,11 @@ export async function startPublisher(settings: Record<string, string> = {}): Pro
     unsubscribe,
     caughtUp,
 
+    /** Drops the subscriptions, ends the server and removes its data. */
     async stop() {
       for (const name of [...subscriptions.keys()]) await unsubscribe(name)
       await sql.end()
       await server.stop()
-      rmSync(dataDir, { recursive: true, force: true })
     },
   }
 }

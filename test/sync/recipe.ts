@@ -1,7 +1,7 @@
 /** Clients that keep a whole copy by the recipe of docs/syncing.md: lists and removals, for all tenants of a token. */
 import type postgres from '#postgres'
 import { arrayText } from '../../src/db/connect.ts'
-import { type ClientCounts, type PassTimes, readPass, upsert } from './clients.ts'
+import { type PassTimes, readPass, upsert } from './clients.ts'
 import { type Ask, type CopiedRecord, instant, type List, lists, RequestError } from './lists.ts'
 
 /** From where a pass resumes. */
@@ -23,29 +23,20 @@ export interface CopiedTenant {
   removalsSince: string
 }
 
-/** A client that follows the recipe, and compares no stamps. */
-export interface RecipeClient {
-  /** The tenants by id, as text. */
-  copy: Map<string, CopiedTenant>
-  counts: ClientCounts
-  /** Runs one round: removals, then the list of tenants, then the lists of each tenant. */
-  round(): Promise<void>
-}
-
 const find = (name: string) => lists.find(list => list.name === name)!
 const [tenantList, removalList] = [find('tenants'), find('removals')]
 /** The lists that each tenant has, without its removals. */
 export const recordLists = lists.filter(({ ofTenant, resource }) => ofTenant && resource !== null)
 
+export type RecipeClient = ReturnType<typeof createRecipeClient>
+
 /**
- * Creates a client of all that a token may read.
+ * Creates a client of all that a token may read. It follows the recipe, and compares no stamps.
  *
  * @param askFor how a list of a tenant is read; the list of tenants ignores the tenant
  */
-export function createRecipeClient(
-  askFor: (list: List, tenant: number) => Ask,
-  resumption: RecipeResumption,
-): RecipeClient {
+export function createRecipeClient(askFor: (list: List, tenant: number) => Ask, resumption: RecipeResumption) {
+  /** The tenants by id, as text. */
   const copy = new Map<string, CopiedTenant>()
   const counts = { passes: 0, received: 0, repeated: 0 }
   let tenantsSince: string | null = null
@@ -71,6 +62,7 @@ export function createRecipeClient(
     }
   }
 
+  /** Runs one round: removals, then the list of tenants, then the lists of each tenant. */
   async function round() {
     await eachTenant(
       async tenant => {
@@ -113,25 +105,22 @@ export function createRecipeClient(
   return { copy, counts, round }
 }
 
-/** The control of the removals: it keeps records by their id only, and deletes every record that has a removal. */
-export interface NaiveRecipeClient {
-  /** The records of each list, by the list's name. */
-  copy: Map<string, Map<string, CopiedRecord>>
-  counts: ClientCounts
-  /** The vouchers that it deleted and will not read again, although they were inserted again. */
-  lost: Set<string>
-  round(): Promise<void>
-}
+export type NaiveRecipeClient = ReturnType<typeof createNaiveRecipeClient>
 
-/** Creates that control. It reads the lists from the service, and the removals from their table. */
+/**
+ * Creates the control of the removals: it keeps records by their id only, and deletes every record that has a removal. It
+ * reads the lists from the service, and the removals from their table.
+ */
 export function createNaiveRecipeClient(
   sql: postgres.Sql,
   askFor: (list: List, tenant: number) => Ask,
   tenants: readonly number[],
-): NaiveRecipeClient {
+) {
+  /** The records of each list, by the list's name. */
   const copy = new Map(recordLists.map(({ name }) => [name, new Map<string, CopiedRecord>()]))
   const counts = { passes: 0, received: 0, repeated: 0 }
   const bounds = new Map<string, string>()
+  /** The vouchers that it deleted and will not read again, although they were inserted again. */
   const lost = new Set<string>()
   let removalsSince = '-infinity'
 

@@ -8,12 +8,11 @@ import { bulkExports } from '../../src/export/routes.ts'
 import { createTestToken, whole } from '../support/builders.ts'
 import { type Kind, kindOf, kinds } from './changes.ts'
 import { createNaiveAsk, createSyncClient, follow, patient, type Resumption, resumptions } from './clients.ts'
-import { type FigureChecks, watchFigures } from './figures.ts'
+import { watchFigures } from './figures.ts'
 import { type List, lists, transports } from './lists.ts'
 import {
   createTruths,
   type FollowedList,
-  type Outcome,
   outcomesOfLists,
   outcomesOfNaiveRecipe,
   outcomesOfRecipe,
@@ -24,7 +23,7 @@ import type { Publisher } from './publisher.ts'
 import { createRandom } from './random.ts'
 import { createNaiveRecipeClient, createRecipeClient, type RecipeResumption } from './recipe.ts'
 import { type Address, type KnownIds, open, seedDatabase, seedPublisher } from './seed.ts'
-import { createWriterCounts, sell, type WriterCounts, type WriterOptions, write } from './writers.ts'
+import { createWriterCounts, sell, type WriterOptions, write } from './writers.ts'
 
 /** The size of a run. Times are in seconds. */
 export interface StressOptions {
@@ -40,20 +39,7 @@ export interface StressOptions {
   bulkRows: number
 }
 
-/** The result of a run. */
-export interface StressReport {
-  counts: WriterCounts
-  clients: Outcome[]
-  /** The outcome of the control that stamps with `now()`. */
-  control: Outcome[]
-  /** The outcome of the control that applies all removals. */
-  removalsControl: Outcome[]
-  /** The number of changes of vouchers that the control of the stamps has missed, by the kind of their writer. */
-  lost: Record<Kind, number>
-  /** The number of vouchers that the control of the removals has lost. */
-  lostByRemovals: number
-  figures: FigureChecks
-}
+export type StressReport = Awaited<ReturnType<typeof stress>>
 
 type Transport = keyof typeof transports
 
@@ -79,13 +65,6 @@ export const clientKinds: ClientKind[] = [
   { transport: 'GraphQL', resumption: 'last page' },
 ]
 
-/** A running client. */
-interface Client {
-  /** The passes that it repeats, each independently. */
-  passes: (() => Promise<void>)[]
-  outcomes(truths: Truths): Promise<Outcome[]>
-}
-
 /** The parts that clients need. */
 interface Setting {
   address: Address
@@ -106,7 +85,8 @@ const exportChunkSize = 40
 const askThrough = (app: FastifyInstance, transport: Transport, secret: string) => (list: List, tenant: number) =>
   patient(transports[list.path ? transport : 'GraphQL'](app, secret, list, tenant))
 
-async function createClient(kind: ClientKind, { app, knownIds, listed, createToken }: Setting): Promise<Client> {
+/** @returns the passes that a client repeats, each independently, and its outcomes */
+async function createClient(kind: ClientKind, { app, knownIds, listed, createToken }: Setting) {
   const { transport, resumption } = kind
   if (!kind.recipe) {
     const { secret } = await createToken([whole(knownIds.root)])
@@ -120,7 +100,7 @@ async function createClient(kind: ClientKind, { app, knownIds, listed, createTok
       )
     return {
       passes: followed.map(({ client }) => client.pass),
-      outcomes: truths => outcomesOfLists(`lists, ${transport}, ${resumption}`, followed, truths),
+      outcomes: (truths: Truths) => outcomesOfLists(`lists, ${transport}, ${resumption}`, followed, truths),
     }
   }
   const single = [...listed, knownIds.branch, ...knownIds.shops.slice(0, 2), ...knownIds.tenants.slice(0, 5)]
@@ -132,7 +112,7 @@ async function createClient(kind: ClientKind, { app, knownIds, listed, createTok
   const token = await createToken(grants)
   const client = createRecipeClient(askThrough(app, transport, token.secret), kind.resumption)
   const name = `recipe, ${transport}, ${resumption}, ${kind.recipe}`
-  return { passes: [client.round], outcomes: truths => outcomesOfRecipe(name, client, token.id, truths) }
+  return { passes: [client.round], outcomes: (truths: Truths) => outcomesOfRecipe(name, client, token.id, truths) }
 }
 
 /** Creates the clients that must miss records, each with its own connection. */
@@ -149,19 +129,15 @@ async function createControls({ address, app, knownIds, listed, createToken }: S
         // A pass that begins at the bound does not read these records again.
         const passed = await sql<{ id: string; mark: string }[]>`
           select id::text, coalesce(product_title, '') as mark from purchased_voucher where tenant_id = ${tenant}
-          and naive_stamp > now() - interval '20 seconds' and naive_stamp < ${client.since}::text::timestamptz`
+          and naive_stamp > now() - interval '20 seconds' and naive_stamp < ${client.bound()}::text::timestamptz`
         for (const { id, mark } of passed) if (client.copy.get(id)?.mark !== mark) lost.add(mark)
       }
       return { list: voucherList, tenant, client, pass }
     }),
   )
   const lostByKind = () => {
-    const counts = Object.fromEntries(kinds.map(kind => [kind, 0])) as Record<Kind, number>
-    for (const mark of lost) {
-      const kind = kindOf(mark)
-      if (kind) counts[kind] += 1
-    }
-    return counts
+    const count = (kind: Kind) => [...lost].filter(mark => kindOf(mark) === kind).length
+    return Object.fromEntries(kinds.map(kind => [kind, count(kind)]))
   }
   const { secret } = await createToken([whole(knownIds.root)])
   const sql = open(address)
@@ -187,13 +163,9 @@ async function createControls({ address, app, knownIds, listed, createToken }: S
  *
  * @param app the service over that database, with a sufficient rate
  * @param publisher an empty one, to which the database is subscribed; the caller stops it
+ * @returns the outcomes of the clients, of the control that stamps with `now()` and of the one that applies all removals
  */
-export async function stress(
-  address: Address,
-  app: FastifyInstance,
-  publisher: Publisher,
-  options: StressOptions,
-): Promise<StressReport> {
+export async function stress(address: Address, app: FastifyInstance, publisher: Publisher, options: StressOptions) {
   const { seed, longest, bulkRows } = options
   for (const each of bulkExports) each.chunkSize = exportChunkSize
   const knownIds = await seedDatabase(address)
@@ -203,13 +175,7 @@ export async function stress(
   const pool = connect(address, { max: 1, statementTimeoutMs: 60_000 })
   await publisher.caughtUp()
 
-  const setting: Setting = {
-    address,
-    app,
-    knownIds,
-    listed,
-    createToken: tenants => createTestToken(pool, tenants),
-  }
+  const setting: Setting = { address, app, knownIds, listed, createToken: tenants => createTestToken(pool, tenants) }
   const clients = await Promise.all(clientKinds.slice(0, options.clients).map(kind => createClient(kind, setting)))
   const controls = await createControls(setting)
   const passes = [...clients, controls.stamps, controls.removals].flatMap(client => client.passes)
@@ -263,7 +229,9 @@ export async function stress(
     clients: (await Promise.all(clients.map(client => client.outcomes(truths)))).flat(),
     control: await controls.stamps.outcomes(truths),
     removalsControl: await controls.removals.outcomes(truths),
+    /** The number of changes of vouchers that the control of the stamps has missed, by the kind of their writer. */
     lost: controls.stamps.lostByKind(),
+    /** The number of vouchers that the control of the removals has lost. */
     lostByRemovals: controls.removals.lost.size,
     figures: await figures.end(),
   }

@@ -1,5 +1,4 @@
 import postgres from '#postgres'
-import { arrayText } from '../../src/db/connect.ts'
 
 /** The address of the database, for connections of the tests. */
 export interface Address {
@@ -37,7 +36,7 @@ export interface KnownIds {
   customers: number[]
 }
 
-/** A role that may sell vouchers and nothing else. */
+/** A role that may sell vouchers and create tenants, and nothing else. */
 export const insertOnlyRole = 'stress_seller'
 
 /** Opens a connection without the settings of the service. */
@@ -89,7 +88,7 @@ export async function seedDatabase(address: Address, size = 100): Promise<KnownI
     exception when duplicate_object or unique_violation then null;
     end $$;
     grant usage on schema public to ${insertOnlyRole};
-    grant insert on purchased_voucher to ${insertOnlyRole};`)
+    grant insert on purchased_voucher, tenant to ${insertOnlyRole};`)
   const [root = 0] = ids(await sql`insert into tenant (name) values ('root') returning id`)
   const knownIds = await insertRecords(sql, root, { size, mostTenants: 30, isPublisher: false })
   await sql.end()
@@ -136,52 +135,31 @@ async function insertRecords(
   const owners = await tenants('owner ', 2)
   const [branch = 0] = await tenants('branch ', 1)
   const shops = await tenants('shop ', 4, branch)
-  const perOwner = async (statement: (owner: number) => postgres.PendingQuery<postgres.Row[]>) =>
-    (await Promise.all(owners.map(async owner => ids(await statement(owner))))).flat()
-  const products = await perOwner(
-    owner => sql`
-      insert into product (tenant_id, slug, title, currency)
-      select ${owner}::bigint, 'p' || n, 'first', 'GBP' from generate_series(1, ${size}::int) n returning id`,
-  )
-  const categories = await perOwner(
-    owner => sql`
-      insert into category (tenant_id, slug, title)
-      select ${owner}::bigint, 'c' || n, 'first' from generate_series(1, 20) n returning id`,
-  )
+  /** Inserts rows for each of some tenants. `values` may use `owner`, the tenant, and `n`, the number of the row. */
+  const insertFor = async (of: number[], table: string, columns: string, values: string, count = size) =>
+    ids(
+      await sql.unsafe(`
+        insert into ${table} (tenant_id, ${columns}) select owner, ${values}
+        from unnest('{${of}}'::bigint[]) owner, generate_series(1, ${count}) n order by owner, n returning id`),
+    )
+  const products = await insertFor(owners, 'product', 'slug, title, currency', "'p' || n, 'first', 'GBP'")
+  const categories = await insertFor(owners, 'category', 'slug, title', "'c' || n, 'first'", 20)
+  const sales = ['purchased_voucher', 'reference, product_title', "'first-' || owner || '-' || n, 'first'"] as const
   // A category has few products, or each change of one would stamp them all.
   await sql`
     insert into product_category (product_id, category_id)
     select product.id, category.id from product join category using (tenant_id)
     where (product.id + category.id) % 20 = 0`
-  await sql`
-    insert into purchased_voucher (tenant_id, reference, product_title)
-    select shop, 'first-' || shop || '-' || n, 'first'
-    from unnest(${arrayText(shops)}::text::bigint[]) shop, generate_series(1, 5) n`
+  await insertFor(shops, ...sales, 5)
   return {
     ...rules,
-    root,
-    branch,
-    elsewhere,
-    owners,
-    shops,
-    families: [],
+    ...{ root, branch, elsewhere, owners, shops, families: [], products, categories },
     tenants: await tenants('tenant ', Math.floor(rules.mostTenants / 3)),
-    products,
     variants: ids(
       await sql`
       insert into variant (product_id, slug, title, currency) select id, 'v', 'first', 'GBP' from product returning id`,
     ),
-    categories,
-    vouchers: await perOwner(
-      owner => sql`
-        insert into purchased_voucher (tenant_id, reference, product_title)
-        select ${owner}::bigint, 'first-' || ${owner}::text || '-' || n, 'first'
-        from generate_series(1, ${3 * size}::int) n returning id`,
-    ),
-    customers: await perOwner(
-      owner => sql`
-        insert into customer (tenant_id, surname, marketing_opted)
-        select ${owner}::bigint, 'first', n % 4 > 0 from generate_series(1, ${size}::int) n returning id`,
-    ),
+    vouchers: await insertFor(owners, ...sales, 3 * size),
+    customers: await insertFor(owners, 'customer', 'surname, marketing_opted', "'first', n % 4 > 0"),
   }
 }

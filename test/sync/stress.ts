@@ -1,17 +1,13 @@
 /** The stress test of the sync as a command: `npm run stress -- --seconds 60`. */
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Command, InvalidArgumentError } from 'commander'
-import { startEmbedded } from '../../packages/embedded/src/embedded.ts'
 import { readConfig } from '../../src/config.ts'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { buildServer } from '../../src/server.ts'
 import { freePort } from '../support/free-port.ts'
 import { createPgBouncer, password } from '../support/pgbouncer.ts'
-import { startPublisher } from './publisher.ts'
-import { formatReport, wrongInClients, wrongInControls } from './report.ts'
+import { startPublisher, startServer } from './publisher.ts'
+import { printReport, wrongInClients, wrongInControls } from './report.ts'
 import { clientKinds, type StressOptions, stress } from './run.ts'
 import { type Address, insertOnlyRole, open } from './seed.ts'
 
@@ -36,19 +32,6 @@ const { pgbouncer, ...options } = new Command('stress')
   .option('--pgbouncer', 'put PgBouncer before the service, and another one before the platform', false)
   .parse()
   .opts<StressOptions & { pgbouncer: boolean }>()
-
-/** Starts the server of the run. */
-async function prepareServer(): Promise<{ address: Address; stop: () => Promise<unknown> }> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-stress-'))
-  // The server may run as another user, who has to pass through.
-  chmodSync(dataDir, 0o711)
-  const { stop, ...address } = await startEmbedded({
-    dataDir,
-    durable: false,
-    settings: { max_connections: '200', max_prepared_transactions: '50' },
-  })
-  return { address, stop: () => stop().then(() => rmSync(dataDir, { recursive: true, force: true })) }
-}
 
 /** A PgBouncer in transaction mode as docs/scaling.md has it for the service, and one for the platform's writers. */
 async function startPoolers(direct: Address) {
@@ -76,7 +59,7 @@ async function startPoolers(direct: Address) {
   }
 }
 
-const { address, stop } = await prepareServer()
+const { address, stop } = await startServer({ max_connections: '200', max_prepared_transactions: '50' })
 const publisher = await startPublisher()
 const owner = connect(address, { max: 10, statementTimeoutMs: 10_000 })
 let poolers: Awaited<ReturnType<typeof startPoolers>> | null = null
@@ -89,7 +72,7 @@ try {
   })
   const report = await stress(poolers?.platform ?? address, app, publisher, options)
   await app.close()
-  console.log(formatReport(report, options))
+  printReport(report, options)
   const controls = Object.values(wrongInControls(report))
   if (wrongInClients(report) > 0 || report.figures.wrong > 0) process.exitCode = 1
   else if (controls.includes(0)) process.exitCode = 3

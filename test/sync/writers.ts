@@ -161,7 +161,11 @@ function randomPlan(options: WriterOptions): Plan {
 }
 
 /** The tables whose records leave a tenant's list and come back, with the column that shows the last change. */
-const returning = { purchased_voucher: 'product_title', product: 'title', customer: 'surname' } as const
+const returning = {
+  purchased_voucher: ['product_title', 'vouchers'],
+  product: ['title', 'products'],
+  customer: ['surname', 'customers'],
+} as const
 
 /** Makes a record leave a list and come back in another transaction, soon or at once. */
 async function leaveAndReturn(sql: postgres.Sql, { knownIds, random, counts, kind = 'moved' }: WriterOptions) {
@@ -178,14 +182,12 @@ async function leaveAndReturn(sql: postgres.Sql, { knownIds, random, counts, kin
     await wait()
     await sql`update customer set marketing_opted = true, surname = ${createMark(kind)} where id = ${id}`
   } else {
-    const known = { purchased_voucher: knownIds.vouchers, product: knownIds.products, customer: knownIds.customers }[
-      what
-    ]
-    const id = random.pick(known) ?? 0
+    const [title, known] = returning[what]
+    const id = random.pick(knownIds[known]) ?? 0
     const owners = random.chance(0.5) ? knownIds.owners : knownIds.owners.toReversed()
     for (const owner of [...owners, ...owners]) {
       const mark = createMark(kind)
-      await sql`update ${sql(what)} set tenant_id = ${owner}, ${sql(returning[what])} = ${mark} where id = ${id}`
+      await sql`update ${sql(what)} set tenant_id = ${owner}, ${sql(title)} = ${mark} where id = ${id}`
       await wait()
     }
   }
