@@ -1,17 +1,11 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { untilLockWaits } from '../support/locks.ts'
 import type { Transaction } from './changes.ts'
 import { createSyncedClients } from './in-sync.ts'
-import { open } from './seed.ts'
 
-const { database, knownIds, tenant, sql, pass, expectInSync, serverTime, end, mark, change, pages } =
-  await createSyncedClients()
-const { address } = database
-const [voucher = 0] = knownIds.vouchers
-const [customer = 0] = knownIds.customers
-const [product = 0] = knownIds.products
-const [variant = 0] = knownIds.variants
-afterAll(end)
+const synced = await createSyncedClients()
+const { knownIds, tenant, voucher, product, variant, customer, sql } = synced
+const { pass, expectInSync, commit, connect, serverTime, mark, change, pages } = synced
 beforeEach(pass)
 
 const immediate = (on: Transaction) => on`set constraints all immediate`
@@ -20,43 +14,35 @@ const changeNothing = (on: Transaction) => on`update customer set surname = surn
 
 // Pages are read while the transaction is open: a stamp that is taken needs a write marker.
 describe('a row that takes no stamp does not queue the commit event', () => {
-  test('an update that changes nothing', async () => {
-    await sql.begin(async transaction => {
-      await changeNothing(transaction)
-      await immediate(transaction)
-      await change(transaction)
+  test.each<[string, (on: Transaction) => Promise<unknown>]>([
+    ['an update that changes nothing', changeNothing],
+    [
+      'a row with a kept stamp',
+      async on => {
+        await on`set local gateway.keep_updated_at = 'on'`
+        await on`
+          insert into purchased_voucher (tenant_id, reference, updated_at)
+          values (${knownIds.owners[1] ?? 0}, ${mark()}, '2001-02-03')`
+        await on`set local gateway.keep_updated_at = 'off'`
+      },
+    ],
+    [
+      'an update without effect, after a change of a variant that took a stamp but wrote no row',
+      async on => {
+        await on`
+          insert into variant (id, product_id, slug, title, currency) values (${variant}, ${product}, 'v', 'v', 'GBP')
+          on conflict do nothing`
+        await changeNothing(on)
+        await pages()
+      },
+    ],
+  ])('%s', (_, work) =>
+    commit(async on => {
+      await work(on)
+      await immediate(on)
+      await change(on)
       await pages()
-    })
-    await expectInSync()
-  })
-
-  test('a row with a kept stamp', async () => {
-    await sql.begin(async transaction => {
-      await transaction`set local gateway.keep_updated_at = 'on'`
-      await transaction`
-        insert into purchased_voucher (tenant_id, reference, updated_at)
-        values (${knownIds.owners[1] ?? 0}, ${mark()}, '2001-02-03')`
-      await transaction`set local gateway.keep_updated_at = 'off'`
-      await immediate(transaction)
-      await change(transaction)
-      await pages()
-    })
-    await expectInSync()
-  })
-
-  test('an update without effect, after a change of a variant that took a stamp but wrote no row', async () => {
-    await sql.begin(async transaction => {
-      await transaction`
-        insert into variant (id, product_id, slug, title, currency) values (${variant}, ${product}, 'v', 'v', 'GBP')
-        on conflict do nothing`
-      await changeNothing(transaction)
-      await pages()
-      await immediate(transaction)
-      await change(transaction)
-      await pages()
-    })
-    await expectInSync()
-  })
+    }))
 
   test('an update that changes nothing, before a deferred trigger of the platform writes', async () => {
     const key = 1_712_000
@@ -68,7 +54,7 @@ describe('a row that takes no stamp does not queue the commit event', () => {
       end $$;
       create constraint trigger write_at_commit after update on public.category deferrable initially deferred
         for each row execute function public.write_at_commit();`)
-    const holder = open(address)
+    const holder = connect()
     await holder`select pg_advisory_lock(${key})`
     const writing = sql.begin(async transaction => {
       await changeNothing(transaction)
@@ -78,7 +64,6 @@ describe('a row that takes no stamp does not queue the commit event', () => {
     await pages()
     await holder`select pg_advisory_unlock(${key})`
     await writing
-    await holder.end()
     await expectInSync()
     await sql`drop function public.write_at_commit() cascade`
   })
@@ -101,11 +86,8 @@ describe('a bulk load', () => {
     from purchased_voucher where reference like ${`${reference}-%`} group by ${sql(by)}`
 
   /** Counts the updates of vouchers by this transaction so far. */
-  async function updates(on: Transaction): Promise<number> {
-    const [row] = await on<{ count: number }[]>`
-      select pg_stat_get_xact_tuples_updated('purchased_voucher'::regclass)::int as count`
-    return row?.count ?? 0
-  }
+  const updates = async (on: Transaction) =>
+    (await on`select pg_stat_get_xact_tuples_updated('purchased_voucher'::regclass) as count`)[0]?.count
 
   test.each([
     [6000, true],
@@ -156,43 +138,40 @@ describe('a bulk load', () => {
   })
 
   test('that is announced writes its rows once and holds the watermark', async () => {
-    await sql.begin(async transaction => {
-      await transaction`select gateway.announce_bulk_write()`
+    await commit(async on => {
+      await on`select gateway.announce_bulk_write()`
       const held = await serverTime()
-      const former = await updates(transaction)
-      await load(transaction, 100)
+      const former = await updates(on)
+      await load(on, 100)
       await pages()
       expect(await serverTime()).toBe(held)
-      await immediate(transaction)
-      expect(await updates(transaction)).toBe(former)
-    })
-    await expectInSync('vouchers')
+      await immediate(on)
+      expect(await updates(on)).toBe(former)
+    }, 'vouchers')
   })
 
   test('that is announced after the first rows stamps those again', async () => {
-    await sql.begin(async transaction => {
-      await load(transaction, 3)
+    await commit(async on => {
+      await load(on, 3)
       await pages()
-      await transaction`select gateway.announce_bulk_write()`
-      await load(transaction, 3)
+      await on`select gateway.announce_bulk_write()`
+      await load(on, 3)
       await pages()
-    })
-    await expectInSync('vouchers')
+    }, 'vouchers')
   })
 
   test('that is announced with its length lets the watermark pass during that time', async () => {
-    await sql.begin(async transaction => {
-      const [row] = await transaction<{ stamp: string }[]>`
+    await commit(async on => {
+      const [row] = await on<{ stamp: string }[]>`
         select to_char(gateway.announce_bulk_write('1 second') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as stamp`
       const before = await serverTime()
-      await load(transaction, 3)
+      await load(on, 3)
       await pages()
       expect((await serverTime()) > before).toBe(true)
       while ((await serverTime()) < (row?.stamp ?? ''));
       await pages()
       expect(await serverTime(), 'it takes longer than announced').toBe(row?.stamp)
-    })
-    await expectInSync('vouchers')
+    }, 'vouchers')
   })
 
   test('cannot be announced with more than an hour', async () => {

@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { expect } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import type postgres from '#postgres'
 import { createApp } from '../support/app.ts'
 import { createTestToken, whole } from '../support/builders.ts'
+import { afterFile } from '../support/cleanups.ts'
 import { createDatabase } from '../support/database.ts'
+import type { Transaction } from './changes.ts'
 import { createNaiveAsk, createSyncClient, lostFrom, patient, resumptions } from './clients.ts'
 import { lists, transports } from './lists.ts'
 import { open, seedDatabase } from './seed.ts'
@@ -33,6 +35,7 @@ export async function createSyncedClients() {
   const naive = createNaiveAsk(address, tenant)
   const control = createSyncClient(naive.ask, 'first page')
   const sql = open(address, { max: 2 })
+  afterFile(() => Promise.all([sql.end(), naive.sql.end()]))
 
   /** Each client reads once from its bound to the end of its list. */
   const pass = async () => {
@@ -43,13 +46,35 @@ export async function createSyncedClients() {
   /** Returns a text that was not written before. */
   const mark = () => `step ${++marks}`
 
+  /**
+   * Waits until the service has stamped what an applier changed and the clock has reached all stamps, reads once more, and
+   * expects all copies to equal the tables.
+   *
+   * @param only the name of the one list to compare; default: all lists
+   */
+  const expectInSync = async (only?: string) => {
+    while ((await sql`select from gateway.stamp_queue limit 1`).length > 0) await pause(20)
+    while ((await sql`select from gateway.planned_stamp where stamp >= gateway.watermark()`).length > 0) await pause(20)
+    await pass()
+    for (const { name, list, owner, client } of clients) {
+      if (only && list.name !== only) continue
+      expect(lostFrom(client.copy, await list.truth(sql, owner, knownIds.root)), name).toEqual([])
+    }
+  }
+
+  const [voucher = 0] = knownIds.vouchers
+  const [product = 0] = knownIds.products
+  const [variant = 0] = knownIds.variants
+  const [category = 0] = knownIds.categories
+  const [customer = 0] = knownIds.customers
+
   return {
     mark,
 
     insert: (on: postgres.ISql) =>
       on`insert into purchased_voucher (tenant_id, reference) values (${tenant}, ${mark()}) returning id`,
 
-    change: (on: postgres.ISql, id = knownIds.vouchers[0] ?? 0) =>
+    change: (on: postgres.ISql, id = voucher) =>
       on`update purchased_voucher set product_title = ${mark()} where id = ${id}`,
 
     /** Reads pages twice, and so takes longer than the lifetime of a writing marker. */
@@ -64,25 +89,23 @@ export async function createSyncedClients() {
     /** The secret of a token that is authorised for the root with all tenants below it. */
     secret,
     knownIds,
-    tenant,
+    ...{ tenant, voucher, product, variant, category, customer },
     sql,
     pass,
 
-    /**
-     * Waits until the service has stamped what an applier changed and the clock has reached all stamps, reads once more, and
-     * expects all copies to equal the tables.
-     *
-     * @param only the name of the one list to compare; default: all lists
-     */
-    expectInSync: async (only?: string) => {
-      while ((await sql`select from gateway.stamp_queue limit 1`).length > 0) await pause(20)
-      while ((await sql`select from gateway.planned_stamp where stamp >= gateway.watermark()`).length > 0)
-        await pause(20)
-      await pass()
-      for (const { name, list, owner, client } of clients) {
-        if (only && list.name !== only) continue
-        expect(lostFrom(client.copy, await list.truth(sql, owner, knownIds.root)), name).toEqual([])
-      }
+    expectInSync,
+
+    /** Runs a transaction, and expects the copies to equal the tables after its commit. @param only see `expectInSync` */
+    commit: async (work: (on: Transaction) => unknown, only?: string) => {
+      await sql.begin(async on => void (await work(on)))
+      await expectInSync(only)
+    },
+
+    /** Opens another connection, which ends with the test. */
+    connect: (options: Parameters<typeof open>[1] = {}) => {
+      const connection = open(address, options)
+      onTestFinished(() => connection.end())
+      return connection
     },
 
     /** Returns the number of vouchers that the control has missed so far. */
@@ -97,7 +120,5 @@ export async function createSyncedClients() {
       if (!list) throw new Error('There is no list.')
       return (await transports.REST(app, secret, list, tenant)(null, null)).serverTime
     },
-
-    end: () => Promise.all([sql.end(), naive.sql.end()]),
   }
 }

@@ -1,10 +1,9 @@
 /** Loads that write long enough to get stamps that lie ahead. Some of the stamps pass before the commit. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, test } from 'vitest'
 import type { Transaction } from './changes.ts'
 import { createSyncedClients } from './in-sync.ts'
 
-const { tenant, sql, pass, expectInSync, end, mark, pages } = await createSyncedClients()
-afterAll(end)
+const { tenant, sql, pass, expectInSync, mark, pages } = await createSyncedClients()
 
 // Slow rows let stamps pass. A row counts for at most 100 µs, so stamps are planned after 500 rows.
 beforeAll(async () => {

@@ -1,41 +1,32 @@
-import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { placeTenants } from '../../src/domain/tenant/tree.ts'
 import { createClient } from '../support/app.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { createSyncedClients } from './in-sync.ts'
-import { open } from './seed.ts'
+import { lists, transports } from './lists.ts'
+import { insertOnlyRole } from './seed.ts'
 
-const { app, secret, database, knownIds, sql, pass, expectInSync, end, mark, pages } = await createSyncedClients()
-const { address } = database
-afterAll(end)
+const { app, secret, database, knownIds, sql, pass, expectInSync, connect, mark, pages } = await createSyncedClients()
 beforeEach(pass)
 
 /** Inserts a tenant. @returns its id */
 async function insertTenant(parent: number | null): Promise<number> {
-  const [row] = await sql<
-    { id: string }[]
-  >`insert into tenant (name, parent_id) values (${mark()}, ${parent}) returning id`
-  return Number(row?.id)
+  const rows = await sql`insert into tenant (name, parent_id) values (${mark()}, ${parent}) returning id::int`
+  return rows[0]?.id
 }
 
 test('a role that may only insert can create a tenant', async () => {
-  const role = 'stress_tenants'
-  await sql.unsafe(`
-    do $$ begin create role ${role} login; exception when duplicate_object then null; end $$;
-    grant usage on schema public to ${role};
-    grant insert on tenant to ${role};`)
-  const creator = open({ ...address, user: role })
+  const creator = connect({ user: insertOnlyRole })
   await expect(creator`select from tenant`).rejects.toThrow('permission denied')
   await creator`insert into tenant (name, parent_id) values (${mark()}, ${knownIds.root})`
-  await creator.end()
   await expectInSync('tenants')
 })
 
 describe('a change of a tenant and an insert below it do not wait for each other', () => {
   test.each(['the change first', 'the other first'])('%s', async order => {
     const parent = await insertTenant(knownIds.root)
-    const first = open(address, { connection: { lock_timeout: 1000 } })
-    const second = open(address, { connection: { lock_timeout: 1000 } })
+    const options = { connection: { lock_timeout: 1000 } }
+    const [first, second] = [connect(options), connect(options)]
     const make = (on: typeof sql) => on`insert into tenant (name, parent_id) values (${mark()}, ${parent})`
     const rename = (on: typeof sql) => on`update tenant set name = ${mark()} where id = ${parent}`
     const steps = [() => rename(first), () => make(second)]
@@ -46,7 +37,6 @@ describe('a change of a tenant and an insert below it do not wait for each other
     for (const step of steps) await step()
     await second`commit`
     await first`commit`
-    await Promise.all([first.end(), second.end()])
     await expectInSync('tenants')
   })
 })
@@ -54,7 +44,7 @@ describe('a change of a tenant and an insert below it do not wait for each other
 test('a tenant that is created during a move of its parent is listed, also when the new parent moves', async () => {
   const [outside, moved, former] = [await insertTenant(null), await insertTenant(null), await insertTenant(null)]
   await sql`update tenant set parent_id = ${former} where id = ${moved}`
-  const [creator, mover, lifter] = [open(address), open(address), open(address)]
+  const [creator, mover, lifter] = [connect(), connect(), connect()]
   // The creator sees `moved` below `former` and waits for the mover, which has not committed.
   await mover`begin`
   await mover`update tenant set parent_id = ${outside} where id = ${moved}`
@@ -70,7 +60,6 @@ test('a tenant that is created during a move of its parent is listed, also when 
     await pages()
   })
   await Promise.all([creating, lifting])
-  await Promise.all([creator.end(), mover.end(), lifter.end()])
   await sql`update tenant set parent_id = ${knownIds.root} where id = ${former}`
   await expectInSync('tenants')
 })
@@ -78,7 +67,7 @@ test('a tenant that is created during a move of its parent is listed, also when 
 test('a tenant that is created below one while a tenant above moves into the scope of a token is listed', async () => {
   const outside = await insertTenant(null)
   const middle = await insertTenant(outside)
-  const [creator, lifter] = [open(address), open(address)]
+  const [creator, lifter] = [connect(), connect()]
   await creator`begin`
   await creator`insert into tenant (name, parent_id) values (${mark()}, ${middle})`
   const lifting = lifter`update tenant set parent_id = ${knownIds.root} where id = ${outside}`.execute()
@@ -86,7 +75,6 @@ test('a tenant that is created below one while a tenant above moves into the sco
   await pages()
   await creator`commit`
   await lifting
-  await Promise.all([creator.end(), lifter.end()])
   await expectInSync('tenants')
 })
 
@@ -94,14 +82,13 @@ test('an insert below a tenant that moved after the snapshot was taken is a seri
   const former = await insertTenant(knownIds.root)
   const latter = await insertTenant(knownIds.root)
   const moved = await insertTenant(former)
-  const creator = open(address)
+  const creator = connect()
   const creating = creator.begin('isolation level repeatable read', async transaction => {
     await transaction`select from tenant limit 1`
     await sql`update tenant set parent_id = ${latter} where id = ${moved}`
     await transaction`insert into tenant (name, parent_id) values (${mark()}, ${moved})`
   })
   await expect(creating).rejects.toMatchObject({ code: '40001' })
-  await creator.end()
   await expectInSync('tenants')
 })
 
@@ -120,7 +107,7 @@ describe('a tenant cannot lie below itself', () => {
 
   test('by two moves at once', async () => {
     const [one, other] = [await insertTenant(knownIds.root), await insertTenant(knownIds.root)]
-    const [first, second] = [open(address), open(address)]
+    const [first, second] = [connect(), connect()]
     const move = (on: typeof sql, id: number, parent: number) =>
       on`update tenant set parent_id = ${parent} where id = ${id}`.execute()
     await first`begin`
@@ -130,7 +117,6 @@ describe('a tenant cannot lie below itself', () => {
     const outcomes = await Promise.allSettled([move(first, one, other), move(second, other, one)])
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     await Promise.all([first`commit`.catch(() => {}), second`commit`.catch(() => {})])
-    await Promise.all([first.end(), second.end()])
   })
 })
 
@@ -155,25 +141,42 @@ test('a loop that appliers have created is in no scope of a token, and stops not
 })
 
 test('a tree of tenants is inserted in one statement without sequential scans for each', async () => {
-  const creator = open(address)
+  const creator = connect()
   // The session makes its plans for a small table.
   await creator`vacuum analyze tenant`
   for (let made = 0; made < 20; made++)
     await creator`insert into tenant (name, parent_id) values (${mark()}, ${knownIds.root})`
   /** Returns how many rows of tenant the transaction has read, sequential scans included. */
-  const read = () =>
-    creator<{ rows: number }[]>`select pg_stat_get_xact_tuples_returned('tenant'::regclass)::int as rows`
+  const read = async () =>
+    (await creator`select pg_stat_get_xact_tuples_returned('tenant'::regclass)::int as rows`)[0]?.rows
   const size = 1000
   await creator`begin`
-  const [before] = await read()
+  const before = await read()
   await creator`
     insert into tenant (id, name, parent_id)
     select 9000000 + n, 'many ' || n, case when n = 1 then ${knownIds.root}::bigint else 9000000 + n / 2 end
     from generate_series(1, ${size}::int) n`
-  const [after] = await read()
+  const after = await read()
   await creator`commit`
-  await creator.end()
   // The check of the foreign key reads up to the tenant above: a quarter of all rows on average.
-  expect((after?.rows ?? 0) - (before?.rows ?? 0)).toBeLessThan((size * size) / 2)
+  expect(after - before).toBeLessThan((size * size) / 2)
   await expectInSync('tenants')
+})
+
+test.each(
+  Object.entries(transports),
+)('the lists of a tenant that moves into the scope of a token are answered as soon as the tenant is listed, over %s', async (_, ask) => {
+  const [shop = 0] = knownIds.shops
+  const [tenants, , vouchers] = lists
+  const listTenants = ask(app, secret, tenants!, knownIds.root)
+  const listVouchers = ask(app, secret, vouchers!, shop)
+  await sql`update tenant set parent_id = ${knownIds.elsewhere} where id = ${shop}`
+  // Until the service has read the new place, which it caches.
+  await expect.poll(() => listVouchers(null, null).catch(error => error.code)).toBe('FORBIDDEN')
+  const { serverTime } = await listTenants(null, null)
+  await sql`update tenant set parent_id = ${knownIds.root} where id = ${shop}`
+  const { records } = await listTenants(serverTime, null)
+  // An export from the beginning has all tenants.
+  expect(records.map(({ id }) => id)).toContain(shop)
+  expect((await listVouchers(null, null)).records).toEqual(await vouchers!.truth(sql, shop, knownIds.root))
 })
