@@ -6,15 +6,15 @@ import { checkFigures } from '../../src/domain/figures/check.ts'
 import { followed } from '../support/followed.ts'
 import { until } from '../support/until.ts'
 import { createSyncedClients } from './in-sync.ts'
-import { type PlatformTable, platformTables, type SubscriptionOptions, startPublisher } from './publisher.ts'
+import { platformTables, type SubscriptionOptions, startPublisher } from './publisher.ts'
 import { open } from './seed.ts'
 
-const { database, knownIds, tenant, sql, expectInSync, end, mark, pages } = await createSyncedClients()
+const { database, knownIds, tenant, product, variant, sql, expectInSync, commit, connect, mark, pages } =
+  await createSyncedClients()
 const { address } = database
-const [, other = 0] = knownIds.owners
+const [owner = 0, other = 0] = knownIds.owners
 const publisher = await startPublisher()
 const platform = open(publisher.address, { max: 3 })
-afterAll(end)
 afterAll(async () => {
   await platform.end()
   await publisher.stop()
@@ -24,29 +24,12 @@ afterAll(async () => {
 const tables = platformTables.filter(table => table !== 'tenant')
 
 /** Ids of rows that both sides hold. No other test reads the rows that a test changes. */
-interface Rows {
-  kept: number
-  moved: number
-  deleted: number
-  /** Variants of the kept product. */
-  variant: number
-  sibling: number
-  straying: number
-  ending: number
-  /** Categories, the first and the last of them linked to the kept product. */
-  filed: number
-  free: number
-  ended: number
-  /** Vouchers and customers; the last customer has not opted in. */
-  first: number
-  second: number
-  third: number
-}
+type Rows = Awaited<ReturnType<typeof insertRows>>
 
 let ids = 1_000_000
 
 /** Inserts rows at the publisher. */
-async function insertRows(owner = tenant): Promise<Rows> {
+async function insertRows(owner = tenant) {
   ids += 10
   const id = (n: number) => ids + n
   const [kept, moved, deleted] = [id(1), id(2), id(3)]
@@ -68,8 +51,11 @@ async function insertRows(owner = tenant): Promise<Rows> {
   })
   return {
     ...{ kept, moved, deleted },
+    /** Variants of the kept product. */
     ...{ variant: id(0), sibling: id(1), straying: id(2), ending: id(3) },
+    /** Categories, the first and the last of them linked to the kept product. */
     ...{ filed: id(1), free: id(2), ended: id(3) },
+    /** Vouchers and customers; the last customer has not opted in. */
     ...{ first: id(1), second: id(2), third: id(3) },
   }
 }
@@ -130,6 +116,13 @@ async function applied(): Promise<void> {
   await expectInSync()
 }
 
+/** Inserts rows at the publisher, and waits until they are applied. */
+async function applyRows(): Promise<Rows> {
+  const rows = await insertRows()
+  await applied()
+  return rows
+}
+
 /** Subscribes during the tests of a block. */
 function subscribed(options: SubscriptionOptions = {}): void {
   let name = ''
@@ -139,15 +132,13 @@ function subscribed(options: SubscriptionOptions = {}): void {
   afterAll(() => publisher.unsubscribe(name))
 }
 
-const stampOf = async (product: number) => {
-  const [row] = await sql<{ stamp: string }[]>`select updated_at::text as stamp from product where id = ${product}`
-  return row?.stamp
-}
+const stampOf = async (table: 'product' | 'tenant', id: number) =>
+  (await sql`select updated_at::text from ${sql(table)} where id = ${id}`)[0]?.updated_at
 
-const countPending = async () => {
-  const [row] = await sql<{ count: number }[]>`select count(*)::int as count from gateway.stamp_queue`
-  return row?.count
-}
+const count = async (from: string, where = 'true') =>
+  (await sql.unsafe<{ n: number }[]>(`select count(*)::int as n from ${from} where ${where}`))[0]?.n ?? 0
+
+const countPending = () => count('gateway.stamp_queue')
 
 let ofTenants = ''
 
@@ -160,18 +151,11 @@ beforeAll(async () => {
 describe('the initial copy, table by table, in an order that violates the foreign keys', () => {
   beforeAll(() => insertRows())
 
-  test.each<PlatformTable>([
-    'product',
-    'product_category',
-    'variant',
-    'category',
-    'purchased_voucher',
-    'customer',
-  ])('%s', async table => {
-    const count = async () => (await sql<{ n: number }[]>`select count(*)::int as n from ${sql(table)}`)[0]?.n ?? 0
-    const before = await count()
+  const disordered = ['product', 'product_category', 'variant', 'category', 'purchased_voucher', 'customer'] as const
+  test.each(disordered)('%s', async table => {
+    const before = await count(table)
     await publisher.unsubscribe(await publisher.subscribe(address, { tables: [table] }))
-    expect(await count()).toBeGreaterThan(before)
+    expect(await count(table)).toBeGreaterThan(before)
     await expectInSync()
   })
 })
@@ -180,8 +164,7 @@ describe('a transaction of the publisher', () => {
   subscribed()
   let rows: Rows
   beforeAll(async () => {
-    rows = await insertRows()
-    await applied()
+    rows = await applyRows()
   })
 
   test.each(Object.entries(changes))('%s', async (_what, change) => {
@@ -194,19 +177,16 @@ describe('a transaction of the publisher', () => {
   })
 
   test('that deletes a tenant below another reports the removal', async () => {
-    const [made] = await platform<{ id: number }[]>`
-      insert into tenant (id, name, parent_id) values (${ids}, ${mark()}, ${tenant}) returning id::int`
+    await platform`insert into tenant (id, name, parent_id) values (${ids}, ${mark()}, ${tenant})`
     await applied()
-    await platform`delete from tenant where id = ${made?.id ?? 0}`
+    await platform`delete from tenant where id = ${ids}`
     await applied()
-    expect(
-      await sql`select resource, reason from gateway.removal where record_id = ${ids} and tenant_id = ${tenant}`,
-    ).toEqual([{ resource: 'tenant', reason: 'deleted' }])
+    const removed = sql`select resource, reason from gateway.removal where record_id = ${ids} and tenant_id = ${tenant}`
+    expect(await removed).toEqual([{ resource: 'tenant', reason: 'deleted' }])
   })
 
   test('that rolls back a savepoint reports nothing of it', async () => {
-    const again = await insertRows()
-    await applied()
+    const again = await applyRows()
     await platform.begin(async on => {
       const undone = on.savepoint(async inner => {
         await changeAll(inner, again)
@@ -224,8 +204,7 @@ describe('without the stamps of the publisher', () => {
   subscribed({ stamps: false })
 
   test('all changes in one transaction are applied', async () => {
-    const rows = await insertRows()
-    await applied()
+    const rows = await applyRows()
     await platform.begin(on => changeAll(on, rows))
     await applied()
     expect(await removalsOf(rows)).toEqual(removedBy(rows))
@@ -236,14 +215,9 @@ describe.each(['on', 'parallel'] as const)('with streaming = %s', streaming => {
   subscribed({ streaming })
 
   test('a large transaction is applied beside a small one that commits first and changes the same product', async () => {
-    const rows = await insertRows()
-    await applied()
-    const streamed = async () => {
-      const [row] = await platform<
-        { count: number }[]
-      >`select sum(stream_count)::int as count from pg_stat_replication_slots`
-      return row?.count ?? 0
-    }
+    const rows = await applyRows()
+    const streamed = async () =>
+      (await platform`select sum(stream_count)::int as count from pg_stat_replication_slots`)[0]?.count
     const before = await streamed()
     await platform.begin(async on => {
       await changeAll(on, rows)
@@ -255,12 +229,10 @@ describe.each(['on', 'parallel'] as const)('with streaming = %s', streaming => {
       await platform`select pg_logical_emit_message(true, 'flush', '')`
       await until('changes are sent before the commit', async () => (await streamed()) > before)
       if (streaming === 'parallel') {
-        await until('they are applied before the commit', async () => {
-          const [row] = await sql<{ applies: boolean }[]>`
-            select exists (select from pg_stat_activity where backend_type = 'logical replication parallel worker'
-                           and datname = current_database() and xact_start is not null) as applies`
-          return row?.applies
-        })
+        const applying = () => sql`
+          select from pg_stat_activity where backend_type = 'logical replication parallel worker'
+            and datname = current_database() and xact_start is not null`
+        await until('they are applied before the commit', async () => (await applying()).length > 0)
       }
       await pages()
       await platform`update variant set title = ${mark()} where id = ${rows.sibling}`
@@ -275,16 +247,13 @@ describe('with two_phase', () => {
   subscribed({ twoPhase: true })
 
   test('a prepared transaction is applied beside one that commits first and changes the same products', async () => {
-    const rows = await insertRows()
-    await applied()
+    const rows = await applyRows()
     await platform.begin(async on => {
       await changeAll(on, rows)
       await on.prepare('subscribed')
     })
     await publisher.caughtUp()
-    const [row] = await sql<{ prepared: boolean }[]>`
-      select exists (select from pg_prepared_xacts where database = current_database()) as prepared`
-    expect(row?.prepared).toBe(true)
+    expect(await sql`select from pg_prepared_xacts where database = current_database()`).toHaveLength(1)
     await pages()
     await platform`update variant set title = ${mark()} where id = ${rows.sibling}`
     await platform`update product set title = ${mark()} where id in (${rows.kept}, ${rows.moved})`
@@ -300,8 +269,7 @@ describe('without the links', () => {
   subscribed({ tables: tables.filter(table => table !== 'product_category') })
 
   test('a category that is deleted while its links stay stamps the products', async () => {
-    const rows = await insertRows()
-    await applied()
+    const rows = await applyRows()
     await sql`insert into product_category values (${rows.kept}, ${rows.filed})`
     await expectInSync()
     await platform`delete from category where id = ${rows.filed}`
@@ -313,22 +281,20 @@ describe('beside a session that', () => {
   subscribed()
   let rows: Rows
   beforeAll(async () => {
-    rows = await insertRows()
-    await applied()
+    rows = await applyRows()
   })
 
   test('changes a category of the subscriber, a link to it is applied', async () => {
-    await sql.begin(async on => {
+    await commit(async on => {
       await on`update category set title = ${mark()} where id = ${rows.free}`
       await changes['a category is linked']?.(platform, rows)
       await publisher.caughtUp()
       await pages()
     })
-    await expectInSync()
   })
 
   test('locks a product, many variants of it are applied, and queued once', async () => {
-    await sql.begin(async on => {
+    await commit(async on => {
       await on`select from product where id = ${rows.kept} for update`
       await platform`
         insert into variant (id, product_id, slug, title, currency)
@@ -337,7 +303,6 @@ describe('beside a session that', () => {
       await pages()
       expect(await countPending()).toBe(1)
     })
-    await expectInSync()
     await platform`delete from variant where title = 'many'`
     await applied()
   })
@@ -359,29 +324,16 @@ describe('a subscription of a role that keeps the stamps', () => {
     // Uses a tenant whose lists no client reads: a client would miss stamps of the past.
     const rows = await insertRows(other)
     await publisher.caughtUp()
-    const before = await stampOf(rows.kept)
+    const before = await stampOf('product', rows.kept)
     await changes['a variant changes']?.(platform, rows)
     await changes['a voucher changes, with a stamp of long ago']?.(platform, rows)
     await changes['a voucher is deleted']?.(platform, rows)
     await publisher.caughtUp()
-    expect([await stampOf(rows.kept), await countPending()]).toEqual([before, 0])
+    expect([await stampOf('product', rows.kept), await countPending()]).toEqual([before, 0])
     const [voucher] = await sql`select updated_at::date::text as stamp from purchased_voucher where id = ${rows.first}`
     expect(voucher).toEqual({ stamp: '2001-02-04' })
     expect(await removalsOf(rows)).toHaveLength(1)
   })
-})
-
-test.each(['origin', 'replica'])('a session with session_replication_role = %s reports a removal once', async role => {
-  const rows = await sql<{ id: number }[]>`
-    insert into purchased_voucher (tenant_id, reference) values (${tenant}, ${mark()}) returning id::int`
-  const id = rows[0]?.id ?? 0
-  await sql.begin(async on => {
-    await on`select set_config('session_replication_role', ${role}, true)`
-    await on`delete from purchased_voucher where id = ${id}`
-  })
-  const removals = await sql`
-    select reason from gateway.removal where resource = 'purchased_voucher' and record_id = ${id}`
-  expect(removals).toEqual([{ reason: 'deleted' }])
 })
 
 describe('a transaction of an applier, at its commit and without the service,', () => {
@@ -401,13 +353,10 @@ describe('a transaction of an applier, at its commit and without the service,', 
       return before?.updated_at !== after?.updated_at
     })
   }
-  const [product = 0] = knownIds.products
-  const [variant = 0] = knownIds.variants
 
   test('stamps the product of a variant', async () => {
-    expect(
-      await isStamped(on => on`update variant set title = ${mark()} where id = ${variant}`, 'product', product),
-    ).toBe(true)
+    const change = (on: postgres.ISql) => on`update variant set title = ${mark()} where id = ${variant}`
+    expect(await isStamped(change, 'product', product)).toBe(true)
     await expectInSync('products')
   })
 
@@ -420,35 +369,32 @@ describe('a transaction of an applier, at its commit and without the service,', 
   })
 
   test('stamps the tenants below a tenant', async () => {
-    const [above, below] = await sql<{ id: number }[]>`
-      insert into tenant (id, name, parent_id) values (7000001, 'above', ${knownIds.root}), (7000002, 'below', 7000001)
-      returning id::int`
-    const change = (on: postgres.ISql) =>
-      on`update tenant set parent_id = ${knownIds.owners[0] ?? 0} where id = ${above?.id ?? 0}`
-    expect(await isStamped(change, 'tenant', below?.id ?? 0)).toBe(true)
+    const [above, below] = [7_000_001, 7_000_002]
+    await sql`
+      insert into tenant (id, name, parent_id) values (${above}, 'above', ${knownIds.root}), (${below}, 'below', ${above})`
+    const change = (on: postgres.ISql) => on`update tenant set parent_id = ${owner} where id = ${above}`
+    expect(await isStamped(change, 'tenant', below)).toBe(true)
     await expectInSync('tenants')
   })
 })
 
 test('tenants below one that an applier moves are stamped once, after the locked one among them is free', async () => {
-  const [above = 0, locked = 0, free = 0] = [7_000_011, 7_000_012, 7_000_013]
+  const [above, locked, free] = [7_000_011, 7_000_012, 7_000_013]
   await sql`
     insert into tenant (id, name, parent_id)
     values (${above}, 'above', ${knownIds.root}), (${locked}, 'locked', ${above}), (${free}, 'free', ${above})`
-  const stamp = async () => (await sql`select updated_at::text from tenant where id = ${free}`)[0]?.updated_at
+  const stamp = () => stampOf('tenant', free)
   const before = await stamp()
-  const holder = open(address)
-  await holder.begin(async on => {
+  await connect().begin(async on => {
     await on`select from tenant where id = ${locked} for update`
     await sql.begin(async transaction => {
       await transaction`set local session_replication_role = replica`
-      await transaction`update tenant set parent_id = ${knownIds.owners[0] ?? 0} where id = ${above}`
+      await transaction`update tenant set parent_id = ${owner} where id = ${above}`
     })
     for (let pass = 0; pass < 3; pass++) await sql`select gateway.process_stamp_queue(0)`
     expect(await stamp()).toBe(before)
     expect(await countPending()).toBe(1)
   })
-  await holder.end()
   await expectInSync('tenants')
   expect(await stamp()).not.toBe(before)
   expect(await countPending()).toBe(0)
@@ -458,33 +404,24 @@ describe('a truncation', () => {
   subscribed()
 
   test.each(['variant', 'product_category', 'product', 'purchased_voucher', 'customer'] as const)('%s', async table => {
-    const count = async (from: string, where: string) =>
-      (await sql.unsafe<{ n: number }[]>(`select count(*)::int as n from ${from} where ${where}`))[0]?.n ?? 0
-    await insertRows()
-    await applied()
-    const resources: Partial<Record<PlatformTable, string>> = {
-      product: 'catalog_voucher',
-      purchased_voucher: 'purchased_voucher',
-      customer: 'marketing_signup',
-    }
-    const resource = resources[table]
+    await applyRows()
+    const [{ resource } = { resource: null }] = await sql`select resource from gateway.list where name = ${table}`
     const listed = resource ? await count(table, table === 'customer' ? 'marketing_opted' : 'true') : 0
     const removed = await count('gateway.removal', `resource = '${resource}'`)
     await platform`truncate ${platform(table)} cascade`
     await applied()
-    expect(await count(table, 'true')).toBe(0)
+    expect(await count(table)).toBe(0)
     expect((await count('gateway.removal', `resource = '${resource}'`)) - removed).toBe(listed)
   })
 
   test('of a table that its transaction wrote to before is applied', async () => {
-    const rows = await insertRows()
-    await applied()
+    const rows = await applyRows()
     await platform.begin(async on => {
       await changeAll(on, rows)
       await on`truncate purchased_voucher`
     })
     await applied()
-    expect(await sql`select from purchased_voucher`).toHaveLength(0)
+    expect(await count('purchased_voucher')).toBe(0)
   })
 })
 
@@ -504,27 +441,17 @@ describe('tenants with two_phase', () => {
     await on`insert into tenant (id, name, parent_id) values (${id}, ${mark()}, ${parent})`
     return id
   }
-  const move = (on: postgres.ISql, tenant: number, parent: number) =>
-    on`update tenant set parent_id = ${parent} where id = ${tenant}`
 
   type Step = (on: postgres.ISql, top: number, below: number) => Promise<unknown>
 
+  const insertBelow: Step = (on, top) => insertTenant(on, top)
+  const moveTop: Step = (on, top) => on`update tenant set parent_id = ${knownIds.root} where id = ${top}`
+  const changeBelow: Step = (on, _, below) => on`update tenant set name = ${mark()} where id = ${below}`
+
   test.each<[string, Step, Step]>([
-    [
-      'one is inserted below another, which then moves',
-      (on, top) => insertTenant(on, top),
-      (on, top) => move(on, top, knownIds.root),
-    ],
-    [
-      'one is moved, and another is then inserted below it',
-      (on, top) => move(on, top, knownIds.root),
-      (on, top) => insertTenant(on, top),
-    ],
-    [
-      'one is moved, and another below it is then changed',
-      (on, top) => move(on, top, knownIds.root),
-      (on, _top, below) => on`update tenant set name = ${mark()} where id = ${below}`,
-    ],
+    ['one is inserted below another, which then moves', insertBelow, moveTop],
+    ['one is moved, and another is then inserted below it', moveTop, insertBelow],
+    ['one is moved, and another below it is then changed', moveTop, changeBelow],
   ])('%s', async (_, prepared, meanwhile) => {
     const top = await insertTenant(platform, null)
     const below = await insertTenant(platform, top)
