@@ -30,9 +30,12 @@ interface Row {
   record: unknown
 }
 
-const lists = { 'catalog-vouchers': 'catalog/vouchers', 'purchased-vouchers': 'sales/purchased-vouchers' }
-const allLists = { ...lists, 'marketing-signups': 'customers/marketing-signups' }
-const tables = ['tenants', ...Object.keys(allLists)].map(list => list.replace('-', '_'))
+const lists = {
+  'catalog-vouchers': 'catalog/vouchers',
+  'purchased-vouchers': 'sales/purchased-vouchers',
+  'marketing-signups': 'customers/marketing-signups',
+}
+const tables = ['tenants', ...Object.keys(lists)].map(list => list.replace('-', '_'))
 
 const union = (schema: string) =>
   tables.map(table => `select '${table}' as list, tenant_id, id, record from ${schema}${table}`).join(' union all ')
@@ -65,14 +68,10 @@ export function directoryPlace(): Place {
   return {
     to,
     async read() {
-      const tenants = readLines(join(to, 'tenants.ndjson')).map(record => ({ tenant_id: record.tenant_id, record }))
-      const rows: Row[] = tenants.map(({ tenant_id, record }) => ({
-        list: 'tenants',
-        tenant_id,
-        id: tenant_id,
-        record,
-      }))
-      for (const list of Object.keys(allLists)) {
+      const rows: Row[] = readLines(join(to, 'tenants.ndjson')).map(record => {
+        return { list: 'tenants', tenant_id: record.tenant_id, id: record.tenant_id, record }
+      })
+      for (const list of Object.keys(lists)) {
         for (const name of existsSync(join(to, list)) ? readdirSync(join(to, list)) : []) {
           const tenant_id = Number(/^(\d+)\.ndjson$/.exec(name)?.[1])
           for (const record of readLines(join(to, list, name))) rows.push({ list, tenant_id, id: record.id, record })
@@ -137,7 +136,7 @@ export const everyPlace: [kind: string, (url: string) => Place][] = [
  *
  * @param names the lists; default: all
  */
-export async function readService(origin: string, secret: string, names = Object.keys(allLists)): Promise<Records> {
+export async function readService(origin: string, secret: string, names = Object.keys(lists)): Promise<Records> {
   const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }
   async function read(path: string): Promise<{ tenant_id: number; id: number }[]> {
     const records: { tenant_id: number; id: number }[] = []
@@ -153,7 +152,7 @@ export async function readService(origin: string, secret: string, names = Object
   const entries: [string, unknown][] = []
   for (const tenant of await read('/tenants')) {
     entries.push([keyOf('tenants', tenant.tenant_id, tenant.tenant_id), tenant])
-    for (const [list, path] of Object.entries(allLists)) {
+    for (const [list, path] of Object.entries(lists)) {
       if (!names.includes(list)) continue
       for (const record of await read(`/tenants/${tenant.tenant_id}/${path}`)) {
         entries.push([keyOf(list, tenant.tenant_id, record.id), record])

@@ -4,12 +4,8 @@ import type { SyncEvent } from '../../packages/sync/src/report.ts'
 import { runSync, type SyncOptions } from '../../packages/sync/src/run.ts'
 import { readTarget } from '../../packages/sync/src/target.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'
-import { createApp } from './app.ts'
-import { createBuilders } from './builders.ts'
 import type { Place } from './copies.ts'
-import { createDatabase } from './database.ts'
-
-const everything: Permission[] = ['view_vouchers', 'view_orders', 'export_customer_information']
+import { startService } from './service.ts'
 
 /**
  * Creates a service with a chain of tenants, and a token for all of it.
@@ -17,10 +13,8 @@ const everything: Permission[] = ['view_vouchers', 'view_orders', 'export_custom
  * @param vouchers how many the chain has sold
  */
 export async function createWorld(vouchers = 120, environment: NodeJS.ProcessEnv = {}) {
-  const database = await createDatabase()
-  const build = createBuilders(database)
-  const { app } = await createApp(database, environment)
-  const origin = await app.listen({ host: '127.0.0.1', port: 0 })
+  const { database, build, client } = await startService(environment)
+  const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
   const chain = await build.tenant()
   const venue = await build.tenant({ parent_id: chain })
   const rows = await database.loader<{ id: number }[]>`
@@ -30,7 +24,8 @@ export async function createWorld(vouchers = 120, environment: NodeJS.ProcessEnv
   await build.product(chain)
   for (const tenantId of [chain, venue]) await build.customer(tenantId)
   await build.voucher(venue)
-  const token = await build.token([{ tenantId: chain, withDescendants: true }], { permissions: everything })
+  const permissions: Permission[] = ['view_vouchers', 'view_orders', 'export_customer_information']
+  const token = await build.token([{ tenantId: chain, withDescendants: true }], { permissions })
   return { database, build, origin, chain, venue, sold, token }
 }
 
