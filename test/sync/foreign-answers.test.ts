@@ -27,10 +27,9 @@ describe('a copy keeps its tenants when a proxy answers', () => {
   })
 })
 
-test.each([
-  ['rate is exceeded', 429],
-  ['service is unavailable', 503],
-])('a sync that begins while the %s waits', async (_, status) => {
+test.each(
+  Object.entries({ 'rate is exceeded': 429, 'service is unavailable': 503 }),
+)('a sync that begins while the %s waits', async (_, status) => {
   proxy.plan.push({ answer: answerOf(status, { 'retry-after': '0' }, '{"message":"Try again."}') })
   expect(await run()).toMatchObject({ code: 0, error: undefined })
 })

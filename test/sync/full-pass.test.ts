@@ -5,11 +5,11 @@ import { connect, type DatabaseAddress, type Pool, serviceRole } from '../../src
 import { buildServer } from '../../src/server.ts'
 import type { FaultServer } from '../faults/support/server.ts'
 import { startWorld } from '../faults/support/start.ts'
-import { type Client, createApp, createClient } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { type Client, createClient } from '../support/app.ts'
+import type { TestDatabase } from '../support/database.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { collectLog } from '../support/log.ts'
+import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 
 const query = `query ($tenant: ID!, $since: DateTime, $after: String, $first: Int) {
@@ -21,28 +21,22 @@ const query = `query ($tenant: ID!, $since: DateTime, $after: String, $first: In
   }
 }`
 
-interface Removals {
-  nodes: { recordId: number; removedAt: string }[]
-  nextCursor: string | null
-  serverTime: string
-  epoch: number
-  removalsCompleteSince: string | null
-  /** The error of `updatedSince`, when the page was refused. */
-  error: string | undefined
-  code: string | undefined
-}
+/** Returns a function that reads removals of a tenant: when each was removed, and why a page was refused. */
+const asking =
+  (client: Client, secret: string, tenant: number) =>
+  async (variables: Record<string, unknown> = {}) => {
+    const { body } = await client.graphql(secret, query, { tenant: String(tenant), ...variables })
+    const { code, errors } = body.errors?.[0].extensions ?? {}
+    const page = body.data?.tenant?.removals
+    const removed: string[] = page?.nodes.map((node: { removedAt: string }) => node.removedAt)
+    return { ...page, removed, code, error: errors?.updatedSince?.join(' ') }
+  }
 
-async function removals(client: Client, secret: string, variables: Record<string, unknown>): Promise<Removals> {
-  const { body } = await client.graphql(secret, query, variables)
-  const { code, errors } = body.errors?.[0].extensions ?? {}
-  return { ...body.data?.tenant?.removals, code, error: errors?.updatedSince?.join(' ') }
-}
+const fullPass = 'a full pass is needed'
 
 /** Creates a tenant, a client of its removals, and vouchers to delete. */
 async function createFixture() {
-  const database = await createDatabase()
-  const client = await createApp(database)
-  const build = createBuilders(database)
+  const { database, build, client } = await startService()
   const tenant = await build.tenant()
   const { secret } = await build.token([tenant])
   const { platform, pool, loader } = database
@@ -51,27 +45,30 @@ async function createFixture() {
     await client.app.close()
     await Promise.all([pool, platform, loader].map(sql => sql.end({ timeout: 1 })))
   })
-  const ask = (variables: Record<string, unknown> = {}) =>
-    removals(client, secret, { tenant: String(tenant), ...variables })
+  const ask = asking(client, secret, tenant)
   return {
     ...database,
-    client,
-    build,
-    tenant,
-    secret,
-    ask,
+    ...{ client, build, tenant, secret, ask },
+    /** Starts another instance, with functions that read the removals and the vouchers of the tenant there. */
+    start: async (from = pool) => {
+      const instance = await startInstance(from)
+      const readVouchers = () => instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)
+      return { ...instance, ask: asking(instance.client, secret, tenant), readVouchers }
+    },
     /** Deletes vouchers, one after the other. @returns when each was removed */
     remove: async (count: number): Promise<string[]> => {
       const { serverTime } = await ask()
       for (let made = 0; made < count; made++) {
         await platform`delete from purchased_voucher where id = ${await build.voucher(tenant)}`
       }
-      return (await ask({ since: serverTime })).nodes.map(({ removedAt }) => removedAt)
+      return (await ask({ since: serverTime })).removed
     },
     purge: (removedAt: string) =>
       platform`delete from gateway.removal where updated_at <= ${removedAt}::text::timestamptz`,
   }
 }
+
+type Fixture = Awaited<ReturnType<typeof createFixture>>
 
 /** Reads `gateway.sync_state`. */
 async function stateOf(platform: Pool) {
@@ -90,32 +87,25 @@ async function startInstance(pool: Pool) {
   return { app, client: createClient(app), lines }
 }
 
-test('a client can resume from any instant while no removal was purged', async () => {
-  const { ask } = await createFixture()
-  const page = await ask({ since: '2020-01-01T00:00:00Z' })
-  expect(page.code).toBeUndefined()
-  expect(page.removalsCompleteSince).toBeNull()
-  expect(page.epoch).toBeGreaterThan(0)
-})
-
 test('only a client that resumes from before a purge is rejected', async () => {
   const { ask, remove, purge } = await createFixture()
-  const before = await ask()
+  const before = await ask({ since: '2020-01-01T00:00:00Z' })
+  expect(before).toMatchObject({ code: undefined, removalsCompleteSince: null, epoch: expect.any(Number) })
   const [, second = '', third = ''] = await remove(3)
   await purge(second)
 
   for (const since of [before.serverTime, second]) {
     const refused = await ask({ since })
     expect(refused.code).toBe('BAD_USER_INPUT')
-    expect(refused.error).toContain('a full pass is needed')
+    expect(refused.error).toContain(fullPass)
   }
   const all = await ask()
-  expect(all.nodes.map(({ removedAt }) => removedAt)).toEqual([third])
+  expect(all.removed).toEqual([third])
   expect(all.removalsCompleteSince).not.toBeNull()
   expect(all.removalsCompleteSince?.slice(0, 20)).toBe(second.slice(0, 20))
   expect(all.epoch).toBe(before.epoch)
   const resumed = await ask({ since: all.removalsCompleteSince })
-  expect(resumed.nodes.map(({ removedAt }) => removedAt)).toEqual([third])
+  expect(resumed.removed).toEqual([third])
 })
 
 test('a cursor of a list that resumed from before a purge is rejected', async () => {
@@ -125,21 +115,21 @@ test('a cursor of a list that resumed from before a purge is rejected', async ()
   const page = await ask({ since: serverTime, first: 1 })
   expect((await ask({ after: page.nextCursor })).nodes).toHaveLength(2)
   await purge(first)
-  expect((await ask({ after: page.nextCursor })).error).toContain('a full pass is needed')
+  expect((await ask({ after: page.nextCursor })).error).toContain(fullPass)
 })
 
 test('a page that waits for a purge to commit sees that purge', async () => {
   const { ask, remove, platform } = await createFixture()
   const { serverTime } = await ask()
   await remove(1)
-  let asked: Promise<Removals> | undefined
+  let asked: ReturnType<typeof ask> | undefined
   await platform.begin(async purger => {
     await purger`lock table gateway.removal in access exclusive mode`
     asked = ask({ since: serverTime })
     await untilLockWaits(platform)
     await purger`delete from gateway.removal`
   })
-  expect((await asked)?.error).toContain('a full pass is needed')
+  expect((await asked)?.error).toContain(fullPass)
 })
 
 test('of concurrent purges the later instant counts, and a purge of no rows does not count', async () => {
@@ -153,7 +143,7 @@ test('of concurrent purges the later instant counts, and a purge of no rows does
     await untilLockWaits(platform)
   })
   await purged
-  expect((await ask({ since: second })).error).toContain('a full pass is needed')
+  expect((await ask({ since: second })).error).toContain(fullPass)
   const state = await stateOf(platform)
   await purge('2020-01-01T00:00:00Z')
   expect(await stateOf(platform)).toMatchObject({ since: state.since, epoch })
@@ -174,7 +164,7 @@ test.each([
   const { serverTime } = await ask()
   await remove(2)
   await platform.begin(purger => purger.unsafe(statements).simple())
-  expect((await ask({ since: serverTime })).error).toContain('a full pass is needed')
+  expect((await ask({ since: serverTime })).error).toContain(fullPass)
   expect((await ask({ since: (await ask()).serverTime })).code).toBeUndefined()
 })
 
@@ -186,7 +176,7 @@ test('a truncation under a snapshot older than the removals counts as a purge of
     await remove(1)
     await purger`truncate gateway.removal`
   })
-  expect((await ask({ since: serverTime })).error).toContain('a full pass is needed')
+  expect((await ask({ since: serverTime })).error).toContain(fullPass)
 })
 
 test('an operator can require a full pass; calls for the same instant count once', async () => {
@@ -194,7 +184,7 @@ test('an operator can require a full pass; calls for the same instant count once
   const before = await ask()
   const [required] = await platform<{ epoch: number }[]>`select gateway.require_full_pass() as epoch`
   expect(required?.epoch).toBeGreaterThan(before.epoch)
-  expect((await ask({ since: before.serverTime })).error).toContain('a full pass is needed')
+  expect((await ask({ since: before.serverTime })).error).toContain(fullPass)
   const after = await ask()
   expect(after.epoch).toBe(required?.epoch)
   expect((await ask({ since: after.serverTime })).code).toBeUndefined()
@@ -209,12 +199,12 @@ test('an operator can require a full pass; calls for the same instant count once
 
 test('a page that does not report a required full pass has an earlier watermark', async () => {
   const { ask, platform } = await createFixture()
-  let unaware: Removals | undefined
+  let unaware: Awaited<ReturnType<typeof ask>> | undefined
   await platform.begin(async operator => {
     await operator`select gateway.require_full_pass()`
     unaware = await ask()
   })
-  expect((await ask({ since: unaware?.serverTime })).error).toContain('a full pass is needed')
+  expect((await ask({ since: unaware?.serverTime })).error).toContain(fullPass)
 })
 
 test('the watermark advances while requiring a full pass waits for a purge', async () => {
@@ -238,8 +228,7 @@ async function copyDatabase({ address }: TestDatabase) {
   const admin = postgres({ ...address, database: 'postgres', max: 1, onnotice: () => {} })
   await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${address.database}`
   await admin.unsafe(`create database ${database} template ${address.database} strategy file_copy`)
-  const pools = openPools({ ...address, database })
-  const others = openPools({ ...address, database })
+  const [pools, others] = [openPools({ ...address, database }), openPools({ ...address, database })]
   onTestFinished(async () => {
     await Promise.all([pools.end(), others.end()])
     await admin.unsafe(`drop database ${database} with (force)`)
@@ -256,15 +245,15 @@ function openPools(address: DatabaseAddress | string) {
 }
 
 test('a copied database requires one full pass for all instances', async () => {
-  const { tenant, secret, client, ask, ...database } = await createFixture()
+  const { client, ask, start, ...database } = await createFixture()
   const before = await ask()
   expect((await stateOf(database.platform)).identity).not.toBeNull()
   await client.app.close()
   const copy = await copyDatabase(database)
-  let starting: ReturnType<typeof startInstance>[] = []
+  let starting: ReturnType<typeof start>[] = []
   await copy.platform.begin(async sql => {
     await sql`select from gateway.sync_state for update`
-    starting = [startInstance(copy.pool), startInstance(copy.otherPool)]
+    starting = [start(copy.pool), start(copy.otherPool)]
     await untilLockWaits(copy.platform, 2)
   })
   const instances = await Promise.all(starting)
@@ -273,24 +262,22 @@ test('a copied database requires one full pass for all instances', async () => {
   expect(logged).toHaveLength(1)
   const { epoch } = await stateOf(copy.platform)
   expect(epoch).toBeGreaterThan(before.epoch)
-  for (const instance of [...instances, await startInstance(copy.pool)]) {
-    const resumed = await removals(instance.client, secret, { tenant: String(tenant), since: before.serverTime })
-    expect(resumed.error).toContain('a full pass is needed')
-    expect(await removals(instance.client, secret, { tenant: String(tenant) })).toMatchObject({ epoch })
+  for (const instance of [...instances, await start(copy.pool)]) {
+    expect((await instance.ask({ since: before.serverTime })).error).toContain(fullPass)
+    expect(await instance.ask()).toMatchObject({ epoch })
   }
   expect(await stateOf(database.platform)).toMatchObject({ epoch: before.epoch, since: '-infinity' })
 })
 
 test('a database from another cluster requires a full pass', async () => {
-  const { tenant, secret, client, ask, pool, platform } = await createFixture()
+  const { client, ask, start, platform } = await createFixture()
   const { epoch, serverTime } = await ask()
   await client.app.close()
   // As in a dump of another cluster: the recorded identifier is the one of that cluster.
   await platform`update gateway.sync_state set server_identity = regexp_replace(server_identity, '^[0-9]+', '1')`
-  const instance = await startInstance(pool)
+  const instance = await start()
   expect(instance.lines().filter(({ msg }) => msg.includes('failed over'))).toHaveLength(1)
-  const resumed = await removals(instance.client, secret, { tenant: String(tenant), since: serverTime })
-  expect(resumed.error).toContain('a full pass is needed')
+  expect((await instance.ask({ since: serverTime })).error).toContain(fullPass)
   expect((await stateOf(platform)).epoch).toBeGreaterThan(epoch)
 })
 
@@ -301,7 +288,7 @@ test('a promoted standby that lacks changes requires a full pass', { timeout: 60
   async function startOn(server: FaultServer) {
     const pools = openPools(server.url(world.database))
     const instance = await startInstance(pools.pool)
-    const ask = (since?: string) => removals(instance.client, owner!.secret, { tenant: String(owner!.tenantId), since })
+    const ask = asking(instance.client, owner!.secret, owner!.tenantId)
     return { ...instance, ask, close: () => instance.app.close().then(pools.end) }
   }
   const before = await startOn(primary)
@@ -325,7 +312,7 @@ test('a promoted standby that lacks changes requires a full pass', { timeout: 60
   await sql.end()
   const promoted = await startOn(standby)
   expect(promoted.lines().map(({ msg }) => msg)).toEqual([expect.stringContaining('failed over')])
-  expect((await promoted.ask(latest.serverTime)).error).toContain('a full pass is needed')
+  expect((await promoted.ask({ since: latest.serverTime })).error).toContain(fullPass)
   expect((await promoted.ask()).epoch).toBeGreaterThan(epoch)
   await promoted.close()
   await standby.remove()
@@ -344,14 +331,19 @@ const stamp = (platform: Pool, table: string, at: string) =>
 const stepsIn = ({ lines }: Awaited<ReturnType<typeof startInstance>>) =>
   lines().filter(({ msg }) => msg.includes('was set back'))
 
-test.each([
-  'tenant',
-  'product',
-  'purchased_voucher',
-  'customer',
-  'gateway.removal',
-])('a clock behind the newest stamp of %s is detected at start', async table => {
-  const { client, build, tenant, secret, remove, platform, pool, ask } = await createFixture()
+/** Starts an instance that finds the clock set back, so that lists wait for an hour. */
+async function expectWaiting(start: Fixture['start']) {
+  const instance = await start()
+  expect(stepsIn(instance)).toHaveLength(1)
+  const list = await instance.readVouchers()
+  expect(list.status).toBe(503)
+  expect(Number(list.headers['retry-after'])).toBeGreaterThan(3000)
+  return instance
+}
+
+const stampedTables = ['tenant', 'product', 'purchased_voucher', 'customer', 'gateway.removal']
+test.each(stampedTables)('a clock behind the newest stamp of %s is detected at start', async table => {
+  const { client, build, tenant, remove, platform, start, ask } = await createFixture()
   const { epoch, serverTime } = await ask()
   await build.product(tenant)
   await build.voucher(tenant)
@@ -360,14 +352,8 @@ test.each([
   await client.app.close()
   await stamp(platform, table, inAnHour)
 
-  const instance = await startInstance(pool)
-  expect(stepsIn(instance)).toHaveLength(1)
-  const list = await instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)
-  expect(list.status).toBe(503)
-  expect(Number(list.headers['retry-after'])).toBeGreaterThan(3000)
-  expect((await removals(instance.client, secret, { tenant: String(tenant), since: serverTime })).code).toBe(
-    'UNAVAILABLE',
-  )
+  const instance = await expectWaiting(start)
+  expect((await instance.ask({ since: serverTime })).code).toBe('UNAVAILABLE')
   const state = await stateOf(platform)
   expect(state.epoch).toBeGreaterThan(epoch)
   const [due] = await platform`
@@ -375,34 +361,33 @@ test.each([
                                        and ${inAnHour}::text::timestamptz + interval '3 microseconds' as exact
     from gateway.sync_state`
   expect(due?.exact).toBe(true)
-  await startInstance(pool)
+  await start()
   expect(await stateOf(platform)).toMatchObject({ epoch: state.epoch })
 })
 
 test('lists work again when the clock has caught up', async () => {
-  const { client, build, tenant, secret, platform, pool } = await createFixture()
+  const { client, build, tenant, platform, start } = await createFixture()
   await build.voucher(tenant)
   await client.app.close()
   const soon = new Date(Date.now() + 5_000).toISOString()
   await stamp(platform, 'purchased_voucher', soon)
-  const instance = await startInstance(pool)
-  const ask = () => instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)
-  expect((await ask()).status).toBe(503)
-  await until('the clock has caught up', async () => (await ask()).status === 200, 60_000)
-  const answer = await ask()
+  const { readVouchers } = await start()
+  expect((await readVouchers()).status).toBe(503)
+  await until('the clock has caught up', async () => (await readVouchers()).status === 200, 60_000)
+  const answer = await readVouchers()
   expect(answer.body.data).toHaveLength(1)
   expect(answer.body.server_time > soon).toBe(true)
 })
 
 test('planned stamps ahead of the clock do not count as a clock that was set back', async () => {
-  const { client, build, tenant, secret, platform, pool } = await createFixture()
+  const { client, build, tenant, platform, start } = await createFixture()
   await build.voucher(tenant)
   await client.app.close()
   await stamp(platform, 'purchased_voucher', inAnHour)
   await platform`insert into gateway.planned_stamp values (${inAnHour}::text::timestamptz)`
-  const instance = await startInstance(pool)
+  const instance = await start()
   expect(stepsIn(instance)).toEqual([])
-  expect((await instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)).status).toBe(200)
+  expect((await instance.readVouchers()).status).toBe(200)
 })
 
 /** Sets the clock of a database ahead of the server's clock, or back, by some seconds. */
@@ -413,7 +398,7 @@ const setClock = (platform: Pool, seconds: number) =>
 
 describe('a clock that is set back while no instance runs', () => {
   test('is detected by writes during that time, even when they are old', async () => {
-    const { client, build, tenant, secret, platform, pool, ask } = await createFixture()
+    const { client, build, tenant, platform, start, ask } = await createFixture()
     const voucher = await build.voucher(tenant)
     const { serverTime, epoch } = await ask()
     await client.app.close()
@@ -421,19 +406,17 @@ describe('a clock that is set back while no instance runs', () => {
     await platform`update purchased_voucher set product_title = 'Changed' where id = ${voucher}`
     await setClock(platform, 8)
 
-    const instance = await startInstance(pool)
+    const instance = await start()
     expect(stepsIn(instance)).toHaveLength(1)
-    const resumed = await removals(instance.client, secret, { tenant: String(tenant), since: serverTime })
-    expect(resumed.error).toContain('a full pass is needed')
-    const { epoch: required, ...again } = await removals(instance.client, secret, { tenant: String(tenant) })
+    expect((await instance.ask({ since: serverTime })).error).toContain(fullPass)
+    const { epoch: required, serverTime: since } = await instance.ask()
     expect(required).toBeGreaterThan(epoch)
-    const next = await startInstance(pool)
+    const next = await start()
     expect(stepsIn(next)).toEqual([])
-    const since = again.serverTime
-    expect(await removals(next.client, secret, { tenant: String(tenant), since })).toMatchObject({ epoch: required })
+    expect(await next.ask({ since })).toMatchObject({ epoch: required })
   })
 
-  type Write = (fixture: Awaited<ReturnType<typeof createFixture>>, setBack: () => Promise<unknown>) => Promise<unknown>
+  type Write = (fixture: Fixture, setBack: () => Promise<unknown>) => Promise<unknown>
   const change = (sql: postgres.ISql, id: number) =>
     sql`update purchased_voucher set product_title = 'Changed' where id = ${id}`
 
@@ -469,29 +452,23 @@ describe('a clock that is set back while no instance runs', () => {
       await setClock(fixture.platform, -8)
     })
     await setClock(fixture.platform, 8)
-    expect(stepsIn(await startInstance(fixture.pool))).toHaveLength(1)
+    expect(stepsIn(await fixture.start())).toHaveLength(1)
   })
 
   test('is detected at start while it is behind, and lists wait', async () => {
-    const { client, tenant, secret, platform, pool } = await createFixture()
+    const { client, platform, start } = await createFixture()
     await client.app.close()
     await setClock(platform, -3600)
-    const instance = await startInstance(pool)
-    expect(stepsIn(instance)).toHaveLength(1)
-    const list = await instance.client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)
-    expect(list.status).toBe(503)
-    expect(Number(list.headers['retry-after'])).toBeGreaterThan(3000)
+    await expectWaiting(start)
   })
 
   test('is not mistaken for a clock that runs normally', async () => {
-    const { client, build, tenant, platform, pool, ask } = await createFixture()
-    const { serverTime, epoch } = await ask()
+    const { client, build, tenant, platform, start, ask } = await createFixture()
+    const { epoch } = await ask()
     await client.app.close()
     await platform`update purchased_voucher set product_title = 'Changed' where id = ${await build.voucher(tenant)}`
-    const instance = await startInstance(pool)
-    expect(stepsIn(instance)).toEqual([])
+    expect(stepsIn(await start())).toEqual([])
     expect(await stateOf(platform)).toMatchObject({ epoch })
-    expect(serverTime).toBeTruthy()
   })
 })
 
