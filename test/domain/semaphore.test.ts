@@ -31,3 +31,14 @@ test('runs and queues calls up to its limits, and rejects further ones; a failed
   for (const end of ends) end(false)
   expect(await Promise.all(again)).toEqual(['yes', 'yes'])
 })
+
+test('a place that is given back twice is one place', async () => {
+  const places = new Semaphore({ maxRunning: 1 })
+  const release = await places.take()
+  const taken: number[] = []
+  for (const next of [2, 3]) void places.take().then(() => taken.push(next))
+  release()
+  release()
+  await new Promise(resolve => setImmediate(resolve))
+  expect(taken).toEqual([2])
+})

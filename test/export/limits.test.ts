@@ -1,6 +1,5 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
-import { Semaphore } from '../../src/domain/rate/semaphore.ts'
 import { bearer, flawOf } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { startService } from '../support/service.ts'
@@ -126,27 +125,4 @@ test('readers that read nothing do not block other exports, even when there are 
   first?.body.resume()
   expect(await first?.ended).toBe('whole')
   expect(readLines(first?.text() ?? '').count).toBe(400)
-})
-
-test('a limited number of exports hold records at a time, and the next ones get their places in turn', async () => {
-  const places = new Semaphore({ maxRunning: 2 })
-  const held = [await places.take(), await places.take()]
-  expect(places.isWanted).toBe(false)
-  const order: number[] = []
-  const takeAs = async (name: number) => {
-    const release = await places.take()
-    order.push(name)
-    return release
-  }
-  const [third, fourth] = [takeAs(3), takeAs(4)]
-  expect(places.isWanted).toBe(true)
-  held[0]?.()
-  // A place that is given back twice is one place.
-  held[0]?.()
-  const release = await third
-  expect(order).toEqual([3])
-  release()
-  await fourth
-  expect(order).toEqual([3, 4])
-  expect(places.isWanted).toBe(false)
 })

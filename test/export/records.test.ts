@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { bulkExports } from '../../src/export/routes.ts'
 import { walk } from '../rest/support.ts'
-import { createApp, v1 } from '../support/app.ts'
+import { createApp } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
 import { exportList } from './support.ts'
@@ -63,15 +63,15 @@ async function linesOfV1(path: string): Promise<string[]> {
 
 describe.each(lists)('$path', ({ path, of, total }) => {
   test('has the bytes of v1, in its order, between the watermark and the end', async () => {
-    const { status, headers, text, records, recordLines, serverTime, cursorPlaces, count } = await exportList(
+    const { headers, text, records, recordLines, serverTime, cursorPlaces, count } = await exportList(
       client,
       secret,
       path,
     )
-    expect({ status, type: headers['content-type'], vary: headers.vary }).toEqual({
-      ...{ status: 200, type: 'application/x-ndjson', vary: 'Accept-Encoding' },
+    expect(headers).toMatchObject({
+      ...{ 'content-type': 'application/x-ndjson', vary: 'Accept-Encoding' },
+      ...{ 'cache-control': 'private, no-store', 'ratelimit-limit': '100000' },
     })
-    expect(headers).toMatchObject({ 'cache-control': 'private, no-store', 'ratelimit-limit': '100000' })
     expect(serverTime).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
     expect(text.startsWith(`{"server_time":"${serverTime}"}\n`)).toBe(true)
     expect(text.endsWith(`{"end":true,"count":${records.length}}\n`)).toBe(true)
@@ -137,13 +137,8 @@ test('each chunk of signups is in the audit, and in the counts of the token', as
   const { headers, records } = await exportList(client, own, `/tenants/${tenantId}/marketing-signups`)
   const entries = await pool`
     select action, detail, tenant_id as "tenantId" from gateway.audit_entry where token_id = ${id} and action like 'cust%'`
-  expect(entries).toEqual([
-    {
-      action: 'customer.export',
-      tenantId,
-      detail: { records: records.length, operation: 'bulk export', requestId: headers['x-request-id'] },
-    },
-  ])
+  const detail = { records: records.length, operation: 'bulk export', requestId: headers['x-request-id'] }
+  expect(entries).toEqual([{ action: 'customer.export', tenantId, detail }])
   const counts = await pool`select records from gateway.token_export where token_id = ${id}`
   expect(counts).toEqual([{ records: 60 }])
   await exportList(client, own, `/tenants/${tenantId}/purchased-vouchers`)
@@ -154,8 +149,5 @@ test('exports are counted as requests of the token', async () => {
   await client.app.close()
   const counted = await pool`
     select distinct operation from gateway.request_count where token_id = ${tokenId} and operation like 'Export%' order by 1`
-  expect(counted.map(({ operation }) => operation)).toEqual([
-    ...['ExportCatalogVouchers', 'ExportMarketingSignups', 'ExportPurchasedVouchers', 'ExportTenants'],
-  ])
-  expect(v1).toBe('/api/external/v1')
+  expect(counted.map(({ operation }) => operation)).toEqual(bulkExports.map(({ name }) => name).sort())
 })

@@ -30,10 +30,8 @@ await loader`
   select ${tenantId}, 'R-' || n, (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part), timestamptz '2026-01-02T03:04:05Z' + n / 3 * interval '1 ms'
   from generate_series(1, ${total}::integer) n`
 /** A service whose answers are not checked, because checking them takes memory, which these tests measure. */
-const app = await buildServer({
-  config: readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', EXPORTS_PER_HOUR: '1000' }),
-  pool,
-})
+const settings = { LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', EXPORTS_PER_HOUR: '1000' }
+const app = await buildServer({ config: readConfig(settings), pool })
 afterAll(() => app.close())
 const origin = await app.listen({ port: 0, host: '127.0.0.1' })
 const newSecret = async () => (await build.token([tenantId])).secret
@@ -54,53 +52,48 @@ const busy = () => platform<{ query: string }[]>`
   select query from pg_stat_activity
   where datname = current_database() and state <> 'idle' and query like '%chunk%' and pid <> pg_backend_pid()`
 
-describe('a reader that stops', () => {
-  test('holds no connection and no records, and gets each record once when it goes on', async () => {
+test('a reader that stops holds no connection and no records, and gets each record once when it goes on', async () => {
+  collect()
+  const before = process.memoryUsage().arrayBuffers
+  const open = await openStalled(await newSecret())
+  await until('no statement runs', async () => (await busy()).length === 0)
+  await until('the records are dropped', async () => {
     collect()
-    const before = process.memoryUsage().arrayBuffers
-    const open = await openStalled(await newSecret())
-    await until('no statement runs', async () => (await busy()).length === 0)
-    await until('the records are dropped', async () => {
-      collect()
-      return process.memoryUsage().arrayBuffers - before < 8e6
-    })
-    // An export has no deadline, as other requests have.
-    await pause(requestDeadlines.answer + 1_200)
-    open.body.resume()
-    expect(await open.ended).toBe('whole')
-    const { records, count } = readLines(open.text())
-    expect(count).toBe(total)
-    expect(records.map(({ reference }) => reference)).toEqual(
-      Array.from({ length: total }, (_, index) => `R-${index + 1}`),
-    )
+    return process.memoryUsage().arrayBuffers - before < 8e6
   })
+  // An export has no deadline, as other requests have.
+  await pause(requestDeadlines.answer + 1_200)
+  open.body.resume()
+  expect(await open.ended).toBe('whole')
+  const { records, count } = readLines(open.text())
+  expect(count).toBe(total)
+  expect(records.map(({ reference }) => reference)).toEqual(Array.from({ length: total }, (_, n) => `R-${n + 1}`))
 })
 
-describe.each([{}, { 'accept-encoding': 'gzip' }, { 'accept-encoding': 'br' }])('with %j', headers => {
-  test('a fault breaks the response off, and it goes on behind the last cursor', async () => {
-    const secret = await newSecret()
-    const open = await openStalled(secret, headers)
-    expect(open.headers['content-encoding']).toBe(headers['accept-encoding'])
-    await platform`alter table purchased_voucher rename column product_slug to renamed`
-    open.body.resume()
-    const ended = await open.ended
-    await platform`alter table purchased_voucher rename column renamed to product_slug`
-    expect(ended).toBe('broken')
-    expect(open.text()).not.toContain('"end"')
-    const first = readLines(open.text())
-    const cursor = first.cursors.at(-1)
-    const known = first.records.slice(0, first.cursorPlaces.at(-1))
-    // By itself the lease would end after 10 s.
-    const after = `${path}${cursor ? `?cursor=${cursor}` : ''}`
-    let rest = await exportList(client, secret, after)
-    const retry = async () => {
-      if (rest.status === 429) rest = await exportList(client, secret, after)
-      return rest.status !== 429
-    }
-    await until('the lease is released', retry, 8_000)
-    const found = [...(cursor ? known : []), ...rest.records].map(({ id }) => id)
-    expect(new Set(found).size).toBe(total)
-  })
+const codings = [{}, { 'accept-encoding': 'gzip' }, { 'accept-encoding': 'br' }]
+test.each(codings)('a fault breaks the response off, and it goes on behind the last cursor, with %j', async headers => {
+  const secret = await newSecret()
+  const open = await openStalled(secret, headers)
+  expect(open.headers['content-encoding']).toBe(headers['accept-encoding'])
+  await platform`alter table purchased_voucher rename column product_slug to renamed`
+  open.body.resume()
+  const ended = await open.ended
+  await platform`alter table purchased_voucher rename column renamed to product_slug`
+  expect(ended).toBe('broken')
+  expect(open.text()).not.toContain('"end"')
+  const first = readLines(open.text())
+  const cursor = first.cursors.at(-1)
+  const known = first.records.slice(0, first.cursorPlaces.at(-1))
+  // By itself the lease would end after 10 s.
+  const after = `${path}${cursor ? `?cursor=${cursor}` : ''}`
+  let rest = await exportList(client, secret, after)
+  const retry = async () => {
+    if (rest.status === 429) rest = await exportList(client, secret, after)
+    return rest.status !== 429
+  }
+  await until('the lease is released', retry, 8_000)
+  const found = [...(cursor ? known : []), ...rest.records].map(({ id }) => id)
+  expect(new Set(found).size).toBe(total)
 })
 
 // Once more when it fails: a machine that is busy elsewhere delays it too.
@@ -128,10 +121,8 @@ test('a revoked token breaks exports off within a second, and a slow reader gets
     expect(await open.ended).toBe('broken')
     expect(socket.bytesRead).toBeLessThanOrEqual(arrived[index] ?? 0)
     expect(open.text()).not.toContain('"end"')
-    await until('the lease is released', async () => {
-      const leases = await pool`select 1 from gateway.rate_window where key = ${`export stream ${id}`}`
-      return leases.length === 0
-    })
+    const leases = () => pool`select 1 from gateway.rate_window where key = ${`export stream ${id}`}`
+    await until('the lease is released', async () => (await leases()).length === 0)
   }
 })
 
