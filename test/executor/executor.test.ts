@@ -4,15 +4,7 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
-import {
-  execute,
-  getOperationAST,
-  getVariableValues,
-  Kind,
-  type OperationDefinitionNode,
-  parse,
-  validate,
-} from 'graphql'
+import { execute, getOperationAST, getVariableValues, parse, validate } from 'graphql'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { column, nullable, type RowOf } from '../../src/db/column.ts'
 import { LazyRow, rowCodec } from '../../src/db/row-codec.ts'
@@ -125,11 +117,9 @@ test('generated documents and resolvers give the same data and errors as with gr
 }, 600_000)
 
 describe('an operation is not bound', () => {
-  test.each([
-    ['a variable that is missing', 'query ($n: Int!) { echo(n: $n) }', {}],
-    ['a variable of another type', 'query ($n: Int) { echo(n: $n) }', { n: 'x' }],
-  ])('to faulty variables: %s', (_, text, variables) => {
-    expect(planOf(text).bind(variables)).toBeNull()
+  test('to faulty variables', () => {
+    expect(planOf('query ($n: Int!) { echo(n: $n) }').bind({})).toBeNull()
+    expect(planOf('query ($n: Int) { echo(n: $n) }').bind({ n: 'x' })).toBeNull()
   })
 
   test.each([
@@ -180,7 +170,7 @@ test('an operation keeps few plans, and runs for any choice of its conditions', 
   expect(plan.fields).toBeLessThanOrEqual(8 * names.length)
 })
 
-const types = ['ID', 'String', 'Int', 'Boolean', 'DateTime', 'RemovalResource', 'ResolveVoucherInput']
+/** Types of variables, with defaults. */
 const defaults: Record<string, string[]> = {
   ID: ['"1"', '2', 'null'],
   String: ['"a"', 'null'],
@@ -191,7 +181,7 @@ const defaults: Record<string, string[]> = {
   ResolveVoucherInput: ['{ tenantId: 1 }', 'null'],
 }
 
-const definition = fc.constantFrom(...types).chain(type =>
+const definition = fc.constantFrom(...Object.keys(defaults)).chain(type =>
   fc
     .tuple(fc.constantFrom('', '!', '[]', '[]!', '[!]!'), fc.option(fc.constantFrom(...defaults[type]!)))
     .map(([form, given]) => {
@@ -212,11 +202,9 @@ test('variables are coerced or rejected as in graphql-js', () => {
   fc.assert(
     fc.property(fc.array(definition, { maxLength: 3 }), inputs, (definitions, given) => {
       const declared = definitions.map((text, index) => `$v${index}: ${text}`).join(', ')
-      const document = parse(`query ${declared && `(${declared})`} { __typename }`)
-      const operation = document.definitions.find(
-        (node): node is OperationDefinitionNode => node.kind === Kind.OPERATION_DEFINITION,
-      )
-      const { variableDefinitions = [] } = operation!
+      const { variableDefinitions = [] } = getOperationAST(
+        parse(`query ${declared && `(${declared})`} { __typename }`),
+      )!
       const { coerced } = getVariableValues(schema, variableDefinitions, given)
       expect(prepareVariables(schema, variableDefinitions)(given)).toEqual(coerced ?? null)
     }),
@@ -256,18 +244,10 @@ test('columns are written completely, also across the end of a buffer', () => {
   const codec = rowCodec<RowOf<typeof described>>(described)
   const [row] = codec.read(Buffer.from('(t,,"\x01\x02""",2.50)'))
   if (!(row instanceof LazyRow)) throw new Error('There is no row.')
-  const columns = [...row.layout].map(
-    ([
-      name,
-      {
-        offset,
-        codec: { writeJson },
-      },
-    ]) => {
-      const prefix = Buffer.from(`,${JSON.stringify(name)}:`)
-      return { prefix, offset, writeJson, nonNull: false, omitNull: false }
-    },
-  )
+  const columns = [...row.layout].map(([name, { offset, codec }]) => {
+    const prefix = Buffer.from(`,${JSON.stringify(name)}:`)
+    return { prefix, offset, writeJson: codec.writeJson, nonNull: false, omitNull: false }
+  })
   for (let length = 0; length <= 600_000; length += 9_973) {
     const body = begin(length)
     expect(body.columns(row, columns, 0)).toBe(4)

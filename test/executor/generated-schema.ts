@@ -11,7 +11,6 @@ import {
   GraphQLInputObjectType,
   GraphQLInt,
   GraphQLInterfaceType,
-  type GraphQLLeafType,
   GraphQLList,
   GraphQLNonNull,
   GraphQLObjectType,
@@ -72,12 +71,7 @@ const asIs = (name: string) =>
     },
   })
 
-const [BigNumber, Money, DateTime, CalendarDate] = ['BigInt', 'Money', 'DateTime', 'Date'].map(asIs) as [
-  GraphQLScalarType,
-  GraphQLScalarType,
-  GraphQLScalarType,
-  GraphQLScalarType,
-]
+const [BigNumber, Money, DateTime, CalendarDate] = [asIs('BigInt'), asIs('Money'), asIs('DateTime'), asIs('Date')]
 
 const Input = new GraphQLInputObjectType({
   name: 'Input',
@@ -97,46 +91,34 @@ export const argumentValues: Record<string, unknown[]> = {
   Input: [{}, { n: 1 }, { color: 'RED', list: [1, 2] }, { list: 3 }, { n: null }],
 }
 
-/** Values that a leaf type serializes, and values that it does not. */
-const leafValues: Record<string, readonly [good: readonly unknown[], bad: readonly unknown[]]> = {
-  Int: [
-    [0, -1, 2147483647, '42', true],
-    [1.5, 'x', 2147483648, {}, Number.NaN],
-  ],
-  Float: [
-    [0, -0, 0.1, 1e21, '3'],
-    [Number.POSITIVE_INFINITY, 'x', []],
-  ],
-  String: [
-    ['', 'a "b" \\ \n\u2028', '😀', 5, true, 'ü'.repeat(50)],
-    [{}, [], Symbol('s')],
-  ],
-  Boolean: [
-    [true, false, 0, 1],
-    ['x', {}, Number.NaN],
-  ],
-  ID: [
-    ['a', 'ü"', 7],
-    [1.5, {}, true],
-  ],
-  Color: [
-    [1, 'blue', 'OLD'],
-    ['RED', 2, {}],
-  ],
-  Odd: [
-    [0, 'x', { a: [1, { b: null }] }, [null], '', false],
-    ['throw', 'throw text', 'null', 'undefined'],
-  ],
+/** Values that a leaf type serializes. */
+const goodLeaves: Record<string, readonly unknown[]> = {
+  Int: [0, -1, 2147483647, '42', true],
+  Float: [0, -0, 0.1, 1e21, '3'],
+  String: ['', 'a "b" \\ \n\u2028', '😀', 5, true, 'ü'.repeat(50)],
+  Boolean: [true, false, 0, 1],
+  ID: ['a', 'ü"', 7],
+  Color: [1, 'blue', 'OLD'],
+  Odd: [0, 'x', { a: [1, { b: null }] }, [null], '', false],
+}
+
+/** Values that a leaf type does not serialize. */
+const badLeaves: Record<string, readonly unknown[]> = {
+  Int: [1.5, 'x', 2147483648, {}, Number.NaN],
+  Float: [Number.POSITIVE_INFINITY, 'x', []],
+  String: [{}, [], Symbol('s')],
+  Boolean: ['x', {}, Number.NaN],
+  ID: [1.5, {}, true],
+  Color: ['RED', 2, {}],
+  Odd: ['throw', 'throw text', 'null', 'undefined'],
 }
 
 /** An object of the types `A` and `B`. */
 class Thing {
-  readonly world: World
-  readonly id: string
-  constructor(world: World, id: string) {
-    this.world = world
-    this.id = id
-  }
+  constructor(
+    readonly world: World,
+    readonly id: string,
+  ) {}
 }
 class ThingB extends Thing {}
 
@@ -151,21 +133,11 @@ const columns = {
   j: nullable('j', 'textArray'),
 }
 type Row = RowOf<typeof columns>
-const layouts = [
-  { codec: rowCodec<Row>(columns), names: Object.keys(columns) },
-  {
-    codec: rowCodec<Row>({
-      j: columns.j,
-      t: columns.t,
-      i: nullable('i', 'bigint'),
-      day: nullable('day', 'text'),
-      at: columns.at,
-      b: columns.b,
-      d: columns.d,
-    }),
-    names: ['j', 't', 'i', 'day', 'at', 'b', 'd'],
-  },
-]
+const { j, t, at, b, d } = columns
+const layouts = [columns, { j, t, i: nullable('i', 'bigint'), day: nullable('day', 'text'), at, b, d }].map(layout => {
+  return { codec: rowCodec<Row>(layout), names: Object.keys(layout) }
+})
+
 /** Columns as PostgreSQL writes them in a record. */
 const columnTexts: Record<string, readonly string[]> = {
   i: ['0', '-7', '2147483647'],
@@ -202,7 +174,7 @@ function goodValue(world: World, type: GraphQLOutputType, id: string): unknown {
   const draw = drawOf(world, `value ${id}`)
   const nullable = getNullableType(type)
   if (isListType(nullable)) return listOf(world, nullable, id, draw)
-  if (isLeafType(nullable)) return pick(leafValues[nullable.name]![0], draw)
+  if (isLeafType(nullable)) return pick(goodLeaves[nullable.name]!, draw)
   if (isObjectType(nullable) && nullable.name === 'Row') {
     const [row] = rowsOf(world, [id])
     return draw % 4 === 0 ? { i: draw, t: 'plain', b: 'x', j: ['a', null] } : row
@@ -217,13 +189,7 @@ function listOf(world: World, type: GraphQLList<GraphQLOutputType>, id: string, 
   const items = ids.map(itemId => itemOf(world, type.ofType, itemId))
   const form = (draw >>> 8) % 8
   if (form === 0) return new Set(items)
-  if (form === 1)
-    return {
-      *[Symbol.iterator]() {
-        yield* items
-      },
-    }
-  return items
+  return form === 1 ? { [Symbol.iterator]: () => items.values() } : items
 }
 
 /** Returns an item of a list: it cannot throw. */
@@ -247,36 +213,28 @@ function behave(world: World, type: GraphQLOutputType, id: string): unknown {
     return form === 0 ? Promise.resolve(value) : form === 1 ? thenable(value) : value
   }
   const error = new Error(`${id} failed.`)
-  switch ((draw >>> 8) % 14) {
-    case 0:
-      throw error
-    case 1:
-      return Promise.reject(error)
-    case 2:
-      return error
-    case 3:
-      return Promise.resolve(error)
-    case 4:
-      throw new GraphQLError(`${id} is not there.`, { extensions: { code: 'GONE' } })
-    case 5:
-      throw 'a text'
-    case 6:
-      return Promise.resolve(null)
-    case 7:
-      return undefined
-    case 8:
-    case 9:
-      return wrongValue(type, draw >>> 12)
-    case 10:
-      return Promise.resolve(wrongValue(type, draw >>> 12))
-    default:
-      return null
+  const fail = (thrown: unknown) => {
+    throw thrown
   }
+  const wrong = () => wrongValue(type, draw >>> 12)
+  const ways = [
+    () => fail(error),
+    () => Promise.reject(error),
+    () => error,
+    () => Promise.resolve(error),
+    () => fail(new GraphQLError(`${id} is not there.`, { extensions: { code: 'GONE' } })),
+    () => fail('a text'),
+    () => Promise.resolve(null),
+    () => undefined,
+    ...[wrong, wrong, () => Promise.resolve(wrong())],
+    ...[() => null, () => null, () => null],
+  ]
+  return pick<() => unknown>(ways, draw >>> 8)()
 }
 
 function wrongValue(type: GraphQLOutputType, draw: number): unknown {
   const nullable = getNullableType(type)
-  if (isLeafType(nullable)) return pick(leafValues[nullable.name]![1], draw)
+  if (isLeafType(nullable)) return pick(badLeaves[nullable.name]!, draw)
   if (!isListType(nullable)) return pick<unknown>([5, 'text', true, () => 1, [], new Date(0)], draw)
   const failing = {
     *[Symbol.iterator]() {
@@ -334,7 +292,7 @@ function exposed(property: string): GraphQLFieldResolver<unknown, World> {
 
 /** A resolver that the executor may replace by the column of a parent that is a row. */
 function loaded(property: string): GraphQLFieldResolver<unknown, World> {
-  const resolve: GraphQLFieldResolver<unknown, World> = parent => Reflect.get(Object(parent), property)
+  const resolve = exposed(property)
   offerColumn(resolve, property)
   markDirect(resolve, null)
   return resolve
@@ -367,20 +325,11 @@ const shapes: readonly ((type: GraphQLOutputType) => GraphQLOutputType)[] = [
   type => new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(new GraphQLList(new GraphQLNonNull(type))))),
 ]
 
-const leaves: readonly GraphQLLeafType[] = [
-  GraphQLInt,
-  GraphQLFloat,
-  GraphQLString,
-  GraphQLBoolean,
-  GraphQLID,
-  Color,
-  Odd,
-]
-
 /** Fields of each type in each shape, from one of the sources. */
 function fieldsOf(prototype: object | null): GraphQLFieldConfigMap<unknown, World> {
   const fields: GraphQLFieldConfigMap<unknown, World> = {}
   let count = 0
+  const leaves = [GraphQLInt, GraphQLFloat, GraphQLString, GraphQLBoolean, GraphQLID, Color, Odd]
   const types: GraphQLOutputType[] = [...leaves, A, A, B, B, RowType, RowType]
   for (const [place, named] of types.entries()) {
     for (const [index, shape] of shapes.entries()) {
@@ -425,14 +374,11 @@ const commonFields: GraphQLFieldConfigMap<unknown, World> = {
     resolve: (parent, _args, _context, info) => {
       const keys: (string | number)[] = []
       for (let at: typeof info.path | undefined = info.path; at; at = at.prev) keys.unshift(at.key, at.typename ?? '')
-      const { fieldName, fieldNodes, parentType, variableValues, fragments, operation, rootValue } = info
-      const said = { keys, fieldName, nodes: fieldNodes.length, parentType, variableValues, rootValue }
+      const { fieldName, fieldNodes, parentType, variableValues, fragments, operation, rootValue, schema } = info
       return JSON.stringify({
-        ...said,
-        fragments: Object.keys(fragments),
-        operation: operation.loc?.end,
-        isRoot: parent === undefined,
-        isSame: info.schema.getType(parentType.name) === parentType,
+        ...{ keys, fieldName, nodes: fieldNodes.length, parentType, variableValues, rootValue },
+        ...{ fragments: Object.keys(fragments), operation: operation.loc?.end, isRoot: parent === undefined },
+        isSame: schema.getType(parentType.name) === parentType,
       })
     },
   },
@@ -460,7 +406,7 @@ const B: GraphQLObjectType = new GraphQLObjectType({
 const RowType: GraphQLObjectType = new GraphQLObjectType({
   name: 'Row',
   fields: () => {
-    const fields: GraphQLFieldConfigMap<unknown, World> = {}
+    const fields: GraphQLFieldConfigMap<unknown, World> = { echo: commonFields.echo! }
     const tags = new GraphQLList(new GraphQLNonNull(GraphQLString))
     const types: Record<keyof Row, GraphQLOutputType[]> = {
       i: [GraphQLInt, BigNumber, GraphQLID, GraphQLString, GraphQLFloat],
@@ -477,12 +423,10 @@ const RowType: GraphQLObjectType = new GraphQLObjectType({
         fields[`${property}_${Object.keys(fields).length}`] = { type, resolve: exposed(property) }
       }
       fields[`${property}Loaded`] = { type: plain!, resolve: loaded(property) }
-      fields[`${property}Required`] = {
-        type: new GraphQLNonNull(getNullableType(plain!)),
-        resolve: exposed(property),
-      }
+      const required = new GraphQLNonNull(getNullableType(plain!))
+      fields[`${property}Required`] = { type: required, resolve: exposed(property) }
     }
-    return { ...fields, echo: commonFields.echo! }
+    return fields
   },
 })
 
