@@ -1,14 +1,13 @@
 import { connect, createServer, type Socket } from 'node:net'
-import { createApp } from '../../../test/support/app.ts'
-import { createBuilders } from '../../../test/support/builders.ts'
 import { afterFile } from '../../../test/support/cleanups.ts'
-import { createDatabase } from '../../../test/support/database.ts'
+import { listen } from '../../../test/support/free-port.ts'
+import { startService as startTestService } from '../../../test/support/service.ts'
+import { VoucherGateway } from '../src/index.ts'
 
 /** Starts the service on a port of its own, with a tenant that a token may read. */
 export async function startService(environment: NodeJS.ProcessEnv = {}) {
-  const database = await createDatabase()
-  const build = createBuilders(database)
-  const { app } = await createApp(database, environment)
+  const { database, build, client } = await startTestService(environment)
+  const { app } = client
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   // After an abort, Node's fetch opens a connection ahead, which the server would not close for 30 seconds.
   afterFile(() => app.server.closeAllConnections())
@@ -55,13 +54,8 @@ export async function startProxy(target: string) {
     let left = Number.POSITIVE_INFINITY
     let isCutting = false
     let isHeld = false
-    for (const [socket, other] of [
-      [client, service],
-      [service, client],
-    ] as const) {
-      open.add(socket)
-      socket.on('error', () => {}).on('close', () => other.destroy())
-    }
+    open.add(client.on('error', () => {}).on('close', () => service.destroy()))
+    open.add(service.on('error', () => {}).on('close', () => client.destroy()))
     let latest = ''
     client.on('close', () => ended.push(latest))
     client.on('data', bytes => {
@@ -87,27 +81,19 @@ export async function startProxy(target: string) {
       if (left <= 0 && !isHeld) client.end()
     })
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${await listen(server)}`
   const cut = () => {
     for (const socket of open) socket.destroy()
   }
-  afterFile(() => {
-    cut()
-    server.close()
-  })
-  const address = server.address()
-  if (typeof address !== 'object' || !address) throw new Error('The proxy has no port.')
-  return { url: `http://127.0.0.1:${address.port}`, plan, arrived, passed, ended, cut }
+  afterFile(cut)
+  return { url, plan, arrived, passed, ended, cut }
 }
 
-/** Returns the error that a call throws. */
-export async function thrownBy(call: PromiseLike<unknown>): Promise<unknown> {
-  try {
-    await call
-  } catch (error) {
-    return error
-  }
-  throw new Error('The call has not thrown.')
+/** Starts a proxy that performs these steps before a service, and a client that calls it. */
+export async function startFront({ url, token }: { url: string; token: string }, steps: readonly Step[]) {
+  const front = await startProxy(url)
+  front.plan.push(...steps)
+  return { ...front, client: new VoucherGateway({ url: front.url, token }) }
 }
 
 /** Returns all that an iterable gives. */

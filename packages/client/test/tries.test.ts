@@ -3,24 +3,16 @@ import { getEventListeners } from 'node:events'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { voucherRecord } from '../../../test/support/hostile-service.ts'
 import { type CallOptions, type ClientOptions, VoucherGateway } from '../src/index.ts'
-import { all, answerOf, type Step, startProxy, startService, thrownBy } from './support.ts'
+import { all, answerOf, type Step, startFront, startService } from './support.ts'
 
 const { build, url, tenant, token } = await startService({ RATE_LIMIT_PER_MINUTE: '1000' })
 const voucher = await build.voucher(tenant, { reference: 'GIFT-1' })
 
-/** Starts a proxy that performs these steps, and a client that calls it. */
-async function startFront(...steps: Step[]) {
-  const { url: address, plan, arrived, passed } = await startProxy(url)
-  plan.push(...steps)
-  const client = new VoucherGateway({ url: address, token })
-  return {
-    arrived,
-    passed,
-    client,
-    address,
-    read: (options: CallOptions = {}) => client.purchasedVoucher(tenant, voucher, options),
-    resolve: () => client.resolve(tenant, { voucherReference: 'GIFT-1' }),
-  }
+async function start(...steps: Step[]) {
+  const { client, url: address, arrived, passed } = await startFront({ url, token }, steps)
+  const read = (options: CallOptions = {}) => client.purchasedVoucher(tenant, voucher, options)
+  const resolve = () => client.resolve(tenant, { voucherReference: 'GIFT-1' })
+  return { arrived, passed, client, address, read, resolve }
 }
 
 const busy = { answer: answerOf(429, { 'retry-after': '0' }, '{"message":"The rate limit is exceeded."}') }
@@ -34,22 +26,21 @@ describe.concurrent('a request is sent again', () => {
     ['a connection that breaks before the answer', 'cut at once' as const],
     ['a connection that breaks in the middle of the answer', { cutAfter: 20 }],
   ])('after %s, when it reads', async (_, step) => {
-    const { arrived, read } = await startFront(step)
+    const { arrived, read } = await start(step)
     expect(await read()).toMatchObject({ id: voucher })
     expect(arrived).toHaveLength(2)
   })
 
-  test.each([
-    ['429', busy],
-    ['503', away],
-  ])('after %s, when it resolves: the service asks for it', async (_, step) => {
-    const { arrived, passed, resolve } = await startFront(step)
+  test.each(
+    Object.entries({ 429: busy, 503: away }),
+  )('after %s, when it resolves: the service asks for it', async (_, step) => {
+    const { arrived, passed, resolve } = await start(step)
     expect(await resolve()).toMatchObject({ voucher: { id: voucher } })
     expect([arrived.length, passed.length]).toEqual([2, 1])
   })
 
   test('after a broken connection, for removals', async () => {
-    const { arrived, client } = await startFront('cut at once')
+    const { arrived, client } = await start('cut at once')
     expect(await all(client.removals(tenant))).toEqual([])
     expect(arrived).toHaveLength(2)
   })
@@ -61,70 +52,63 @@ describe.concurrent('a request is not sent again', () => {
     ['breaks in the middle of the answer', { cutAfter: 20 }, 'CONNECTION_FAILED', undefined],
     ['of a proxy is 502', { answer: answerOf(502) }, 'CONNECTION_FAILED', 502],
   ])('when it resolves and the connection %s: it may have been carried out', async (_, step, code, status) => {
-    const { arrived, resolve } = await startFront(step)
-    expect(await thrownBy(resolve())).toMatchObject({ code, status, requestId: expect.stringMatching(/^\w{32}$/) })
+    const { arrived, resolve } = await start(step)
+    await expect(resolve()).rejects.toMatchObject({ code, status, requestId: expect.stringMatching(/^\w{32}$/) })
     expect(arrived).toHaveLength(1)
   })
 
   test('after a permanent error', async () => {
-    const { arrived, client } = await startFront()
-    expect(await thrownBy(client.purchasedVoucher(tenant, 999_999))).toMatchObject({ status: 404 })
+    const { arrived, client } = await start()
+    await expect(client.purchasedVoucher(tenant, 999_999)).rejects.toMatchObject({ status: 404 })
     expect(arrived).toHaveLength(1)
   })
 
   test('when the service asks for a longer wait than the client accepts', async () => {
-    const { arrived, read } = await startFront({ answer: answerOf(429, { 'retry-after': '3600' }) })
-    expect(await thrownBy(read())).toMatchObject({ code: 'RATE_LIMITED', retryAfter: 3600 })
+    const { arrived, read } = await start({ answer: answerOf(429, { 'retry-after': '3600' }) })
+    await expect(read()).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfter: 3600 })
     expect(arrived).toHaveLength(1)
   })
 
   test('more often than the limit allows, and each wait is announced', async () => {
-    const { arrived, address } = await startFront(busy, busy, away)
+    const { arrived, address } = await start(busy, busy, away)
     const waits: unknown[] = []
     const onWait: ClientOptions['onWait'] = ({ code }, ms) => waits.push([code, ms < 1_000])
     const client = new VoucherGateway({ url: address, token, maxAttempts: 3, onWait })
-    const error = await thrownBy(client.purchasedVoucher(tenant, voucher))
-    expect(error).toMatchObject({ code: 'UNAVAILABLE', status: 503 })
+    await expect(client.purchasedVoucher(tenant, voucher)).rejects.toMatchObject({ code: 'UNAVAILABLE', status: 503 })
     expect(arrived).toHaveLength(3)
-    expect(waits).toEqual([
-      ['RATE_LIMITED', true],
-      ['RATE_LIMITED', true],
-    ])
+    expect(waits).toEqual(Array(2).fill(['RATE_LIMITED', true]))
   })
 
   test('when the address redirects, and the token goes nowhere else', async () => {
-    const { arrived, read } = await startFront({
-      answer: answerOf(301, { location: `${url}/api/external/v1/tenants` }),
-    })
-    const error = await thrownBy(read())
-    expect(error).toMatchObject({ code: 'INVALID_RESPONSE', message: expect.stringContaining(url) })
+    const location = `${url}/api/external/v1/tenants`
+    const { arrived, read } = await start({ answer: answerOf(301, { location }) })
+    await expect(read()).rejects.toMatchObject({ code: 'INVALID_RESPONSE', message: expect.stringContaining(url) })
     expect(arrived).toHaveLength(1)
   })
 })
 
 describe('the wait before the next try', () => {
-  /** Returns the error of a call whose wait is too long for the client. */
-  async function refusedBy(headers: Record<string, string>, status = 429, body = '') {
-    const { address } = await startFront({ answer: answerOf(status, headers, body) })
+  /** Makes a call whose wait is too long for the client. */
+  async function refuse(headers: Record<string, string>, status = 429, body = '') {
+    const { address } = await start({ answer: answerOf(status, headers, body) })
     const impatient = new VoucherGateway({ url: address, token, maxWaitMs: 0 })
-    return thrownBy(impatient.count(tenant, 'purchased-vouchers'))
+    return impatient.count(tenant, 'purchased-vouchers')
   }
 
   test('comes from Retry-After, also as a date and as a fraction', async () => {
-    const error = await refusedBy({ 'retry-after': new Date(Date.now() + 300_000).toUTCString() })
-    expect(error).toMatchObject({ code: 'RATE_LIMITED', retryAfter: expect.closeTo(270, -2) })
-    expect(await refusedBy({ 'retry-after': '1.5' })).toMatchObject({ retryAfter: 1.5 })
-    expect(await refusedBy({ 'retry-after': 'soon' }, 503)).toMatchObject({ retryAfter: undefined })
+    const date = refuse({ 'retry-after': new Date(Date.now() + 300_000).toUTCString() })
+    await expect(date).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfter: expect.closeTo(270, -2) })
+    await expect(refuse({ 'retry-after': '1.5' })).rejects.toMatchObject({ retryAfter: 1.5 })
+    await expect(refuse({ 'retry-after': 'soon' }, 503)).rejects.toMatchObject({ retryAfter: undefined })
   })
 
   test('comes from RateLimit-Reset for a field of a GraphQL response', async () => {
     const body = (code: string) =>
       `{"data":{"tenant":null},"errors":[{"message":"No.","extensions":{"code":"${code}"}}]}`
-    const headers = { 'ratelimit-reset': '42' }
-    const limited = await refusedBy(headers, 200, body('RATE_LIMITED'))
-    expect(limited).toMatchObject({ status: 200, code: 'RATE_LIMITED', retryAfter: 42 })
-    const away = await refusedBy(headers, 200, body('UNAVAILABLE'))
-    expect(away).toMatchObject({ status: 200, code: 'UNAVAILABLE', retryAfter: undefined })
+    for (const [code, retryAfter] of Object.entries({ RATE_LIMITED: 42, UNAVAILABLE: undefined })) {
+      const refused = refuse({ 'ratelimit-reset': '42' }, 200, body(code))
+      await expect(refused).rejects.toMatchObject({ status: 200, code, retryAfter })
+    }
   })
 
   test.each([
@@ -133,7 +117,7 @@ describe('the wait before the next try', () => {
   ])('has jitter: with the random number %d it is %j ms', async (random, expected) => {
     vi.spyOn(Math, 'random').mockReturnValue(random)
     onTestFinished(() => void vi.restoreAllMocks())
-    const { address } = await startFront(away, away, busy)
+    const { address } = await start(away, away, busy)
     const waits: number[] = []
     const client = new VoucherGateway({ url: address, token, onWait: (_, ms) => waits.push(ms) })
     expect(await client.purchasedVoucher(tenant, voucher)).toMatchObject({ id: voucher })
@@ -143,7 +127,7 @@ describe('the wait before the next try', () => {
 
 test("the service's own 429 is waited out, and no request comes too early", async () => {
   const { secret } = await build.token([tenant], { rateLimit: 2 })
-  const { arrived, address } = await startFront()
+  const { arrived, address } = await start()
   const limited = new VoucherGateway({ url: address, token: secret })
   const readOnce = () => limited.purchasedVoucher(tenant, voucher)
   const now = performance.now.bind(performance)
@@ -163,7 +147,7 @@ describe('a signal', () => {
   const gone = AbortSignal.abort(reason)
 
   test('that is aborted already sends nothing', async () => {
-    const { arrived, client } = await startFront()
+    const { arrived, client } = await start()
     const options = { signal: gone }
     const calls = [
       client.purchasedVoucher(tenant, voucher, options),
@@ -172,7 +156,7 @@ describe('a signal', () => {
       all(client.removals(tenant, options)),
       all(client.exportPurchasedVouchers(tenant, options)),
     ]
-    for (const call of calls) expect(await thrownBy(call)).toBe(reason)
+    for (const call of calls) await expect(call).rejects.toBe(reason)
     expect(arrived).toEqual([])
   })
 
@@ -180,25 +164,28 @@ describe('a signal', () => {
     ['an answer', 'silence' as const],
     ['the next try', { answer: answerOf(429, { 'retry-after': '60' }) }],
   ])('ends the wait for %s, and is let go of', async (_, step) => {
-    const { arrived, read } = await startFront(step)
+    const { arrived, read } = await start(step)
     const controller = new AbortController()
     const { signal } = controller
-    const call = thrownBy(read({ signal }))
+    const call = expect(read({ signal })).rejects.toBe(reason)
     await vi.waitFor(() => expect(arrived).toHaveLength(1), 10_000)
     // The wait begins when the answer has been read.
     if (step !== 'silence') await vi.waitFor(() => expect(getEventListeners(signal, 'abort')).toHaveLength(1), 10_000)
     controller.abort(reason)
-    expect(await call).toBe(reason)
+    await call
     expect(arrived).toHaveLength(1)
     expect(getEventListeners(signal, 'abort')).toEqual([])
   })
 })
 
 test('an answer that does not come in time is an error, with the id of the request', async () => {
-  const { arrived, address } = await startFront('silence', 'silence')
+  const { arrived, address } = await start('silence', 'silence')
   const impatient = new VoucherGateway({ url: address, token, maxAttempts: 2, timeoutMs: 1_000 })
-  const error = await thrownBy(impatient.purchasedVoucher(tenant, voucher))
-  expect(error).toMatchObject({ code: 'TIMEOUT', status: undefined, requestId: expect.stringMatching(/^\w{32}$/) })
+  await expect(impatient.purchasedVoucher(tenant, voucher)).rejects.toMatchObject({
+    code: 'TIMEOUT',
+    status: undefined,
+    requestId: expect.stringMatching(/^\w{32}$/),
+  })
   expect(arrived).toHaveLength(2)
 })
 
@@ -219,12 +206,12 @@ test('the timeout starts again when the headers arrive', async () => {
   const call = (timeoutMs: number) =>
     new VoucherGateway({ url, token, maxAttempts: 1, timeoutMs, fetch: slow }).purchasedVoucher(tenant, 1)
   expect(await call(1_700)).toEqual(voucherRecord(1))
-  expect(await thrownBy(call(500))).toMatchObject({ code: 'TIMEOUT' })
+  await expect(call(500)).rejects.toMatchObject({ code: 'TIMEOUT' })
 })
 
 test('a service that cannot be reached is an error with its cause', async () => {
   const nowhere = new VoucherGateway({ url: 'http://127.0.0.1:1', token, maxAttempts: 1 })
-  expect(await thrownBy(all(nowhere.tenants()))).toMatchObject({
+  await expect(all(nowhere.tenants())).rejects.toMatchObject({
     code: 'CONNECTION_FAILED',
     cause: expect.any(TypeError),
   })
