@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, it } from 'vitest'
-import { connect, type Sql } from '../../src/db/connect.ts'
+import type { ISql } from '#postgres'
+import { connect } from '../../src/db/connect.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { startService } from '../support/service.ts'
 
@@ -49,13 +50,14 @@ async function titlesOf(id: number, at = tenant): Promise<string[]> {
   return titles
 }
 
-const link = (sql: Sql, category: number) =>
+type Table = 'product' | 'category'
+const link = (sql: ISql, category: number) =>
   sql`insert into product_category (product_id, category_id) values (${product}, ${category})`
+const move = (sql: ISql, table: Table) =>
+  sql`update ${sql(table)} set tenant_id = ${other} where id = ${table === 'product' ? product : own}`
 
 describe('PostgreSQL rejects a link to a category of another tenant', () => {
   const toForeign = () => platform`update product_category set category_id = ${foreign} where product_id = ${product}`
-  const toOther = async (sql: typeof platform, table: 'product' | 'category') =>
-    sql`update ${sql(table)} set tenant_id = ${other} where id = ${table === 'product' ? product : own}`
   const elsewhere = async () => {
     const theirs = await build.product(other)
     await platform`update product_category set product_id = ${theirs} where product_id = ${product}`
@@ -77,9 +79,9 @@ describe('PostgreSQL rejects a link to a category of another tenant', () => {
     ['when its product is inserted in the same statement', withProduct],
     ['when a link is changed to such a category', toForeign, 'linked'],
     ['when a link is changed to a product of another tenant', elsewhere, 'linked'],
-    ['when its product moves', () => toOther(platform, 'product'), 'linked'],
-    ['when its category moves', () => toOther(platform, 'category'), 'linked'],
-    ['when a loader moves its category', () => toOther(loader, 'category'), 'linked'],
+    ['when its product moves', () => move(platform, 'product'), 'linked'],
+    ['when its category moves', () => move(platform, 'category'), 'linked'],
+    ['when a loader moves its category', () => move(loader, 'category'), 'linked'],
   ])('%s', async (_when, write, isLinked) => {
     if (isLinked) await link(platform, own)
     await expect(write()).rejects.toMatchObject(refused)
@@ -89,22 +91,19 @@ describe('PostgreSQL rejects a link to a category of another tenant', () => {
 
 describe('PostgreSQL allows', () => {
   it('moving a product or a category that has no links', async () => {
-    await platform`update product set tenant_id = ${other} where id = ${product}`
-    await platform`update category set tenant_id = ${other} where id = ${own}`
+    await move(platform, 'product')
+    await move(platform, 'category')
     await link(platform, own)
     expect(await titlesOf(product, other)).toEqual(['Own'])
   })
 
   it.each([
-    ['the category first', ['category', 'product']],
-    ['the product first', ['product', 'category']],
-  ])('moving a product and its category in one transaction, %s', async (_which, tables) => {
+    [['category', 'product']],
+    [['product', 'category']],
+  ] as const)('moving a product and its category in one transaction, in the order %j', async tables => {
     await link(platform, own)
     await platform.begin(async sql => {
-      for (const table of tables) {
-        const id = table === 'product' ? product : own
-        await sql`update ${sql(table)} set tenant_id = ${other} where id = ${id}`
-      }
+      for (const table of tables) await move(sql, table)
     })
     expect(await titlesOf(product, other)).toEqual(['Own'])
   })
@@ -112,7 +111,7 @@ describe('PostgreSQL allows', () => {
   it('moving a product and deleting its link in one transaction', async () => {
     await link(platform, own)
     await platform.begin(async sql => {
-      await sql`update product set tenant_id = ${other} where id = ${product}`
+      await move(sql, 'product')
       await sql`delete from product_category where product_id = ${product}`
     })
     expect(await titlesOf(product, other)).toEqual([])
@@ -153,17 +152,11 @@ describe('two concurrent transactions', () => {
 
   interface Write {
     isolation: string
-    write: (sql: Parameters<Parameters<typeof platform.begin>[1]>[0]) => Promise<unknown>
+    write: (sql: ISql) => PromiseLike<unknown>
   }
 
-  const linking = (isolation: string): Write => ({
-    isolation,
-    write: sql => sql`insert into product_category (product_id, category_id) values (${product}, ${own})`,
-  })
-  const moving = (table: 'product' | 'category', isolation: string): Write => ({
-    isolation,
-    write: sql => sql`update ${sql(table)} set tenant_id = ${other} where id = ${table === 'product' ? product : own}`,
-  })
+  const linking = (isolation: string): Write => ({ isolation, write: sql => link(sql, own) })
+  const moving = (table: Table, isolation: string): Write => ({ isolation, write: sql => move(sql, table) })
   const committed = 'read committed'
   const repeatable = 'repeatable read'
 
@@ -195,7 +188,7 @@ describe('two concurrent transactions', () => {
 
 describe('an applier of logical replication', () => {
   /** Applies a change, and waits until the service has stamped its products: while it does, a page can lack them. */
-  const apply = async (write: (sql: Parameters<Parameters<typeof platform.begin>[1]>[0]) => Promise<unknown>) => {
+  const apply = async (write: (sql: ISql) => PromiseLike<unknown>) => {
     await platform.begin(async sql => {
       await sql`set local session_replication_role = replica`
       await write(sql)
@@ -205,14 +198,13 @@ describe('an applier of logical replication', () => {
 
   it('can insert a link to a category of another tenant, which no page shows', async () => {
     await link(platform, own)
-    await apply(sql => sql`insert into product_category (product_id, category_id) values (${product}, ${foreign})`)
+    await apply(sql => link(sql, foreign))
     expect(await titlesOf(product)).toEqual(['Own'])
   })
 
   it.each(['product', 'category'] as const)('can move a %s, and pages no longer show its links', async table => {
     await link(platform, own)
-    const id = table === 'product' ? product : own
-    await apply(sql => sql`update ${sql(table)} set tenant_id = ${other} where id = ${id}`)
+    await apply(sql => move(sql, table))
     expect(await titlesOf(product, table === 'product' ? other : tenant)).toEqual([])
   })
 })

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { type GraphQLLeafType, getNamedType, isLeafType, isListType, parseType, typeFromAST } from 'graphql'
+import { type GraphQLLeafType, isLeafType } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { column, nullable } from '../../src/db/column.ts'
 import { type ColumnKind, type ColumnValue, columnCodecs, maxJsonBytes } from '../../src/db/column-codecs.ts'
@@ -61,15 +61,15 @@ const decoded: Record<ColumnKind, (value: string) => unknown> = {
 const codecOf = (kind: ColumnKind) =>
   rowCodec<{ value: ColumnValue<ColumnKind> | null }>({ value: nullable(selected[kind], kind) })
 
-const leafOf = (name: string): { leaf: GraphQLLeafType; list: boolean } => {
-  const type = typeFromAST(schema, parseType(name) as never)
-  const leaf = type && getNamedType(type)
-  if (!leaf || !isLeafType(leaf)) throw new Error(`The schema has no scalar ${name}.`)
-  return { leaf, list: isListType(type) }
+const leafOf = (name: string): GraphQLLeafType => {
+  const type = schema.getType(name.replaceAll(/\W/g, ''))
+  if (!isLeafType(type)) throw new Error(`The schema has no scalar ${name}.`)
+  return type
 }
 
 describe.each(Object.keys(kinds) as ColumnKind[])('a column of the kind %s', kind => {
   const { writeJson } = columnCodecs[kind]
+  const scalar = columnTypes[kind]
 
   test('is decoded in the same way in rows and in other statements, and its JSON equals the JSON of its scalar', async () => {
     const codec = codecOf(kind)
@@ -96,9 +96,11 @@ describe.each(Object.keys(kinds) as ColumnKind[])('a column of the kind %s', kin
           const target = Buffer.alloc(maxJsonBytes(end - start) + 1)
           const length = writeJson(target, 1, bytes, start, end) - 1
           expect(length).toBeLessThanOrEqual(maxJsonBytes(end - start))
-          const { leaf, list } = leafOf(columnTypes[kind])
+          const leaf = leafOf(scalar)
           const serialized = (Array.isArray(row.value) ? row.value : [row.value]).map(value => leaf.serialize(value))
-          expect(target.toString('utf8', 1, 1 + length)).toBe(JSON.stringify(list ? serialized : serialized[0]))
+          expect(target.toString('utf8', 1, 1 + length)).toBe(
+            JSON.stringify(scalar.startsWith('[') ? serialized : serialized[0]),
+          )
         }
       }),
       { numRuns: 25 },

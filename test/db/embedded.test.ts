@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, expect, it, onTestFinished } from 'vitest'
 import postgres from '#postgres'
 import { attachEmbedded, type EmbeddedPostgres, startEmbedded } from '../../packages/embedded/src/embedded.ts'
 
@@ -13,6 +13,13 @@ const parent = mkdtempSync('/tmp/embedded-test-')
 chmodSync(parent, 0o711)
 const dataDir = join(parent, 'data')
 afterAll(() => rmSync(parent, { recursive: true, force: true }))
+
+/** Starts a server, which ends with the test. */
+async function start(options: Parameters<typeof startEmbedded>[0] = { dataDir }): Promise<EmbeddedPostgres> {
+  const server = await startEmbedded(options)
+  onTestFinished(() => server.stop())
+  return server
+}
 
 async function query(server: EmbeddedPostgres, statement: string): Promise<unknown[]> {
   const { host, port, user, database } = server
@@ -66,19 +73,12 @@ it('starts afresh when the first start was killed before the cluster was complet
 
 it('answers queries with the settings it was given', async () => {
   const server = await startEmbedded({ dataDir, durable: false, settings: { work_mem: '5MB' } })
-  const settings = `current_setting('server_encoding') as encoding, current_setting('listen_addresses') as tcp,
-    current_setting('max_connections') as connections, current_setting('work_mem') as work_mem,
-    current_setting('shared_preload_libraries') as libraries, current_user as user`
-  expect(await query(server, `select ${settings}`)).toEqual([
-    {
-      encoding: 'UTF8',
-      tcp: '',
-      connections: '100',
-      work_mem: '5MB',
-      libraries: 'pg_stat_statements',
-      user: 'postgres',
-    },
-  ])
+  const settings = {
+    ...{ server_encoding: 'UTF8', listen_addresses: '', max_connections: '100', work_mem: '5MB' },
+    shared_preload_libraries: 'pg_stat_statements',
+  }
+  const selected = Object.keys(settings).map(name => `current_setting('${name}') as ${name}`)
+  expect(await query(server, `select ${selected}, current_user as user`)).toEqual([{ ...settings, user: 'postgres' }])
   await query(server, 'create table kept (n int); insert into kept values (1)')
   const pid = serverPid()
   await Promise.all([server.stop(), server.stop()])
@@ -89,22 +89,17 @@ it('answers queries with the settings it was given', async () => {
 
 it('keeps data across a restart, can be attached to while it runs, and refuses a second owner', async () => {
   expect(await attachEmbedded(dataDir)).toBeNull()
-  const server = await startEmbedded({ dataDir, durable: false })
-  try {
-    const refused = expect(startEmbedded({ dataDir, lockTimeoutMs: 500 })).rejects.toThrow(
-      `process ${serverPid()}) is already running`,
-    )
-    expect(await query(server, 'select n from kept')).toEqual([{ n: 1 }])
-
-    const attached = await attachEmbedded(dataDir)
-    expect(attached).toMatchObject({ host: server.host, port: server.port })
-    await attached?.stop()
-    expect(await query(attached!, 'select n from kept')).toEqual([{ n: 1 }])
-
-    await refused
-  } finally {
-    await server.stop()
-  }
+  const server = await start({ dataDir, durable: false })
+  const refused = expect(startEmbedded({ dataDir, lockTimeoutMs: 500 })).rejects.toThrow(
+    `process ${serverPid()}) is already running`,
+  )
+  expect(await query(server, 'select n from kept')).toEqual([{ n: 1 }])
+  const attached = await attachEmbedded(dataDir)
+  expect(attached).toMatchObject({ host: server.host, port: server.port })
+  await attached?.stop()
+  expect(await query(attached!, 'select n from kept')).toEqual([{ n: 1 }])
+  await refused
+  await server.stop()
   expect(await attachEmbedded(dataDir)).toBeNull()
 })
 
@@ -122,45 +117,27 @@ it('leaves no server behind when its owner is killed, and what was committed is 
   await once(owner, 'exit')
 
   // Starting at once waits for the watchdog's shutdown.
-  const server = await startEmbedded({ dataDir })
-  try {
-    expect(await query(server, 'select n from kept order by n')).toEqual([{ n: 1 }, { n: 2 }])
-    await until('the killed owner’s server is gone', () => !isRunning(pid))
-    await until('its socket directory is gone', () => !existsSync(host))
-  } finally {
-    await server.stop()
-  }
+  const server = await start()
+  expect(await query(server, 'select n from kept order by n')).toEqual([{ n: 1 }, { n: 2 }])
+  await until('the killed owner’s server is gone', () => !isRunning(pid))
+  await until('its socket directory is gone', () => !existsSync(host))
 })
 
 it('recovers when the server itself is killed', async () => {
-  const crashed = await startEmbedded({ dataDir })
+  const crashed = await start()
   await query(crashed, 'insert into kept values (3)')
   process.kill(serverPid(), 'SIGKILL')
-  const server = await startEmbedded({ dataDir })
-  try {
-    expect(await query(server, 'select max(n) as n from kept')).toEqual([{ n: 3 }])
-    expect(existsSync(crashed.host)).toBe(false)
-  } finally {
-    await server.stop()
-    await crashed.stop()
-  }
+  const server = await start()
+  expect(await query(server, 'select max(n) as n from kept')).toEqual([{ n: 3 }])
+  expect(existsSync(crashed.host)).toBe(false)
 })
 
 it('runs a copy of a cluster in use without disturbing the original’s server', async () => {
-  const server = await startEmbedded({ dataDir })
-  try {
-    const copied = join(parent, 'copied')
-    mkdirSync(copied, { mode: 0o711 })
-    execFileSync('cp', ['-a', join(dataDir, 'postgres'), copied])
-    expect(await attachEmbedded(copied)).toBeNull()
-    const second = await startEmbedded({ dataDir: copied })
-    try {
-      expect(await query(server, 'select max(n) as n from kept')).toEqual([{ n: 3 }])
-      expect(await query(second, 'select max(n) as n from kept')).toEqual([{ n: 3 }])
-    } finally {
-      await second.stop()
-    }
-  } finally {
-    await server.stop()
-  }
+  const server = await start()
+  const copied = join(parent, 'copied')
+  mkdirSync(copied, { mode: 0o711 })
+  execFileSync('cp', ['-a', join(dataDir, 'postgres'), copied])
+  expect(await attachEmbedded(copied)).toBeNull()
+  const second = await start({ dataDir: copied })
+  for (const each of [server, second]) expect(await query(each, 'select max(n) as n from kept')).toEqual([{ n: 3 }])
 })

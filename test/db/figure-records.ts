@@ -45,8 +45,8 @@ export const insertCustomers = (sql: Sql, count = 40) => sql`
 /** Makes a step of the follower. */
 export const step = async (sql: Sql, atMost: number) => (await sql`select gateway.follow(${atMost}) as more`)[0]?.more
 
-/** The error that a test throws to undo its changes. */
-export const undone = new Error('undone')
+/** Lets a transaction or a savepoint fail, which undoes its changes. */
+export const undo = () => Promise.reject(new Error('undone'))
 
 /** Creates the database. `reset` fills it again, until no stamp lies ahead. */
 export async function createFigures() {

@@ -1,13 +1,12 @@
 /** Rollups of trees that move, of large trees and of large tenants, and the command that checks them. */
 import { beforeAll, expect, test } from 'vitest'
 import { checkFigures } from '../../src/domain/figures/check.ts'
-import { createDatabase } from '../support/database.ts'
 import { followed } from '../support/followed.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { run } from '../support/process.ts'
+import { createFigures, step } from './figure-records.ts'
 
-const { pool, platform, url } = await createDatabase()
-await platform`insert into tenant (id, parent_id, name) values (1, null, 'A'), (2, 1, 'B'), (3, 2, 'C'), (4, null, 'D')`
+const { pool, platform, url } = await createFigures()
 await platform`
   insert into purchased_voucher (tenant_id, reference, current_balance, initial_balance, currency, purchase_timestamp)
   select 1 + n % 3, 'R' || n, 10, 20, 'EUR', timestamptz '2026-01-01Z' + n * interval '1 hour'
@@ -20,21 +19,18 @@ async function expectRight(): Promise<void> {
 
 /** Returns how many vouchers the rollups count, by the tenant above. */
 async function countInTrees(): Promise<Record<number, number>> {
-  const rows = await pool<{ tenant: number; records: number }[]>`
+  const rows = await pool`
     select ancestor_id::int as tenant, sum(records)::int as records from gateway.figure_rollup
     where kind = 'balance' group by ancestor_id order by ancestor_id`
   return Object.fromEntries(rows.map(({ tenant, records }) => [tenant, records]))
 }
 
 const readMembers = async () => {
-  const rows = await pool<{ pair: string }[]>`
-    select ancestor_id || ' ' || tenant_id as pair from gateway.figure_member order by ancestor_id, tenant_id`
-  return rows.map(({ pair }) => pair)
+  const pairs = await pool`select ancestor_id, tenant_id from gateway.figure_member order by ancestor_id, tenant_id`
+  return pairs.map(({ ancestor_id, tenant_id }) => `${ancestor_id} ${tenant_id}`)
 }
 
 const readRollups = () => pool`select * from gateway.figure_rollup order by 1, 2, 3, 4, 5, 6, 7`
-
-const step = async () => (await pool`select gateway.follow(1000) as more`)[0]?.more
 
 beforeAll(() => followed(pool))
 
@@ -54,7 +50,7 @@ test('the rollups follow the tree', async () => {
     await sql`update purchased_voucher set void = true where tenant_id = 3 and id < 10`
     await sql`insert into tenant (id, parent_id, name) values (5, 3, 'E')`
   })
-  await step()
+  await step(pool, 1000)
   await expectRight()
   await followed(pool)
   expect(await countInTrees()).toEqual({ 1: 20, 3: 10, 4: 10 })
@@ -78,7 +74,7 @@ test('a step reads the tree and the vouchers at one instant', async () => {
   let stepping: Promise<unknown> | undefined
   await platform.begin(async holder => {
     await holder`select from gateway.voucher_entry where id = 1 for update`
-    stepping = step()
+    stepping = step(pool, 1000)
     // The step has read what it follows, and waits for the entry.
     await untilLockWaits(platform)
     await move(1, 3, 4)
@@ -137,19 +133,16 @@ test('the command verify reports figures that differ, and repairs them', { timeo
   expect(wrong.stdout).toContain('verify --repair')
 
   const repaired = await verify('--repair')
-  expect([repaired.code, repaired.stdout]).toEqual([
-    0,
-    expect.stringContaining('The service counts all figures anew now.'),
-  ])
-  const during = await verify()
-  expect([during.code, during.stdout]).toEqual([1, expect.stringContaining('The service is counting the figures.')])
+  expect(repaired).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining('The service counts all figures anew now.'),
+  })
+  const during = expect.stringContaining('The service is counting the figures.')
+  expect(await verify()).toMatchObject({ code: 1, stdout: during })
 
   await followed(pool)
-  const right = await verify()
-  expect([right.code, right.stdout.trim()]).toEqual([
-    0,
-    expect.stringMatching(/^The figures of 20[0-9T:.-]+Z agree with the records\.$/),
-  ])
+  const agree = expect.stringMatching(/^The figures of 20[0-9T:.-]+Z agree with the records\.$/m)
+  expect(await verify()).toMatchObject({ code: 0, stdout: agree })
   const { code, stdout } = await verify('--json')
   expect([code, JSON.parse(stdout)]).toEqual([0, { asOf: expect.any(String), differences: [], recounted: false }])
   expect(await readRollups()).toEqual(before)

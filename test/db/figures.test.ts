@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Sql } from '../../src/db/connect.ts'
 import { followed } from '../support/followed.ts'
-import { createFigures, insertCustomers, insertVouchers, undone } from './figure-records.ts'
+import { createFigures, insertCustomers, insertVouchers, undo } from './figure-records.ts'
 
 const { pool, platform, expectFollowed, reset } = await createFigures()
 
@@ -90,12 +90,9 @@ const writes: Record<string, (sql: Sql) => Promise<unknown>> = {
 }
 
 /** The kinds of sessions: which triggers they set off. */
-const sessions = [
-  { session: 'an ordinary session', role: 'origin' },
-  { session: 'an applier', role: 'replica' },
-]
+const sessions = { 'an ordinary session': 'origin', 'an applier': 'replica' }
 
-describe.each(sessions)('$session', ({ role }) => {
+describe.each(Object.entries(sessions))('%s', (_, role) => {
   const run = (write: (sql: Sql) => Promise<unknown>) =>
     platform.begin(async sql => {
       await sql`select set_config('session_replication_role', ${role}, true)`
@@ -127,13 +124,13 @@ describe.each(sessions)('$session', ({ role }) => {
     }
     await run(async outer => {
       const sql = outer as typeof outer & { savepoint: (body: (sql: Sql) => Promise<unknown>) => Promise<unknown> }
-      await sql.savepoint(inner => write(inner).then(() => Promise.reject(undone))).catch(() => {})
+      await sql.savepoint(inner => write(inner).then(undo)).catch(() => {})
       await sql`update customer set consented_at = now() where id in (2, 3)`
       await sql.savepoint(inner => inner`update purchased_voucher set void = true where id < 4`)
-      await sql.savepoint(inner => write(inner).then(() => Promise.reject(undone))).catch(() => {})
+      await sql.savepoint(inner => write(inner).then(undo)).catch(() => {})
     })
     await expectFollowed()
-    await run(sql => write(sql).then(() => Promise.reject(undone))).catch(() => {})
+    await run(sql => write(sql).then(undo)).catch(() => {})
     await expectFollowed()
   })
 

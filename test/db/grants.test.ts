@@ -4,62 +4,30 @@ import { noWrites, readWrites } from './writes.ts'
 
 const { platform } = await createDatabase()
 
+/** Tables that the service reads. */
+const read = `
+  administrator audit_entry consent_entry entry_count entry_figure figure_member figure_rollup fill_request follower
+  invitation list migration planned_stamp rate_window removal session setting sync_state token token_export
+  request_error token_tenant request_count voucher_entry voucher_text withdrawal_entry write_marker
+  public.category public.customer public.product public.product_category public.purchased_voucher public.tenant
+  public.variant`
+
 /**
- * The rights of the service on whole tables and views, besides the columns that its statements write. Others fail the
- * test.
+ * The rights of the service on tables and views, besides the columns that its statements write. Others fail the test.
  */
 const reads: Record<string, string> = {
-  'gateway.administrator': 'select',
-  'gateway.audit_entry': 'select',
-  'gateway.consent_entry': 'select',
-  'gateway.entry_count': 'select',
-  'gateway.entry_figure': 'select',
-  'gateway.figure_member': 'select',
-  'gateway.figure_rollup': 'select',
-  'gateway.fill_request': 'select',
-  'gateway.follower': 'select',
-  'gateway.invitation': 'select',
-  'gateway.list': 'select',
-  'gateway.migration': 'select',
-  'gateway.planned_stamp': 'select',
+  ...Object.fromEntries(read.match(/\S+/g)!.map(name => [name.includes('.') ? name : `gateway.${name}`, 'select'])),
   'gateway.stamp_queue': '',
-  'gateway.rate_window': 'select',
   // The service reads only the end of an issued token.
   'gateway.redemption_token': 'select(expires_at)',
-  'gateway.removal': 'select',
-  'gateway.session': 'select',
-  'gateway.setting': 'select',
-  'gateway.sync_state': 'select',
-  'gateway.token': 'select',
-  'gateway.token_export': 'select',
-  'gateway.request_error': 'select',
-  'gateway.token_tenant': 'select',
-  'gateway.request_count': 'select',
-  'gateway.voucher_entry': 'select',
-  'gateway.voucher_text': 'select',
-  'gateway.withdrawal_entry': 'select',
-  'gateway.write_marker': 'select',
-  'public.category': 'select',
-  'public.customer': 'select',
-  'public.product': 'select',
-  'public.product_category': 'select',
-  'public.purchased_voucher': 'select',
-  'public.tenant': 'select',
-  'public.variant': 'select',
 }
 
 test('the service may write what its statements write, and read what it needs', async () => {
-  const columns = await platform<{ table: string; count: number }[]>`
-    select format('%I.%I', nspname, relname) as table, count(*)::integer as count
-    from pg_class join pg_namespace on pg_namespace.oid = relnamespace join pg_attribute on attrelid = pg_class.oid
-    where nspname = 'gateway' and attnum > 0 and not attisdropped group by 1`
   const written = await readWrites()
   const expected = Object.fromEntries(
     Object.entries(reads).map(([table, read]) => {
       const { insert, update, deletes } = written.get(table) ?? noWrites()
-      const all = columns.find(each => each.table === table)?.count
-      const rightOf = (name: string, set: Set<string>) =>
-        set.size === 0 ? [] : [set.size === all ? name : `${name}(${[...set].sort().join()})`]
+      const rightOf = (name: string, set: Set<string>) => (set.size > 0 ? [`${name}(${[...set].sort()})`] : [])
       const rights = [...(read ? [read] : []), ...rightOf('insert', insert), ...rightOf('update', update)]
       return [table, [...rights, ...(deletes ? ['delete'] : [])].join(' ')]
     }),
@@ -67,9 +35,8 @@ test('the service may write what its statements write, and read what it needs', 
   const rows = await platform<{ table: string; rights: string }[]>`
     select format('%I.%I', nspname, relname) as table,
            (select coalesce(string_agg(
-                     case when whole or array_length(string_to_array(columns, ','), 1) = (
-                       select count(*) from pg_attribute where attrelid = pg_class.oid and attnum > 0 and not attisdropped
-                     ) then name else name || '(' || columns || ')' end, ' ' order by place), '')
+                     case when columns is null or whole and name = 'select' then name
+                          else name || '(' || columns || ')' end, ' ' order by place), '')
             from unnest('{select,insert,update,delete,truncate,references,trigger}'::text[]) with ordinality as kind(name, place),
                  lateral (select has_table_privilege('voucher_gateway', pg_class.oid, name) as whole) as table_right,
                  lateral (select string_agg(attname, ',' order by attname) as columns from pg_attribute

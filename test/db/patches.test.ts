@@ -1,6 +1,6 @@
 /** Each test fails without one of the changes in `tools/driver`, which it names. `test/faults/database.test.ts` has load. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
 import { connect, type Pool } from '../../src/db/connect.ts'
 import { isOutage } from '../../src/db/outage.ts'
 import { createDatabase } from '../support/database.ts'
@@ -8,10 +8,14 @@ import { createDatabase } from '../support/database.ts'
 const { address, platform } = await createDatabase()
 
 /** A pool of this many connections to the test's database. */
-const open = (max: number) => connect(address, { max, statementTimeoutMs: 5_000 })
+const open = (max: number) => {
+  const pool = connect(address, { max, statementTimeoutMs: 5_000 })
+  onTestFinished(() => pool.end())
+  return pool
+}
 
 // `rows = 0`, and for the second `query = errorResponse = null`.
-test.each([
+test.each<[string, (sql: Pool) => Promise<unknown>]>([
   ['fails', sql => sql`select 1 / (5000 - i) from generate_series(1, 5000) i`],
   [
     'ends its connection',
@@ -19,14 +23,10 @@ test.each([
       select case i when 5000 then pg_terminate_backend(pg_backend_pid()) end, repeat('-', 100)
       from generate_series(1, 10000) i`,
   ],
-] satisfies [
-  string,
-  (sql: Pool) => Promise<unknown>,
-][])('the statement after one that %s in the middle of its rows returns its own rows', async (_, statement) => {
+])('the statement after one that %s in the middle of its rows returns its own rows', async (_, statement) => {
   const pool = open(1)
   await expect(statement(pool)).rejects.toThrow()
   expect(await pool`select i from generate_series(1, 2) i`).toEqual([{ i: 1 }, { i: 2 }])
-  await pool.end()
 })
 
 // `chunk = nextWriteTimer = null`.
@@ -47,7 +47,6 @@ test('a connection serves again after the server ended it while it was idle', as
     }
     await kill
   }
-  await pool.end()
 })
 
 // `x = type in options.serializers`.
@@ -64,7 +63,6 @@ test('a statement that is prepared again keeps its parameters', async () => {
   const others = [1, 2, 3].map(n => pool`select ${n}::text as n`)
   expect(await planned(false)).toEqual([{ id: 2, flag: false, note: null }])
   expect(await Promise.all(others)).toEqual([1, 2, 3].map(n => [{ n: String(n) }]))
-  await pool.end()
 })
 
 // `return false`.
@@ -78,7 +76,6 @@ test('statements that cannot be sent fail alone', async () => {
   expect(await before).toEqual([{ sent: 'before' }])
   await expect(unsendable()).rejects.toMatchObject({ code: 'UNDEFINED_VALUE' })
   expect(await pool`select 'after' as sent`).toEqual([{ sent: 'after' }])
-  await pool.end()
 })
 
 // `onexecute` before `max_pipeline`.
@@ -96,10 +93,9 @@ test('a transaction keeps its connection, and no statement waits behind another 
   })
   const waiting = Array.from({ length: 50 }, (_, i) => pool`select ${i}::int`.then(() => order.push(String(i))))
   await Promise.all(waiting)
-  await blocker.end()
+  await blocker`select pg_advisory_unlock_all()`
   await asleep
   expect(order).toEqual([...Array(50).keys(), 'asleep'].map(String))
-  await pool.end()
 })
 
 // `queue.js`.
@@ -121,5 +117,4 @@ test('the list of free connections does not grow with each statement', async () 
   }
   expect(longest).toBeGreaterThan(0)
   expect(longest).toBeLessThan(100)
-  await pool.end()
 })

@@ -48,14 +48,8 @@ test('a caller that disconnects does not cancel the statement of the others', as
   const queued = connect(address, { max: 2, statementTimeoutMs: 1_000, waitTimeoutMs: 1_000 })
   afterFile(() => queued.end({ timeout: 1 }))
   const { readOne } = createRead()
-  const [left, stays] = await Promise.allSettled([
-    readOne(
-      queued,
-      queued.whileWanted(() => false),
-      1,
-    ),
-    readOne(queued, queued, 2),
-  ])
+  const gone = queued.whileWanted(() => false)
+  const [left, stays] = await Promise.allSettled([readOne(queued, gone, 1), readOne(queued, queued, 2)])
   expect(left).toMatchObject({ status: 'rejected', reason: expect.any(CallerGoneError) })
   expect(stays).toEqual({ status: 'fulfilled', value: 30 })
 })

@@ -1,7 +1,8 @@
 /** Tests what `src/db/socket.ts` adds to the driver, against a proxy that misbehaves before a real server. */
 import { readFileSync } from 'node:fs'
-import { connect as connectSocket, createServer, type Socket } from 'node:net'
+import { connect as connectSocket, createServer, Socket } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import { TLSSocket } from 'node:tls'
 import { expect, onTestFinished, test } from 'vitest'
 import { connect, type PoolOptions, serviceRole } from '../../src/db/connect.ts'
@@ -24,23 +25,25 @@ function pass(client: Socket): Socket {
  * Opens a pool that connects through a proxy.
  *
  * @param serve what the proxy does with a connection; `number` counts from 1
- * @returns the pool, and how many connections the proxy has accepted
+ * @returns the pool, how many connections the proxy has accepted, and its own connections that `serve` has returned
  */
 async function openBehind(
-  serve: (client: Socket, number: number) => void,
+  serve: (client: Socket, number: number) => unknown,
   options: Partial<PoolOptions> & { sslmode?: string } = {},
 ) {
   let accepted = 0
+  const servers: Socket[] = []
   const proxy = createServer(client => {
     client.on('error', () => {})
-    serve(client, ++accepted)
+    const server = serve(client, ++accepted)
+    if (server instanceof Socket) servers.push(server)
   })
   const port = await listen(proxy)
   const { sslmode = 'disable', ...limits } = options
   const url = `postgres://${address.user}@127.0.0.1:${port}/${address.database}?sslmode=${sslmode}`
   const pool = connect(url, { max: 1, statementTimeoutMs: 5_000, ...limits })
   onTestFinished(() => pool.end({ timeout: 0 }))
-  return { pool, accepted: () => accepted }
+  return { pool, accepted: () => accepted, servers }
 }
 
 test.each([
@@ -50,17 +53,10 @@ test.each([
     "select repeat('-', 1000), pg_sleep(case i when 100 then 3 end) from generate_series(1, 1000) i",
   ],
 ])('a statement fails when the server falls silent %s, and the pool recovers with the server', async (_, statement) => {
-  let silent: Socket | undefined
-  const { pool, accepted } = await openBehind(
-    (client, number) => {
-      const server = pass(client)
-      if (number === 1) silent = server
-    },
-    { answerTimeoutMs: 2_000 },
-  )
+  const { pool, accepted, servers } = await openBehind(pass, { answerTimeoutMs: 2_000 })
   await pool`select 1`
   const asked = pool.unsafe(statement).execute()
-  setTimeout(() => silent?.unpipe().pause(), 50)
+  setTimeout(() => servers[0]?.unpipe().pause(), 50)
   await expect(asked).rejects.toSatisfy(isOutage)
   await expect(asked).rejects.toMatchObject({ code: 'ETIMEDOUT' })
   expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
@@ -68,16 +64,10 @@ test.each([
 })
 
 test('a server that falls silent is found on a connection that was idle for longer than the limit before', async () => {
-  let server: Socket | undefined
-  const { pool } = await openBehind(
-    client => {
-      server = pass(client)
-    },
-    { answerTimeoutMs: 1_000 },
-  )
+  const { pool, servers } = await openBehind(pass, { answerTimeoutMs: 1_000 })
   await pool`select 1`
-  await new Promise(resolve => setTimeout(resolve, 2_500))
-  server?.unpipe().pause()
+  await pause(2_500)
+  servers[0]?.unpipe().pause()
   await expect(pool`select 1`).rejects.toMatchObject({ code: 'ETIMEDOUT' })
 })
 
@@ -87,7 +77,7 @@ test.each([
 ])('%s', async (_, sslmode) => {
   const { pool, accepted } = await openBehind(pass, { sslmode, answerTimeoutMs: 1_000 })
   const [before] = await pool`select pg_backend_pid() as pid`
-  await new Promise(resolve => setTimeout(resolve, 2_500))
+  await pause(2_500)
   expect(await pool`select pg_backend_pid() as pid`).toEqual([before])
   expect(accepted()).toBe(1)
 })
@@ -101,12 +91,11 @@ test('the limit of an answer is not extended by rows that arrive', async () => {
 })
 
 test('of connections that fall silent together, one statement finds out for all', async () => {
-  const servers = new Set<Socket>()
-  const { pool, accepted } = await openBehind(client => servers.add(pass(client)), { max: 4, answerTimeoutMs: 2_000 })
+  const { pool, accepted, servers } = await openBehind(pass, { max: 4, answerTimeoutMs: 2_000 })
   await Promise.all(Array.from({ length: 4 }, () => pool`select pg_sleep(0.1)`))
   expect(accepted()).toBe(4)
   // The limit is counted from the next check on.
-  await new Promise(resolve => setTimeout(resolve, 1_000))
+  await pause(1_000)
   for (const server of servers) server.unpipe().pause()
   await expect(pool`select 1`).rejects.toMatchObject({ code: 'ETIMEDOUT' })
   for (let time = 0; time < 4; time++) expect(await pool`select 1 as one`).toEqual([{ one: 1 }])

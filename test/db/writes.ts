@@ -49,22 +49,10 @@ function collect(source: string, writes: Map<string, Writes>): void {
   }
 }
 
-/** Replaces what a template puts in by a question mark. */
+/** Replaces what a template puts in by a question mark; a template inside another template is SQL too. */
 function withoutValues(text: string): string {
-  let plain = ''
-  for (let at = 0; at < text.length; at++) {
-    if (!text.startsWith('${', at)) {
-      plain += text[at]
-      continue
-    }
-    let depth = 0
-    const from = at + 2
-    for (at = from; depth > 0 || text[at] !== '}'; at++) depth += text[at] === '{' ? 1 : text[at] === '}' ? -1 : 0
-    const inner = text.slice(from, at)
-    // A template inside another template is SQL too.
-    plain += inner.includes('`') ? `(${withoutValues(inner)})` : '?'
-  }
-  return plain
+  const plain = text.replaceAll(/\$?\{([^{}]*)\}/g, (_, inner) => (inner.includes('`') ? `(${inner})` : '?'))
+  return plain === text ? text : withoutValues(plain)
 }
 
 /** Returns the assignments at the start of a text, up to the end of their clause. */

@@ -27,7 +27,7 @@ function expectStatus(page: Page, status: number): Page {
 /** A day in the middle of those that have entries. */
 const day = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10)
 
-const passwords = (password: string) => ({ password, again: password })
+const same = (password: string) => ({ password, again: password })
 const token = { name: 'Till', tenant: '54321', permission: ['view_vouchers'] }
 
 const fewTokens = 'They are few, because people create them.'
@@ -77,11 +77,10 @@ export const administration: Journey[] = [
   {
     what: 'a sign-in that is refused',
     runs: ['administrator.record_failed_sign_in'],
-    go: async ({ client }) =>
-      expectStatus(
-        await createBrowser(client.app).submit('/admin/login', { email: root.email, password: 'wrong' }),
-        422,
-      ),
+    go: async ({ client }) => {
+      const page = await createBrowser(client.app).submit('/admin/login', { email: root.email, password: 'wrong' })
+      expectStatus(page, 422)
+    },
   },
   {
     what: 'a sign-in through the OpenID provider',
@@ -107,12 +106,7 @@ export const administration: Journey[] = [
   {
     what: 'another password',
     runs: ['administrator.change_password', 'session.save'],
-    go: submit(
-      '/admin/account',
-      { current: root.password, ...passwords(root.password) },
-      303,
-      '/admin/account/password',
-    ),
+    go: submit('/admin/account', { current: root.password, ...same(root.password) }, 303, '/admin/account/password'),
   },
   {
     what: 'inviting, and withdrawing it',
@@ -127,10 +121,8 @@ export const administration: Journey[] = [
     runs: ['invitation.find', 'administrator.set_password'],
     go: async ({ pool, client }) => {
       const secret = await inviteAdministrator(pool, tester, 'bob@example.com')
-      expectStatus(
-        await createBrowser(client.app).submit(`/admin/setup/${secret}`, passwords('much deep green water')),
-        303,
-      )
+      const fields = same('much deep green water')
+      expectStatus(await createBrowser(client.app).submit(`/admin/setup/${secret}`, fields), 303)
     },
   },
   {

@@ -79,12 +79,7 @@ export const integration: Journey[] = [
     runs: ['token.find', 'tenant.paths'],
     go: rest('/tenants/54321/catalog/vouchers', 54_321),
   },
-  {
-    what: 'the list of tenants',
-    runs: ['watermark.read', 'tenant.list'],
-    go: rest('/tenants'),
-    walks: amongGranted,
-  },
+  { what: 'the list of tenants', runs: ['watermark.read', 'tenant.list'], go: rest('/tenants'), walks: amongGranted },
   ...Object.entries(lists).map(([noun, list]) => ({
     what: `pages of the list: ${noun}`,
     runs: [`${noun}.list`],
@@ -130,21 +125,19 @@ export const integration: Journey[] = [
     ),
     walks: 'Reads the tenants below, level by level, and a range for each of them.',
   },
-  {
-    what: 'the catalog',
-    runs: ['product.list', 'variant.of_products', 'category.of_products'],
-    go: rest('/tenants/1/catalog/vouchers'),
-  },
+  ...[
+    ['catalog/vouchers', 'product', 'variant.of_products', 'category.of_products'],
+    ['sales/purchased-vouchers', 'voucher'],
+    ['customers/marketing-signups', 'signup', 'export.record'],
+  ].flatMap(([path, noun, ...others]) => [
+    { what: `a page of ${path}`, runs: [`${noun}.list`, ...others], go: rest(`/tenants/1/${path}`) },
+    { what: `a record of ${path}`, runs: [`${noun}.find`, ...others], go: rest(`/tenants/1/${path}/50000`) },
+  ]),
   {
     what: 'a count of products since',
     runs: ['product.count'],
     go: ofTenant(`catalogVouchers(${since}) { totalCount }`),
     walks: counted,
-  },
-  {
-    what: 'a product',
-    runs: ['product.find', 'variant.of_products', 'category.of_products'],
-    go: rest('/tenants/1/catalog/vouchers/50000'),
   },
   {
     what: 'the products and the tenants of purchased vouchers',
@@ -155,17 +148,6 @@ export const integration: Journey[] = [
     what: 'the purchased vouchers of products',
     runs: ['voucher.search_range', 'voucher.search_count'],
     go: ofTenant('catalogVouchers(first: 3) { nodes { purchasedVouchers(first: 5) { count { count } nextCursor } } }'),
-  },
-  { what: 'a purchased voucher', runs: ['voucher.find'], go: rest('/tenants/1/sales/purchased-vouchers/50000') },
-  {
-    what: 'marketing signups',
-    runs: ['signup.list', 'export.record'],
-    go: rest('/tenants/1/customers/marketing-signups'),
-  },
-  {
-    what: 'a marketing signup',
-    runs: ['signup.find', 'export.record'],
-    go: rest('/tenants/1/customers/marketing-signups/50000'),
   },
   ...[
     ['catalogVouchers', 'product.chunk', 'variant.of_products', 'category.of_products', 'rate_window.count'],
