@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../db/connect.ts'
 import { badInput, GatewayError } from '../errors.ts'
-import { visibleTenants } from '../tenant/granted.ts'
+import { grantedBy } from '../tenant/granted.ts'
 import type { Token } from '../token/token.ts'
 import type { Figures, FiguresRequest, Selection } from './figure.ts'
 import { instantText, periodRelations } from './interval.ts'
@@ -30,7 +30,7 @@ export async function readFigures(
   const when = (selected: boolean, query: Fragment): Fragment => (selected ? query : none)
   const { periods, totals, consents, outstanding, status, expiring, topProducts } = selection
   const found = sql<Figures[]>`
-    with /* figures.read */ recursive ${grantedTenants(sql, token, request)},
+    with /* figures.read */ ${grantedTenants(sql, token, request)},
     ${periodRelations(sql, request)}, ${saleRelation(sql)}, ${stockRelations(sql, selection)}, ${productRelations(sql)}
     select ${instantText(sql, sql`as_of`)} as "asOf", (select name from zone) as "timeZone",
            (${when(periods, periodsJson(sql))}) as periods,
@@ -60,14 +60,14 @@ const isInvalidValue = (error: unknown): boolean => error instanceof Error && 'c
  *   includes all below (R21), or the tenant itself; null for one with tenants below that is granted by itself
  * - `rolled(ancestor_id)`: the tenants whose rollups are read
  * - `single(tenant_id)`: the tenants whose entries are read, because no rollup includes them
- * - `today(id, day)`: the calendar day now at each of all these tenants, as the rollups know the tree; `days(first, last)`:
- *   the least and the greatest of them
+ * - `today(id, day)`: the calendar day now at each of all these tenants, of which some may be deleted already;
+ *   `days(first, last)`: the least and the greatest of them
  */
 const grantedTenants = (sql: Sql, token: Token, { tenantId, withDescendants }: FiguresRequest): Fragment => sql`
   ${
     // The scope has checked that the token is authorised for a single tenant.
     withDescendants
-      ? visibleTenants(sql, token, tenantId)
+      ? followedTenants(sql, token, tenantId)
       : sql`visible as materialized (select ${tenantId}::bigint as id, null::bigint as top)`
   },
   granted as materialized (
@@ -80,9 +80,38 @@ const grantedTenants = (sql: Sql, token: Token, { tenantId, withDescendants }: F
   ), single as materialized (
     select id as tenant_id from granted where not exists (select from rolled where ancestor_id = top)
   ), today as materialized (
-    select id, (now() at time zone time_zone)::date as day from tenant
-    where id in (select tenant_id from single
-                 union all select tenant_id from rolled join gateway.figure_member using (ancestor_id))
+    select id, (now() at time zone coalesce((select time_zone from tenant where tenant.id = counted.id), 'UTC'))::date as day
+    from (select tenant_id as id from single
+          union select tenant_id from rolled join gateway.figure_member using (ancestor_id)) counted
   ), days as materialized (
     select min(day) as first, max(day) as last from today
   )`
+
+/**
+ * The tenants at or below one, in the tree of the rollups: the tenants may have moved since, but not the entries.
+ *
+ * - `whole(id)`: those of which a grant includes all below
+ * - `highest(id)`: those of them that have no other above
+ */
+const followedTenants = (sql: Sql, token: Token, tenantId: number): Fragment => {
+  const { named, withDescendants } = grantedBy(token)
+  return sql`
+  below as materialized (
+    select ${tenantId}::bigint as id union select tenant_id from gateway.figure_member where ancestor_id = ${tenantId}::bigint
+  ), whole as materialized (
+    select id from unnest(${withDescendants}::text::bigint[]) id join below using (id)
+    union
+    select ${tenantId}::bigint where gateway.tenant_path(${tenantId}::bigint) && ${withDescendants}::text::bigint[]
+  ), highest as materialized (
+    select id from whole
+    except
+    select member.tenant_id from whole join gateway.figure_member member on ancestor_id = whole.id
+    where member.tenant_id not in (whole.id, ${tenantId}::bigint)
+  ), visible as materialized (
+    select id, min(top) as top from (
+      select id, id as top from highest
+      union all select member.tenant_id, highest.id from highest join gateway.figure_member member on ancestor_id = highest.id
+      union all select id, null from unnest(${named}::text::bigint[]) id join below using (id)
+    ) granted group by id
+  )`
+}

@@ -60,24 +60,31 @@ const secrets = new Map<string, string>()
 
 /** The day at each tenant. */
 const readDays = () => database.platform<{ day: string }[]>`
-  select (now() at time zone time_zone)::date as day from tenant order by id`
+  select (now() at time zone time_zone)::date as day from tenant where id < 10 order by id`
 
-/** Asks for all figures, and compares each with a count; once more when a day has ended somewhere in between. */
-async function compare(...given: Parameters<typeof compareNow>): Promise<void> {
+/** Compares figures; once more when a day has ended somewhere in between. */
+async function onOneDay(compareNow: () => Promise<void>): Promise<void> {
   const before = await readDays()
   try {
-    await compareNow(...given)
+    await compareNow()
   } catch (error) {
     if (isDeepStrictEqual(before, await readDays())) throw error
-    await compareNow(...given)
+    await compareNow()
   }
 }
 
-async function compareNow(grants: readonly TenantGrant[], tenantId: number, withDescendants: boolean, period: Period) {
+/** Asks for all figures, and compares each with a count. */
+const compare = (...given: Parameters<typeof compareNow>) => onOneDay(() => compareNow(...given))
+
+async function read(grants: readonly TenantGrant[], tenantId: number, withDescendants: boolean, period: Period) {
   const key = JSON.stringify(grants)
   const secret = secrets.get(key) ?? (await build.token([...grants])).secret
   secrets.set(key, secret)
-  const { figures } = (await client.read(secret, query, { tenantId, withDescendants, ...period })).tenant
+  return (await client.read(secret, query, { tenantId, withDescendants, ...period })).tenant.figures
+}
+
+async function compareNow(grants: readonly TenantGrant[], tenantId: number, withDescendants: boolean, period: Period) {
+  const figures = await read(grants, tenantId, withDescendants, period)
   const { by, timeZone } = period
   const count = createRecount(database.platform, withDescendants ? grantedBelow(tenantId, grants) : [tenantId])
   const intervals = cutPeriod(period, by, {})
@@ -131,17 +138,14 @@ const grants: [string, TenantGrant[], Period[]][] = [
 /** The states of the store, each made from the one before. */
 const states: [string, () => Promise<unknown>][] = [
   [
-    'without rollups',
+    'with rollups of the tree',
     async () => {
       await followed(database.pool)
       // The job of the service makes no step during the test.
       await database.loader`select pg_advisory_lock(gateway.follower_lock())`
       await database.platform`truncate gateway.figure_rollup, gateway.figure_member`
+      await database.platform`select gateway.follow_tree(array(select member from gateway.tree_members() member))`
     },
-  ],
-  [
-    'with rollups',
-    () => database.platform`select gateway.follow_tree(array(select member from gateway.tree_members() member))`,
   ],
   [
     'after changes',
@@ -191,6 +195,36 @@ describe.each(states)('%s', (_name, reach) => {
     await compare([whole(3), alone(1), whole(2)], 1, true, periods.lordHowe)
     await move(6, 3)
     await move(9, null)
+    await follow()
+  })
+
+  it('are those of the tree that the follower has read', async () => {
+    const { platform, loader } = database
+    const follow = () => loader`select gateway.follow(1000)`
+    const readAll = async () => [
+      await read([alone(1), whole(6), whole(2)], 1, true, periods.utc),
+      await read([alone(1), whole(6), whole(3)], 1, true, periods.utc),
+      await read([alone(9), whole(2)], 2, true, periods.utc),
+      await read([whole(9)], 9, true, periods.utc),
+    ]
+    await platform`insert into tenant (id, parent_id, name) values (10, 2, 'Closed')`
+    await platform`
+      insert into purchased_voucher (tenant_id, reference, date_valid_start) values (10, 'CLOSED', current_date + 9)`
+    await follow()
+    const moved = await platform`select id from purchased_voucher where tenant_id = 8`
+    const move = (six: number, eight: number, vouchers: number) =>
+      platform.begin(async sql => {
+        await sql`update tenant set parent_id = case id when 6 then ${six}::int else ${eight}::int end where id in (6, 8)`
+        await sql`update purchased_voucher set tenant_id = ${vouchers} where id in ${sql(moved.map(({ id }) => id))}`
+      })
+    await onOneDay(async () => {
+      const before = await readAll()
+      await move(2, 9, 7)
+      await platform`delete from purchased_voucher where tenant_id = 10`
+      await platform`delete from tenant where id = 10`
+      expect(await readAll()).toEqual(before)
+    })
+    await move(3, 6, 8)
     await follow()
   })
 })
