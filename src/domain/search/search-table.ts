@@ -5,6 +5,7 @@ import type { RowCodec } from '../../db/row-codec.ts'
 import { unprepared } from '../../db/statement.ts'
 import type { Instant } from '../record/instant.ts'
 import { type Page, type PageWindow, toPage } from '../record/page.ts'
+import { notFollowed } from '../sync/follower.ts'
 import { type Condition, parsedOnce } from './field.ts'
 import { readOwners } from './owners.ts'
 import { Ranges, type SearchedTable } from './ranges.ts'
@@ -90,6 +91,13 @@ export function searchTable<Row extends { id: number }>({
 }: SearchTableOptions<Row>): SearchTable<Row> {
   const hasEntries = searched.table !== records
 
+  /**
+   * A column: whether all entries are written, in the snapshot of the statement. They may be emptied and written anew between
+   * the statements of a request.
+   */
+  const areWritten = (sql: Sql): Fragment =>
+    hasEntries ? sql`(select as_of is not null from gateway.follower)` : sql`true`
+
   async function open(sql: Sql, unbounded: Search, window: PageWindow): Promise<Reading> {
     const search = since(unbounded, searched.stamp, window.updatedSince)
     const owners = await readOwners(sql, search)
@@ -111,7 +119,7 @@ export function searchTable<Row extends { id: number }>({
     select string_agg(row, ''),
            (select json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by ${ranges.sorting})
             from picked page),
-           ${more}
+           ${more}, ${areWritten(sql)}
     from (
       select ${row.select(sql)} as row
       from picked page join ${sql.unsafe(records)} on id = record_id join owner on owner.owner_id = tenant_id
@@ -120,7 +128,8 @@ export function searchTable<Row extends { id: number }>({
     ) listed`
 
   function toKeyedPage(window: PageWindow, found: readonly (Buffer | null)[] | undefined): ReadPage<Row> {
-    const [rows, texts] = found ?? []
+    const [rows, texts, , written] = found ?? []
+    if (written?.toString() !== 't') throw notFollowed()
     const places = placesText
       .parse(JSON.parse(texts?.toString() ?? '[]'))
       .map(([key, id, matches, isEnd]) => ({ key, id, matches, isEnd }))
@@ -206,11 +215,12 @@ export function searchTable<Row extends { id: number }>({
       const reading = await open(sql, unbounded, { ...wholeList, updatedSince })
       let most = 0
       const countWhere = async (where: Condition, inTexts: boolean): Promise<Count | null> => {
-        const [found] = await unprepared(sql<{ count: number; read: number }[]>`
+        const [found] = await unprepared(sql<{ count: number; read: number; written: boolean }[]>`
           with ${sql.unsafe(`/* ${name}.search_count */`)} ${reading.owners.relation}
-          select count(*) filter (where matches) as count, count(*) as read
+          select count(*) filter (where matches) as count, count(*) as read, ${areWritten(sql)} as written
           from (${reading.ranges.candidates(where, inTexts, mostCandidates + 1)}) candidate`)
-        const { count = 0, read = 0 } = found ?? {}
+        const { count = 0, read = 0, written = false } = found ?? {}
+        if (!written) throw notFollowed()
         most = Math.max(most, Math.min(count, mostCandidates))
         return read > mostCandidates ? null : { count, precision: 'EXACT' }
       }

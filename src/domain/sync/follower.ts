@@ -82,12 +82,11 @@ export async function readLag(sql: Sql): Promise<number | null> {
  * @throws `UNAVAILABLE` before all entries were written
  */
 export async function readFollowed(sql: Sql): Promise<Instant> {
-  const [row] = await sql<{ asOf: Instant }[]>`
-    select /* follower.read */ as_of as "asOf" from gateway.follower where as_of is not null`
-  if (!row) {
-    throw new GatewayError('UNAVAILABLE', 'The records are being read for searches. Try again in a minute.', {
-      retryAfter: 60,
-    })
-  }
+  const [row] = await sql<{ asOf: Instant | null }[]>`select /* follower.read */ as_of as "asOf" from gateway.follower`
+  if (!row?.asOf) throw notFollowed()
   return row.asOf
 }
+
+/** Returns the error of a read of entries that are not all written. */
+export const notFollowed = (): GatewayError =>
+  new GatewayError('UNAVAILABLE', 'The records are being read for searches. Try again in a minute.', { retryAfter: 60 })

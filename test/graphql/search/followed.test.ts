@@ -2,6 +2,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { followed } from '../../support/followed.ts'
 import { readPages } from '../../support/graphql.ts'
+import { untilLockWaits } from '../../support/locks.ts'
 import { startService, type TestService } from '../../support/service.ts'
 import { type Asked, ask, idsOf, list } from './support.ts'
 
@@ -134,4 +135,25 @@ it('there are no pages and no figures until all records were read once', async (
     expect(products.edges).toEqual([])
     expect(await client.rest(secret, `/tenants/${inn}/sales/purchased-vouchers`)).toMatchObject({ status: 200 })
   })
+})
+
+it('a page is whole or an error when all entries are written anew', async () => {
+  for (const filter of [{ currency: 'GBP' }, { text: 'R-' }]) {
+    await followed(database.pool)
+    const asked: Asked = { tenantId: inn, list: 'purchasedVouchers', filter }
+    let answered: ReturnType<typeof ask> | undefined
+    await database.platform.begin(async holder => {
+      await holder`select gateway.recount_figures()`
+      await holder`truncate gateway.voucher_entry, gateway.voucher_text`
+      answered = ask(client, secret, asked)
+      // The request has read how far the entries follow, and waits for the entries.
+      await untilLockWaits(database.platform)
+    })
+    expect(await answered).toMatchObject({
+      data: { tenant: { list: null } },
+      errors: [{ extensions: { code: 'UNAVAILABLE' } }],
+    })
+    await followed(database.pool)
+    expect(idsOf(await list(client, secret, asked))).toEqual(ids)
+  }
 })
