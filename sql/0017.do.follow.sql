@@ -33,7 +33,8 @@ declare
   last_id bigint;
 begin
   if reached.epoch is null then
-    truncate gateway.voucher_entry, gateway.voucher_text, gateway.consent_entry, gateway.entry_count;
+    truncate gateway.voucher_entry, gateway.voucher_text, gateway.consent_entry, gateway.entry_count,
+      gateway.figure_rollup, gateway.figure_member;
     for command in select format('drop index if exists gateway.%I', name) from gateway.entry_indexes() loop
       execute command;
     end loop;
@@ -136,8 +137,9 @@ $$;
 -- query reads all these records and the tree of tenants: the figures are then those of one instant.
 --
 -- fills: whether all records are compared with their entries.
+-- Returns false when it sees changes of a transaction that requires a fill, which has to be found first.
 create function gateway.follow_records(reached gateway.follower, watermark timestamptz, fills boolean, at_most integer)
-returns void
+returns boolean
 language plpgsql set enable_seqscan = off
 as $$
 declare
@@ -165,7 +167,8 @@ declare
              select (id, tenant_id, updated_at)::gateway.withdrawal_entry from gateway.removal
              where updated_at >= case when fills then '-infinity' else reached.since end and id = any(ids)
            ) end as withdrawals,
-           case kind when 'tenant' then array(select member from gateway.tree_members() member) end as tree
+           case kind when 'tenant' then array(select member from gateway.tree_members() member) end as tree,
+           exists (select from gateway.fill_request) as fill_is_requested
     from (
       select kind, array_agg(id) as ids
       from (select kind, id, (row_number() over (partition by kind order by id) - 1) / at_most as place from followed) numbered
@@ -181,6 +184,9 @@ declare
   any_crosses boolean := false;
 begin
   for part in parts loop
+    if part.fill_is_requested and not fills then
+      return false;
+    end if;
     tree := coalesce(part.tree, tree);
 
     select array_agg(fresh) filter (where fresh.id is not null), array_agg(stale) filter (where stale.id is not null)
@@ -249,6 +255,7 @@ begin
   if tree is not null or any_crosses then
     perform gateway.follow_tree(tree);
   end if;
+  return true;
 end $$;
 
 -- Makes one step: writes a part of the first entries, or follows what has changed. One transaction at a time does so.
@@ -273,14 +280,18 @@ begin
   if reached.as_of is null and gateway.write_first_entries(reached, watermark, at_most) then
     return true;
   end if;
-  -- Requests are deleted before the records are read, so that the records include the changes that a request is about.
-  delete from gateway.fill_request;
-  fills := found;
-  select epoch into present_epoch from gateway.sync_state;
-  fills := fills or reached.epoch <> present_epoch;
-  -- Read before the records, too: all records with such a stamp can be seen then.
-  planned_stamps := array(select distinct stamp from gateway.planned_stamp where stamp >= watermark);
-  perform gateway.follow_records(reached, watermark, fills, at_most);
+  loop
+    -- Requests are deleted before the records are read, so that the records include the changes that a request is about.
+    delete from gateway.fill_request;
+    fills := found;
+    select epoch into present_epoch from gateway.sync_state;
+    -- A clock that has stepped back gives stamps behind the former watermark.
+    fills := fills or reached.epoch <> present_epoch
+      or reached.since > gateway.from_microseconds(gateway.clock_microseconds());
+    -- Read before the records, too: all records with such a stamp can be seen then.
+    planned_stamps := array(select distinct stamp from gateway.planned_stamp where stamp >= watermark);
+    exit when gateway.follow_records(reached, watermark, fills, at_most);
+  end loop;
   update gateway.follower
   set epoch = present_epoch, since = watermark, as_of = watermark, planned = planned_stamps;
   return false;
@@ -320,13 +331,13 @@ as $$
     select from gateway.follower reached, gateway.changed_records(reached, 'infinity') changed where changed.kind = 'tenant')
 $$;
 
--- Makes the follower rebuild all entries and rollups. There are no figures until this is done.
+-- Makes the follower rebuild all entries and rollups. There are no figures until this is done. The tables are
+-- emptied by its next step, which waits for the reads that began before this commit.
 create function gateway.recount_figures() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform pg_advisory_xact_lock(gateway.follower_lock());
-  truncate gateway.figure_rollup, gateway.figure_member;
   update gateway.follower set epoch = null, as_of = null;
 end $$;
 

@@ -39,9 +39,11 @@ export const verifyCommand = new Command('verify')
 /** Returns the next step for a person. */
 function advice({ asOf, differences }: FigureCheck, recounted: boolean): string {
   if (recounted) return 'The service counts all figures anew now. Run verify again when it shows figures.'
-  if (differences.length > 0) return `To count them anew: ${shellCommand('verify --repair')}`
-  return asOf === null
-    ? 'The service is counting the figures. Run verify again when it has: figures cannot be compared before.'
+  if (asOf === null) {
+    return 'The service is counting the figures. Run verify again when it has: figures cannot be compared before.'
+  }
+  return differences.length > 0
+    ? `To count them anew: ${shellCommand('verify --repair')}`
     : `The figures of ${asOf} agree with the records.`
 }
 

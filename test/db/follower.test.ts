@@ -8,6 +8,7 @@ import { listTriggers } from '../../src/db/own-triggers.ts'
 import { checkFigures } from '../../src/domain/figures/check.ts'
 import { createFollower } from '../../src/domain/sync/follower.ts'
 import { followed } from '../support/followed.ts'
+import { untilLockWaits } from '../support/locks.ts'
 import { createFigures, insertVouchers, step, undo } from './figure-records.ts'
 
 const { pool, platform, loader, address, expectFollowed, expectEntriesOfRecords, reset } = await createFigures()
@@ -24,6 +25,52 @@ test('a loader that keeps stamps is followed by a fill', async () => {
     const load = (on: Sql) => on`insert into customer (tenant_id, consented_at, updated_at) values (1, now(), ${old})`
     await sql.savepoint(inner => load(inner).then(undo)).catch(() => {})
     await load(sql)
+  })
+  await expectFollowed()
+})
+
+test('a step follows a loader that keeps stamps completely or not at all', async () => {
+  let stepping: Promise<unknown> | undefined
+  await platform.begin(async holder => {
+    await holder`lock table gateway.planned_stamp in access exclusive mode`
+    stepping = step(pool, 1000)
+    // The step has looked for requests of fills, and has not read the records.
+    await untilLockWaits(platform)
+    await platform.begin(async sql => {
+      await sql`update purchased_voucher set void = true where id = 5`
+      await sql`set local gateway.keep_updated_at = 'on'`
+      await sql`update purchased_voucher set updated_at = '2020-01-01', void = true where id = 6`
+    })
+  })
+  await stepping
+  expect([0, 2]).toContain((await platform`select from gateway.voucher_entry where state = 'void'`).length)
+  await expectFollowed()
+})
+
+test('a clock that steps back twice is followed by two fills, although one full pass covers both', async () => {
+  const setClock = (minutes: number) =>
+    platform.unsafe(`
+    create or replace function gateway.clock_microseconds() returns bigint language sql volatile parallel safe
+    return (extract(epoch from clock_timestamp() + interval '${minutes} minutes') * 1000000)::bigint`)
+  const [row] = await platform<{ reached: string }[]>`select clock_timestamp() as reached`
+  for (const minutes of [-1, -2]) {
+    await setClock(minutes)
+    await platform`update purchased_voucher set void = true where id % 2 = ${minutes + 2}`
+    await pool`select gateway.require_full_pass(${row!.reached}::text::timestamptz)`
+    await expectFollowed(`${minutes} minutes`)
+  }
+  await setClock(0)
+})
+
+test('neither a recount nor a read of figures waits for the other', async () => {
+  await platform.begin(async reader => {
+    await reader`select from gateway.figure_rollup`
+    const counted = pool`select gateway.recount_figures()`.then(() => 'counted')
+    const waits = untilLockWaits(platform).then(
+      () => 'waits',
+      () => 'nothing',
+    )
+    expect(await Promise.race([counted, waits])).toBe('counted')
   })
   await expectFollowed()
 })

@@ -30,7 +30,7 @@ const never: Record<string, string> = {
   'reads or writes one row for each file of sql/': 'migration.read migration.record',
   'reads one row for each list': 'triggers.read_lists',
   'loads the demo data': 'demo.analyze demo.copy demo.move_sequence',
-  'the command verify: counts all records, and truncates the rollups': 'figure.check figure.recount',
+  'the command verify: counts all records, and waits for a step': 'figure.check figure.recount',
   'removals are not exported, and none is read by its id': 'removal.chunk removal.find removal.find_many',
 }
 
