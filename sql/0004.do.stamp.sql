@@ -175,6 +175,9 @@ as $$
               else array_agg(nullif(touched.tenant, '*')::bigint) end,
          case when touched.source = 'public.tenant'::regclass then 'updated_at'
               when list.name is null then 'tenant_id = any($1) and resource = ''tenant'' and updated_at'
+              -- An applier can write records before their tenants.
+              when bool_or(touched.tenant = '*') and current_setting('session_replication_role') = 'replica'
+                then format('$1 is not null%s and updated_at', part.condition)
               else format('tenant_id = any($1)%s and %s', part.condition, list.stamp) end
   from (select split_part(entry, ':', 1)::oid as source, split_part(entry, ':', 2) as tenant
         from regexp_split_to_table(current_setting('gateway.touched_lists'), ' +') as entry where entry <> '') touched

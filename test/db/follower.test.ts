@@ -47,6 +47,18 @@ test('a step follows a loader that keeps stamps completely or not at all', async
   await expectFollowed()
 })
 
+test('records that an applier writes before their tenants are followed', async () => {
+  await platform.begin(async sql => {
+    await sql`set local session_replication_role = replica`
+    await sql`insert into purchased_voucher (tenant_id, reference) select n, 'V' || n from generate_series(1001, 1600) n`
+    await sql`insert into customer (tenant_id, marketing_opted) select n, n % 2 = 0 from generate_series(1001, 1600) n`
+    await sql`select pg_sleep(0.01)`
+    // The stamps have passed at the end of this transaction.
+    await followed(pool)
+  })
+  await expectFollowed()
+})
+
 test('a clock that steps back twice is followed by two fills, although one full pass covers both', async () => {
   const setClock = (minutes: number) =>
     platform.unsafe(`
