@@ -3,6 +3,7 @@ import type { ISql } from '#postgres'
 import { connect } from '../../src/db/connect.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { startService } from '../support/service.ts'
+import { until } from '../support/until.ts'
 
 const { build, client, database } = await startService()
 const { platform, loader } = database
@@ -34,8 +35,13 @@ beforeEach(async () => {
 async function titlesOf(id: number, at = tenant): Promise<string[]> {
   const path = `/tenants/${at}/catalog/vouchers`
   const one = await client.rest(secret, `${path}/${id}`)
-  const list = await client.rest(secret, `${path}?include=categories`)
-  const listed = list.body.data.find((record: { id: number }) => record.id === id)
+  const readListed = async () => {
+    const { body } = await client.rest(secret, `${path}?include=categories`)
+    return body.data.find((record: { id: number }) => record.id === id)
+  }
+  // While the service stamps queued records, the list ends before the product.
+  await until('the list has the product', readListed)
+  const listed = await readListed()
   const { tenant } = await client.read(
     secret,
     `{ tenant(id: ${at}) { catalogVoucher(id: ${id}) { categories { title } } } }`,
