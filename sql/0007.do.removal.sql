@@ -33,21 +33,22 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   event constant text := coalesce(current_setting('gateway.commit_event', true), '');
-  rows bigint;
   stamp bigint;
   done text;
 begin
   if event = '' then
-    -- At most: Postgres also counts the rows of earlier transactions.
-    rows := pg_stat_get_xact_tuples_deleted(tg_relid) + pg_stat_get_xact_tuples_updated(tg_relid);
-    if rows < 100 or clock_timestamp() < now() + interval '5 milliseconds' then
+    -- The rows at most: Postgres also counts those of earlier transactions.
+    if clock_timestamp() < now() + interval '5 milliseconds'
+      or pg_stat_get_xact_tuples_deleted(tg_relid) + pg_stat_get_xact_tuples_updated(tg_relid) < 100
+    then
       -- As gateway.settle_stamps(0) does for a transaction without stamps; a call of it takes a tenth of the time of a removal.
       stamp := gateway.checked_clock();
       done := pg_advisory_xact_lock_shared(gateway.write_marker_key(gateway.committing_marker(), stamp));
       done := set_config('gateway.stamp', greatest(stamp, gateway.clock_microseconds())::text, true)
         || set_config('gateway.commit_event', 'done', true) || set_config('gateway.touched_lists', ' ', true);
     else
-      done := gateway.settle_stamps(50 * rows);
+      done := gateway.settle_stamps(
+        50 * (pg_stat_get_xact_tuples_deleted(tg_relid) + pg_stat_get_xact_tuples_updated(tg_relid)));
     end if;
   elsif event <> 'done' then
     done := gateway.finalize();
