@@ -18,7 +18,7 @@
 --   gateway.kept_stamp     recorded: the transaction keeps stamps, and has requested a fill (0017)
 -- A row that takes no stamp (an update that changes nothing, a row with a kept stamp) does not find `wanted` and queues no
 -- event. Otherwise the event could run before the stamp is taken, and later rows would have no committing marker.
---
+
 -- Returns whether the transaction keeps the stamps that it gives: a loader has set gateway.keep_updated_at.
 create function gateway.keeps_updated_at() returns boolean
 language sql stable parallel safe
