@@ -92,7 +92,8 @@ export async function measureFigures(sql: Pool, reads: number): Promise<string[]
         // The first read warms up: its plan, and the pages that it reads.
         for (let read = 0; read <= reads; read++) {
           const [run, start] = [runTime(pid), performance.now()]
-          await readFigures(sql, token, { ...scope, intervals, by, timeZone }, { ...nothing, ...selection })
+          const request = { ...scope, intervals, by, timeZone }
+          await readFigures(sql, token, [{ request, selection: { ...nothing, ...selection } }])
           if (read === 0) continue
           times.push(performance.now() - start)
           busy.push(runTime(pid) - run)

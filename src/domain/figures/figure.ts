@@ -96,7 +96,7 @@ export interface ProductRanking {
   currency: string | null
 }
 
-/** The figures to read. All are of one snapshot. */
+/** The figures to read of one request. */
 export interface Selection {
   periods: boolean
   totals: boolean
@@ -106,6 +106,12 @@ export interface Selection {
   /** The days within which vouchers expire, for each list of expiring vouchers. */
   expiring: number[]
   topProducts: ProductRanking[]
+}
+
+/** One request with the figures to read of it. */
+export interface FiguresRead {
+  readonly request: FiguresRequest
+  selection: Selection
 }
 
 /** The figures that were read. Figures that were not selected are empty. */

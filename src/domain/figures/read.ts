@@ -1,8 +1,9 @@
 import type { Fragment, Sql } from '../../db/connect.ts'
+import { unprepared } from '../../db/statement.ts'
 import { badInput, GatewayError } from '../errors.ts'
 import { grantedBy } from '../tenant/granted.ts'
 import type { Token } from '../token/token.ts'
-import type { Figures, FiguresRequest, Selection } from './figure.ts'
+import type { Figures, FiguresRead, FiguresRequest } from './figure.ts'
 import { instantText, periodRelations } from './interval.ts'
 import { timeZoneMessage } from './period.ts'
 import { productRelations, topProductsJson } from './products.ts'
@@ -10,29 +11,49 @@ import { consentsJson, periodsJson, saleRelation, totalsJson } from './sales.ts'
 import { expiringJson, outstandingJson, statusJson, stockRelations } from './stock.ts'
 
 /**
- * Reads the selected figures in one statement, so that all are of one snapshot. A relation that no figure uses is not
- * read.
+ * Reads figures in one statement, so that all are of one snapshot.
  *
  * `asOf` is the watermark that the follower has reached (`sql/0017`): every change that was stamped before it is in the
  * figures.
  *
  * @param token whose grants decide which tenants below count
- * @throws `BAD_USER_INPUT` with the error of `timeZone` when PostgreSQL does not know it: its version of the tz
- *   database may differ
+ * @returns the figures of each read, in order; `BAD_USER_INPUT` with the error of `timeZone` for one whose time zone
+ *   PostgreSQL does not know: its version of the tz database may differ. The others are then of a snapshot each.
+ * @throws `UNAVAILABLE` while figures are being counted
  */
 export async function readFigures(
   sql: Sql,
   token: Token,
-  request: FiguresRequest,
-  selection: Selection,
-): Promise<Figures> {
+  reads: readonly FiguresRead[],
+): Promise<(Figures | GatewayError)[]> {
+  const statement = sql<Figures[]>`
+    select /* figures.read */ * from (
+      ${reads.map((read, place) => sql`${place > 0 ? sql`union all` : sql``} ${figuresOf(sql, token, read, place)}`)}
+    ) read order by place`
+  try {
+    const figures = await (reads.length > 1 ? unprepared(statement) : statement)
+    if (figures.length > 0) return figures
+  } catch (error) {
+    if (!isInvalidValue(error)) throw error
+    if (reads.length === 1) return [badInput({ timeZone: [timeZoneMessage] })]
+    return (await Promise.all(reads.map(read => readFigures(sql, token, [read])))).flat()
+  }
+  throw new GatewayError('UNAVAILABLE', 'The figures are being counted. Try again in a minute.', { retryAfter: 60 })
+}
+
+/**
+ * Returns a query for one row, the figures of one read. A relation that no figure uses is not read.
+ *
+ * @param place the place of the row among the others
+ */
+function figuresOf(sql: Sql, token: Token, { request, selection }: FiguresRead, place: number): Fragment {
   const none = sql`select '[]'::json`
   const when = (selected: boolean, query: Fragment): Fragment => (selected ? query : none)
   const { periods, totals, consents, outstanding, status, expiring, topProducts } = selection
-  const found = sql<Figures[]>`
-    with /* figures.read */ ${grantedTenants(sql, token, request)},
+  return sql`(
+    with ${grantedTenants(sql, token, request)},
     ${periodRelations(sql, request)}, ${saleRelation(sql)}, ${stockRelations(sql, selection)}, ${productRelations(sql)}
-    select ${instantText(sql, sql`as_of`)} as "asOf", (select name from zone) as "timeZone",
+    select ${place}::integer as place, ${instantText(sql, sql`as_of`)} as "asOf", (select name from zone) as "timeZone",
            (${when(periods, periodsJson(sql))}) as periods,
            (${when(totals, totalsJson(sql))}) as totals,
            (${when(consents, consentsJson(sql))}) as consents,
@@ -40,14 +61,8 @@ export async function readFigures(
            (${when(status, statusJson(sql))}) as status,
            (${when(expiring.length > 0, expiringJson(sql, expiring))}) as expiring,
            (${when(topProducts.length > 0, topProductsJson(sql, topProducts))}) as "topProducts"
-    from gateway.follower where as_of is not null`
-  const [figures] = await found.catch(error => {
-    throw request.timeZone !== null && isInvalidValue(error) ? badInput({ timeZone: [timeZoneMessage] }) : error
-  })
-  if (!figures) {
-    throw new GatewayError('UNAVAILABLE', 'The figures are being counted. Try again in a minute.', { retryAfter: 60 })
-  }
-  return figures
+    from gateway.follower where as_of is not null
+  )`
 }
 
 /** Returns whether PostgreSQL reports a parameter that it does not know: of this statement, the name of a time zone. */

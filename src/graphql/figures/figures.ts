@@ -79,8 +79,8 @@ const mostDays = 3_660
 
 const Figures = builder.objectRef<FiguresSource>('Figures').implement({
   description:
-    'Figures of a tenant. All figures of one `figures` field are read in one snapshot of the database, so they agree ' +
-    'with each other. They follow the records, usually within half a second. Amounts are exact to 15 digits, and ' +
+    'Figures of a tenant. All figures that stand beside each other in a query are read in one snapshot of the ' +
+    'database, so they agree with each other. They follow the records, usually within half a second. Amounts are exact to 15 digits, and ' +
     'never added across currencies.',
   fields: t => ({
     asOf: t.field({

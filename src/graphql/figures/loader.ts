@@ -1,6 +1,6 @@
-/** Batches the figures that a request selects, and reads the figures of one `figures(...)` in one statement. */
+/** Batches the figures that a request selects. */
 import DataLoader from 'dataloader'
-import type { Figures, FiguresRequest, Selection } from '../../domain/figures/figure.ts'
+import type { Figures, FiguresRead, FiguresRequest, Selection } from '../../domain/figures/figure.ts'
 import { readFigures } from '../../domain/figures/read.ts'
 import type { Caller } from '../../domain/token/caller.ts'
 import type { Reader } from '../loaders.ts'
@@ -15,12 +15,8 @@ const nothing = (): Selection => ({
   topProducts: [],
 })
 
-/** Figures with the same arguments, of one request. All that are selected are read together. */
-export interface FiguresSource {
-  readonly request: FiguresRequest
-  /** The fields that were selected since the last read. */
-  selection: Selection
-}
+/** Figures with the same arguments, of one request. `selection` has those that were selected since the last read. */
+export type FiguresSource = FiguresRead
 
 /**
  * Waits until all fields of this level have requested their figures. Some request at once; others wait until their
@@ -34,21 +30,20 @@ async function untilAllHaveAsked(caller: Caller): Promise<void> {
   } while (caller.counting)
 }
 
-/** Reads figures for the fields of a request. Fields of one level share a statement. */
+/** Reads figures for the fields of a request. Those beside each other share a statement, and so are of one instant. */
 export class FiguresLoader {
   readonly #sources = new Map<string, FiguresSource>()
   readonly #reads: DataLoader<FiguresSource, Figures>
 
   constructor({ sql, caller }: Reader) {
-    this.#reads = new DataLoader(
-      sources => {
-        const reads = new Map<FiguresSource, Promise<Figures>>()
-        for (const source of sources) {
-          if (reads.has(source)) continue
-          reads.set(source, readFigures(sql, caller.token, source.request, source.selection))
-          source.selection = nothing()
-        }
-        return Promise.all(sources.map(source => settle(reads.get(source))))
+    this.#reads = new DataLoader<FiguresSource, Figures>(
+      async sources => {
+        const distinct = [...new Set(sources)]
+        const reads = distinct.map(source => ({ ...source }))
+        for (const source of distinct) source.selection = nothing()
+        const figures = await readFigures(sql, caller.token, reads)
+        const found = new Map(distinct.map((source, place) => [source, figures[place]]))
+        return sources.map(source => found.get(source) ?? new Error('These figures were not read.'))
       },
       { cache: false, batchScheduleFn: read => void untilAllHaveAsked(caller).then(read) },
     )
@@ -70,16 +65,6 @@ export class FiguresLoader {
   async load<Result>(source: FiguresSource, select: (selection: Selection) => (figures: Figures) => Result) {
     const take = select(source.selection)
     return take(await this.#reads.load(source))
-  }
-}
-
-/** Returns the error of a read as a value, so that the other reads of the batch do not fail. */
-const settle = async (read: Promise<Figures> | undefined): Promise<Figures | Error> => {
-  try {
-    if (!read) throw new Error('These figures were not read.')
-    return await read
-  } catch (error) {
-    return error instanceof Error ? error : new Error('The figures could not be read.', { cause: error })
   }
 }
 
