@@ -48,11 +48,11 @@ export const builder = new SchemaBuilder<SchemaTypes>({
     pageInfoTypeOptions: { description: 'The position of a page in its list.' },
     hasNextPageFieldOptions: {
       description:
-        'Whether the list has a page after this one. With a filter that few records match, that page may be empty.',
+        'True when the list has a page after this one. With a filter that few records match, that page may be empty.',
     },
     hasPreviousPageFieldOptions: {
       description:
-        'Whether the list has a page before this one. With a filter that few records match, that page may be empty.',
+        'True when the list has a page before this one. With a filter that few records match, that page may be empty.',
     },
     startCursorFieldOptions: {
       description:

@@ -7,7 +7,7 @@ import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 
 const CountPrecision = builder.enumType('CountPrecision', {
-  description: 'Whether a count is exact.',
+  description: 'The precision of a count.',
   values: {
     EXACT: { description: 'There are this many.' },
     AT_LEAST: { description: 'There are this many or more: counting ended at its bound.' },
@@ -19,7 +19,7 @@ const CountType = builder.objectRef<Count>('Count').implement({
   description: `How many records a list has. Counting reads at most ${mostCandidates.toLocaleString('en')} records.`,
   fields: t => ({
     count: t.exposeInt('count', { description: 'The number, or its lower bound.' }),
-    precision: t.expose('precision', { type: CountPrecision, description: 'Whether the number is exact.' }),
+    precision: t.expose('precision', { type: CountPrecision, description: 'The precision of the number.' }),
   }),
 })
 

@@ -136,7 +136,7 @@ export const searchArgs = (
   orderBy: arg({ type: Order, description: 'The order of the list; default: by `updatedAt`.' }),
   withDescendants: arg.boolean({
     defaultValue: false,
-    description: `Whether to include the ${noun}s of the tenants below ${owner} for which the token is authorised.`,
+    description: `True to include the ${noun}s of the tenants below ${owner} for which the token is authorised.`,
   }),
 })
 

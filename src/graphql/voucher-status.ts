@@ -3,7 +3,7 @@ import { builder } from './builder.ts'
 
 /** The enum `VoucherStatus`. */
 export const VoucherStatus = builder.enumType('VoucherStatus', {
-  description: 'Whether a voucher can be redeemed now, and if not, the first reason that applies.',
+  description: 'States that a voucher can be redeemed now, or the first reason why it cannot.',
   values: Object.fromEntries(
     Object.entries(voucherStatuses).map(([value, description]) => [value, { value, description }]),
   ),

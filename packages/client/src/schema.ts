@@ -234,7 +234,7 @@ export interface paths {
         put?: never;
         /**
          * Resolve voucher
-         * @description Whether a voucher is redeemable, what it is worth, and a token to redeem it with. Redeems nothing.
+         * @description Checks a voucher: returns its status, its value, and a token to redeem it with. Redeems nothing.
          *
          *     Needs the permission `redeem_vouchers`.
          */
@@ -440,7 +440,7 @@ export interface components {
             sale_price: number | null;
             /** @description The ISO 4217 code of its amounts. */
             currency: string;
-            /** @description Whether its value is an amount of money. */
+            /** @description True when its value is an amount of money. */
             is_monetary: boolean;
             /**
              * Format: int32
@@ -480,9 +480,9 @@ export interface components {
             from_sale_price: number | null;
             /** @description The monetary value of one of its vouchers. */
             monetary_value: number | null;
-            /** @description Whether its value is an amount of money. */
+            /** @description True when its value is an amount of money. */
             is_monetary: boolean;
-            /** @description Whether its vouchers can be redeemed in parts. */
+            /** @description True when its vouchers can be redeemed in parts. */
             allow_part_redeem: boolean;
             /** @description How its validity is calculated. */
             validity_type?: string;
@@ -548,11 +548,11 @@ export interface components {
             purchase_value?: number;
             /** @description The ISO 4217 code of its amounts. */
             currency?: string;
-            /** @description Whether its value is an amount of money. */
+            /** @description True when its value is an amount of money. */
             is_monetary: boolean;
-            /** @description Whether it can be redeemed in parts. */
+            /** @description True when it can be redeemed in parts. */
             allow_part_redeem: boolean;
-            /** @description Whether it was voided. */
+            /** @description True when it was voided. */
             void: boolean;
             /**
              * Format: int64
@@ -649,7 +649,7 @@ export interface components {
             id: number;
             /** @description E-mail address. */
             email?: string;
-            /** @description Whether the customer consents: always true. */
+            /** @description Always true: the list has only customers who consent. */
             marketing_opted: boolean;
             /**
              * Format: date-time
@@ -723,9 +723,9 @@ export interface components {
             initial_balance?: number;
             /** @description The ISO 4217 code of its amounts. */
             currency?: string;
-            /** @description Whether its value is an amount of money. */
+            /** @description True when its value is an amount of money. */
             is_monetary: boolean;
-            /** @description Whether it can be redeemed in parts. */
+            /** @description True when it can be redeemed in parts. */
             allow_part_redeem: boolean;
             /** @description `redeemable` or `not_redeemable`. */
             status: string;
@@ -739,7 +739,7 @@ export interface components {
             customer_name?: string;
             /** @description The state of its redemption. */
             redemption_status?: string;
-            /** @description Whether it was voided. */
+            /** @description True when it was voided. */
             void: boolean;
             /**
              * Format: date
@@ -1533,7 +1533,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Whether a voucher is redeemable, what it is worth, and a token to redeem it with. Redeems nothing. */
+            /** @description Checks a voucher: returns its status, its value, and a token to redeem it with. Redeems nothing. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["XRequestId"];

@@ -5,7 +5,7 @@ import { operation } from './operation.ts'
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
-/** Whether a count is exact. */
+/** The precision of a count. */
 export type CountPrecision =
   /** There are this many or more: counting ended at its bound. */
   | 'AT_LEAST'
@@ -130,7 +130,7 @@ export type PurchasedVoucherTextField =
   /** The `reference`. */
   | 'REFERENCE';
 
-/** Whether a voucher can be redeemed now, and if not, the first reason that applies. */
+/** States that a voucher can be redeemed now, or the first reason why it cannot. */
 export type VoucherStatus =
   /** Its last valid day is over in its tenant's time zone. */
   | 'EXPIRED'

@@ -12,7 +12,7 @@ export const variantColumns = {
   price: nullable('price', 'decimal', 'The price.'),
   salePrice: nullable('sale_price', 'decimal', 'The price while it is on sale.'),
   currency: column('currency', 'text', 'The ISO 4217 code of its amounts.'),
-  isMonetary: column('is_monetary', 'boolean', 'Whether its value is an amount of money.'),
+  isMonetary: column('is_monetary', 'boolean', 'True when its value is an amount of money.'),
   sortOrder: column('sort_order', 'integer', 'Its place among its siblings, lowest first.'),
   updatedAt: nullable('updated_at', 'instant', 'When it was last changed.'),
 }

@@ -214,7 +214,7 @@ builder.objectField(Tenant, 'figures', t =>
       withDescendants: t.arg.boolean({
         required: true,
         defaultValue: false,
-        description: 'Whether to include the tenants below this one for which the token is authorised.',
+        description: 'True to include the tenants below this one for which the token is authorised.',
       }),
     },
     resolve: ({ id: tenantId }, { period, by, timeZone = null, withDescendants }, { loaders }) => {

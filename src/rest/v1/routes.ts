@@ -64,7 +64,7 @@ export const v1: RestVersion = {
       '/tenants/:tenant/redemptions/resolve',
       documents.ResolveVoucher,
       resolveBody,
-      'Whether a voucher is redeemable, what it is worth, and a token to redeem it with. Redeems nothing.',
+      'Checks a voucher: returns its status, its value, and a token to redeem it with. Redeems nothing.',
     ),
   ],
 }
