@@ -2,6 +2,7 @@
 import { type Answer, errorOf } from './answer-error.ts'
 import { VoucherGatewayError } from './error.ts'
 import { parseJson } from './json.ts'
+import { pause } from './pause.ts'
 
 /** The address of a service, and the rules for its requests. */
 export interface ClientOptions {
@@ -204,22 +205,6 @@ export class Transport {
     this.#options.onWait(error, ms)
     await pause(ms, signal)
   }
-}
-
-/** Waits. @throws the reason of the signal, as soon as it is aborted */
-function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason)
-    const abort = () => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort)
-      resolve()
-    }, ms)
-    signal?.addEventListener('abort', abort, { once: true })
-  })
 }
 
 /** Created here, so that a request without an answer also has an id. `crypto.randomUUID` needs a secure page. */

@@ -1,4 +1,5 @@
 // The client of the GraphQL API.
+import { pause } from '../../client/src/pause.ts'
 import type { Operation } from './operation.ts'
 
 /**
@@ -97,7 +98,7 @@ export function createSendOperation(token: string, listener: Listener): SendOper
     try {
       while (pausedUntil > Date.now()) {
         listener.onWait(pausedUntil)
-        await sleep(pausedUntil - Date.now(), signal)
+        await pause(pausedUntil - Date.now(), signal)
       }
     } finally {
       waiting--
@@ -192,18 +193,3 @@ function toApiError(error: FieldError | undefined, status: number): ApiError {
   const message = error ? explain(error) : `The service answered with status ${status}.`
   return new ApiError(kinds[error?.extensions?.code ?? ''] ?? 'service', message)
 }
-
-/** Waits, or rejects with the reason of the signal when it is aborted. */
-const sleep = (milliseconds: number, signal?: AbortSignal) =>
-  new Promise<void>((resolve, reject) => {
-    const abort = () => {
-      clearTimeout(timer)
-      reject(signal?.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener('abort', abort)
-      resolve()
-    }, milliseconds)
-    if (signal?.aborted) abort()
-    signal?.addEventListener('abort', abort, { once: true })
-  })
