@@ -2,7 +2,7 @@
 import { zoneOrUtc } from './time-zone.ts'
 
 /** Returns the offset of a time zone from UTC at an instant, in milliseconds. */
-function offsetAt(instant: number, timeZone: string): number {
+export function offsetAt(instant: number, timeZone: string): number {
   const format = new Intl.DateTimeFormat('en', {
     timeZone,
     hourCycle: 'h23',

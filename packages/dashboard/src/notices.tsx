@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Listener, Rate } from './api.ts'
+import { formatCount } from './format.ts'
 import { DashboardTenantPath } from './operations.ts'
 
 type SessionListener = Omit<Listener, 'onEnd'>
@@ -42,7 +43,7 @@ export function useNotices(): { notices: ComponentChildren; rateLeft: ComponentC
 const RateLeft = ({ rate: { cost, limit, remaining } }: { rate: Rate }) => (
   <footer class="rate hint">
     {cost !== null && `The last answer counted as ${cost === 1 ? 'one operation' : `${cost} operations`}; `}
-    {remaining.toLocaleString()} of {limit.toLocaleString()} operations of this minute are left.
+    {formatCount(remaining)} of {formatCount(limit)} operations of this minute are left.
   </footer>
 )
 

@@ -1,4 +1,5 @@
 // Periods of calendar days, as `YYYY-MM-DD`. Their arithmetic knows no time zone.
+import { offsetAt } from './instant.ts'
 import { zoneOrUtc } from './time-zone.ts'
 
 /** The lengths of the intervals of a plot, as `FigureInterval` of the schema. Weeks begin on Monday. */
@@ -41,12 +42,8 @@ export function addDays(day: string, days: number): string {
  *
  * @param timeZone an IANA name; a name that the browser does not know counts as UTC
  */
-export function dayIn(timeZone: string, at: Date): string {
-  const options = { year: 'numeric', month: '2-digit', day: '2-digit', calendar: 'iso8601' } as const
-  const parts = new Intl.DateTimeFormat('en', { ...options, timeZone: zoneOrUtc(timeZone) }).formatToParts(at)
-  const part = (type: string) => parts.find(found => found.type === type)?.value ?? ''
-  return `${part('year')}-${part('month')}-${part('day')}`
-}
+export const dayIn = (timeZone: string, at: Date): string =>
+  dayOf(new Date(at.getTime() + offsetAt(at.getTime(), zoneOrUtc(timeZone))))
 
 /** Returns the days of a period that ends today. */
 export function daysOf(period: Exclude<Period, 'custom'>, today: string): Days {
