@@ -56,7 +56,7 @@ const list = new Command('list')
   .description('List all tokens, newest first.')
   .addOption(jsonOption())
   .action(async ({ json }: Json) => {
-    const tokens = await withDatabase(readConfig(process.env), ({ pool }) =>
+    const { rows: tokens } = await withDatabase(readConfig(process.env), ({ pool }) =>
       listTokens(pool, { limit: Number.MAX_SAFE_INTEGER }),
     )
     if (json) console.log(JSON.stringify(tokens.map(toJson)))

@@ -400,5 +400,5 @@ test('the service can add audit entries, but not change them', async () => {
   await expect(pool`truncate gateway.audit_entry`).rejects.toMatchObject(denied)
   await expect(pool`alter table gateway.audit_entry add column y int`).rejects.toMatchObject(denied)
   await expect(pool`drop table gateway.audit_entry`).rejects.toMatchObject(denied)
-  expect(await listAudit(pool, {}, { limit: 10 })).toHaveLength(1)
+  expect((await listAudit(pool, {}, { limit: 10 })).rows).toHaveLength(1)
 })

@@ -1,7 +1,7 @@
 /** Tests how an administrator opens the dashboard. */
 
 import { describe, expect, test } from 'vitest'
-import { listTokens } from '../../src/domain/token/list.ts'
+import { listTokens, type TokenState } from '../../src/domain/token/list.ts'
 import { rotateToken } from '../../src/domain/token/rotation.ts'
 import { getToken } from '../../src/domain/token/token.ts'
 import { createApp } from '../support/app.ts'
@@ -23,11 +23,11 @@ const mill = await build.tenant({ name: 'The Old Mill' })
 async function open(fields: Fields = {}, by: Browser = browser) {
   const page = await by.submit(action, fields, { action })
   expect(page.status, page.text).toBe(201)
-  const [newest] = await listTokens(pool, { limit: 1 })
+  const [newest] = (await listTokens(pool, { limit: 1 })).rows
   return { page, secret: /data-token="(vgw_\w+)"/.exec(page.html)?.[1] ?? '', token: await getToken(pool, newest!.id) }
 }
 
-const countTokens = async () => (await listTokens(pool, { limit: 100 })).length
+const countTokens = async () => (await listTokens(pool, { limit: 100 })).rows.length
 
 /** Loads the form; returns its fields. */
 const loadForm = async () => (await browser.load(action, {}, action)).fields
@@ -178,8 +178,9 @@ describe('the token ends with the session in which it was made, at every instanc
     const { status, text } = await remover.get(`/admin/tokens/${id}`)
     expect(status).toBe(200)
     expect(text).toContain('with the session of the administrator who opened the dashboard')
-    expect((await listTokens(pool, { filter: { state: 'active' }, limit: 100 })).map(each => each.id)).not.toContain(id)
-    expect((await listTokens(pool, { filter: { state: 'expired' }, limit: 100 })).map(each => each.id)).toContain(id)
+    const listed = async (state: TokenState) => (await listTokens(pool, { filter: { state }, limit: 100 })).rows
+    expect((await listed('active')).map(each => each.id)).not.toContain(id)
+    expect((await listed('expired')).map(each => each.id)).toContain(id)
   })
 
   test('and its use is use of the session', async () => {

@@ -200,7 +200,7 @@ test('an administrator opens it with a token that is in no address and not in th
   await page.getByRole('button', { name: 'Open the dashboard' }).last().click()
   await page.waitForURL(/\/dashboard(\?|$)/)
   await page.getByText('Dashboard of root@example.com').waitFor()
-  const [token] = await listTokens(database.pool, { limit: 1 })
+  const [token] = (await listTokens(database.pool, { limit: 1 })).rows
   const typed = await page.evaluate<string>(`sessionStorage.getItem('voucher-gateway:token')`)
   expect(typed).toMatch(/^vgw_/)
   expect(typed.startsWith(token!.hint.slice(0, 8))).toBe(true)

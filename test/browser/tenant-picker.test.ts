@@ -116,7 +116,7 @@ test('several tenants are chosen at once, listed with their paths, given a reach
   await box(page, 'Shop 0006').check()
   await button(page, 'Create the token').last().click()
   await secretOn(page)
-  const [token] = await listTokens(database.pool, { limit: 1 })
+  const [token] = (await listTokens(database.pool, { limit: 1 })).rows
   expect(token?.tenants.map(({ tenantId, withDescendants }) => [tenantId, withDescendants])).toEqual([
     [109, true],
     [1003, false],
@@ -157,7 +157,7 @@ test('a search is answered in place, by Enter too, and all its results are added
   expect(loads()).toBe(0)
   await button(page, 'Create the token').last().click()
   await secretOn(page)
-  const [token] = await listTokens(database.pool, { limit: 1 })
+  const [token] = (await listTokens(database.pool, { limit: 1 })).rows
   expect(token?.tenants).toHaveLength(299)
   expect(problems).toEqual([])
 })
@@ -197,7 +197,7 @@ test('without scripts each button answers with the form, which keeps what was ty
   const page = await (await browser.newContext({ javaScriptEnabled: false })).newPage()
   await signIn(page, origin)
   await page.goto(`${origin}/admin/tokens/new`)
-  const countTokens = async () => (await listTokens(database.pool, { limit: 100 })).length
+  const countTokens = async () => (await listTokens(database.pool, { limit: 100 })).rows.length
   const before = await countTokens()
   /** Presses a button, after which the tree shows so many tenants. */
   async function press(name: string, shown: number): Promise<void> {
@@ -246,7 +246,7 @@ test('without scripts each button answers with the form, which keeps what was ty
   await secretOn(page)
   // A script shows the buttons that copy.
   expect(await page.getByRole('button', { name: 'Copy' }).count()).toBe(0)
-  const [token] = await listTokens(database.pool, { limit: 1 })
+  const [token] = (await listTokens(database.pool, { limit: 1 })).rows
   expect(token?.tenants).toHaveLength(102)
   expect(token?.tenants.filter(grant => grant.withDescendants).map(({ tenantId }) => tenantId)).toEqual([102])
 })

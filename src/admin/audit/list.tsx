@@ -12,13 +12,14 @@ import {
 import { type FieldErrors, hasErrors, throwIfErrors } from '../../domain/errors.ts'
 import { parseDate } from '../../domain/record/date.ts'
 import { parseIdentifier } from '../../domain/record/identifier.ts'
+import type { Page } from '../../domain/record/page.ts'
 import { findTenants } from '../../domain/tenant/tenant.ts'
 import { statusOf } from '../../http/errors.ts'
 import { adminPath } from '../../http/paths.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { ErrorSummary, Field } from '../components/field.tsx'
 import { Layout } from '../components/layout.tsx'
-import { type ListPage, loadPage, Pager, pathWith } from '../components/pager.tsx'
+import { loadPage, Pager, pathWith } from '../components/pager.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { actorOf, type Handler, sendPage } from '../context.ts'
@@ -36,7 +37,7 @@ export const showAudit: Handler = async ({ sql }, request, reply) => {
     request.fieldErrors = fieldErrors
     return sendPage(reply.code(statusOf.BAD_USER_INPUT), <AuditPage values={values} />)
   }
-  const page = await loadPage(query, range => listAudit(sql, filter, range))
+  const page = await loadPage(query, window => listAudit(sql, filter, window))
   const tenants = await findTenants(sql, [...new Set(page.rows.flatMap(tenantsIn))])
   const names = new Map(tenants.flatMap(tenant => (tenant ? [[tenant.id, tenant.name]] : [])))
   return sendPage(reply, <AuditPage values={values} list={{ page, tenants: names }} />)
@@ -87,7 +88,7 @@ function readFilter(query: URLSearchParams): { values: FilterValues; filter: Aud
 interface AuditPageProps {
   values: FilterValues
   /** The entries, with the current names of the tenants in them; undefined when a filter has an error. */
-  list?: { page: ListPage<AuditEntry>; tenants: TenantNames }
+  list?: { page: Page<AuditEntry>; tenants: TenantNames }
 }
 
 function AuditPage({ values, list }: AuditPageProps) {

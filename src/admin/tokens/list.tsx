@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import type { Page } from '../../domain/record/page.ts'
 import {
   countTokensInNeed,
   isTokenOrder,
@@ -13,7 +14,7 @@ import { ButtonLink } from '../components/button-link.tsx'
 import { Field } from '../components/field.tsx'
 import { formatCount } from '../components/format.ts'
 import { Layout } from '../components/layout.tsx'
-import { type ListPage, loadPage, Pager, pathWith } from '../components/pager.tsx'
+import { loadPage, Pager, pathWith } from '../components/pager.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import { type Handler, sendPage } from '../context.ts'
@@ -32,7 +33,7 @@ export const showTokens: Handler = async ({ sql }, request, reply) => {
   const query = queryParameters(request)
   const view = readView(query)
   const [page, inNeed] = await Promise.all([
-    loadPage(query, range => listTokens(sql, { ...view, ...range })),
+    loadPage(query, window => listTokens(sql, { ...view, ...window })),
     countTokensInNeed(sql),
   ])
   return sendPage(reply, <TokenList view={view} page={page} inNeed={inNeed} />)
@@ -73,7 +74,7 @@ function parametersOf({ filter, order, ascending }: View): Record<string, string
 /** Returns whether a view lists all active tokens. */
 const isWhole = ({ filter }: View) => Object.keys(filter).join() === 'state' && filter.state === 'active'
 
-function TokenList({ view, page, inNeed }: { view: View; page: ListPage<TokenRecord>; inNeed: InNeed }) {
+function TokenList({ view, page, inNeed }: { view: View; page: Page<TokenRecord>; inNeed: InNeed }) {
   const createLink = (label: string) => <ButtonLink kind="primary" href={`${tokensPath}/new`} label={label} />
   return (
     <Layout title="Tokens" section="tokens" actions={createLink('Create a token')}>

@@ -1,5 +1,6 @@
 import type { Fragment, Sql } from '../../db/connect.ts'
 import type { Instant } from '../record/instant.ts'
+import { betweenRows, type Page, type RowOrder, type RowWindow, toPage } from '../record/page.ts'
 
 /** The person who performs an action, and their address. */
 export interface Actor {
@@ -97,23 +98,17 @@ const aboutTenant = (sql: Sql, tenantId: number): [named: Fragment, granted: Fra
                             jsonb_build_object('id', ${tenantId}::bigint))`,
 ]
 
-/** Returns at most `limit` entries, newest first: those older than the id `before`, or next newer than `after`. */
-export async function listAudit(
-  sql: Sql,
-  filter: AuditFilter,
-  { before, after, limit }: { before?: number; after?: number; limit: number },
-): Promise<AuditEntry[]> {
-  const direction = after === undefined ? sql`desc` : sql`asc`
-  const positionOf = (id: number) => sql`((select at from gateway.audit_entry where id = ${id}), ${id})`
+const newestFirst: RowOrder = { table: 'gateway.audit_entry entry', key: 'entry.at', descending: true }
+
+/** Returns a page of the entries that match, newest first. */
+export async function listAudit(sql: Sql, filter: AuditFilter, window: RowWindow): Promise<Page<AuditEntry>> {
   const first = (about: Fragment) => sql`
     (select * from gateway.audit_entry entry
-     where ${matching(sql, filter)} ${about}
-       ${before === undefined ? sql`` : sql`and (entry.at, entry.id) < ${positionOf(before)}`}
-       ${after === undefined ? sql`` : sql`and (entry.at, entry.id) > ${positionOf(after)}`}
-     order by entry.at ${direction}, entry.id ${direction} limit ${limit})`
+     where ${matching(sql, filter)} ${about} and ${betweenRows(sql, newestFirst, window)})`
+  const direction = window.backward ? sql`asc` : sql`desc`
   const [named, granted] = filter.tenantId ? aboutTenant(sql, filter.tenantId) : []
   // Names come from subqueries on the listed entries: a planner that does not know the limit joins all tokens.
-  return sql<AuditEntry[]>`
+  const found = await sql<AuditEntry[]>`
     select /* audit.list */ id, at, actor, address, action, token_id as "tokenId", tenant_id as "tenantId",
            administrator_id as "administratorId", detail,
            (select name from gateway.token where token.id = entry.token_id) as "tokenName",
@@ -121,9 +116,10 @@ export async function listAudit(
            (select email from gateway.administrator where administrator.id = entry.administrator_id) as "administratorEmail"
     from (
       select * from (${first(named ?? sql``)} ${granted ? sql`union all ${first(granted)}` : sql``}) entry
-      order by at ${direction}, id ${direction} limit ${limit}
+      order by at ${direction}, id ${direction} limit ${window.limit + 1}
     ) entry
-    order by at desc, id desc`
+    order by at ${direction}, id ${direction}`
+  return toPage(window, found)
 }
 
 /** The number of entries that an export reads at a time: some hundred kilobytes. */
@@ -141,13 +137,13 @@ export async function exportAudit(sql: Sql, actor: Actor, filter: AuditFilter): 
     values (${actor.name}, ${actor.address}, ${action}, ${JSON.stringify(filter)}::text::jsonb)
     returning id`
   if (!entry) throw new Error('The export was not recorded.')
-  return entriesBefore(sql, filter, entry.id)
+  return entriesAfter(sql, filter, entry)
 }
 
-async function* entriesBefore(sql: Sql, filter: AuditFilter, start: number): AsyncGenerator<AuditEntry> {
-  for (let before: number | undefined = start; before !== undefined; ) {
-    const batch: AuditEntry[] = await listAudit(sql, filter, { before, limit: batchSize })
-    yield* batch
-    before = batch.length === batchSize ? batch.at(-1)?.id : undefined
+async function* entriesAfter(sql: Sql, filter: AuditFilter, start: { id: number }): AsyncGenerator<AuditEntry> {
+  for (let after: { id: number } | undefined = start; after; ) {
+    const { rows, hasNextPage }: Page<AuditEntry> = await listAudit(sql, filter, { after, limit: batchSize })
+    yield* rows
+    after = hasNextPage ? rows.at(-1) : undefined
   }
 }

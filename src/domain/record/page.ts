@@ -15,9 +15,16 @@ export interface PageArguments {
 /** A place in a list: a record's position, and the key of the order when the list is not in its default order. */
 export type Place = Position & Pick<Cursor, 'key'>
 
-/** The records of a list strictly between two places: `limit` of them, from one end. Null bounds are open. */
-export interface PageWindow {
+/** The rows of a list strictly between two of its rows: `limit` of them, from one end. A bound without a row is open. */
+export interface RowWindow {
   limit: number
+  backward?: boolean
+  after?: { id: number } | null
+  before?: { id: number } | null
+}
+
+/** A window whose bounds are places, which need no row. */
+export interface PageWindow extends RowWindow {
   backward: boolean
   after: Place | null
   before: Place | null
@@ -123,21 +130,54 @@ export function within(
     order by ${stamp} ${direction}, id ${direction} limit ${window.limit + 1}`
 }
 
+/** The order of a list: by a key that is never null, then by `id`. The texts are SQL of this service, never of a caller. */
+export interface RowOrder {
+  table: string
+  key: string
+  descending?: boolean
+}
+
+/** Returns the condition that a row comes after, or before, the row of an id. It is null when no row has this id. */
+function besideRow(
+  sql: Sql,
+  { table, key, descending = false }: RowOrder,
+  side: 'after' | 'before',
+  id: Fragment | number,
+): Fragment {
+  const operator = sql.unsafe(descending === (side === 'before') ? '>' : '<')
+  const place = sql.unsafe(`${key}, id`)
+  return sql`(${place}) ${operator} (select ${place} from ${sql.unsafe(table)} where id = ${id})`
+}
+
+/**
+ * Returns the end of a list's statement: the rows of a window, one more than the page has. The window lies between the
+ * places that its rows have now; it is empty when one of them does not exist.
+ */
+export function betweenRows(sql: Sql, order: RowOrder, window: RowWindow): Fragment {
+  const { key, descending = false } = order
+  const { limit, backward = false, after, before } = window
+  const direction = sql.unsafe(descending === backward ? '' : 'desc')
+  return sql`
+    ${after ? besideRow(sql, order, 'after', after.id) : sql`true`}
+    and ${before ? besideRow(sql, order, 'before', before.id) : sql`true`}
+    order by ${sql.unsafe(key)} ${direction}, id ${direction} limit ${limit + 1}`
+}
+
 /**
  * Makes a page of the rows that a list's statement found.
  *
  * @param more whether the list goes on; by default, whether there is one more row than the page has
  */
 export function toPage<Row>(
-  { limit, backward, after, before }: PageWindow,
+  { limit, backward = false, after, before }: RowWindow,
   found: Row[],
   more = found.length > limit,
 ): Page<Row> {
   const rows = found.slice(0, limit)
   return {
     rows: backward ? rows.reverse() : rows,
-    hasPreviousPage: backward ? more : after !== null,
-    hasNextPage: backward ? before !== null : more,
+    hasPreviousPage: backward ? more : !!after,
+    hasNextPage: backward ? !!before : more,
   }
 }
 

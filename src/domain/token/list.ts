@@ -2,6 +2,7 @@
 
 import type { Fragment, Sql } from '../../db/connect.ts'
 import { parseIdentifier } from '../record/identifier.ts'
+import { betweenRows, type Page, type RowWindow, toPage } from '../record/page.ts'
 import type { Permission } from './permission.ts'
 import { recordColumns, sessionEnded, type TokenRecord } from './token.ts'
 
@@ -38,18 +39,13 @@ export type TokenOrder = keyof typeof orders
 /** Returns whether the list can be ordered by this name. */
 export const isTokenOrder = (name: string): name is TokenOrder => Object.hasOwn(orders, name)
 
-/** The filter and the order of a list of tokens. */
-export interface TokenListing {
+/** A window of the list, its filter and its order. */
+export interface TokenListing extends RowWindow {
   filter?: TokenFilter
   /** Default: `created`. */
   order?: TokenOrder
   /** Default: descending, the newest first. */
   ascending?: boolean
-  /** Lists tokens behind the token of this id. */
-  before?: number
-  /** Lists the tokens just in front of the token of this id; used instead of `before`. */
-  after?: number
-  limit: number
 }
 
 /** Returns the conditions of the states. */
@@ -65,32 +61,22 @@ function conditionsOf(sql: Sql): Record<TokenState, Fragment> {
   }
 }
 
-/** Returns at most `limit` tokens, with revoked and expired ones unless the filter names a state. */
+/** Returns a page of tokens, with revoked and expired ones unless the filter names a state. */
 export async function listTokens(
   sql: Sql,
-  { filter = {}, order = 'created', ascending = false, before, after, limit }: TokenListing,
-): Promise<TokenRecord[]> {
+  { filter = {}, order = 'created', ascending = false, ...window }: TokenListing,
+): Promise<Page<TokenRecord>> {
   const { search = '', state, permission, tenant } = filter
-  const key = sql.unsafe(orders[order])
-  const anchor = after ?? before
-  // Tokens in front of the anchor are read backwards from it.
-  const isUpwards = ascending === (after === undefined)
-  const direction = sql.unsafe(isUpwards ? 'asc' : 'desc')
-  const tokens = await sql<TokenRecord[]>`
+  const listOrder = { table: 'gateway.token', key: orders[order], descending: !ascending }
+  const found = await sql<TokenRecord[]>`
     select /* token.list */ ${recordColumns(sql)}
     from gateway.token
     where position(lower(${search}) in lower(concat_ws(' ', name, contact, created_by, hint))) > 0
-      ${
-        anchor === undefined
-          ? sql``
-          : sql`and (${key}, token.id) ${sql.unsafe(isUpwards ? '>' : '<')}
-                    (select ${key}, token.id from gateway.token where token.id = ${anchor})`
-      }
       ${state ? sql`and ${conditionsOf(sql)[state]}` : sql``}
       ${permission ? sql`and ${permission} = any(permissions)` : sql``}
       ${tenant ? sql`and id in (${tokensReaching(sql, tenant)})` : sql``}
-    order by ${key} ${direction}, token.id ${direction} limit ${limit}`
-  return after === undefined ? tokens : tokens.reverse()
+      and ${betweenRows(sql, listOrder, window)}`
+  return toPage(window, found)
 }
 
 /** Returns the number of active tokens that were never used, and of those that end within 14 days. */
