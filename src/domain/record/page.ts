@@ -138,7 +138,7 @@ export interface RowOrder {
 }
 
 /** Returns the condition that a row comes after, or before, the row of an id. It is null when no row has this id. */
-function besideRow(
+export function besideRow(
   sql: Sql,
   { table, key, descending = false }: RowOrder,
   side: 'after' | 'before',

@@ -1,9 +1,9 @@
 /** The tenants directly below a tenant that a token is authorised for, by name. */
 import { arrayText, type Sql } from '../../db/connect.ts'
-import { type Page, type PageWindow, readFromBothEnds, toPage } from '../record/page.ts'
+import { besideRow, type Page, type PageWindow, readFromBothEnds, toPage } from '../record/page.ts'
 import type { Token } from '../token/token.ts'
 import { grantedBy } from './granted.ts'
-import { type Tenant, tenantRow } from './tenant.ts'
+import { byName, type Tenant, tenantRow } from './tenant.ts'
 
 /** A page of the tenants below one. It lies between the places that the tenants of its cursors have now. */
 export interface ChildrenRequest {
@@ -49,10 +49,8 @@ export async function listChildTenants(
         select string_agg(row, '') from (
           select ${tenantRow.select(sql)} as row from tenant
           where ${isVisible}
-            and ((lower(name), id) > (select lower(place.name), place.id from tenant place where place.id = after_id))
-                is not false
-            and ((lower(name), id) < (select lower(place.name), place.id from tenant place where place.id = before_id))
-                is not false
+            and (${besideRow(sql, byName, 'after', sql`after_id`)}) is not false
+            and (${besideRow(sql, byName, 'before', sql`before_id`)}) is not false
           order by lower(name) ${direction}, id ${direction} limit wanted.size
         ) page
       )

@@ -3,7 +3,7 @@ import { arrayText, type Sql } from '../../db/connect.ts'
 import { rowCodec } from '../../db/row-codec.ts'
 import type { ListIdentity } from '../record/cursor.ts'
 import { beforeAll, type Instant } from '../record/instant.ts'
-import { type Page, type PageWindow, toPage, within } from '../record/page.ts'
+import { type Page, type PageWindow, type RowOrder, toPage, within } from '../record/page.ts'
 import type { RecordType } from '../record/resource.ts'
 import type { Token } from '../token/token.ts'
 import { grantedBy, visibleTenants } from './granted.ts'
@@ -24,6 +24,9 @@ export type Tenant = RowOf<typeof tenantColumns>
 
 /** The list of the tenants that a token is authorised for. */
 export const tenantList: ListIdentity = { name: 'tenants' }
+
+/** The order of the tenants directly below one. */
+export const byName: RowOrder = { table: 'tenant', key: 'lower(name)' }
 
 /** Returns the list of the tenants directly below one. */
 export const childList = (tenantId: number): ListIdentity => ({ name: 'children', tenantId })

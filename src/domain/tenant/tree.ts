@@ -1,5 +1,7 @@
-import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
+import { arrayText, type Sql } from '../../db/connect.ts'
 import { parseIdentifier } from '../record/identifier.ts'
+import { besideRow } from '../record/page.ts'
+import { byName } from './tenant.ts'
 
 /** A tenant as administrators find it. */
 export interface TenantLabel {
@@ -110,7 +112,8 @@ export async function listTreeLevels(sql: Sql, ranges: readonly LevelRange[]): P
            exists (select from tenant below where below.parent_id = level.id) as "hasChildren"
     from (
       (select null::bigint as "parentId", id, name, subdomain, count(*) over () as count
-       from tenant where parent_id is null and ${isBehind(sql, sql`${roots.afterId}::bigint`)}
+       from tenant where parent_id is null
+         and (${besideRow(sql, byName, 'after', sql`${roots.afterId}::bigint`)}) is not false
        order by lower(name), id limit ${roots.size})
       union all
       (select parent_id, child.*
@@ -119,7 +122,8 @@ export async function listTreeLevels(sql: Sql, ranges: readonly LevelRange[]): P
                    ${arrayText(below.map(({ size }) => size))}::text::bigint[]) as wanted(parent_id, after_id, size)
        cross join lateral (
          select id, name, subdomain, count(*) over () as count
-         from tenant where tenant.parent_id = wanted.parent_id and ${isBehind(sql, sql`after_id`)}
+         from tenant where tenant.parent_id = wanted.parent_id
+           and (${besideRow(sql, byName, 'after', sql`after_id`)}) is not false
          order by lower(name), id limit wanted.size) as child)
     ) as level
     order by lower(name), id`
@@ -132,7 +136,3 @@ export async function listTreeLevels(sql: Sql, ranges: readonly LevelRange[]): P
   }
   return levels
 }
-
-/** Returns the condition for a tenant behind the one of this id in the order of a level. */
-const isBehind = (sql: Sql, afterId: Fragment) => sql`
-  ((lower(name), id) > (select lower(place.name), place.id from tenant place where place.id = ${afterId})) is not false`
