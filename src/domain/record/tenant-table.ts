@@ -82,12 +82,6 @@ function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: Sql) {
 
 type Fragments = ReturnType<typeof fragmentsOf>
 
-/** The end of a list from which rows are read, and how many. */
-interface Ends {
-  backward: boolean
-  size: () => Fragment
-}
-
 /**
  * Creates the reader of a table. Reads of one page or one record, the most frequent of REST, have their own statements:
  * the statements for many cost PostgreSQL some 200 µs more.
@@ -101,23 +95,22 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
   }
 
   /** Selects rows of a list in its order, from one range of the index or merged from several. */
-  function listed(sql: Sql, { values, forward, backward }: Fragments, range: Fragment, ends: Ends): Fragment {
+  function listed(sql: Sql, range: Fragment, direction: Fragment, size: Fragment | number): Fragment {
+    const { values } = fragments(sql)
     if (!values) return range
-    const direction = ends.backward ? backward : forward
     return sql`
       select row from ${values} cross join lateral (${range}) range
-      order by stamp ${direction}, id ${direction} limit ${ends.size()}`
+      order by stamp ${direction}, id ${direction} limit ${size}`
   }
 
   /** Selects the rows of a window, and one row more. */
   function rowsOf(sql: Sql, { tenantId, window }: PageRequest): Fragment {
-    const all = fragments(sql)
-    const { columns, table, onlyListed, stamp, forward, backward } = all
+    const { columns, table, onlyListed, stamp, forward, backward } = fragments(sql)
     const direction = window.backward ? backward : forward
     const rows = sql`
       select ${columns} as row, ${stamp} as stamp, id from ${table}
       where tenant_id = ${tenantId} ${onlyListed} and ${within(sql, window, stamp, direction)}`
-    return listed(sql, all, rows, { backward: window.backward, size: () => sql`${window.limit + 1}` })
+    return listed(sql, rows, direction, window.limit + 1)
   }
 
   async function readPage(sql: Sql, request: PageRequest): Promise<Page<Row>[]> {
@@ -141,7 +134,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     const found = await sql`
       select ${listOfTenants} (
         select string_agg(row, '') from (
-          ${listed(sql, all, rows, { backward, size: () => sql`wanted.size` })}
+          ${listed(sql, rows, direction, sql`wanted.size`)}
         ) page
       )
       from unnest(${arrayText(requests.map(({ tenantId }) => tenantId))}::text::bigint[],

@@ -71,15 +71,6 @@ function since(search: Search, stamp: string, updatedSince: Instant | null): Sea
 
 const everything: Condition = sql => sql`true`
 
-const wholeList: PageWindow = {
-  limit: 0,
-  backward: false,
-  after: null,
-  before: null,
-  updatedSince: null,
-  until: null,
-}
-
 const placesText = z.array(z.tuple([z.string().nullable(), z.number(), z.boolean(), z.boolean()]))
 
 /** Creates the reader of a table. */
@@ -212,7 +203,8 @@ export function searchTable<Row extends { id: number }>({
     },
 
     async count(sql, unbounded, updatedSince) {
-      const reading = await open(sql, unbounded, { ...wholeList, updatedSince })
+      const wholeList = { limit: 0, backward: false, after: null, before: null, updatedSince, until: null }
+      const reading = await open(sql, unbounded, wholeList)
       let most = 0
       const countWhere = async (where: Condition, inTexts: boolean): Promise<Count | null> => {
         const [found] = await unprepared(sql<{ count: number; read: number; written: boolean }[]>`
