@@ -93,7 +93,7 @@ export const tenantListNames = [${lists.map(({ path }) => `'${listName(path)}'`)
 export abstract class Reads {
   protected readonly transport: Transport
 
-  /** @throws TypeError when the address is no URL, or the token is empty */
+  /** @throws TypeError when the address is not a URL, or the token is empty */
   constructor(options: ClientOptions) {
     this.transport = new Transport(options)
   }

@@ -2,7 +2,7 @@
 import { VoucherGatewayError } from './error.ts'
 import { isObject } from './json.ts'
 
-/** Returns the problem of a value with its path, such as `[3].id is no id`; null when the value is valid. */
+/** Returns the problem of a value with its path, such as `[3].id is not an id`; null when the value is valid. */
 export interface Check<T> {
   (value: unknown): string | null
   /** Never set: it makes the compiler compare the type. */
@@ -17,26 +17,26 @@ const value =
     isRight(each) ? null : ` is ${problem}`
 
 /** An id: a positive whole number that is exact as a number. */
-export const id = value<number>(each => Number.isSafeInteger(each) && Number(each) > 0, 'no id')
+export const id = value<number>(each => Number.isSafeInteger(each) && Number(each) > 0, 'not an id')
 /** A whole number that is not negative. */
-export const count = value<number>(each => Number.isSafeInteger(each) && Number(each) >= 0, 'no count')
+export const count = value<number>(each => Number.isSafeInteger(each) && Number(each) >= 0, 'not a count')
 /** A whole number. */
-export const integer = value<number>(Number.isSafeInteger, 'no whole number')
+export const integer = value<number>(Number.isSafeInteger, 'not a whole number')
 /** A number. JSON can hold one that is read as infinite. */
-export const number = value<number>(Number.isFinite, 'no number')
+export const number = value<number>(Number.isFinite, 'not a number')
 /** True or false. */
 export const boolean = value<boolean>(each => typeof each === 'boolean', 'neither true nor false')
 /** A text. */
-export const text = value<string>(each => typeof each === 'string', 'no text')
+export const text = value<string>(each => typeof each === 'string', 'not a text')
 /** A cursor. An empty one would lead to the first page again; UTF-8 and PostgreSQL cannot hold NUL or half a surrogate pair. */
 export const cursor = value<string>(
   each => typeof each === 'string' && /^[^\0\p{Surrogate}]+$/u.test(each),
-  'no cursor',
+  'not a cursor',
 )
 /** A day, `2026-01-31`. */
-export const day = value<string>(each => typeof each === 'string' && isDay(each), 'no date')
+export const day = value<string>(each => typeof each === 'string' && isDay(each), 'not a date')
 /** An instant in UTC, `2026-01-31T09:30:00.123456Z`. */
-export const instant = value<string>(each => typeof each === 'string' && isInstant(each), 'no instant')
+export const instant = value<string>(each => typeof each === 'string' && isInstant(each), 'not an instant')
 
 /** One of these texts. */
 export const oneOf = <T extends string>(...texts: readonly T[]): Check<T> =>
@@ -58,7 +58,7 @@ export const optional =
 export const array =
   <T>(check: Check<T>): Check<T[]> =>
   each => {
-    if (!Array.isArray(each)) return ' is no array'
+    if (!Array.isArray(each)) return ' is not an array'
     for (const [index, item] of each.entries()) {
       const problem = check(item)
       if (problem !== null) return `[${index}]${problem}`
@@ -72,7 +72,7 @@ export function object<T extends object>(fields: Fields<T>): Check<T> {
   const checks: Check<unknown>[] = Object.values(fields)
   // By index: an export has millions of fields.
   return each => {
-    if (!isObject(each)) return ' is no object'
+    if (!isObject(each)) return ' is not an object'
     for (let index = 0; index < names.length; index++) {
       const problem = checks[index]!(each[names[index]!])
       if (problem !== null) return `.${names[index]}${problem}`

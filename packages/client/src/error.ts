@@ -53,7 +53,7 @@ export interface ErrorDetails {
   cause?: unknown
 }
 
-/** Thrown for every answer that is no success and for every connection that fails. An abort throws its own reason. */
+/** Thrown for every answer that is not a success, and for every connection that fails. An abort throws its own reason. */
 export class VoucherGatewayError extends Error {
   override readonly name = 'VoucherGatewayError'
   /** The HTTP status; undefined when there was no answer. */

@@ -11,5 +11,5 @@ export async function readRecord<T>(transport: Transport, request: GatewayReques
 /** Returns an id as a part of a path. @throws TypeError when code without types passes another value, such as `..` */
 export function pathId(value: number): string {
   if (Number.isSafeInteger(value) && value > 0) return String(value)
-  throw new TypeError('An id is no positive whole number.')
+  throw new TypeError('An id must be a positive whole number, for example 7.')
 }

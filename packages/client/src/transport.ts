@@ -81,7 +81,7 @@ export class Transport {
     }
     const { origin, hostname, pathname, protocol } = new URL(url)
     if (!/^https?:$/.test(protocol)) {
-      throw new TypeError(`${url} is no address of a service, which begins with https:// or http://.`)
+      throw new TypeError(`${url} is not the address of a service: it must begin with https:// or http://.`)
     }
     if (protocol === 'http:' && !allowHttp && !loopback.test(hostname)) {
       throw new TypeError(

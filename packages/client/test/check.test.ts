@@ -19,24 +19,24 @@ const removals = (records: unknown, rest: object = {}) => {
 }
 
 test.each([
-  ['data[1].id is no id', page([voucher, { ...voucher, id: '2' }])],
-  ['data[0].id is no id', page([{ ...voucher, id: 2 ** 53 }])],
-  ['data[0].id is no id', page([{ ...voucher, id: 0 }])],
-  ['data[0].order_id is no id', page([{ ...voucher, order_id: 1.5 }])],
-  ['data[0].reference is no text', page([{ ...voucher, reference: { toString: 1 } }])],
+  ['data[1].id is not an id', page([voucher, { ...voucher, id: '2' }])],
+  ['data[0].id is not an id', page([{ ...voucher, id: 2 ** 53 }])],
+  ['data[0].id is not an id', page([{ ...voucher, id: 0 }])],
+  ['data[0].order_id is not an id', page([{ ...voucher, order_id: 1.5 }])],
+  ['data[0].reference is not a text', page([{ ...voucher, reference: { toString: 1 } }])],
   ['data[0].void is neither true nor false', page([{ ...voucher, void: 1 }])],
-  ['data[0].updated_at is no instant', page([{ ...voucher, updated_at: '2026-02-29T09:30:00Z' }])],
-  ['data[0].updated_at is no instant', page([{ ...voucher, updated_at: 'infinity' }])],
-  ['data[0].updated_at is no instant', page([{ ...voucher, updated_at: '2026-01-31T09:30:00+01:00' }])],
-  ['data[0].created_at is no instant', page([{ ...voucher, created_at: undefined }])],
-  ['data[0].date_valid_end is no date', page([{ ...voucher, date_valid_end: '2026-13-01' }])],
-  ['data[0].current_balance is no number', page([{ ...voucher, current_balance: null }])],
-  ['data[0] is no object', page([null])],
-  ['data is no array', page({})],
-  ['next_cursor is no cursor', page([], { next_cursor: '' })],
-  ['next_cursor is no cursor', page([], { next_cursor: undefined })],
-  ['server_time is no instant', page([], { server_time: 'now' })],
-  ['the body is no object', '<html>'],
+  ['data[0].updated_at is not an instant', page([{ ...voucher, updated_at: '2026-02-29T09:30:00Z' }])],
+  ['data[0].updated_at is not an instant', page([{ ...voucher, updated_at: 'infinity' }])],
+  ['data[0].updated_at is not an instant', page([{ ...voucher, updated_at: '2026-01-31T09:30:00+01:00' }])],
+  ['data[0].created_at is not an instant', page([{ ...voucher, created_at: undefined }])],
+  ['data[0].date_valid_end is not a date', page([{ ...voucher, date_valid_end: '2026-13-01' }])],
+  ['data[0].current_balance is not a number', page([{ ...voucher, current_balance: null }])],
+  ['data[0] is not an object', page([null])],
+  ['data is not an array', page({})],
+  ['next_cursor is not a cursor', page([], { next_cursor: '' })],
+  ['next_cursor is not a cursor', page([], { next_cursor: undefined })],
+  ['server_time is not an instant', page([], { server_time: 'now' })],
+  ['the body is not an object', '<html>'],
 ])('a page: %s', async (sentence, body) => {
   await expect(all(clientOf(body).purchasedVouchers(1))).rejects.toMatchObject({
     code: 'INVALID_RESPONSE',
@@ -46,11 +46,11 @@ test.each([
 
 test.each([
   ['records[0].resource is none of CATALOG_VOUCHER, ', removals([{ ...removal, resource: 'VOUCHER' }])],
-  ['records[0].recordId is no id', removals([{ ...removal, recordId: '../1' }])],
+  ['records[0].recordId is not an id', removals([{ ...removal, recordId: '../1' }])],
   ['records[0].reason is none of CONSENT_WITHDRAWN, ', removals([{ ...removal, reason: 'toString' }])],
-  ['records[0].removedAt is no instant', removals([{ ...removal, removedAt: null }])],
-  ['epoch is no count', removals([], { epoch: -1 })],
-  ['nextCursor is no cursor', removals([], { nextCursor: undefined })],
+  ['records[0].removedAt is not an instant', removals([{ ...removal, removedAt: null }])],
+  ['epoch is not a count', removals([], { epoch: -1 })],
+  ['nextCursor is not a cursor', removals([], { nextCursor: undefined })],
 ])('removals: %s', async (sentence, body) => {
   await expect(all(clientOf(body).removals(1))).rejects.toMatchObject({
     code: 'INVALID_RESPONSE',
@@ -65,9 +65,11 @@ test('fields that a later version adds are kept', async () => {
 
 test('a record, a resolution and a count are checked too', async () => {
   const list = clientOf({ data: { tenant: { list: {} } } })
-  await expect(clientOf({ data: { id: '..' } }).catalogVoucher(1, 1)).rejects.toThrow('data.id is no id')
-  await expect(clientOf({ data: { status: 1 } }).resolve(1, { qrToken: 'a' })).rejects.toThrow('data.status is no text')
-  await expect(list.count(1, 'catalog-vouchers')).rejects.toThrow('totalCount is no count')
+  await expect(clientOf({ data: { id: '..' } }).catalogVoucher(1, 1)).rejects.toThrow('data.id is not an id')
+  await expect(clientOf({ data: { status: 1 } }).resolve(1, { qrToken: 'a' })).rejects.toThrow(
+    'data.status is not a text',
+  )
+  await expect(list.count(1, 'catalog-vouchers')).rejects.toThrow('totalCount is not a count')
 })
 
 test('an id that code without types passes is no part of a path', async () => {
