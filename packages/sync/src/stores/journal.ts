@@ -1,6 +1,9 @@
 /**
  * The journal of a directory: one line for each change, and one line for each commit, which holds the positions. Data
  * after the last commit is not committed, and is cut off.
+ *
+ * The files of the lists are written whole, once a round: a commit of a page in them would copy the list each time. A
+ * commit in the journal is one write at its end.
  */
 import type { FileHandle } from 'node:fs/promises'
 import { z } from 'zod'
