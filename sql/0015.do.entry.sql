@@ -147,7 +147,7 @@ as $$
          lower(' ' || voucher.recipient_name)
 $$;
 
--- Returns the entry of a customer; none when it has none.
+-- Returns the entry of a customer, or no row.
 create function gateway.entry_of(customer public.customer) returns setof gateway.consent_entry
 language sql stable
 as $$

@@ -3,7 +3,7 @@ import type { Pool, Sql } from '../../src/db/connect.ts'
 import { createFollower } from '../../src/domain/sync/follower.ts'
 
 /**
- * Fills the figures of a seeded database, and keeps in it how long that took.
+ * Fills the figures of a seeded database, and stores the duration in it.
  *
  * @param owner a connection of the owner
  * @param service one of the service, with the settings that it has

@@ -89,7 +89,7 @@ const writes: Record<string, (sql: Sql) => Promise<unknown>> = {
   },
 }
 
-/** The kinds of sessions: which triggers they set off. */
+/** The kinds of sessions, by the triggers that fire in them. */
 const sessions = { 'an ordinary session': 'origin', 'an applier': 'replica' }
 
 describe.each(Object.entries(sessions))('%s', (_, role) => {

@@ -56,7 +56,7 @@ function textOf(node: Node): string | null {
   return null
 }
 
-/** Parents whose texts are no messages to a caller: descriptions of the schema, and errors of the program itself. */
+/** Nodes whose strings are not messages to callers: descriptions of the schema, and errors of the program itself. */
 function isOther(ancestors: readonly Node[], source: string): boolean {
   return ancestors.some(ancestor => {
     const text = source.slice(ancestor.start, ancestor.start + 40)

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { useRequestContext } from './layout.tsx'
 
 /**
- * A hidden field that identifies one showing of a form. A form creates one token, even when it is sent several times: a
+ * A hidden field that identifies one display of a form. A form creates one token, even when it is sent several times: a
  * second click, or a reload of the page that shows the secret, creates no other token.
  */
 export const IdempotencyField = () => (

@@ -18,7 +18,7 @@ import { expiringJson, outstandingJson, statusJson, stockRelations } from './sto
  *
  * @param token whose grants decide which tenants below count
  * @returns the figures of each read, in order; `BAD_USER_INPUT` with the error of `timeZone` for one whose time zone
- *   PostgreSQL does not know: its version of the tz database may differ. The others are then of a snapshot each.
+ *   PostgreSQL does not know: its version of the tz database may differ. Each of the others is then read again, in a snapshot of its own.
  * @throws `UNAVAILABLE` while figures are being counted
  */
 export async function readFigures(

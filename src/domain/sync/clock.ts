@@ -29,7 +29,7 @@ export interface ClockWatch {
  * Returns how much two clocks may differ although neither was set, in milliseconds. NTP slews a clock instead of setting
  * it: chrony, the fastest, by 8.3 %.
  *
- * @param elapsed over which time, in milliseconds
+ * @param elapsed the time between the two readings, in milliseconds
  */
 const allowedDifference = (elapsed: number) => 2 + 0.1 * Math.max(0, elapsed)
 
