@@ -4,7 +4,7 @@ import { walk } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
-import { exportList } from './support.ts'
+import { exportList, setChunkSize } from './support.ts'
 
 const { build, client, database } = await startService({ EXPORTS_PER_HOUR: '1000' })
 const { pool, platform, loader } = database
@@ -15,7 +15,7 @@ const other = await build.tenant()
 
 /** Small, so that there are several. */
 const chunkSize = 500
-for (const each of bulkExports) each.chunkSize = chunkSize
+setChunkSize(chunkSize)
 const productIds: number[] = []
 for (let n = 0; n < 120; n++) {
   const updated_at = n < 3 ? null : `2026-01-02 03:04:${n % 60}.${n}`

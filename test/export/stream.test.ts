@@ -6,7 +6,6 @@ import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import { revokeToken } from '../../src/domain/token/lifecycle.ts'
-import { bulkExports } from '../../src/export/routes.ts'
 import { requestDeadlines } from '../../src/http/timeouts.ts'
 import { buildServer } from '../../src/server.ts'
 import { flawOf } from '../rest/support.ts'
@@ -15,7 +14,7 @@ import { tester } from '../support/builders.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { arrivedAt, exportList, openExport, readLines } from './support.ts'
+import { arrivedAt, exportList, openExport, readLines, setChunkSize } from './support.ts'
 
 const { build, client, database } = await startService({ EXPORTS_PER_HOUR: '1000' })
 const { pool, loader, platform } = database
@@ -24,7 +23,7 @@ const path = `/tenants/${tenantId}/purchased-vouchers`
 /** Records of 24 kB that do not compress well, in small chunks: more than the kernel keeps for a connection. */
 const total = 700
 const chunkSize = 400
-for (const each of bulkExports) each.chunkSize = chunkSize
+setChunkSize(chunkSize)
 await loader`
   insert into purchased_voucher (tenant_id, reference, product_title, updated_at)
   select ${tenantId}, 'R-' || n, (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part), timestamptz '2026-01-02T03:04:05Z' + n / 3 * interval '1 ms'

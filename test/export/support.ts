@@ -5,9 +5,22 @@ import type { Socket } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createBrotliDecompress, createGunzip } from 'node:zlib'
+import { bulkExports } from '../../src/export/routes.ts'
 import type { Answer, Client } from '../support/app.ts'
+import { afterFile } from '../support/cleanups.ts'
 
 export const exportPath = '/api/external/export/v1'
+
+/** Makes the chunks of all exports smaller until the file's tests have ended, because test files share modules. */
+export function setChunkSize(chunkSize: number): void {
+  for (const each of bulkExports) {
+    const { chunkSize: former } = each
+    each.chunkSize = chunkSize
+    afterFile(() => {
+      each.chunkSize = former
+    })
+  }
+}
 
 /** A response of an export, with its lines parsed. */
 export interface Exported extends Answer {
