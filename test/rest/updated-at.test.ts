@@ -23,15 +23,19 @@ describe('a product gets a new stamp', () => {
 
   /** Runs a statement as the platform does, and returns which products got a new stamp. */
   async function moved(statement: TemplateStringsArray, ...values: (number | string)[]): Promise<number[]> {
-    // The service stamps the products of a category once more after the commit.
-    await expect.poll(() => platform`select from gateway.stamp_queue`).toHaveLength(0)
     await loader`update product set updated_at = ${old}`
     const { body } = await client.rest(secret, catalog)
     await platform(statement, ...values)
-    const since = await client.rest(secret, `${catalog}?updated_since=${body.server_time}`)
-    const found: number[] = since.body.data.map(({ id }: { id: number }) => id)
-    for (const id of [one, two]) expect((await stampOf(id)) > old, `stamp of ${id}`).toBe(found.includes(id))
-    return found.sort((a, b) => a - b)
+    // The service stamps the products of a category once more after the commit. While it does, the list ends before them.
+    await expect.poll(() => platform`select from gateway.stamp_queue`).toHaveLength(0)
+    const readFound = async (): Promise<number[]> => {
+      const since = await client.rest(secret, `${catalog}?updated_since=${body.server_time}`)
+      return since.body.data.map(({ id }: { id: number }) => id).sort((a: number, b: number) => a - b)
+    }
+    const stamped: number[] = []
+    for (const id of [one, two]) if ((await stampOf(id)) > old) stamped.push(id)
+    await expect.poll(readFound).toEqual(stamped)
+    return stamped
   }
 
   test('when it is changed itself, and not when a write changes nothing', async () => {
