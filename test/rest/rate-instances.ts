@@ -1,6 +1,7 @@
 /** Tests of the rate over several instances: they count in PostgreSQL, or in Redis (`test/redis`). */
 import { expect, test } from 'vitest'
 import { type Answer, type Client, createApp } from '../support/app.ts'
+import { extendDeadlines } from '../support/deadlines.ts'
 import { collectLog } from '../support/log.ts'
 import type { createWorld } from './support.ts'
 
@@ -38,6 +39,7 @@ export async function testInstances(
   world: Awaited<ReturnType<typeof createWorld>>,
   environment: NodeJS.ProcessEnv,
 ): Promise<void> {
+  extendDeadlines()
   const newSecret = async () => (await world.build.token([world.tenantId])).secret
   const limits = { RATE_LIMIT_PER_MINUTE: '120', MAX_REQUESTS: '3000' }
   const settings = { DATABASE_URL: world.url, ...limits, LOG_LEVEL: 'warn', ...environment }

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { createApp } from '../support/app.ts'
+import { extendDeadlines } from '../support/deadlines.ts'
 import { bearer, createWorld, flawOf, operations, perform } from './support.ts'
 
+extendDeadlines()
 // The limit of requests under way must not refuse a burst.
 const world = await createWorld({ RATE_LIMIT_PER_MINUTE: '120', MAX_REQUESTS: '1000' })
 const { client, build, tenantId, place } = world
