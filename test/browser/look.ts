@@ -21,6 +21,8 @@ const views = [
 export async function look(page: Page, name: string): Promise<string[]> {
   mkdirSync(screenshots, { recursive: true })
   const problems: string[] = []
+  // After a click, a new page may be shown while its rest arrives.
+  await page.waitForLoadState('load')
   // It does not run as a script of the page, because the Content-Security-Policy would block it.
   await page.evaluate(axe.source)
   for (const { width, colorScheme, checked } of views) {

@@ -88,6 +88,7 @@ test('a level of 900 is shown 50 at a time, each tenant once, with the focus on 
   // The service shows the same tree when it answers with the form again.
   await button(page, 'Create the token').last().click()
   await page.getByRole('alert').waitFor()
+  await page.waitForLoadState('load')
   expect(await shops.count()).toBe(900)
   expect(problems.filter(problem => !problem.includes('422'))).toEqual([])
 })
@@ -217,6 +218,7 @@ test('without scripts each button answers with the form, which keeps what was ty
   await search.fill('shop 03')
   await search.press('Enter')
   await page.getByText('100 tenants match “shop 03”.').waitFor()
+  await page.waitForLoadState('load')
   const found = page.getByRole('list', { name: 'Tenants found' })
   const chosen = page.getByRole('list', { name: 'Chosen tenants' })
   expect([await found.getByRole('checkbox').count(), await chosen.getByRole('checkbox').count()]).toEqual([30, 2])
