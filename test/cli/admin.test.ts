@@ -18,7 +18,7 @@ const setupLink = (printed: string) => /(http\S+)(\/admin\/setup\/[\w-]{43})\n/.
 
 const invitations = (pool: Pool) => pool`select email from gateway.invitation`
 
-describe('the start on a terminal', { timeout: 120_000 }, () => {
+describe('the start on a terminal', () => {
   test('prints a link while there is no administrator, and logs no secrets', async () => {
     const { url, loader } = await createDatabase()
     const environment = { DATABASE_URL: url, LOG_LEVEL: 'trace' }
@@ -92,7 +92,7 @@ test('the start without a terminal creates no link, invalidates none, and prints
   await again.stop('SIGTERM')
 })
 
-describe('admin create prints a link with the address in use', { timeout: 120_000 }, () => {
+describe('admin create prints a link with the address in use', () => {
   const create = async (environment: NodeJS.ProcessEnv) => {
     const { code, stdout, stderr } = await run(['admin', 'create', '--email', 'ann@example.com'], environment)
     expect(code, stderr).toBe(0)
@@ -140,7 +140,7 @@ describe('admin create prints a link with the address in use', { timeout: 120_00
   })
 })
 
-describe('admin', { timeout: 120_000 }, () => {
+describe('admin', () => {
   test('create prints a link; with --password-stdin it creates the administrator', async () => {
     const { url, pool } = await createDatabase()
     const environment = { DATABASE_URL: url }

@@ -131,7 +131,7 @@ test('a session whose settings are lost is not used, the service says why, and w
   expect(await refused.text()).not.toContain('role')
   const reason = `the role is ${login} and not voucher_gateway`
   expect(await service.ready()).toEqual({ status: 503, body: expect.stringContaining(reason) })
-  expect(service.printed()).toContain(reason)
+  await expect.poll(service.printed).toContain(reason)
 
   await setForLogin()
   await expect.poll(async () => (await list()).status, { timeout: 5_000 }).toBe(200)

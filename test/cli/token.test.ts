@@ -18,7 +18,7 @@ async function create(...options: string[]): Promise<{ id: number; token: string
 
 const hours = (instant: string) => (Date.parse(instant) - Date.now()) / 3_600_000
 
-test('a token is created with a contact, a rate and an end', { timeout: 60_000 }, async () => {
+test('a token is created with a contact, a rate and an end', async () => {
   const options = ['--contact', 'ops@partner.example', '--rate-limit', '55', '--expires-in', '12h']
   const made = await create('--name', 'Till', ...options)
   expect(made).toMatchObject({ name: 'Till', contact: 'ops@partner.example', rate_limit: 55 })
@@ -49,7 +49,7 @@ test('a token is created with a contact, a rate and an end', { timeout: 60_000 }
   }
 })
 
-test('a token is listed without its secret, and revoked', { timeout: 60_000 }, async () => {
+test('a token is listed without its secret, and revoked', async () => {
   const other = await build.tenant()
   const permissions = ['--permission', 'view_vouchers', '--permission', 'view_orders']
   const made = await create('--name', 'Listed', '--tenant', String(other), '--with-descendants', ...permissions)
@@ -70,7 +70,7 @@ test('a token is listed without its secret, and revoked', { timeout: 60_000 }, a
   ])
 })
 
-test('a token is rotated, with an overlap or without', { timeout: 60_000 }, async () => {
+test('a token is rotated, with an overlap or without', async () => {
   const old = await create('--name', 'Turning', '--rate-limit', '44')
   const rotated = await token('rotate', String(old.id), '--overlap', '1h', '--expires-in', '30d')
   expect(rotated.code, rotated.stderr).toBe(0)
@@ -94,7 +94,7 @@ test('a token is rotated, with an overlap or without', { timeout: 60_000 }, asyn
   expect((await token('rotate', '999999')).code).toBe(1)
 })
 
-test('a token is shown and edited: what no option names stays', { timeout: 60_000 }, async () => {
+test('a token is shown and edited: what no option names stays', async () => {
   const made = await create('--name', 'Before', '--with-descendants', '--permission', 'view_vouchers')
   const shown = await token('show', String(made.id))
   expect(shown.stdout).toMatch(/^name +Before$/m)

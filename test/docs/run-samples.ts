@@ -109,7 +109,7 @@ export function runSample(
   directory = mkdtempSync(join(place, 'run-')),
 ): Promise<SampleRun> {
   const [program, ...rest] = commands[extension](join(place, name))
-  const options = { cwd: directory, env: { ...npmSettings, ...environment }, timeout: 25_000 }
+  const options = { cwd: directory, env: { ...npmSettings, ...environment }, timeout: 100_000 }
   return new Promise((resolve, reject) => {
     execFile(program, [...rest, ...args], options, (error, stdout, stderr) => {
       if (error || stderr) reject(new Error(`${name}.${extension}: ${error?.message ?? ''}\n${stdout}\n${stderr}`))

@@ -8,7 +8,7 @@ test('while a round trip has no answer after its limit, further calls are reject
       answer = resolve
     })
     return new Map([...calls].map(([key, used]) => [key, { used, resetsIn: 1 }]))
-  }, 20)
+  }, 200)
   const timeout = { code: 'ETIMEDOUT' }
   await expect(store.hit('key', 1)).rejects.toMatchObject(timeout)
   await expect(store.hit('key', 1)).rejects.toMatchObject(timeout)

@@ -281,7 +281,7 @@ test('a database from another cluster requires a full pass', async () => {
   expect((await stateOf(platform)).epoch).toBeGreaterThan(epoch)
 })
 
-test('a promoted standby that lacks changes requires a full pass', { timeout: 60_000 }, async () => {
+test('a promoted standby that lacks changes requires a full pass', async () => {
   const { server: primary, world } = await startWorld('failover')
   const [owner] = world.owners
   /** Starts an instance on a server, and a function that reads removals there. */
@@ -369,7 +369,7 @@ test('lists work again when the clock has caught up', async () => {
   const { client, build, tenant, platform, start } = await createFixture()
   await build.voucher(tenant)
   await client.app.close()
-  const soon = new Date(Date.now() + 5_000).toISOString()
+  const soon = new Date(Date.now() + 10_000).toISOString()
   await stamp(platform, 'purchased_voucher', soon)
   const { readVouchers } = await start()
   expect((await readVouchers()).status).toBe(503)
