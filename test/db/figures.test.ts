@@ -4,6 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
 import type { Sql } from '../../src/db/connect.ts'
 import { followed } from '../support/followed.ts'
+import { until } from '../support/until.ts'
 import { createFigures, insertCustomers, insertVouchers, undo } from './figure-records.ts'
 
 const { pool, platform, expectFollowed, reset } = await createFigures()
@@ -147,7 +148,7 @@ describe.each(Object.entries(sessions))('%s', (_, role) => {
 
   test('rows with a stamp ahead are followed at once, and again when it has passed', async () => {
     await run(async sql => {
-      await sql`select gateway.announce_bulk_write('2 seconds')`
+      await sql`select gateway.announce_bulk_write('5 seconds')`
       await insertVouchers(sql, 3)
       await insertCustomers(sql, 3)
     })
@@ -158,7 +159,8 @@ describe.each(Object.entries(sessions))('%s', (_, role) => {
     await platform`delete from purchased_voucher where id = (select max(id) from purchased_voucher where ${ahead(platform)})`
     await platform`update customer set consented_at = now() where id = (select max(id) from customer where ${ahead(platform)})`
     await expectFollowed('changed by others')
-    while ((await pool`select from purchased_voucher where ${ahead(pool)} limit 1`).length > 0);
+    const isAhead = () => pool`select from purchased_voucher where ${ahead(pool)} limit 1`
+    await until('the stamp has passed', async () => (await isAhead()).length === 0)
     await expectFollowed('passed')
     expect(await pool`select planned from gateway.follower`).toEqual([{ planned: '{}' }])
   })
