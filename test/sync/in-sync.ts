@@ -5,6 +5,7 @@ import { createApp } from '../support/app.ts'
 import { createTestToken, whole } from '../support/builders.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createDatabase } from '../support/database.ts'
+import { until } from '../support/until.ts'
 import type { Transaction } from './changes.ts'
 import { createNaiveAsk, createSyncClient, lostFrom, patient, resumptions } from './clients.ts'
 import { lists, transports } from './lists.ts'
@@ -53,8 +54,12 @@ export async function createSyncedClients() {
    * @param only the name of the one list to compare; default: all lists
    */
   const expectInSync = async (only?: string) => {
-    while ((await sql`select from gateway.stamp_queue limit 1`).length > 0) await pause(20)
-    while ((await sql`select from gateway.planned_stamp where stamp >= gateway.watermark()`).length > 0) await pause(20)
+    await until('the service has stamped all records', async () => {
+      const waiting = await sql`
+        select from gateway.stamp_queue union all
+        select from gateway.planned_stamp where stamp >= gateway.watermark() limit 1`
+      return waiting.length === 0
+    }, 60_000)
     await pass()
     for (const { name, list, owner, client } of clients) {
       if (only && list.name !== only) continue
