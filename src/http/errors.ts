@@ -63,7 +63,7 @@ export function toGatewayError(error: unknown): GatewayError {
   }
   if (isOutage(error)) return unavailable(error)
   // A body of v1, which must not change.
-  return new GatewayError('INTERNAL', 'The service failed to answer. The error has been logged.', { cause: error })
+  return new GatewayError('INTERNAL', 'The service failed to answer. The fault has been noted.', { cause: error })
 }
 
 /**

@@ -107,7 +107,7 @@ test('an error of the service is 500 with a message that shows nothing of it, or
     const query = `{ tenant(id: ${place.tenantId}) { name catalogVouchers { totalCount } } }`
     const { status, body } = await client.graphql(secret, query)
     expect([status, body.data]).toEqual([200, { tenant: { name: 'World', catalogVouchers: null } }])
-    const message = 'The service failed to answer. The error has been logged.'
+    const message = 'The service failed to answer. The fault has been noted.'
     const at = { locations: [expect.any(Object)], path: ['tenant', 'catalogVouchers'] }
     expect(body.errors).toEqual([{ message, ...at, extensions: { code: 'INTERNAL' } }])
   } finally {
