@@ -155,6 +155,16 @@ describe('the redemption token', () => {
     for (const result of [data, again]) expect(dump!.text).not.toContain(result.redemption_token)
   })
 
+  test('is of its own voucher when many are resolved at the same time', async () => {
+    const names = Array.from({ length: 20 }, (_, at) => `MANY-${at}`)
+    const ids = await Promise.all(names.map(reference => build.voucher(tenantId, { reference })))
+    const answers = await Promise.all(names.map(name => client.resolve(secret, tenantId, { voucher_reference: name })))
+    const stored = await Promise.all(ids.map(issued))
+    expect(stored.map(rows => rows.map(({ hash }) => hash))).toEqual(
+      answers.map(({ body }) => [sha256(body.data.redemption_token)]),
+    )
+  })
+
   test('expires after the configured time', async () => {
     const brief = await createApp(world, { REDEMPTION_TOKEN_TTL: '7' })
     const id = await build.voucher(tenantId, { reference: 'BRIEF' })

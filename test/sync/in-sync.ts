@@ -54,12 +54,16 @@ export async function createSyncedClients() {
    * @param only the name of the one list to compare; default: all lists
    */
   const expectInSync = async (only?: string) => {
-    await until('the service has stamped all records', async () => {
-      const waiting = await sql`
+    await until(
+      'the service has stamped all records',
+      async () => {
+        const waiting = await sql`
         select from gateway.stamp_queue union all
         select from gateway.planned_stamp where stamp >= gateway.watermark() limit 1`
-      return waiting.length === 0
-    }, 60_000)
+        return waiting.length === 0
+      },
+      60_000,
+    )
     await pass()
     for (const { name, list, owner, client } of clients) {
       if (only && list.name !== only) continue

@@ -1,27 +1,53 @@
 import { randomBytes } from 'node:crypto'
-import type { Sql } from '../../db/connect.ts'
+import { arrayText, type Sql } from '../../db/connect.ts'
+import { shareStatements } from '../../db/shared-statement.ts'
 import { hashSecret } from '../secret.ts'
+
+/** A token that is to be stored. */
+interface Issued {
+  hash: Buffer
+  voucherId: number
+  tenantId: number
+  tokenId: number
+  timeToLive: number
+}
+
+/** The most tokens that a statement stores. */
+const maxShared = 8
+
+/** Stores tokens. When the answer to the shared statement is lost, each is stored again: then it is there already. */
+const store = shareStatements<Issued, Issued>(async (sql, issued) => {
+  const list = (read: (token: Issued) => string | number) => arrayText(issued.map(read))
+  await sql`
+    insert /* redemption_token.issue */ into gateway.redemption_token (token_hash, voucher_id, tenant_id, token_id, expires_at)
+    select hash, voucher_id, tenant_id, token_id, now() + seconds * interval '1 second'
+    from unnest(${list(({ hash }) => `\\x${hash.toString('hex')}`)}::text::bytea[],
+                ${list(({ voucherId }) => voucherId)}::text::bigint[], ${list(({ tenantId }) => tenantId)}::text::bigint[],
+                ${list(({ tokenId }) => tokenId)}::text::bigint[], ${list(({ timeToLive }) => timeToLive)}::text::integer[])
+      as issued (hash, voucher_id, tenant_id, token_id, seconds)
+    on conflict do nothing`
+  return issued
+}, maxShared)
 
 /**
  * Issues a token of 256 random bits and stores its SHA-256 (R26).
  *
+ * @param group requests with the same one share the statement that stores tokens
  * @param tenantId the path tenant
  * @param tokenId the id of the caller's token
- * @param timeToLive seconds until it expires
+ * @param timeToLive whole seconds until it expires
  * @returns the redemption token
  */
 export async function issueRedemptionToken(
   sql: Sql,
+  group: object,
   voucherId: number,
   tenantId: number,
   tokenId: number,
   timeToLive: number,
 ): Promise<string> {
   const secret = `vgr_${randomBytes(32).toString('base64url')}`
-  await sql`
-    insert /* redemption_token.issue */ into gateway.redemption_token (token_hash, voucher_id, tenant_id, token_id, expires_at)
-    values (${hashSecret(secret)}, ${voucherId}, ${tenantId}, ${tokenId},
-            now() + ${timeToLive} * interval '1 second')`
+  await store(group, sql, { hash: hashSecret(secret), voucherId, tenantId, tokenId, timeToLive })
   return secret
 }
 

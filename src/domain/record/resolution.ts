@@ -88,7 +88,7 @@ export function reasonAgainst(voucher: Redeemability, today: string): ReasonCode
 /**
  * Resolves a voucher ahead of its redemption (contract, operation 8). Writes only the redemption token.
  *
- * @param group requests with the same one share the statement that finds vouchers
+ * @param group requests with the same one share the statements
  * @param at the path tenant, for which the caller's token is authorised
  * @param placePath the path of that tenant, which may be cached
  * @param timeToLive seconds until the redemption token expires
@@ -120,7 +120,7 @@ export async function resolveVoucher(
     ...verdict,
     voucher: { id, ...voucher, ...verdict },
     tenant,
-    redemptionToken: reasonCode === null ? await issueRedemptionToken(sql, id, at, caller.id, timeToLive) : null,
+    redemptionToken: reasonCode === null ? await issueRedemptionToken(sql, group, id, at, caller.id, timeToLive) : null,
   }
 }
 
