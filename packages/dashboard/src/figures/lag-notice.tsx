@@ -1,7 +1,10 @@
 import { formatNumberOf } from '../format.ts'
 
-/** The greatest age of figures without a notice, in seconds. They follow the records several times a second. */
-const usualLag = 5
+/**
+ * The greatest age of figures without a notice, in seconds. A notice is due at 5, and the time of the answer is cut to
+ * whole seconds.
+ */
+const usualLag = 4
 
 interface LagNoticeProps {
   /** The instant of the figures. */
@@ -16,7 +19,7 @@ export function LagNotice({ asOf, answeredAt, reload }: LagNoticeProps) {
   const seconds = answeredAt === null ? 0 : (answeredAt - Date.parse(asOf)) / 1000
   if (seconds <= usualLag) return null
   const age =
-    seconds < 120 ? formatNumberOf(Math.floor(seconds), 'second') : formatNumberOf(Math.floor(seconds / 60), 'minute')
+    seconds < 120 ? formatNumberOf(Math.ceil(seconds), 'second') : formatNumberOf(Math.floor(seconds / 60), 'minute')
   return (
     <div class="warning failure" role="status">
       <p>These figures were {age} old when they were read: later changes are still being counted.</p>
