@@ -1,6 +1,6 @@
 -- Entries: a narrow row for each voucher, consent and withdrawal of consent, with the values that filters, orders and
 -- figures need. The follower (0017) keeps them, so writers pay for none of their indexes. Products are few: they are searched
--- in their own table (0018).
+-- in their own table, and its indexes are its writers' (0018).
 
 -- Indexes of texts by their trigrams, together with the tenant. An owner of the database may create both extensions.
 do $$
