@@ -84,9 +84,9 @@ async function startService(
   primary: PrimaryLink | null,
   demoToken: string | null,
 ): Promise<RunningService> {
-  // V8 discards what it has compiled of a function that a few collections have not seen at work, so the first requests
-  // after a pause, or after other operations, took twice the time.
-  setFlagsFromString('--no-flush-bytecode')
+  // V8 sets the limit at which it collects the whole heap a few MB above what is alive, and counts buffers toward it:
+  // those of pages reached it ten times a second. So the limit is twice of what is alive.
+  setFlagsFromString('--heap-growing-percent=100')
   await letDriverCompile(pool)
   // Loaded here, because it takes most of a second and the other commands do not need it.
   const { buildServer } = await import('../server.ts')
