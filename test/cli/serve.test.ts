@@ -128,6 +128,9 @@ test('an invalid argument gives one line, a suggestion if there is one, and exit
     ['token create --name x --tenant one'],
     ['token create --name x --expires-in soon'],
     ['token revoke first'],
+    ['token rotate 1 --overlap 7w'],
+    ['sync --to copy --watch 0s'],
+    ['sync --to copy --watch 25h'],
   ]
   const outcomes = await Promise.all(invalid.map(([command]) => run(command.split(' '), environment)))
   for (const [index, [command, meant]] of invalid.entries()) {

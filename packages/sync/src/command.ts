@@ -29,18 +29,19 @@ function readLists(text: string, earlier: TenantListName[] = []): TenantListName
   return [...earlier, list]
 }
 
-const units = new Map([
-  ['s', 1],
-  ['m', 60],
-  ['h', 3600],
-])
+const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
+
+/** Parses a duration, such as `45s`, `30m`, `12h` or `90d`. @returns seconds, or NaN for any other text */
+export function parseDuration(text: string): number {
+  const [, count, unit = ''] = /^(0|[1-9]\d{0,5})([smhd])$/.exec(text) ?? []
+  return Number(count) * (units[unit] ?? Number.NaN)
+}
 
 /** @returns seconds */
 function readInterval(text: string): number {
-  const [, count, unit = ''] = /^([1-9]\d{0,5})([smh])$/.exec(text) ?? []
-  const seconds = Number(count) * (units.get(unit) ?? Number.NaN)
+  const seconds = parseDuration(text)
   // A timer is limited to 2^31 milliseconds.
-  if (!(seconds <= 86_400)) throw new InvalidArgumentError('Give 1s to 24h, such as 30s, 5m or 1h.')
+  if (!(seconds >= 1 && seconds <= 86_400)) throw new InvalidArgumentError('Give 1s to 24h, such as 30s, 5m or 1h.')
   return seconds
 }
 
