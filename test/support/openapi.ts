@@ -2,14 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import type { OpenApiDocument } from '../../tools/openapi/document.ts'
 import type { JsonSchema } from '../../tools/openapi/json-schema.ts'
-import type {
-  Header,
-  OpenApiDocument,
-  OperationObject,
-  Reference,
-  ResponseObject,
-} from '../../tools/openapi/openapi.ts'
+import type { Header, OperationObject, Reference, ResponseObject } from '../../tools/openapi/openapi.ts'
 
 /** The document that the service serves. */
 export const document: OpenApiDocument = JSON.parse(readFileSync('schema/openapi.v1.json', 'utf8'))

@@ -1,7 +1,8 @@
 /** Writes the client's types, checks and reading methods from the OpenAPI document. */
 import openapiTS, { astToString, COMMENT_HEADER } from 'openapi-typescript'
+import type { OpenApiDocument } from '../openapi/document.ts'
 import type { JsonSchema } from '../openapi/json-schema.ts'
-import type { OpenApiDocument, OperationObject } from '../openapi/openapi.ts'
+import type { OperationObject } from '../openapi/openapi.ts'
 
 /** An operation that reads records, as the client offers it. */
 interface ReadOperation {

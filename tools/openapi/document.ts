@@ -12,7 +12,6 @@ import type { RecordedAnswer } from './examples.ts'
 import { addExports } from './export-operations.ts'
 import { headerComponents } from './headers.ts'
 import { toJsonSchema } from './json-schema.ts'
-import type { OpenApiDocument } from './openapi.ts'
 import { addOperation, bearerScheme, type DocumentParts } from './operations.ts'
 import { parameterComponents, permissionList } from './parameters.ts'
 
@@ -45,13 +44,16 @@ the record (404).
 
 ${permissionList}`
 
+/** The document. */
+export type OpenApiDocument = ReturnType<typeof describeService>
+
 /**
  * Makes the document.
  *
  * @param version v1's route table
  * @param answers real answers over the demo data, as examples
  */
-export function describeService(version: RestVersion, answers: readonly RecordedAnswer[]): OpenApiDocument {
+export function describeService(version: RestVersion, answers: readonly RecordedAnswer[]) {
   const parts: DocumentParts = { paths: {}, schemas: {}, tags: [] }
   for (const operation of version.operations) {
     addOperation(parts, version.path.slice(server.length), operation, answers)

@@ -1,34 +1,6 @@
 /** The parts of OpenAPI 3.1 that the document uses. */
 import type { JsonSchema } from './json-schema.ts'
 
-/** An OpenAPI document. */
-export interface OpenApiDocument {
-  openapi: string
-  info: Info
-  servers: { url: string; description: string }[]
-  security: Security[]
-  tags: { name: string; description: string }[]
-  paths: Record<string, PathItem>
-  components: {
-    securitySchemes: Record<string, { type: string; scheme: string; description: string }>
-    parameters: Record<string, Parameter>
-    headers: Record<string, Header>
-    schemas: Record<string, JsonSchema>
-    responses: Record<string, ResponseObject>
-  }
-}
-
-interface Info {
-  title: string
-  version: string
-  summary: string
-  description: string
-  license: { name: string; identifier: string }
-}
-
-/** Schemes by name, each with the permissions that a token needs. */
-type Security = Record<string, string[]>
-
 /** A reference to a component. */
 export interface Reference {
   $ref: string
@@ -47,7 +19,8 @@ export interface OperationObject {
   tags: string[]
   summary: string
   description: string
-  security: Security[]
+  /** Schemes by name, each with the permissions that a token needs. */
+  security: Record<string, string[]>[]
   parameters: (Parameter | Reference)[]
   requestBody?: RequestBody
   /** By status. */
