@@ -1,6 +1,6 @@
 // The pure functions of the dashboard: comparisons, plots and CSV.
 import { expect, test } from 'vitest'
-import { ticksFor } from '../../packages/charts/src/ticks.ts'
+import { ticksFor } from '../../packages/charts/src/index.ts'
 import { changeFrom, periodBefore } from '../../packages/dashboard/src/comparison.ts'
 import { toCsv } from '../../packages/dashboard/src/csv.ts'
 import { expiriesOf } from '../../packages/dashboard/src/figures/expiry.ts'

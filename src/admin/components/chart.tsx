@@ -1,5 +1,4 @@
-import { type AxisLabel, type Bar, BarPlot, Legend, type Series } from '#charts/bar-plot'
-import { sum, ticksFor } from '#charts/ticks'
+import { type AxisLabel, type Bar, BarPlot, Legend, type Series, sum, ticksFor } from '#charts'
 import { formatCount, formatDay, formatShortDay } from './format.ts'
 import { type Column, Table } from './table.tsx'
 

@@ -1,5 +1,4 @@
-import type { Series } from '#charts/bar-plot'
-import { sum } from '#charts/ticks'
+import { type Series, sum } from '#charts'
 import type { RequestCount } from '../../domain/token/request-count.ts'
 import { Chart, type DayBar } from '../components/chart.tsx'
 import { formatCount, formatDay } from '../components/format.ts'

@@ -1,6 +1,6 @@
 // The figures of a period at a glance, with their change against the period before.
 import type { ComponentChildren } from 'preact'
-import { sum } from '../../../charts/src/ticks.ts'
+import { sum } from '../../../charts/src/index.ts'
 import { changeFrom } from '../comparison.ts'
 import { formatChange, formatCount, formatDays, formatMoney, formatNumberOf, formatShare } from '../format.ts'
 import { addDays, type Days, dayIn } from '../period.ts'

@@ -1,4 +1,4 @@
-import { sum } from '../../../charts/src/ticks.ts'
+import { sum } from '../../../charts/src/index.ts'
 import { formatCount, formatShortCount } from '../format.ts'
 import type { Interval } from '../period.ts'
 import { Plot } from '../plots/plot.tsx'
