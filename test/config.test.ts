@@ -1,10 +1,10 @@
-import { describe, expect, test } from 'vitest'
-import { readConfig } from '../src/config.ts'
+import { expect, test } from 'vitest'
+import { type Config, readConfig } from '../src/config.ts'
 
 /** Returns the lines about invalid variables; none for a valid environment. */
-function problemsOf(environment: NodeJS.ProcessEnv): string[] {
+function problemsOf(environment: NodeJS.ProcessEnv, workers = 1): string[] {
   try {
-    readConfig(environment)
+    readConfig(environment, workers)
     return []
   } catch (error) {
     const [head, ...problems] = (error instanceof Error ? error.message : '').split('\n')
@@ -44,26 +44,31 @@ test('one message lists every invalid variable by name', () => {
   ])
 })
 
-test.each([
-  [{}, 1, 'memory'],
-  [{}, 2, 'postgres'],
-  [{ REDIS_URL: 'redis://localhost' }, 1, 'redis'],
-  [{ REDIS_URL: 'redis://localhost' }, 2, 'redis'],
-  [{ RATE_STORE: 'postgres' }, 1, 'postgres'],
-])('with %o, rates of %i processes are counted in %s', (environment, workers, store) => {
-  expect(readConfig(environment, workers).rateStore).toBe(store)
-})
-
-test.each([
-  [{ RATE_STORE: 'memory' }, 2, 'must not be memory with --workers'],
-  [{ RATE_STORE: 'redis' }, 1, 'is redis and needs REDIS_URL'],
-  [
-    { RATE_STORE: 'postgres', REDIS_URL: 'redis://localhost' },
-    1,
-    'must be redis, or not be set, when REDIS_URL is set',
-  ],
-])('%o for %i processes contradicts itself', (environment, workers, problem) => {
-  expect(() => readConfig(environment, workers)).toThrow(`RATE_STORE ${problem}`)
+test.each<[NodeJS.ProcessEnv, Partial<Config>, number?]>([
+  [{}, { rateStore: 'memory' }],
+  [{}, { rateStore: 'postgres' }, 2],
+  [{ REDIS_URL: 'redis://localhost' }, { rateStore: 'redis' }],
+  [{ REDIS_URL: 'redis://localhost' }, { rateStore: 'redis' }, 2],
+  [{ RATE_STORE: 'postgres' }, { rateStore: 'postgres' }],
+  [{}, { compression: true }],
+  // A proxy compresses.
+  [{ TRUST_PROXY: '10.0.0.1' }, { compression: false }],
+  [{ TRUST_PROXY: '10.0.0.1', COMPRESSION: 'on' }, { compression: true }],
+  [{ COMPRESSION: 'off' }, { compression: false }],
+  [{}, { logRequests: { refused: true, share: 0 } }],
+  [{ LOG_REQUESTS: 'errors' }, { logRequests: { refused: true, share: 0 } }],
+  [{ LOG_REQUESTS: 'all' }, { logRequests: { refused: true, share: 1 } }],
+  [{ LOG_REQUESTS: 'sample:0.01' }, { logRequests: { refused: true, share: 0.01 } }],
+  [{ LOG_REQUESTS: 'off' }, { logRequests: { refused: false, share: 0 } }],
+  [{ PUBLIC_URL: 'https://gateway.example.com' }, { publicUrl: 'https://gateway.example.com' }],
+  [{ PUBLIC_URL: 'https://Gateway.Example.com:443/' }, { publicUrl: 'https://gateway.example.com' }],
+  [{ PUBLIC_URL: 'https://gateway.example.com:8443' }, { publicUrl: 'https://gateway.example.com:8443' }],
+  [{ PUBLIC_URL: 'http://localhost:8080' }, { publicUrl: 'http://localhost:8080' }],
+  [{ PUBLIC_URL: 'http://127.0.0.1:80/' }, { publicUrl: 'http://127.0.0.1' }],
+  [{ PUBLIC_URL: 'http://[::1]:8080' }, { publicUrl: 'http://[::1]:8080' }],
+])('%j gives %j', (environment, settings, workers = 1) => {
+  const config = readConfig(environment, workers)
+  expect(config).toEqual({ ...config, ...settings })
 })
 
 test('an empty variable counts as not set', () => {
@@ -78,102 +83,69 @@ test('an empty variable counts as not set', () => {
   })
 })
 
-test.each([
-  [{}, true],
-  [{ TRUST_PROXY: '10.0.0.1' }, false],
-  [{ TRUST_PROXY: '10.0.0.1', COMPRESSION: 'on' }, true],
-  [{ COMPRESSION: 'off' }, false],
-])('responses are compressed unless a proxy is trusted: %j', (environment, compression) => {
-  expect(readConfig(environment).compression).toBe(compression)
+const provider = {
+  PUBLIC_URL: 'https://gateway.example.com',
+  OIDC_ISSUER: 'https://id.example.com',
+  OIDC_CLIENT_ID: 'gateway',
+  OIDC_CLIENT_SECRET: 'secret',
+}
+
+test('the OpenID provider is read with its domains or its groups', () => {
+  expect(readConfig({ ...provider, OIDC_DOMAINS: 'Example.com, example.org,' }).openId).toEqual({
+    issuer: 'https://id.example.com',
+    clientId: 'gateway',
+    clientSecret: 'secret',
+    domains: ['example.com', 'example.org'],
+    groups: [],
+    groupsClaim: 'groups',
+  })
+  const byGroup = { ...provider, OIDC_GROUPS: 'Admins', OIDC_GROUPS_CLAIM: 'roles' }
+  expect(readConfig(byGroup).openId).toMatchObject({ domains: [], groups: ['Admins'], groupsClaim: 'roles' })
 })
 
-describe('LOG_REQUESTS', () => {
-  test.each([
-    [{}, { refused: true, share: 0 }],
-    [{ LOG_REQUESTS: 'errors' }, { refused: true, share: 0 }],
-    [{ LOG_REQUESTS: 'all' }, { refused: true, share: 1 }],
-    [{ LOG_REQUESTS: 'sample:0.01' }, { refused: true, share: 0.01 }],
-    [{ LOG_REQUESTS: 'off' }, { refused: false, share: 0 }],
-  ])('%j', (environment, logRequests) => {
-    expect(readConfig(environment).logRequests).toEqual(logRequests)
-  })
+/** Makes a row for each value of a variable. */
+const each = (name: string, values: string[], ...problems: string[]) =>
+  values.map((value): [NodeJS.ProcessEnv, string[]] => [{ [name]: value }, problems])
 
-  test.each(['some', 'sample', 'sample:0', 'sample:0.0', 'sample:2', 'sample:1%'])('%s is invalid', LOG_REQUESTS => {
-    expect(() => readConfig({ LOG_REQUESTS })).toThrow('LOG_REQUESTS must be one of: all, errors, sample:0.01')
-  })
-})
+const isPrivate = 'must be an https:// URL (http:// only for this machine), for example https://gateway.example.com'
+const example = 'for example https://gateway.example.com'
+const noUser = `PUBLIC_URL must not have a user name or password, ${example}`
+const noPath = `PUBLIC_URL must not have a path, query or fragment, ${example}`
+const [id, secret] = ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET']
+const groups = 'OIDC_DOMAINS or OIDC_GROUPS must be set when OIDC_ISSUER is set, for example OIDC_DOMAINS=example.com'
+const url = 'https://gateway.example.com'
 
-describe('PUBLIC_URL', () => {
-  test.each([
-    ['https://gateway.example.com', 'https://gateway.example.com'],
-    ['https://Gateway.Example.com:443/', 'https://gateway.example.com'],
-    ['https://gateway.example.com:8443', 'https://gateway.example.com:8443'],
-    ['http://localhost:8080', 'http://localhost:8080'],
-    ['http://127.0.0.1:80/', 'http://127.0.0.1'],
-    ['http://[::1]:8080', 'http://[::1]:8080'],
-  ])('%s becomes the origin %s', (given, origin) => {
-    expect(readConfig({ PUBLIC_URL: given }).publicUrl).toBe(origin)
-  })
-
-  const isPrivate =
-    'PUBLIC_URL must be an https:// URL (http:// only for this machine), for example https://gateway.example.com'
-  const noUser = 'PUBLIC_URL must not have a user name or password, for example https://gateway.example.com'
-  const noPath = 'PUBLIC_URL must not have a path, query or fragment, for example https://gateway.example.com'
-
-  test.each([
-    ['gateway.example.com', [isPrivate]],
-    ['http://gateway.example.com', [isPrivate]],
-    ['http://localhost.example.com', [isPrivate]],
-    ['ftp://localhost', [isPrivate]],
-    ['https://gateway.example.com/admin', [noPath]],
-    ['https://gateway.example.com?', [noPath]],
-    ['https://gateway.example.com/#', [noPath]],
-    ['https://ann:secret@gateway.example.com', [noUser]],
-    ['https://ann@gateway.example.com/x', [noUser, noPath]],
-  ])('%s is rejected', (given, problems) => {
-    expect(problemsOf({ PUBLIC_URL: given })).toEqual(problems)
-  })
-})
-
-describe('the OpenID provider', () => {
-  const required = {
-    PUBLIC_URL: 'https://gateway.example.com',
-    OIDC_ISSUER: 'https://id.example.com',
-    OIDC_CLIENT_ID: 'gateway',
-    OIDC_CLIENT_SECRET: 'secret',
-  }
-
-  test('is read with its domains or its groups', () => {
-    expect(readConfig({ ...required, OIDC_DOMAINS: 'Example.com, example.org,' }).openId).toEqual({
-      issuer: 'https://id.example.com',
-      clientId: 'gateway',
-      clientSecret: 'secret',
-      domains: ['example.com', 'example.org'],
-      groups: [],
-      groupsClaim: 'groups',
-    })
-    const byGroup = { ...required, OIDC_GROUPS: 'Admins', OIDC_GROUPS_CLAIM: 'roles' }
-    expect(readConfig(byGroup).openId).toMatchObject({ domains: [], groups: ['Admins'], groupsClaim: 'roles' })
-  })
-
-  test('needs its other variables', () => {
-    expect(problemsOf({ OIDC_ISSUER: 'https://id.example.com' })).toEqual([
-      'OIDC_CLIENT_ID must be set when OIDC_ISSUER is set',
-      'OIDC_CLIENT_SECRET must be set when OIDC_ISSUER is set',
-      'PUBLIC_URL must be set when OIDC_ISSUER is set',
-      'OIDC_DOMAINS or OIDC_GROUPS must be set when OIDC_ISSUER is set, for example OIDC_DOMAINS=example.com',
-    ])
-    expect(problemsOf({ ...required, OIDC_DOMAINS: ' , ' })).toEqual([
-      'OIDC_DOMAINS or OIDC_GROUPS must be set when OIDC_ISSUER is set, for example OIDC_DOMAINS=example.com',
-    ])
-    expect(problemsOf({ ...required, OIDC_ISSUER: 'http://id.example.com', OIDC_GROUPS: 'admins' })).toEqual([
-      'OIDC_ISSUER must be an https:// URL (http:// only for this machine), for example https://gateway.example.com',
-    ])
-  })
-
-  test.each(['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_DOMAINS', 'OIDC_GROUPS'])('%s needs OIDC_ISSUER', name => {
-    expect(problemsOf({ [name]: 'x' })).toEqual([
-      `${name} needs OIDC_ISSUER, for example OIDC_ISSUER=https://login.example.com`,
-    ])
-  })
+test.each<[NodeJS.ProcessEnv, string[], number?]>([
+  ...each(
+    'PUBLIC_URL',
+    ['gateway.example.com', 'http://gateway.example.com', 'http://localhost.example.com', 'ftp://localhost'],
+    `PUBLIC_URL ${isPrivate}`,
+  ),
+  ...each('PUBLIC_URL', [`${url}/admin`, `${url}?`, `${url}/#`], noPath),
+  ...each('PUBLIC_URL', ['https://ann:secret@gateway.example.com'], noUser),
+  ...each('PUBLIC_URL', ['https://ann@gateway.example.com/x'], noUser, noPath),
+  ...each(
+    'LOG_REQUESTS',
+    ['some', 'sample', 'sample:0', 'sample:0.0', 'sample:2', 'sample:1%'],
+    'LOG_REQUESTS must be one of: all, errors, sample:0.01 (any share above 0, up to 1), off',
+  ),
+  ...[id, secret, 'OIDC_DOMAINS', 'OIDC_GROUPS'].flatMap(name =>
+    each(name, ['x'], `${name} needs OIDC_ISSUER, for example OIDC_ISSUER=https://login.example.com`),
+  ),
+  ...each(
+    'OIDC_ISSUER',
+    ['https://id.example.com'],
+    ...[id, secret, 'PUBLIC_URL'].map(name => `${name} must be set when OIDC_ISSUER is set`),
+    groups,
+  ),
+  [{ ...provider, OIDC_DOMAINS: ' , ' }, [groups]],
+  [{ ...provider, OIDC_ISSUER: 'http://id.example.com', OIDC_GROUPS: 'admins' }, [`OIDC_ISSUER ${isPrivate}`]],
+  [{ RATE_STORE: 'memory' }, [expect.stringMatching(/^RATE_STORE must not be memory with --workers/)], 2],
+  [{ RATE_STORE: 'redis' }, [expect.stringMatching(/^RATE_STORE is redis and needs REDIS_URL/)]],
+  [
+    { RATE_STORE: 'postgres', REDIS_URL: 'redis://localhost' },
+    ['RATE_STORE must be redis, or not be set, when REDIS_URL is set'],
+  ],
+])('%j is rejected', (environment, problems, workers = 1) => {
+  expect(problemsOf(environment, workers)).toEqual(problems)
 })

@@ -1,9 +1,9 @@
 /** Our rules of lint (tools/*.grit), and how doc comments begin. */
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { expect, it, onTestFinished } from 'vitest'
+import { expect, it } from 'vitest'
+import { createPlace } from './support/copies.ts'
 
 const declarations = [
   'export function sample(): void {}',
@@ -22,8 +22,7 @@ const declarations = [
 
 /** Lints texts as files of the project. @returns the places that a rule finds, as `path:line` */
 function lint(files: Record<string, string>, message: string): string[] {
-  const root = mkdtempSync(join(tmpdir(), 'lint-'))
-  onTestFinished(() => rmSync(root, { recursive: true, force: true }))
+  const root = createPlace()
   const rules = ['doc-comments', 'no-transactions'].map(name => `tools/${name}.grit`)
   for (const path of ['biome.json', ...rules]) cpSync(path, join(root, path))
   for (const [path, text] of Object.entries(files)) {
@@ -62,17 +61,13 @@ it('accepts documented exports, and exported values without a doc comment', () =
   expect(rejected([...documented, ...values.map(value => `const first = 1\n${value}\n`)])).toEqual([])
 })
 
-it('finds a doc comment above an export that is the first statement of a source file', () => {
+it.each([
+  ['an export without a doc comment as its first statement', /^(?:\s|\/\/.*\n)*export (?!const)/],
+  ['a doc comment of an export that begins with a tag', /\/\*\*[\s*]*@(?:(?!\*\/)[\s\S])*\*\/\s*export /],
+])('no source file has %s', (_, fault) => {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(name => /\.tsx?$/.test(name))
   expect(files.length).toBeGreaterThan(100)
-  const bare = /^(?:\s|\/\/.*\n)*export (?!const)/
-  expect(files.filter(name => bare.test(readFileSync(join('src', name), 'utf8')))).toEqual([])
-})
-
-it('finds a sentence before the tags in the doc comment of each export', () => {
-  const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(name => /\.tsx?$/.test(name))
-  const beginsWithTag = /\/\*\*[\s*]*@(?:(?!\*\/)[\s\S])*\*\/\s*export /
-  expect(files.filter(name => beginsWithTag.test(readFileSync(join('src', name), 'utf8')))).toEqual([])
+  expect(files.filter(name => fault.test(readFileSync(join('src', name), 'utf8')))).toEqual([])
 })
 
 it('rejects begin and reserve in src, outside demo data', () => {

@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import type { LogDestination } from '../../src/log.ts'
 import { buildServer } from '../../src/server.ts'
-import { checkAnswers } from './check-answers.ts'
+import { checkAnswers, toTexts } from './check-answers.ts'
 import { afterFile } from './cleanups.ts'
 import type { TestDatabase } from './database.ts'
 import { undocumentedMessages } from './documented-errors.ts'
@@ -46,9 +46,6 @@ export async function createApp(
 export function createClient(app: FastifyInstance) {
   async function ask(options: InjectOptions): Promise<Answer> {
     const response = await app.inject(options)
-    const headers = Object.fromEntries(
-      Object.entries(response.headers).map(([name, value]) => [name, value === undefined ? value : String(value)]),
-    )
     let body: unknown
     try {
       body = JSON.parse(response.body)
@@ -56,7 +53,7 @@ export function createClient(app: FastifyInstance) {
       body = undefined
     }
     expect(undocumentedMessages(body), 'messages that docs/guides/errors.md lacks').toEqual([])
-    return { status: response.statusCode, headers, text: response.body, body }
+    return { status: response.statusCode, headers: toTexts(response.headers), text: response.body, body }
   }
 
   /** Sends a body to `/graphql`: a text unchanged, any other value as JSON. */

@@ -14,7 +14,7 @@ export const tester: Actor = { name: 'tester', address: null }
 /** Returns the grant of a tenant with all its descendants. */
 export const whole = (tenantId: number): TenantGrant => ({ tenantId, withDescendants: true })
 
-/** Returns functions that insert rows, with defaults for required columns. */
+/** Returns functions that insert rows, with defaults for required columns, and return the ids of the rows. */
 export function createBuilders({ loader, pool }: TestDatabase) {
   let count = 0
 
@@ -27,17 +27,15 @@ export function createBuilders({ loader, pool }: TestDatabase) {
   }
 
   return {
-    /** @returns the tenant's id */
     tenant: (columns: Columns = {}) => insert('tenant', { name: `Tenant ${++count}`, ...columns }),
 
-    /** @returns the product's id */
     product: (tenantId: number, columns: Columns = {}) => {
       count += 1
       const required = { tenant_id: tenantId, slug: `product-${count}`, title: `Product ${count}`, currency: 'GBP' }
       return insert('product', { ...required, ...columns })
     },
 
-    /** Links the category to the products. @returns the category's id */
+    /** Links the category to the products. */
     category: async (tenantId: number, productIds: number[] = [], columns: Columns = {}) => {
       count += 1
       const required = { tenant_id: tenantId, slug: `category-${count}`, title: `Category ${count}` }
@@ -48,18 +46,16 @@ export function createBuilders({ loader, pool }: TestDatabase) {
       return id
     },
 
-    /** @returns the variant's id */
     variant: (productId: number, columns: Columns = {}) => {
       count += 1
       const required = { product_id: productId, slug: `variant-${count}`, title: `Variant ${count}`, currency: 'GBP' }
       return insert('variant', { ...required, ...columns })
     },
 
-    /** @returns the voucher's id */
     voucher: (tenantId: number, columns: Columns = {}) =>
       insert('purchased_voucher', { tenant_id: tenantId, reference: `REF-${++count}`, ...columns }),
 
-    /** The customer has consented to marketing by default. @returns the customer's id */
+    /** The customer has consented to marketing by default. */
     customer: (tenantId: number, columns: Columns = {}) =>
       insert('customer', { tenant_id: tenantId, marketing_opted: true, ...columns }),
 

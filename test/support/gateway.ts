@@ -48,14 +48,3 @@ export function createContexts(pool: Pool): (caller: TestCaller) => Context {
       },
     })
 }
-
-/** Runs a document. @returns its body as text, or the error that it threw */
-export async function outcomeOf(run: () => Buffer | Promise<Buffer | object>) {
-  try {
-    const body = await run()
-    return { body: Buffer.isBuffer(body) ? body.toString() : JSON.stringify(body) }
-  } catch (error) {
-    const { name, message, code, fieldErrors } = error as Error & { code?: string; fieldErrors?: object }
-    return { thrown: { name, message, code, fieldErrors } }
-  }
-}

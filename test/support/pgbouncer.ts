@@ -8,26 +8,6 @@ import { findCluster } from '../../packages/embedded/src/paths.ts'
 import { canConnect } from './free-port.ts'
 import { until } from './until.ts'
 
-/** A PgBouncer, running or not. It listens on one port of 127.0.0.1 all the time. */
-export interface PgBouncer {
-  port: number
-  /** The login of its clients and at the server. */
-  login: string
-  /** @returns the address of a database as DATABASE_URL takes it */
-  url(database: string): string
-  /** Resolves when it listens. @param changes of its configuration, as in `PgBouncerOptions` */
-  start(changes?: Changes): Promise<void>
-  /** Ends it at once, without notice to its clients. */
-  kill(): Promise<void>
-  /** Stops it where it is, with its connections open. */
-  freeze(): void
-  thaw(): void
-  /** Kills it, and removes its files. */
-  remove(): Promise<void>
-  /** Returns its log. */
-  log(): string
-}
-
 /** Settings to replace or to add, by name; null removes one. `connect_query` is the database's. */
 export type Changes = Record<string, string | null>
 
@@ -59,8 +39,11 @@ export function pgBouncerIsAtLeast(major: number, minor: number): boolean {
   }
 }
 
-/** Creates a PgBouncer, which does not run yet. Every database of the server can be reached through it. */
-export function createPgBouncer({ server, port, login, otherLogins = [], changes = {} }: PgBouncerOptions): PgBouncer {
+/**
+ * Creates a PgBouncer, which does not run yet, and then listens on one port of 127.0.0.1 all the time. Every database of
+ * the server can be reached through it.
+ */
+export function createPgBouncer({ server, port, login, otherLogins = [], changes = {} }: PgBouncerOptions) {
   if (!pgBouncerIsAtLeast(1, 21)) throw new Error('The service needs PgBouncer 1.21 or later.')
   const directory = mkdtempSync(join(tmpdir(), 'gateway-pgbouncer-'))
   chmodSync(directory, 0o755)
@@ -75,6 +58,7 @@ export function createPgBouncer({ server, port, login, otherLogins = [], changes
   chmodSync(file('log'), 0o666)
   const own: Changes = { listen_port: String(port), auth_file: file('userlist.txt'), logfile: file('log') }
 
+  /** Ends it at once, without notice to its clients. */
   async function kill(): Promise<void> {
     if (child === null) return
     const closed = once(child, 'close')
@@ -86,15 +70,19 @@ export function createPgBouncer({ server, port, login, otherLogins = [], changes
   return {
     port,
     login,
-    url: database => `postgres://${login}:${password}@127.0.0.1:${port}/${database}`,
-    async start(more = {}) {
+    /** @returns the address of a database as DATABASE_URL takes it */
+    url: (database: string) => `postgres://${login}:${password}@127.0.0.1:${port}/${database}`,
+    /** Resolves when it listens. @param more changes of its configuration, as in `PgBouncerOptions` */
+    async start(more: Changes = {}) {
       writeFileSync(file('pgbouncer.ini'), configure(server, { ...own, ...changes, ...more }))
       child = spawn(program, ['-q', file('pgbouncer.ini')], { ...account, cwd: '/', stdio: 'ignore' })
       await untilListening(port, child)
     },
     kill,
+    /** Stops it where it is, with its connections open. */
     freeze: () => child?.kill('SIGSTOP'),
     thaw: () => child?.kill('SIGCONT'),
+    /** Kills it, and removes its files. */
     async remove() {
       await kill()
       rmSync(directory, { recursive: true, force: true })

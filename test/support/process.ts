@@ -1,4 +1,4 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -71,21 +71,8 @@ export function run(
   })
 }
 
-/** The service in its own process. */
-export interface Service {
-  child: ChildProcess
-  /** Returns its output so far. */
-  printed(): string
-  /** The address of REST v1, as printed. */
-  restAddress: string
-  /** Asks whether it is ready. @returns the status and the body of /readyz */
-  ready(): Promise<{ status: number; body: string }>
-  /** Sends a signal and waits for the end. @returns the exit code, or null when the signal killed the process */
-  stop(signal: NodeJS.Signals): Promise<number | null>
-}
-
 /** Starts `serve` and waits until it listens. */
-export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOptions = {}): Promise<Service> {
+export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOptions = {}) {
   const settings = settingsOf(options, { PORT: '0', ...environment })
   const child = spawn(process.execPath, argumentsOf(options, ['serve', ...(options.args ?? [])]), settings)
   let printed = ''
@@ -106,18 +93,24 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOpti
   afterFile(() => child.kill('SIGKILL'))
   return {
     child,
+    /** Returns its output so far. */
     printed: () => printed,
+    /** The address of REST v1, as printed. */
     restAddress,
+    /** Asks whether it is ready. @returns the status and the body of /readyz */
     async ready() {
       const answer = await fetch(new URL('/readyz', restAddress))
       return { status: answer.status, body: await answer.text() }
     },
-    stop(signal) {
+    /** Sends a signal and waits for the end. @returns the exit code, or null when the signal killed the process */
+    stop(signal: NodeJS.Signals) {
       child.kill(signal)
       return ended
     },
   }
 }
+
+export type Service = Awaited<ReturnType<typeof serve>>
 
 /** Creates a data directory, which is removed after the file's tests. */
 export function createDataDirectory(): string {

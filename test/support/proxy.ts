@@ -1,27 +1,13 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A TCP proxy before a server. */
-export interface Proxy {
-  port: number
-  /** Returns the number of connections that were accepted. */
-  accepted(): number
-  /** Cuts all connections, as when the address of a cluster moves. */
-  cut(): void
-  /** Silences all open connections for ever, and new connections until `accept`: no byte passes, and none is closed. */
-  silence(): void
-  /** Forwards new connections from now on. */
-  accept(): void
-  stop(): void
-}
-
 /**
- * Starts a proxy.
+ * Starts a TCP proxy before a server.
  *
  * @param target returns the port of the server, or its Unix socket, for each connection
  * @param port where it listens; 0: at any free port
  */
-export async function startProxy(target: () => number | string, port = 0): Promise<Proxy> {
+export async function startProxy(target: () => number | string, port = 0) {
   const sockets = new Set<Socket>()
   let silent = false
   let accepted = 0
@@ -45,12 +31,16 @@ export async function startProxy(target: () => number | string, port = 0): Promi
   }
   return {
     port: (server.address() as AddressInfo).port,
+    /** Returns the number of connections that were accepted. */
     accepted: () => accepted,
+    /** Cuts all connections, as when the address of a cluster moves. */
     cut,
+    /** Silences all open connections for ever, and new connections until `accept`: no byte passes, and none is closed. */
     silence() {
       silent = true
       for (const socket of sockets) socket.removeAllListeners('close').unpipe().pause()
     },
+    /** Forwards new connections from now on. */
     accept() {
       silent = false
     },

@@ -5,29 +5,16 @@ import { afterFile } from './cleanups.ts'
 import { freePort } from './free-port.ts'
 import { until } from './until.ts'
 
-/** The server, running or not. Its data are lost when it ends. */
-export interface TestRedis {
-  url: string
-  /** Resolves when the server answers. */
-  start(): Promise<void>
-  /** Kills it with SIGKILL. */
-  kill(): Promise<void>
-  /** Suspends the process, without notice to its clients. */
-  freeze(): void
-  thaw(): void
-  /** Returns how often each command was called. */
-  countCommands(): Promise<Record<string, number>>
-}
-
-/** Starts a server on a free port; it is killed after the file's tests. */
-export async function startRedis(): Promise<TestRedis> {
+/** Starts a server on a free port; it is killed after the file's tests. Its data are lost when it ends. */
+export async function startRedis() {
   const port = await freePort()
   let child: ChildProcess | null = null
   const client = () => new Redis({ port, lazyConnect: true, retryStrategy: null, connectTimeout: 500 })
 
-  const redis: TestRedis = {
+  const redis = {
     url: `redis://127.0.0.1:${port}/0`,
 
+    /** Resolves when the server answers. */
     async start() {
       const options = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
       const started = spawn('redis-server', options, { stdio: 'ignore', cwd: '/' })
@@ -45,10 +32,12 @@ export async function startRedis(): Promise<TestRedis> {
       await ended
     },
 
+    /** Suspends the process, without notice to its clients. */
     freeze: () => child?.kill('SIGSTOP'),
     thaw: () => child?.kill('SIGCONT'),
 
-    async countCommands() {
+    /** Returns how often each command was called. */
+    async countCommands(): Promise<Record<string, number>> {
       const admin = client()
       const text = await admin.info('commandstats').finally(() => admin.disconnect())
       return Object.fromEntries(

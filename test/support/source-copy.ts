@@ -1,9 +1,8 @@
 /** A copy of the sources, in which a test changes files. */
 import { execFile } from 'node:child_process'
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { afterFile } from './cleanups.ts'
+import { createPlace } from './copies.ts'
 
 const checkout = join(import.meta.dirname, '../..')
 
@@ -13,8 +12,7 @@ const folders = ['docs', 'packages', 'schema', 'sql', 'src', 'tools']
 
 /** Copies the sources, with the installed packages of the checkout. The copy is removed after the file's tests. */
 export function copySources() {
-  const root = mkdtempSync(join(tmpdir(), 'gateway-sources-'))
-  afterFile(() => rmSync(root, { recursive: true, force: true }))
+  const root = createPlace()
   const isSource = (path: string) => !['dist', 'node_modules'].includes(basename(path))
   for (const path of [...sources, ...folders]) {
     cpSync(join(checkout, path), join(root, path), { recursive: true, filter: isSource })
