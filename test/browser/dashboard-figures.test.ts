@@ -63,7 +63,7 @@ test('the cards show what the records add up to, and the change against the peri
   await sell(days.to, 30, 30, { currency: 'EUR' })
   const { secret: other } = await build.token([shop])
   await followed(database.pool)
-  const { page, problems } = await openDashboard(browser, origin, `tenant=${shop}&${period}&currency=GBP`, other)
+  const { page } = await openDashboard(browser, origin, `tenant=${shop}&${period}&currency=GBP`, other)
   const cards = page.locator('.figure-card')
   await cards.first().waitFor()
   const texts = (await cards.allInnerTexts()).map(text => text.split('\n').filter(Boolean))
@@ -79,7 +79,6 @@ test('the cards show what the records add up to, and the change against the peri
   ])
   const compared = await page.getByText('Changes are against').innerText()
   expect(compared).toContain(new Date(days.before).toLocaleDateString('en-GB', { month: 'short' }))
-  expect(problems).toEqual([])
 })
 
 test('a currency is chosen for all figures, and none is added to another', async () => {
@@ -97,7 +96,7 @@ test('a currency is chosen for all figures, and none is added to another', async
 })
 
 test('an address that is not valid, or that has nothing, is explained', async () => {
-  const { page, problems } = await open()
+  const { page } = await open()
   const see = (words: string) => page.getByText(words).waitFor()
   await page.goto(`${origin}/dashboard?tenant=x1&currency=pounds&from=2026-02-30&to=2026-03-01`)
   await see('“x1” in the address is not the number of a tenant')
@@ -109,7 +108,6 @@ test('an address that is not valid, or that has nothing, is explained', async ()
   await see('Give an amount, for example 12.50.')
   await page.goto(`${origin}/dashboard?tenant=${group}&from=1999-01-01&to=1999-01-31`)
   await page.getByText(/^Nothing was sold in 1\s*–\s*31 Jan 1999\.$/).waitFor()
-  expect(problems).toEqual([])
 })
 
 test('the amounts on an axis are whole in each currency', async () => {
@@ -203,7 +201,7 @@ test('many tenants are compared a page at a time, which costs a part of the usua
     })
   }
   const token = await build.token([{ tenantId: chain, withDescendants: true }], { rateLimit: 1200 })
-  const { page, problems } = await open(`tenant=${chain}`, token.secret)
+  const { page } = await open(`tenant=${chain}`, token.secret)
   await page.goto(`${origin}/dashboard?tenant=${chain}&${period}&table=tenants`)
   const names = async () => (await textOf(page, 'Tenants below')).map(([name]) => name)
   const see = (name: string) => table(page, 'Tenants below').getByRole('link', { name }).waitFor()
@@ -233,7 +231,6 @@ test('many tenants are compared a page at a time, which costs a part of the usua
       .map(line => line.split(',')[0]),
   ).toEqual(['\ufeffTenant', 'Chain itself', ...shops])
   await tables(page).getByText('The file has 12 tenants.').waitFor()
-  expect(problems).toEqual([])
 })
 
 test('products with the same title show their tenants, or their ids within one tenant', async () => {
@@ -270,7 +267,7 @@ test('products with the same title show their tenants, or their ids within one t
 })
 
 test('vouchers are searched, filtered, sorted and paged by the service, and back returns', async () => {
-  const { page, problems } = await open(`${period}&table=vouchers&currency=GBP`)
+  const { page } = await open(`${period}&table=vouchers&currency=GBP`)
   await table(page, 'Vouchers').waitFor()
   const [all] = await loader<{ vouchers: number }[]>`
     select count(*)::int as vouchers from purchased_voucher where ${inGroup}`
@@ -315,11 +312,10 @@ test('vouchers are searched, filtered, sorted and paged by the service, and back
   const copy = await open(new URL(page.url()).search.slice(1))
   await copy.page.getByText('No voucher matches these filters.').waitFor()
   expect(await copy.page.getByLabel(/^Search reference/).inputValue()).toBe('no such voucher')
-  expect(problems).toEqual([])
 })
 
 test('a link with an order or a place that the list does not have shows the latest purchases, and their next page', async () => {
-  const { page, problems } = await open(`${period}&table=vouchers&sort=-reference&after=kept`)
+  const { page } = await open(`${period}&table=vouchers&sort=-reference&after=kept`)
   const latest = await loader<{ reference: string }[]>`
     select reference from purchased_voucher where ${inGroup} order by purchase_timestamp desc nulls last, id desc limit 26`
   const [first, second] = [latest[0]!.reference, latest[25]!.reference]
@@ -331,7 +327,6 @@ test('a link with an order or a place that the list does not have shows the late
   expect(await table(page, 'Vouchers').getByRole('button', { name: 'Reference' }).count()).toBe(0)
   await page.getByRole('button', { name: 'Next page' }).click()
   await table(page, 'Vouchers').getByRole('link', { name: second, exact: true }).waitFor()
-  expect(problems).toEqual([])
 })
 
 test('the vouchers of all pages are downloaded as CSV', async () => {
@@ -350,7 +345,7 @@ test('the vouchers of all pages are downloaded as CSV', async () => {
 })
 
 test('a figure leads to the vouchers that it counts', async () => {
-  const { page, problems } = await open(`${period}&currency=GBP`)
+  const { page } = await open(`${period}&currency=GBP`)
   const listed = () => tables(page).locator('.table-tools [role=status]')
   const isRevealed = () =>
     page.evaluate<boolean>(`document.activeElement.getBoundingClientRect().top < innerHeight / 2
@@ -368,11 +363,10 @@ test('a figure leads to the vouchers that it counts', async () => {
   await expect.poll(isRevealed).toBe(true)
   const voided = tables(page).getByRole('checkbox', { name: 'Void', exact: true })
   expect(await voided.isChecked()).toBe(false)
-  expect(problems).toEqual([])
 })
 
 test('a voucher is shown over the page, by keyboard too, and going back returns to its row', async () => {
-  const { page, problems } = await open(`${period}&table=vouchers&sort=purchased`)
+  const { page } = await open(`${period}&table=vouchers&sort=purchased`)
   const [first] = await loader<{ reference: string; product_title: string; name: string }[]>`
     select reference, product_title, name from purchased_voucher v join tenant t on t.id = v.tenant_id
     where ${inGroup} order by purchase_timestamp, v.id limit 1`
@@ -394,13 +388,12 @@ test('a voucher is shown over the page, by keyboard too, and going back returns 
   await dialog.waitFor({ state: 'detached' })
   await page.getByLabel('Product', { exact: true }).waitFor()
   expect(params(page).product).toMatch(/^\d+$/)
-  expect(problems).toEqual([])
 })
 
 test('a sentence replaces figures that cannot be shown', async () => {
   const empty = await build.tenant({ name: 'Nothing sold' })
   const { secret: other } = await build.token([empty], { permissions: ['view_vouchers', 'view_orders'] })
-  const { page, problems } = await open('', other)
+  const { page } = await open('', other)
   await page.goto(`${origin}/dashboard?tenant=${empty}`)
   await page.getByText('No vouchers were sold in this period.').first().waitFor()
   await page.getByText('There are no vouchers yet.').waitFor()
@@ -409,12 +402,10 @@ test('a sentence replaces figures that cannot be shown', async () => {
   expect(await page.getByText('Consents').count()).toBe(0)
   await page.goto(`${origin}/dashboard?tenant=${empty}&voucher=bm90aGluZw`)
   await page.getByText('This voucher does not exist, or the token may not see it.').waitFor()
-
-  expect(problems).toEqual([])
 })
 
 test('products of the former currency are not shown with another one, and a failed request for them is reported', async () => {
-  const { page, problems } = await open('currency=GBP')
+  const { page } = await open('currency=GBP')
   const top = page.getByRole('figure', { name: 'Top products' })
   await top.getByText('£').first().waitFor()
   const failing = (route: Route) =>
@@ -427,17 +418,15 @@ test('products of the former currency are not shown with another one, and a fail
   await page.getByRole('button', { name: 'Try again' }).click()
   await top.getByText('€').first().waitFor()
   expect(await page.getByText('could not be loaded').count()).toBe(0)
-  expect(problems).toEqual([])
 })
 
 test('all of it is accessible and fits, wide and narrow, light and dark', async () => {
   const { page } = await open(`currency=GBP`)
-  const found: string[] = []
   const see = async (name: string, query: string, ready: () => Promise<unknown>) => {
     await page.goto(`${origin}/dashboard?tenant=${group}&currency=GBP&${query}`)
     await page.locator('.placeholder').first().waitFor({ state: 'detached' })
     await ready()
-    found.push(...(await look(page, `dashboard-${name}`)))
+    await look(page, `dashboard-${name}`)
   }
   await see('figures', '', async () => {
     await page.getByText('The numbers as a table').first().click()
@@ -452,7 +441,6 @@ test('all of it is accessible and fits, wide and narrow, light and dark', async 
     await table(page, 'Vouchers').getByRole('link', { name: voucher!.reference }).click()
     await page.getByRole('dialog').getByText('Times are those of').waitFor()
   })
-  expect(found).toEqual([])
 })
 
 // `PICTURES=on npm test -- --project browser` puts it where the README shows it.

