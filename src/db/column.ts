@@ -43,9 +43,3 @@ export const nullable = <Kind extends ColumnKind>(
   kind: Kind,
   description?: string,
 ): Column<ColumnValue<Kind>, true> => ({ ...column(expression, kind, description), nullable: true })
-
-/** Returns the select list of a statement whose rows the driver reads: each column with the name of its property. */
-export const selectList = (columns: Readonly<Record<string, Column>>): string =>
-  Object.entries(columns)
-    .map(([name, { expression }]) => `${expression} as "${name}"`)
-    .join(', ')

@@ -1,5 +1,6 @@
-import { column, nullable, type RowOf, selectList } from '../../db/column.ts'
+import { column, nullable, type RowOf } from '../../db/column.ts'
 import { arrayText, type Sql } from '../../db/connect.ts'
+import { rowCodec } from '../../db/row-codec.ts'
 import { shareStatements } from '../../db/shared-statement.ts'
 import { notFound } from '../errors.ts'
 import type { TenantPath } from '../token/scope.ts'
@@ -33,6 +34,8 @@ export const resolvedColumns = {
   void: column('void', 'boolean', 'True when it was voided.'),
   dateValidStart: nullable('date_valid_start', 'date', 'The first day on which it is valid.'),
   dateValidEnd: nullable('date_valid_end', 'date', 'The last day on which it is valid.'),
+  // Without a description, because it is no field: the calendar day at the tenant that owns the voucher.
+  today: column('(now() at time zone owner.time_zone)::date', 'date'),
 }
 
 /** The columns of the tenant at which a voucher was resolved, and of the one that owns the voucher (R24). */
@@ -44,9 +47,6 @@ export const resolutionTenantColumns = {
   sourceTenantName: column('owner.name', 'text', 'The name of the owner.'),
   sourceTenantType: nullable('owner.type', 'text', 'The type of the owner.'),
 }
-
-const resolvedList = selectList(resolvedColumns)
-const tenantList = selectList(resolutionTenantColumns)
 
 /** The state of a voucher that a resolution depends on. */
 type VoucherState = RowOf<typeof resolvedColumns>
@@ -107,21 +107,15 @@ export async function resolveVoucher(
     'reference' in name ? (['reference', name.reference] as const) : (['qrToken', name.qrToken] as const)
   // PostgreSQL cannot store U+0000, and its protocol rejects it.
   if (text.includes('\0')) throw notFound('voucher')
-  const { id, today, tenant, ...voucher } = await findBy[column](group, sql, {
-    text,
-    at,
-    placePath,
-    tokenId: caller.id,
-  })
-  if (id === null) throw notFound('voucher')
-  const reasonCode = reasonAgainst(voucher, today)
+  const found = await findBy[column](group, sql, { text, at, placePath, tokenId: caller.id })
+  if (!found) throw notFound('voucher')
+  const { voucher, tenant } = found
+  const reasonCode = reasonAgainst(voucher, voucher.today)
   const verdict: Verdict = { status: reasonCode === null ? 'redeemable' : 'not_redeemable', reasonCode }
-  return {
-    ...verdict,
-    voucher: { id, ...voucher, ...verdict },
-    tenant,
-    redemptionToken: reasonCode === null ? await issueRedemptionToken(sql, group, id, at, caller.id, timeToLive) : null,
-  }
+  const redemptionToken =
+    reasonCode === null ? await issueRedemptionToken(sql, group, voucher.id, at, caller.id, timeToLive) : null
+  // The row is this request's own, and decodes a column when it is read: a copy would decode all of them.
+  return { ...verdict, voucher: Object.assign(voucher, verdict), tenant, redemptionToken }
 }
 
 /** A voucher that a request looks for, by a text that names it. */
@@ -132,8 +126,14 @@ interface Wanted {
   tokenId: number
 }
 
-/** The voucher; without one, `id` is null, and so are the other columns. */
-type Found = Omit<VoucherState, 'id'> & { id: number | null; today: string; tenant: ResolutionTenant }
+/** A voucher that was found, and the tenants of its resolution. */
+interface Found {
+  voucher: VoucherState
+  tenant: ResolutionTenant
+}
+
+const voucherRow = rowCodec<VoucherState>(resolvedColumns)
+const tenantRow = rowCodec<ResolutionTenant>(resolutionTenantColumns)
 
 /** The most requests that share a statement. */
 const maxShared = 8
@@ -154,9 +154,9 @@ const findBy = {
  * gets at most one row, for any result of the index, so that no request gets the row of another one.
  */
 function findByCondition(condition: string) {
-  return shareStatements<Wanted, Found>(
-    (sql, wanted) => sql<Found[]>`
-      select /* resolution.find */ found.*
+  return shareStatements<Wanted, Found | null>(async (sql, wanted) => {
+    const rows = await sql`
+      select /* resolution.find */ found.voucher, found.tenant
       from (
         select place::integer, text, at::bigint, place_path::bigint[], token_id::bigint from (
           values ${sql(wanted.map(({ text, at, placePath, tokenId }, place) => [place, text, at, arrayText(placePath), tokenId]))}
@@ -174,12 +174,15 @@ function findByCondition(condition: string) {
         offset 0
       ) scope
       left join lateral (
-        select ${sql.unsafe(resolvedList)}, (now() at time zone owner.time_zone)::date as today,
-               (select to_json(found) from (select ${sql.unsafe(tenantList)}) found) as tenant
+        select ${voucherRow.select(sql)} as voucher, ${tenantRow.select(sql)} as tenant
         from tenant owner join tenant on tenant.id = wanted.at
         where is_granted and is_related and owner.id = voucher.tenant_id offset 0
       ) found on true
-      order by place`,
-    maxShared,
-  )
+      order by place`.raw()
+    return rows.map(([found, tenants]) => {
+      const [voucher] = voucherRow.read(found)
+      const [tenant] = tenantRow.read(tenants)
+      return voucher && tenant ? { voucher, tenant } : null
+    })
+  }, maxShared)
 }
