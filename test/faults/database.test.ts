@@ -6,7 +6,7 @@ import type postgres from '#postgres'
 import { afterFile } from '../support/cleanups.ts'
 import { startProxy } from '../support/proxy.ts'
 import { isShort } from './support/form.ts'
-import { type Expectations, hold as holdUnder } from './support/hold.ts'
+import { hold as holdUnder } from './support/hold.ts'
 import type { FaultServer } from './support/server.ts'
 import { startWorld } from './support/start.ts'
 
@@ -22,8 +22,8 @@ const service = await start({
 /** Runs statements of the owner. */
 const asOwner = async (work: (sql: postgres.Sql) => Promise<unknown>) => void (await current.use(world.database, work))
 
-const hold = (fault: () => Promise<void>, expectations?: Expectations) =>
-  holdUnder({ service, world, server: () => current }, fault, expectations)
+const hold = (fault: () => Promise<void>, unaffected?: (name: string) => boolean) =>
+  holdUnder({ service, world, server: () => current }, fault, unaffected)
 
 describe('the service holds while', () => {
   test('backends are killed', () =>
@@ -108,7 +108,10 @@ describe('the service holds while', () => {
       },
     ],
   ])('%s: only calls that need it are 503', async (_, isAffected, fault) => {
-    const calls = await hold(() => asOwner(fault), { unaffected: name => !isAffected(name) })
+    const calls = await hold(
+      () => asOwner(fault),
+      name => !isAffected(name),
+    )
     expect(calls.some(({ name, status }) => isAffected(name) && status === 503)).toBe(true)
   })
 

@@ -1,11 +1,12 @@
 /** Several instances on one database behave as one: real processes, with Redis and without. */
 import { afterAll, describe, expect, test } from 'vitest'
+import { manyLists } from '../rest/rate-instances.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { onTerminal, serve } from '../support/process.ts'
 import { startRedis } from '../support/redis.ts'
 import { createVisitor } from '../support/visitor.ts'
-import { ask, expectExactBurst, left, manyLists } from './support/burst.ts'
+import { ask, expectExactBurst, left } from './support/burst.ts'
 
 const database = await createDatabase()
 const build = createBuilders(database)

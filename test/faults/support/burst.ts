@@ -1,55 +1,31 @@
 /** Requests to several instances at once, over REST and GraphQL. */
-import { Agent, request } from 'node:http'
+import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
+import { oneList } from '../../rest/rate-instances.ts'
 import type { Service } from '../../support/process.ts'
+import { type Exchange, exchange } from './load.ts'
 import { logLinesIn } from './log-lines.ts'
 
-/** The answer to a request, and the time that it took in milliseconds. */
-export interface BurstAnswer {
-  status: number
-  headers: Record<string, string>
-  text: string
-  took: number
-}
-
-export const tenantList = '{ tenants { nodes { name } } }'
-
 /** @returns the operations that the answer says are left */
-export const left = ({ headers }: BurstAnswer) => Number(headers['ratelimit-remaining'])
+export const left = ({ headers }: Exchange) => Number(headers['ratelimit-remaining'])
 
-/** Sends a request: over REST, or the query over GraphQL. */
-export function ask(
+/** Sends a request: over REST, or the query over GraphQL. @throws Error when the connection is refused or lost */
+export async function ask(
   restAddress: string,
   secret: string,
   { query, agent }: { query?: string; agent?: Agent } = {},
-): Promise<BurstAnswer> {
-  const url = query === undefined ? `${restAddress}/tenants` : new URL('/graphql', restAddress)
-  const headers = { accept: 'application/json', 'content-type': 'application/json', authorization: `Bearer ${secret}` }
-  const sentAt = performance.now()
-  return new Promise((resolve, reject) => {
-    const options = { method: query === undefined ? 'GET' : 'POST', headers, agent: agent ?? false }
-    const sent = request(url, options, response => {
-      const named = Object.entries(response.headers).map(([name, value]) => [name, String(value)])
-      let text = ''
-      response.setEncoding('utf8').on('data', chunk => {
-        text += chunk
-      })
-      response.on('end', () =>
-        resolve({
-          status: response.statusCode ?? 0,
-          headers: Object.fromEntries(named),
-          text,
-          took: performance.now() - sentAt,
-        }),
-      )
-    })
-    sent.on('error', reject).end(query === undefined ? undefined : JSON.stringify({ query }))
-  })
+) {
+  const answer =
+    query === undefined
+      ? await exchange(new URL(`${restAddress}/tenants`), secret, undefined, { ...(agent && { agent }) })
+      : await exchange(new URL('/graphql', restAddress), secret, JSON.stringify({ query }), { method: 'POST' })
+  if (answer.status === 0) throw new Error(answer.error)
+  return answer
 }
 
 /** Sends a request, again while the service is overloaded: a 503 of that kind is not counted. */
-async function askUntilAdmitted(...request: Parameters<typeof ask>): Promise<BurstAnswer> {
+async function askUntilAdmitted(...request: Parameters<typeof ask>): Promise<Exchange> {
   for (;;) {
     const answer = await ask(...request)
     if (answer.status !== 503 || !answer.text.includes('too many requests')) return answer
@@ -66,7 +42,7 @@ async function askUntilAdmitted(...request: Parameters<typeof ask>): Promise<Bur
 async function burst(addresses: readonly string[], secret: string, calls: number, limit: number) {
   const answers = await Promise.all(
     Array.from({ length: calls }, (_, n) =>
-      askUntilAdmitted(addresses[n % addresses.length] ?? '', secret, n % 4 < 2 ? {} : { query: tenantList }),
+      askUntilAdmitted(addresses[n % addresses.length] ?? '', secret, n % 4 < 2 ? {} : { query: oneList }),
     ),
   )
   const inTime = answers.filter(({ status }) => status !== 503)
@@ -127,7 +103,7 @@ export async function expectExactBurst(
     const { passed, isLate } = await burst(addresses, secret, calls, limit)
     const hasFailed = storeFailures(services).failures > failures
     if (sent === maxBursts || passed.length === limit || !(isLate || hasFailed)) {
-      expect(passed.map(left).sort((a, b) => a - b)).toEqual(places(limit))
+      expect(passed.map(left).sort((a, b) => a - b)).toEqual(Array.from({ length: limit }, (_, place) => place))
       return secret
     }
     if (hasFailed) await expect.poll(() => storeFailures(services).open, { timeout: 20_000 }).toBe(0)
@@ -140,9 +116,9 @@ export async function askFor(
   callers: number,
   restAddress: string,
   secret: string,
-): Promise<BurstAnswer[]> {
+): Promise<Exchange[]> {
   const agent = new Agent({ keepAlive: true })
-  const answers: BurstAnswer[] = []
+  const answers: Exchange[] = []
   const end = performance.now() + milliseconds
   await Promise.all(
     Array.from({ length: callers }, async () => {
@@ -154,16 +130,7 @@ export async function askFor(
 }
 
 /** @returns the time that 99 % of the answers took at most, in milliseconds */
-export function p99(answers: readonly BurstAnswer[]): number {
+export function p99(answers: readonly Exchange[]): number {
   const sorted = answers.map(({ took }) => took).sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN
 }
-
-/** @returns 0 to count - 1 */
-export const places = (count: number) => Array.from({ length: count }, (_, n) => n)
-
-/** @returns a query of many operations that are resolved together */
-export const manyLists = (count: number) =>
-  `{ ${places(count)
-    .map(n => `f${n}: tenants(first: 1) { nodes { name } }`)
-    .join(' ')} }`

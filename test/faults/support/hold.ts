@@ -8,33 +8,22 @@ import type { FaultServer } from './server.ts'
 import { startSync } from './sync.ts'
 import type { World } from './world.ts'
 
-/** The service that meets the fault. */
-export interface UnderFault {
-  service: Service
-  world: World
-  /** The server that the platform writes to, at this moment. */
-  server: () => FaultServer
-}
-
-/** The expectations of the calls during a fault. */
-export interface Expectations {
-  /** Calls that go on succeeding during the fault. */
-  unaffected?: (name: string) => boolean
-}
-
 /**
  * Runs a fault while callers send requests, a platform writes and a client syncs: the process lives, each call is
  * answered in time with 200 or 503 and only with rows of its own tenant, all is well soon after the fault, and the sync
  * has lost nothing.
  *
+ * @param of.server returns the server that the platform writes to, at this moment
  * @param fault resolves when the fault is over
+ * @param unaffected names the calls that go on succeeding during the fault
  * @returns the calls that were under way or sent during the fault
  */
 export async function hold(
-  { service, world, server }: UnderFault,
+  of: { service: Service; world: World; server: () => FaultServer },
   fault: () => Promise<void>,
-  { unaffected }: Expectations = {},
+  unaffected?: (name: string) => boolean,
 ): Promise<readonly Call[]> {
+  const { service, world, server } = of
   const origin = () => new URL(service.restAddress).origin
   const load = startLoad(origin, world)
   const sync = startSync(origin, world, server)

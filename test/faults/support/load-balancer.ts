@@ -12,12 +12,6 @@ export interface Backend {
   healthPort: number
 }
 
-/** A running load balancer. */
-export interface LoadBalancer {
-  origin: string
-  stop(): Promise<void>
-}
-
 const haproxy = (port: number, backends: readonly Backend[]) => `
 global
   maxconn 2000
@@ -74,10 +68,7 @@ ${backends.map(({ port }) => `    server 127.0.0.1:${port} max_fails=1 fail_time
 `
 
 /** Starts a load balancer, which ends with `stop`. */
-export async function startLoadBalancer(
-  kind: 'haproxy' | 'nginx',
-  backends: readonly Backend[],
-): Promise<LoadBalancer> {
+export async function startLoadBalancer(kind: 'haproxy' | 'nginx', backends: readonly Backend[]) {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-proxy-'))
   const port = await freePort()
   const file = join(directory, 'config')

@@ -43,15 +43,8 @@ export interface LoadReport {
   successes: [number, number][]
 }
 
-/** The outcome of a load; times in milliseconds. */
-export interface LoadOutcome extends LoadReport {
-  /** Answers with 200 a second, while the load lasted. */
-  throughput: number
-  quantile(status: number, share: number): number
-}
-
 /** Sends requests, and waits for their answers. */
-export async function generateLoad(order: LoadOrder): Promise<LoadOutcome> {
+export async function generateLoad(order: LoadOrder) {
   const program = fileURLToPath(new URL('load-generator-process.ts', import.meta.url))
   const child = fork(program, { execArgv: ['--import', 'tsx'] })
   child.send(order)
@@ -62,8 +55,10 @@ export async function generateLoad(order: LoadOrder): Promise<LoadOutcome> {
   child.kill()
   return {
     ...report,
+    /** Answers with 200 a second, while the load lasted. */
     throughput: report.successes.filter(([at, took]) => at + took <= order.seconds * 1_000).length / order.seconds,
-    quantile(status, share) {
+    /** @returns the latency in milliseconds that a share of the answers with this status took at most */
+    quantile(status: number, share: number) {
       const sorted = (report.latencies[status] ?? []).toSorted((one, other) => one - other)
       return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? 0
     },

@@ -1,25 +1,31 @@
 /** Callers that send requests all the time, and what they got. */
-import { Agent, request } from 'node:http'
+import { Agent, type IncomingHttpHeaders, type RequestOptions, request } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { until } from '../../support/until.ts'
 import { callLimit } from './form.ts'
 import type { World } from './world.ts'
 
-/** One call, and its outcome. */
-export interface Call {
+/** The answer to a request. */
+export interface Exchange {
+  /** 0: the connection was refused or lost. */
+  status: number
+  headers: IncomingHttpHeaders
+  text: string
+  /** With status 0: the code of the error. */
+  error?: string
+  /** The time that it took, in milliseconds. */
+  took: number
+  /** True when the request was sent on a connection that had been answered before. */
+  reused: boolean
+}
+
+/** One call. For a GraphQL answer with errors, its status is the one that REST uses for them. */
+export interface Call extends Omit<Exchange, 'headers' | 'text'> {
   name: string
   /** The time at which it was sent, as `performance.now()`. */
   sent: number
-  /** The time that it took, in milliseconds. */
-  took: number
-  /** 0: the connection was refused or lost. For a GraphQL answer with errors, the status that REST uses for them. */
-  status: number
   retryAfter: string | undefined
-  /** With status 0: the code of the error. */
-  error: string | undefined
-  /** True when it was sent on a connection that had been answered before. */
-  reused: boolean
   /** True when the answer contains a record of a tenant that is not the caller's. */
   isForeign: boolean
   /** True when the body of the answer is complete and has the expected form. */
@@ -40,21 +46,14 @@ export function expectBounded(calls: readonly Call[], summary?: string): void {
   expect(Math.max(...calls.map(({ took }) => took)), summary).toBeLessThan(callLimit)
 }
 
-/** A running load. */
-export interface Load {
-  calls: readonly Call[]
-  /** Waits until this many more calls have succeeded. */
-  succeed(count: number): Promise<void>
-  /** Ends it, after the calls that are under way. @returns all calls */
-  stop(): Promise<readonly Call[]>
-}
+export type Load = ReturnType<typeof startLoad>
 
 /**
  * Starts callers that perform all operations of v1, and one over GraphQL, each for a tenant of its own.
  *
  * @param callers how many wait for one answer each
  */
-export function startLoad(origin: () => string, world: World, callers = 16): Load {
+export function startLoad(origin: () => string, world: World, callers = 16) {
   const agent = new Agent({ keepAlive: true })
   const calls: Call[] = []
   let stopped = false
@@ -72,11 +71,13 @@ export function startLoad(origin: () => string, world: World, callers = 16): Loa
   })
   return {
     calls,
-    async succeed(count) {
+    /** Waits until this many more calls have succeeded. */
+    async succeed(count: number) {
       const from = calls.length
       const haveSucceeded = () => calls.slice(from).filter(({ status }) => status === 200).length >= count
       await until(`${count} calls succeed`, haveSucceeded, 30_000)
     },
+    /** Ends it, after the calls that are under way. @returns all calls */
     async stop() {
       stopped = true
       await Promise.all(running)
@@ -95,57 +96,54 @@ export interface Operation {
   body?: string
 }
 
+/** Sends a request. @param options.agent default: a connection of its own */
+export function exchange(url: URL, secret: string, body?: string, options: RequestOptions = {}): Promise<Exchange> {
+  const sent = performance.now()
+  const headers = {
+    ...{ accept: 'application/json', authorization: `Bearer ${secret}` },
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+  }
+  return new Promise(resolve => {
+    let text = ''
+    const finish = (answer: Pick<Exchange, 'status' | 'headers' | 'error'>) =>
+      resolve({ ...answer, text, took: performance.now() - sent, reused: outgoing.reusedSocket })
+    const fail = (error: Error) =>
+      finish({ status: 0, headers: {}, error: 'code' in error ? String(error.code) : error.name })
+    const outgoing = request(url, { agent: false, ...options, headers }, response => {
+      response.setEncoding('utf8').on('data', chunk => {
+        text += chunk
+      })
+      response.on('end', () => finish({ status: response.statusCode ?? 0, headers: response.headers }))
+      response.on('error', fail)
+    })
+    outgoing.on('timeout', () => outgoing.destroy()).on('error', fail)
+    outgoing.end(body)
+  })
+}
+
 /** Sends the request of an operation once. */
 export async function fetchOperation(origin: string, { method, path, secret, body }: Operation) {
-  const headers = { accept: 'application/json', 'content-type': 'application/json', authorization: `Bearer ${secret}` }
-  const answer = await fetch(new URL(path, origin), { method, headers, ...(body !== undefined && { body }) })
-  await answer.text()
-  return { status: answer.status, retryAfter: answer.headers.get('retry-after') }
+  const { status, headers } = await exchange(new URL(path, origin), secret, body, { method })
+  return { status, retryAfter: headers['retry-after'] }
 }
 
 /** The time limit of a call, in milliseconds: far more than a call may take. */
 const callTimeoutMs = 20_000
 
-function send(agent: Agent, origin: string, operation: Operation, tenantId: number): Promise<Call> {
+async function send(agent: Agent, origin: string, operation: Operation, tenantId: number): Promise<Call> {
   const { name, method, path, secret, body } = operation
   const sent = performance.now()
-  return new Promise(resolve => {
-    const finish = (httpStatus: number, text: string, retryAfter?: string, error?: string) => {
-      const body = parse(text)
-      const status = name === 'graphql' && httpStatus === 200 ? statusOfResult(body) : httpStatus
-      resolve({
-        name,
-        sent,
-        took: performance.now() - sent,
-        status,
-        retryAfter,
-        error,
-        reused: outgoing.reusedSocket,
-        isForeign: [...text.matchAll(/owner-(\d+)-/g)].some(([, owner]) => Number(owner) !== tenantId),
-        isWhole: body !== undefined,
-      })
-    }
-    const headers = {
-      accept: 'application/json',
-      authorization: `Bearer ${secret}`,
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    }
-    const outgoing = request(new URL(path, origin), { agent, method, headers, timeout: callTimeoutMs }, response => {
-      let text = ''
-      response.setEncoding('utf8')
-      response.on('data', chunk => {
-        text += chunk
-      })
-      response.on('end', () => finish(response.statusCode ?? 0, text, response.headers['retry-after']))
-      response.on('error', error => finish(0, text, undefined, codeOf(error)))
-    })
-    outgoing.on('timeout', () => outgoing.destroy())
-    outgoing.on('error', error => finish(0, '', undefined, codeOf(error)))
-    outgoing.end(body)
-  })
+  const options = { agent, method, timeout: callTimeoutMs }
+  const { status, headers, text, ...call } = await exchange(new URL(path, origin), secret, body, options)
+  const parsed = parse(text)
+  return {
+    ...{ name, sent, ...call },
+    status: name === 'graphql' && status === 200 ? statusOfResult(parsed) : status,
+    retryAfter: headers['retry-after'],
+    isForeign: [...text.matchAll(/owner-(\d+)-/g)].some(([, owner]) => Number(owner) !== tenantId),
+    isWhole: parsed !== undefined,
+  }
 }
-
-const codeOf = (error: Error) => ('code' in error ? String(error.code) : error.name)
 
 /** @returns undefined for a text that is no JSON */
 function parse(text: string): unknown {

@@ -2,17 +2,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
 import { createSyncClient, lostFrom } from '../../sync/clients.ts'
-import { type Ask, type CopiedRecord, lists, type PageBody, toPage } from '../../sync/lists.ts'
+import { type Ask, lists, type PageBody, toPage } from '../../sync/lists.ts'
 import type { FaultServer } from './server.ts'
 import type { Owner, World } from './world.ts'
-
-/** Changes and a copy, which run until they are compared. */
-export interface SyncUnderFaults {
-  /** The number of changes that were committed. */
-  readonly changes: number
-  /** Stops both, reads once more. @returns the records that the copy lacks or has in an old state */
-  findLost(): Promise<CopiedRecord[]>
-}
 
 const vouchers = lists.find(({ name }) => name === 'vouchers')
 if (!vouchers?.path) throw new Error('There is no list of vouchers.')
@@ -22,9 +14,9 @@ const { path, truth } = vouchers
  * Starts them for one tenant.
  *
  * @param origin where the service listens now
- * @param server on which the platform writes; another one after `moveTo`
+ * @param server on which the platform writes now
  */
-export function startSync(origin: () => string, world: World, server: () => FaultServer): SyncUnderFaults {
+export function startSync(origin: () => string, world: World, server: () => FaultServer) {
   const [owner] = world.owners
   if (!owner) throw new Error('There is no tenant.')
   const client = createSyncClient(askOver(origin, owner), 'first page')
@@ -58,9 +50,11 @@ export function startSync(origin: () => string, world: World, server: () => Faul
     }),
   ]
   return {
+    /** The number of changes that were committed. */
     get changes() {
       return changes
     },
+    /** Stops both, reads once more. @returns the records that the copy lacks or has in an old state */
     async findLost() {
       stopped = true
       await Promise.all(running)
