@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
-import { createPlace } from './support/copies.ts'
+import { createDirectory } from './support/directory.ts'
 
 const declarations = [
   'export function sample(): void {}',
@@ -22,7 +22,7 @@ const declarations = [
 
 /** Lints texts as files of the project. @returns the places that a rule finds, as `path:line` */
 function lint(files: Record<string, string>, message: string): string[] {
-  const root = createPlace()
+  const root = createDirectory()
   const rules = ['doc-comments', 'no-transactions'].map(name => `tools/${name}.grit`)
   for (const path of ['biome.json', ...rules]) cpSync(path, join(root, path))
   for (const [path, text] of Object.entries(files)) {

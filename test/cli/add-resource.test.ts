@@ -7,8 +7,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, test } from 'vitest'
 import { createBuilders } from '../support/builders.ts'
-import { createPlace } from '../support/copies.ts'
 import { createDatabase } from '../support/database.ts'
+import { createDirectory } from '../support/directory.ts'
 import { run, serve } from '../support/process.ts'
 import { copySources } from '../support/source-copy.ts'
 
@@ -200,7 +200,7 @@ test('the client reads it', async () => {
 })
 
 test('the sync copies it, and follows changes and removals: the command of the service, and the package', async () => {
-  const to = join(createPlace(), 'copy')
+  const to = join(createDirectory(), 'copy')
   const sync = (program: string, args: string[]) =>
     run([...args, '--url', url, '--to', to], { VOUCHER_GATEWAY_TOKEN: secret }, { entry: program })
   const copied = () =>

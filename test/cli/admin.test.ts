@@ -7,7 +7,8 @@ import { createAdministrator } from '../../src/domain/administrator/administrato
 import { inviteFirstAdministrator } from '../../src/domain/administrator/invitation.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
-import { createDataDirectory, onTerminal, run, serve } from '../support/process.ts'
+import { createDirectory } from '../support/directory.ts'
+import { onTerminal, run, serve } from '../support/process.ts'
 import { createVisitor } from '../support/visitor.ts'
 
 const password = 'a lot of quiet water'
@@ -101,7 +102,7 @@ describe('admin create prints a link with the address in use', () => {
   }
 
   test('the address of the service of the data directory, with any variables of the command', async () => {
-    const DATA_DIR = createDataDirectory()
+    const DATA_DIR = createDirectory()
     const environment = { DATA_DIR, LOG_LEVEL: 'warn' }
     const service = await serve(environment)
     const { origin } = new URL(service.restAddress)

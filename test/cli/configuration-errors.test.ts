@@ -3,8 +3,9 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, inject, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
+import { createDirectory } from '../support/directory.ts'
 import { listen } from '../support/free-port.ts'
-import { createDataDirectory, type Outcome, type ProcessOptions, run } from '../support/process.ts'
+import { type Outcome, type ProcessOptions, run } from '../support/process.ts'
 
 const { url } = await createDatabase()
 const { host: socketDirectory, port: databasePort, user } = inject('server')
@@ -115,7 +116,7 @@ describe('a database that cannot be used', () => {
 })
 
 describe('a data directory that cannot be used', () => {
-  const parent = createDataDirectory()
+  const parent = createDirectory()
 
   const expectError = async (dataDir: string, options: ProcessOptions = {}) => {
     for (const command of [['serve'], ['admin', 'list']]) {

@@ -1,18 +1,17 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
+import { createDirectory } from '../support/directory.ts'
 import { run } from '../support/process.ts'
 
 const root = join(import.meta.dirname, '../..')
 const unpatched = join(root, 'node_modules/postgres/src')
 const { url } = await createDatabase()
 
-/** The built service in a directory of its own, removed when the test has run. */
+/** The built service in a directory of its own. */
 function install() {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-install-'))
-  onTestFinished(() => rmSync(directory, { recursive: true }))
+  const directory = createDirectory()
   for (const part of ['dist', 'sql', 'package.json'])
     cpSync(join(root, part), join(directory, part), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))

@@ -1,19 +1,18 @@
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
-import { createDataDirectory, run, serve } from '../support/process.ts'
+import { createDirectory } from '../support/directory.ts'
+import { run, serve } from '../support/process.ts'
 
 const root = join(import.meta.dirname, '../..')
 const { url, loader } = await createDatabase()
 await loader`insert into tenant (id, name) values (1, 'One')`
 
 /** Creates a working directory with this `.env`. */
-function directoryWith(text?: string): string {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-env-'))
-  onTestFinished(() => rmSync(directory, { recursive: true }))
-  if (text !== undefined) writeFileSync(join(directory, '.env'), text)
+function directoryWith(text: string): string {
+  const directory = createDirectory()
+  writeFileSync(join(directory, '.env'), text)
   return directory
 }
 
@@ -42,11 +41,11 @@ test('variables of the environment win, also empty ones', async () => {
 })
 
 test('.env.example is a valid .env', async () => {
-  const cwd = directoryWith()
+  const cwd = createDirectory()
   copyFileSync(join(root, '.env.example'), join(cwd, '.env'))
   const listed = await run(['token', 'list', '--json'], { DATABASE_URL: url }, { cwd })
   expect([listed.code, listed.stderr]).toEqual([0, ''])
-  const service = await serve({ DATA_DIR: createDataDirectory(), LOG_LEVEL: 'warn' }, { cwd })
+  const service = await serve({ DATA_DIR: createDirectory(), LOG_LEVEL: 'warn' }, { cwd })
   await service.stop('SIGTERM')
 })
 
@@ -65,7 +64,7 @@ test.each([
 })
 
 test('a .env that cannot be read is rejected', async () => {
-  const cwd = directoryWith()
+  const cwd = createDirectory()
   mkdirSync(join(cwd, '.env'))
   const { code, stderr } = await run(['token', 'list'], { DATABASE_URL: url }, { cwd })
   expect(code).toBe(1)

@@ -1,6 +1,4 @@
 /** `migrate` beside writers: it gives way to them, and leaves no lock and no invalid index when it is killed. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
@@ -8,7 +6,7 @@ import postgres from '#postgres'
 import { connect } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { createEmptyDatabase } from '../support/database.ts'
-import { commandProcess, run } from '../support/process.ts'
+import { run, start } from '../support/process.ts'
 
 const files = readdirSync(join(import.meta.dirname, '../../sql')).sort()
 const versionOf = (name: string) => Number(name.slice(0, 4))
@@ -63,23 +61,12 @@ const writes = [
   `delete from variant; delete from product where id = 2; delete from category; delete from tenant where id in (2, 3)`,
 ]
 
-/** Starts `migrate` without waiting for its end. */
-function startMigrate(environment: NodeJS.ProcessEnv, ...args: string[]) {
-  const { command, args: all, options } = commandProcess(['migrate', ...args], environment)
-  const child: ChildProcess = spawn(command, all, options)
-  onTestFinished(() => void child.kill('SIGKILL'))
-  let printed = ''
-  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (printed += chunk))
-  const ended = once(child, 'close').then(([code]) => code as number | null)
-  return { child, ended, printed: () => printed }
-}
-
 /** Lets `migrate` sleep after its first statement of a kind, kills it there, and lets later ones go on. */
 async function killAfter(statement: string, { sql, environment }: Awaited<ReturnType<typeof createFormerDatabase>>) {
   await sql.unsafe(`
     create function public.sleep_long() returns event_trigger language plpgsql as $$ begin perform pg_sleep(60); end $$;
     create event trigger sleep_long on ddl_command_end when tag in ('${statement}') execute function public.sleep_long()`)
-  const { child, ended } = startMigrate(environment)
+  const { child, ended } = start(['migrate'], environment)
   await expect
     .poll(() => sql`select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`, {
       timeout: 40_000,
@@ -114,7 +101,7 @@ test('killed while an index waits for a transaction, which it names, it makes th
   const holder = open({ application_name: 'night batch' })
   await holder.begin(async transaction => {
     await transaction`update product set title = 'Held' where id = 1`
-    const { child, ended, printed } = startMigrate(environment)
+    const { child, ended, printed } = start(['migrate'], environment)
     await expect.poll(printed, { timeout: 30_000 }).toContain('Waiting for a lock that is held by backend')
     expect(printed()).toContain('application night batch')
     await write()
@@ -136,7 +123,7 @@ test('it fails when the server ends its session', async () => {
   const holder = open()
   await holder.begin(async transaction => {
     await transaction`update product set title = 'Held' where id = 1`
-    const { ended, printed } = startMigrate(environment)
+    const { ended, printed } = start(['migrate'], environment)
     await expect.poll(printed, { timeout: 30_000 }).toContain('Waiting for a lock')
     await sql`
       select pg_terminate_backend(pid) from pg_stat_activity
@@ -170,7 +157,7 @@ test('while a transaction holds a lock, the command names it, lets writers go fi
   const migration = await holder.begin(async transaction => {
     const [own] = await transaction`
       update purchased_voucher set void = false where id = 1 returning pg_backend_pid() as pid`
-    const started = startMigrate(environment, '--wait', '60')
+    const started = start(['migrate', '--wait', '60'], environment)
     await expect.poll(started.printed, { timeout: 30_000 }).toContain(`held by backend ${own?.pid}`)
     expect(started.printed()).toContain(`backend ${own?.pid} (application night batch, login `)
     expect(started.printed()).toContain('idle in transaction')

@@ -1,14 +1,16 @@
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createDatabase, createEmptyDatabase } from '../support/database.ts'
-import { commandProcess, createDataDirectory, run, type Service, serve } from '../support/process.ts'
+import { createDirectory } from '../support/directory.ts'
+import { listen } from '../support/free-port.ts'
+import { run, type Service, serve, start } from '../support/process.ts'
 import { until } from '../support/until.ts'
 
-const dataDir = createDataDirectory()
+const dataDir = createDirectory()
 const environment = { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
 
 /** Waits until no PostgreSQL server runs on the data directory. */
@@ -78,20 +80,13 @@ test('an empty database of DATABASE_URL is rejected with the command that migrat
 })
 
 test('a signal ends a service that does not listen yet', async () => {
-  const silent = createServer().listen(0, '127.0.0.1')
-  await once(silent, 'listening')
-  const { port } = silent.address() as AddressInfo
-  const DATABASE_URL = `postgres://nobody@127.0.0.1:${port}/silent`
-  const { command, args, options } = commandProcess(['serve'], { DATABASE_URL })
-  const child = spawn(command, args, options)
-  onTestFinished(() => {
-    child.kill('SIGKILL')
-    silent.close()
-  })
+  const silent = createServer()
+  const DATABASE_URL = `postgres://nobody@127.0.0.1:${await listen(silent)}/silent`
+  const { child, ended } = start(['serve'], { DATABASE_URL })
   await once(silent, 'connection')
   child.kill('SIGTERM')
   // Otherwise it would end with 1, when the database has not answered for 4 s.
-  expect(await once(child, 'close')).toEqual([0, null])
+  expect(await ended).toBe(0)
 })
 
 test('reports all configuration errors in one message, without secrets', async () => {
@@ -106,7 +101,7 @@ test('reports all configuration errors in one message, without secrets', async (
 })
 
 test('--version prints the version of package.json, also with an invalid .env', async () => {
-  const cwd = createDataDirectory()
+  const cwd = createDirectory()
   writeFileSync(join(cwd, '.env'), 'invalid')
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
   for (const flag of ['--version', '-V']) {

@@ -1,12 +1,12 @@
 /** The command `sync` as a user runs it: its output, its exit codes, and how signals end it. */
-import { spawn } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
-import { createPlace, directoryPlace, hasSqlite, readService } from '../support/copies.ts'
+import { directoryPlace, hasSqlite, readService } from '../support/copies.ts'
+import { createDirectory } from '../support/directory.ts'
 import { startHostileService } from '../support/hostile-service.ts'
-import { commandProcess, type Outcome, run } from '../support/process.ts'
+import { type Outcome, run, start } from '../support/process.ts'
 import { startService } from '../support/service.ts'
 
 const { build, client } = await startService()
@@ -22,7 +22,7 @@ const sync = (args: string[], variables: NodeJS.ProcessEnv = environment, option
 describe.concurrent('sync', () => {
   test('makes a copy, and reports in sentences', async () => {
     const place = directoryPlace()
-    const tokenFile = join(createPlace(), 'token')
+    const tokenFile = join(createDirectory(), 'token')
     writeFileSync(tokenFile, `${secret}\n`)
     const { code, stdout, stderr } = await sync(
       ['--url', `${origin}/api/external/v1/`, '--to', place.to, '--token-file', tokenFile],
@@ -40,12 +40,7 @@ describe.concurrent('sync', () => {
     const tenantId = await build.tenant()
     const { secret } = await build.token([tenantId])
     const environment = { VOUCHER_GATEWAY_TOKEN: secret, VOUCHER_GATEWAY_URL: origin }
-    const { command, args, options } = commandProcess(
-      ['sync', '--json', '--watch', '1s', '--to', place.to],
-      environment,
-    )
-    const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'inherit'] })
-    const ended = new Promise(resolve => child.once('close', resolve))
+    const { child, ended } = start(['sync', '--json', '--watch', '1s', '--to', place.to], environment)
     const events: { event: string }[] = []
     let changed = 0
     let second: Outcome | null = null
@@ -118,8 +113,8 @@ describe.concurrent('sync', () => {
 
   test('exit codes say what is wrong', async () => {
     const to = () => directoryPlace().to
-    const occupied = createPlace()
-    const sqlite = ['--to', `sqlite:${join(createPlace(), 'copy.db')}`]
+    const occupied = createDirectory()
+    const sqlite = ['--to', `sqlite:${join(createDirectory(), 'copy.db')}`]
     const file = join(occupied, 'mine')
     writeFileSync(file, '')
     const cases: [number, string | null, string[], NodeJS.ProcessEnv?][] = [

@@ -4,7 +4,8 @@ import { expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { startEmbedded } from '../../packages/embedded/src/embedded.ts'
 import { createEmptyDatabase } from '../support/database.ts'
-import { createDataDirectory, run, serve } from '../support/process.ts'
+import { createDirectory } from '../support/directory.ts'
+import { run, serve } from '../support/process.ts'
 
 /** The remains of the former migrations: more of them than `sql/` has, so their number alone does not show it. */
 const formerMigrations = `
@@ -38,7 +39,7 @@ test('every command refuses it with the remedy, and changes nothing', async () =
 })
 
 test('in a data directory, it is refused with the directory to delete, after which the service starts', async () => {
-  const DATA_DIR = createDataDirectory()
+  const DATA_DIR = createDirectory()
   const server = await startEmbedded({ dataDir: DATA_DIR, durable: false })
   const { host, port, user, database } = server
   const sql = postgres({ host, port, user, database, max: 1, onnotice: () => {} })

@@ -1,18 +1,16 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { afterAll, expect, it, onTestFinished } from 'vitest'
+import { expect, it, onTestFinished } from 'vitest'
 import postgres from '#postgres'
 import { attachEmbedded, type EmbeddedPostgres, startEmbedded } from '../../packages/embedded/src/embedded.ts'
+import { createDirectory } from '../support/directory.ts'
 
 const root = join(import.meta.dirname, '../..')
-const parent = mkdtempSync('/tmp/embedded-test-')
-// mkdtemp makes it 0700, which as root would have the cluster placed outside of it.
-chmodSync(parent, 0o711)
+const parent = createDirectory()
 const dataDir = join(parent, 'data')
-afterAll(() => rmSync(parent, { recursive: true, force: true }))
 
 /** Starts a server, which ends with the test. */
 async function start(options: Parameters<typeof startEmbedded>[0] = { dataDir }): Promise<EmbeddedPostgres> {

@@ -1,11 +1,11 @@
 /** The log while the database is gone, and while nothing reads it. */
 import { execFileSync, spawn } from 'node:child_process'
-import { closeSync, constants, mkdtempSync, openSync, rmSync } from 'node:fs'
+import { closeSync, constants, openSync } from 'node:fs'
 import { Agent, request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
+import { createDirectory } from '../support/directory.ts'
 import { freePort } from '../support/free-port.ts'
 import { until } from '../support/until.ts'
 import { startLoad } from './support/load.ts'
@@ -47,9 +47,7 @@ test('an outage under load is about one line a second, and a line when it is ove
 
 /** Starts the service with a pipe as its standard output, which the test reads when it wants to. */
 async function startOnPipe() {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-log-'))
-  onTestFinished(() => rmSync(directory, { recursive: true }))
-  const path = join(directory, 'pipe')
+  const path = join(createDirectory(), 'pipe')
   execFileSync('mkfifo', [path])
   // Open for reading and writing: otherwise opening would wait for the other end.
   const fd = openSync(path, constants.O_RDWR)

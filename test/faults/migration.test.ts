@@ -2,13 +2,11 @@
  * `migrate` on a large database beside writers, killed at random: no write waits for it longer than 200 ms, and the next run
  * goes on. Before it, the database has only the platform's tables.
  */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import type postgres from '#postgres'
 import type { Pool } from '../../src/db/connect.ts'
-import { commandProcess } from '../support/process.ts'
+import { start } from '../support/process.ts'
 import { isShort } from './support/form.ts'
 import { startFaultServer } from './support/start.ts'
 import { createMigrated } from './support/world.ts'
@@ -156,18 +154,17 @@ function watchWaits(database: string) {
 
 /** Runs `migrate`. @returns its exit code, null when it was killed, and how long it was connected to the server, in milliseconds */
 async function runMigrate(database: string, life = Infinity) {
-  const { command, args, options } = commandProcess(['migrate'], { DATABASE_URL: server.url(database) })
-  const child = spawn(command, args, { ...options, stdio: ['ignore', 'ignore', 'inherit'] })
-  const ended = once(child, 'close')
+  const { child, ended, printed } = start(['migrate'], { DATABASE_URL: server.url(database) })
   const isConnected = async () =>
     (await admin`select from pg_stat_activity where datname = ${database} and application_name = 'voucher-gateway'`)
       .length > 0
   while (child.exitCode === null && !(await isConnected())) await pause(5)
   const began = performance.now()
   const timer = life === Infinity ? undefined : setTimeout(() => child.kill('SIGKILL'), life)
-  const [code] = await ended
+  const code = await ended
   clearTimeout(timer)
-  return { code: code as number | null, took: Math.round(performance.now() - began) }
+  if (code !== 0 && code !== null) console.error(printed())
+  return { code, took: Math.round(performance.now() - began) }
 }
 
 /** Returns a description of all parts of a migrated database. */

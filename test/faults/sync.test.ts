@@ -1,5 +1,4 @@
 /** The command `sync` is killed at random while the source changes, and continues each time where it was. */
-import { spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -7,7 +6,7 @@ import type postgres from '#postgres'
 import type { Permission } from '../../src/domain/token/permission.ts'
 import { createTestToken, whole } from '../support/builders.ts'
 import { everyPlace, type Place, readService } from '../support/copies.ts'
-import { commandProcess, serve } from '../support/process.ts'
+import { serve, start } from '../support/process.ts'
 import { createRandom } from '../sync/random.ts'
 import { isShort } from './support/form.ts'
 import { startFaultServer } from './support/start.ts'
@@ -76,13 +75,11 @@ function startWriter(sql: postgres.Sql) {
 
 /** Runs the sync, and kills it after a time from its first event. */
 async function runSync(environment: NodeJS.ProcessEnv, place: Place, life: number | null) {
-  const { command, args, options } = commandProcess(['sync', '--json', '--to', place.to], environment)
-  const child = spawn(command, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+  const { child, ended } = start(['sync', '--json', '--to', place.to], environment)
   let errors = ''
   child.stderr.on('data', chunk => {
     errors += chunk
   })
-  const ended = new Promise<number | null>(resolve => child.once('close', code => resolve(code)))
   let timer: NodeJS.Timeout | undefined
   let resumed = false
   let events = 0

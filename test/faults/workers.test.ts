@@ -1,10 +1,9 @@
 /** `serve --workers`: several processes that behave as one. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
-import { commandProcess, createDataDirectory, onTerminal, run, type Service, serve } from '../support/process.ts'
+import { createDirectory } from '../support/directory.ts'
+import { onTerminal, run, type Service, serve, start } from '../support/process.ts'
 import { startProxy } from '../support/proxy.ts'
 import { until as untilHolds } from '../support/until.ts'
 import { ask, expectExactBurst } from './support/burst.ts'
@@ -32,7 +31,7 @@ const isAlive = (pid: number) => {
 const until = (what: string, holds: () => unknown) => untilHolds(what, holds, 60_000)
 
 test('two workers on an embedded database have one rate, one link, one log and one end', async () => {
-  const environment = { DATA_DIR: createDataDirectory(), LOG_LEVEL: 'info' }
+  const environment = { DATA_DIR: createDirectory(), LOG_LEVEL: 'info' }
   const service = await serve(environment, { ...onTerminal, ...twoWorkers })
   expect(service.printed().match(/\/setup\//g)).toHaveLength(1)
   // The log is written in batches.
@@ -63,22 +62,17 @@ test('two workers on an embedded database have one rate, one link, one log and o
 
 /** Starts two workers, and does something once when the first one listens. */
 function startWorkers(DATABASE_URL: string, whenListening: (pid: number) => void) {
-  const { command, args, options } = commandProcess(['serve', '--workers', '2'], { DATABASE_URL, PORT: '0' })
-  const child = spawn(command, args, options)
-  onTestFinished(() => void child.kill('SIGKILL'))
-  const ended = once(child, 'close')
-  let printed = ''
+  const started = start(['serve', '--workers', '2'], { DATABASE_URL, PORT: '0' })
   let isListening = false
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.on('data', chunk => {
-      printed += chunk
-      const [first] = workersIn(printed).values()
+  for (const stream of [started.child.stdout, started.child.stderr]) {
+    stream.on('data', () => {
+      const [first] = workersIn(started.printed()).values()
       if (isListening || first === undefined) return
       isListening = true
       whenListening(first)
     })
   }
-  return { child, ended, printed: () => printed }
+  return started
 }
 
 test('a worker that ends while the others still start is started again', async () => {
@@ -95,7 +89,7 @@ test('a worker that ends while the others still start is started again', async (
   )
   await until('the service has started', () => printed().includes('Ctrl-C stops it'))
   child.kill('SIGTERM')
-  expect((await ended)[0]).toBe(0)
+  expect(await ended).toBe(0)
 })
 
 /** Starts two workers on a database that falls silent when the first one listens. */
@@ -129,7 +123,7 @@ test('while one worker serves, others that cannot start are tried again, and /re
   expect((await ready()).status).toBe(200)
   await until('both listen again', async () => (await ready()).workers.listening === 2)
   child.kill('SIGTERM')
-  expect((await ended)[0]).toBe(0)
+  expect(await ended).toBe(0)
 })
 
 test('a worker that starts when SIGTERM comes ends at once, and the log says how the service stops', async () => {
@@ -138,7 +132,7 @@ test('a worker that starts when SIGTERM comes ends at once, and the log says how
   const before = proxy.accepted()
   await until('the second worker starts', () => proxy.accepted() > before)
   child.kill('SIGTERM')
-  expect((await ended)[0]).toBe(0)
+  expect(await ended).toBe(0)
   expect([...workersIn(printed()).keys()]).toEqual([1])
   const messages = logLinesIn(printed()).map(({ worker, msg }) => `${worker ?? 'primary'}: ${msg}`)
   expect(messages).toEqual(

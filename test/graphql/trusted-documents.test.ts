@@ -7,7 +7,7 @@ import { readConfig } from '../../src/config.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { buildServer } from '../../src/server.ts'
 import { type Answer, type Client, codeOf, createApp } from '../support/app.ts'
-import { createPlace } from '../support/copies.ts'
+import { createDirectory } from '../support/directory.ts'
 import { startService } from '../support/service.ts'
 
 const { build, database } = await startService()
@@ -20,7 +20,7 @@ const write = (name: string, text: string, directory = path) => {
   writeFileSync(join(directory, name), text)
   return join(directory, name)
 }
-const path = createPlace()
+const path = createDirectory()
 
 const page = `# A page of products.
 query Products($tenant: ID!, $first: Int) { tenant(id: $tenant) { catalogVouchers(first: $first) { nodes { title } } } }
@@ -216,7 +216,7 @@ describe('the start', () => {
   const start = (path: string) =>
     buildServer({ config: readConfig({ LOG_LEVEL: 'silent', GRAPHQL_DOCUMENTS_PATH: path }), pool: database.pool })
   const inDirectory = (files: Record<string, string>) => {
-    const folder = createPlace()
+    const folder = createDirectory()
     for (const [name, text] of Object.entries(files)) write(name, text, folder)
     return folder
   }

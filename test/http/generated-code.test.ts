@@ -5,8 +5,8 @@ import { type Program, parse } from 'acorn'
 import { fullAncestor } from 'acorn-walk'
 import { expect, test } from 'vitest'
 import { createBuilders } from '../support/builders.ts'
-import { createPlace } from '../support/copies.ts'
 import { createDatabase } from '../support/database.ts'
+import { createDirectory } from '../support/directory.ts'
 import { serve } from '../support/process.ts'
 
 const router = "Fastify's router: it compiles our own routes"
@@ -37,7 +37,7 @@ interface Script {
   compiledBy: string
 }
 
-const log = join(createPlace(), 'scripts')
+const log = join(createDirectory(), 'scripts')
 const readScripts = (): Script[] =>
   readFileSync(log, 'utf8')
     .trim()

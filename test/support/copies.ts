@@ -1,11 +1,10 @@
 /** Copies that the command `sync` makes, and their expected content. */
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from '#postgres'
 import { openSqlite } from '../../packages/sync/src/stores/node-sqlite.ts'
 import { v1 } from './app.ts'
-import { afterFile } from './cleanups.ts'
+import { createDirectory } from './directory.ts'
 
 /** Records of a copy, or of the service, by list, tenant and id. */
 export type Records = Record<string, unknown>
@@ -48,16 +47,9 @@ const byKey = (rows: readonly Row[]): Records =>
 const sorted = (entries: [string, unknown][]): Records =>
   Object.fromEntries(entries.sort(([left], [right]) => (left < right ? -1 : 1)))
 
-/** Creates a directory, which is removed after the file's tests. */
-export function createPlace(): string {
-  const path = mkdtempSync(join(tmpdir(), 'gateway-copy-'))
-  afterFile(() => rmSync(path, { recursive: true, force: true }))
-  return path
-}
-
 /** A copy in a new directory. */
 export function directoryPlace(): Place {
-  const to = join(createPlace(), 'copy')
+  const to = join(createDirectory(), 'copy')
   const readLines = (path: string) =>
     existsSync(path)
       ? readFileSync(path, 'utf8')
@@ -87,7 +79,7 @@ export function directoryPlace(): Place {
 
 /** A copy in a new file of SQLite. */
 export function sqlitePlace(): Place {
-  const path = join(createPlace(), 'copy.db')
+  const path = join(createDirectory(), 'copy.db')
   return {
     to: `sqlite:${path}`,
     async read() {

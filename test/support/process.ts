@@ -1,6 +1,4 @@
 import { execFile, spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { checkFetched } from './check-answers.ts'
 import { afterFile } from './cleanups.ts'
@@ -38,13 +36,6 @@ const settingsOf = (options: ProcessOptions, environment: NodeJS.ProcessEnv) => 
   env: { PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
 })
 
-/** Returns the arguments of `spawn` that run a command of the program. */
-export const commandProcess = (args: string[], environment: NodeJS.ProcessEnv, options: ProcessOptions = {}) => ({
-  command: process.execPath,
-  args: argumentsOf(options, args),
-  options: settingsOf(options, environment),
-})
-
 /** The exit code and the output of a finished command. */
 export interface Outcome {
   code: number
@@ -71,30 +62,47 @@ export function run(
   })
 }
 
-/** Starts `serve` and waits until it listens. */
-export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOptions = {}) {
-  const settings = settingsOf(options, { PORT: '0', ...environment })
-  const child = spawn(process.execPath, argumentsOf(options, ['serve', ...(options.args ?? [])]), settings)
+/** Starts a command, which is killed after the file's tests. */
+export function start(args: string[], environment: NodeJS.ProcessEnv, options: ProcessOptions = {}) {
+  const child = spawn(process.execPath, argumentsOf(options, args), settingsOf(options, environment))
+  afterFile(() => child.kill('SIGKILL'))
   let printed = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      printed += chunk
+    })
+  }
   // Not `exit`, because the last output may arrive later.
   const ended = new Promise<number | null>(resolve => child.once('close', code => resolve(code)))
-  const restAddress = await new Promise<string>((resolve, reject) => {
-    const read = (chunk: Buffer) => {
-      printed += chunk
-      const found = /^ *REST +(\S+)\n[\s\S]*Ctrl-C stops it/m.exec(printed)?.[1]
-      if (found) resolve(found)
-    }
-    child.stdout.on('data', read)
-    child.stderr.on('data', read)
-    void ended.then(code => reject(new Error(`serve ended with ${code}:\n${printed}`)))
-  })
-  // Another program has an OpenAPI document of its own.
-  if (options.entry === undefined) checkFetched()
-  afterFile(() => child.kill('SIGKILL'))
   return {
     child,
     /** Returns its output so far. */
     printed: () => printed,
+    /** Resolves with its exit code, or null when a signal has killed it. */
+    ended,
+  }
+}
+
+/** The service in its own process. */
+export type Service = Awaited<ReturnType<typeof serve>>
+
+/** Starts `serve` and waits until it listens. */
+export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOptions = {}) {
+  const { child, printed, ended } = start(['serve', ...(options.args ?? [])], { PORT: '0', ...environment }, options)
+  const restAddress = await new Promise<string>((resolve, reject) => {
+    const read = () => {
+      const found = /^ *REST +(\S+)\n[\s\S]*Ctrl-C stops it/m.exec(printed())?.[1]
+      if (found) resolve(found)
+    }
+    child.stdout.on('data', read)
+    child.stderr.on('data', read)
+    void ended.then(code => reject(new Error(`serve ended with ${code}:\n${printed()}`)))
+  })
+  // Another program has an OpenAPI document of its own.
+  if (options.entry === undefined) checkFetched()
+  return {
+    child,
+    printed,
     /** The address of REST v1, as printed. */
     restAddress,
     /** Asks whether it is ready. @returns the status and the body of /readyz */
@@ -108,14 +116,4 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOpti
       return ended
     },
   }
-}
-
-export type Service = Awaited<ReturnType<typeof serve>>
-
-/** Creates a data directory, which is removed after the file's tests. */
-export function createDataDirectory(): string {
-  const path = mkdtempSync(join(tmpdir(), 'gateway-data-'))
-  chmodSync(path, 0o711)
-  afterFile(() => rmSync(path, { recursive: true, force: true }))
-  return path
 }

@@ -2,7 +2,7 @@
 import { execFile } from 'node:child_process'
 import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { createPlace } from './copies.ts'
+import { createDirectory } from './directory.ts'
 
 const checkout = join(import.meta.dirname, '../..')
 
@@ -12,7 +12,7 @@ const folders = ['docs', 'packages', 'schema', 'sql', 'src', 'tools']
 
 /** Copies the sources, with the installed packages of the checkout. The copy is removed after the file's tests. */
 export function copySources() {
-  const root = createPlace()
+  const root = createDirectory()
   const isSource = (path: string) => !['dist', 'node_modules'].includes(basename(path))
   for (const path of [...sources, ...folders]) {
     cpSync(join(checkout, path), join(root, path), { recursive: true, filter: isSource })

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { DirectoryStore } from '../../packages/sync/src/stores/directory.ts'
 import { takeLock } from '../../packages/sync/src/stores/lock.ts'
-import { createPlace } from '../support/copies.ts'
+import { createDirectory } from '../support/directory.ts'
 
 /** Returns the lock of a process on this machine that has ended. */
 async function deadLock(): Promise<string> {
-  const path = join(createPlace(), 'lock')
+  const path = join(createDirectory(), 'lock')
   const lock = await takeLock(path)
   const text = readFileSync(path, 'utf8')
   await lock.release()
@@ -17,7 +17,7 @@ async function deadLock(): Promise<string> {
 }
 
 test('only one process takes over the lock of a process that has ended', async () => {
-  const directory = createPlace()
+  const directory = createDirectory()
   const paths = Array.from({ length: 20 }, (_, index) => join(directory, `lock-${index}`))
   const dead = await deadLock()
   for (const path of paths) writeFileSync(path, dead)
@@ -28,7 +28,7 @@ test('only one process takes over the lock of a process that has ended', async (
 })
 
 test('the lock of a process in another container is taken over when it was not touched for a minute', async () => {
-  const path = join(createPlace(), 'lock')
+  const path = join(createDirectory(), 'lock')
   writeFileSync(path, `boot/pid:[2] 1 4711 other`)
   await expect(takeLock(path)).rejects.toMatchObject({ exitCode: 6 })
   const minuteAgo = new Date(Date.now() - 61_000)
@@ -37,14 +37,14 @@ test('the lock of a process in another container is taken over when it was not t
 })
 
 test('a lock that is empty is taken over: the disk was full', async () => {
-  const path = join(createPlace(), 'lock')
+  const path = join(createDirectory(), 'lock')
   writeFileSync(path, '')
   await takeLock(path)
   expect(readFileSync(path, 'utf8')).toContain(String(process.pid))
 })
 
 test('a sync stops when one in another container has taken its directory over', async () => {
-  const path = join(createPlace(), 'copy')
+  const path = join(createDirectory(), 'copy')
   const store = await DirectoryStore.open(path)
   await store.commit([], new Map())
   const other = '1 4711 of another container'

@@ -1,8 +1,8 @@
 /** HAProxy and nginx before instances of the service, with the settings that docs/operating.md recommends. */
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createDirectory } from '../../support/directory.ts'
 import { canConnect, freePort } from '../../support/free-port.ts'
 import { until } from '../../support/until.ts'
 
@@ -69,7 +69,7 @@ ${backends.map(({ port }) => `    server 127.0.0.1:${port} max_fails=1 fail_time
 
 /** Starts a load balancer, which ends with `stop`. */
 export async function startLoadBalancer(kind: 'haproxy' | 'nginx', backends: readonly Backend[]) {
-  const directory = mkdtempSync(join(tmpdir(), 'gateway-proxy-'))
+  const directory = createDirectory()
   const port = await freePort()
   const file = join(directory, 'config')
   writeFileSync(file, kind === 'haproxy' ? haproxy(port, backends) : nginx(directory, port, backends))
@@ -82,7 +82,6 @@ export async function startLoadBalancer(kind: 'haproxy' | 'nginx', backends: rea
     async stop() {
       child.kill('SIGTERM')
       await ended
-      rmSync(directory, { recursive: true, force: true })
     },
   }
 }

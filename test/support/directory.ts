@@ -1,0 +1,12 @@
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterFile } from './cleanups.ts'
+
+/** Creates a directory, which is removed after the file's tests. An embedded server runs as a user who may traverse it. */
+export function createDirectory(): string {
+  const path = mkdtempSync(join(tmpdir(), 'gateway-test-'))
+  chmodSync(path, 0o711)
+  afterFile(() => rmSync(path, { recursive: true, force: true }))
+  return path
+}
