@@ -1,10 +1,12 @@
 /** The reference sync in this process, against a service that listens. */
 
+import { expect } from 'vitest'
 import type { SyncEvent } from '../../packages/sync/src/report.ts'
 import { runSync, type SyncOptions } from '../../packages/sync/src/run.ts'
 import { readTarget } from '../../packages/sync/src/target.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'
-import type { Place } from './copies.ts'
+import { whole } from './builders.ts'
+import { type Place, readService } from './copies.ts'
 import { startService } from './service.ts'
 
 /**
@@ -25,17 +27,21 @@ export async function createWorld(vouchers = 120, environment: NodeJS.ProcessEnv
   for (const tenantId of [chain, venue]) await build.customer(tenantId)
   await build.voucher(venue)
   const permissions: Permission[] = ['view_vouchers', 'view_orders', 'export_customer_information']
-  const token = await build.token([{ tenantId: chain, withDescendants: true }], { permissions })
-  return { database, build, origin, chain, venue, sold, token }
+  const token = await build.token([whole(chain)], { permissions })
+  return {
+    ...{ database, build, origin, chain, venue, sold, token },
+    /** Returns functions that sync a copy with that token, and compare the copy with the service. */
+    copyIn: (place: Place) => ({
+      run: (options: Options = {}) => sync(origin, token.secret, place, options),
+      expectInStep: async () => expect(await place.read()).toEqual(await readService(origin, token.secret)),
+    }),
+  }
 }
 
+type Options = Partial<SyncOptions> & { schema?: string; stopAt?: (event: SyncEvent) => boolean }
+
 /** Runs a sync to its end. @param options.stopAt stops it when it is true for an event */
-export async function sync(
-  origin: string,
-  secret: string,
-  place: Place,
-  options: Partial<SyncOptions> & { schema?: string; stopAt?: (event: SyncEvent) => boolean } = {},
-) {
+export async function sync(origin: string, secret: string, place: Place, options: Options = {}) {
   const target = readTarget(place.to, options.schema ?? 'voucher_gateway_copy')
   if (!target) throw new Error(`${place.to} is no target.`)
   const events: SyncEvent[] = []

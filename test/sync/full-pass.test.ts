@@ -397,62 +397,57 @@ const setClock = (platform: Pool, seconds: number) =>
     return (extract(epoch from clock_timestamp() + interval '${seconds} seconds') * 1000000)::bigint`)
 
 describe('a clock that is set back while no instance runs', () => {
-  test('is detected by writes during that time, even when they are old', async () => {
-    const { client, build, tenant, platform, start, ask } = await createFixture()
-    const voucher = await build.voucher(tenant)
-    const { serverTime, epoch } = await ask()
-    await client.app.close()
-    await setClock(platform, -8)
-    await platform`update purchased_voucher set product_title = 'Changed' where id = ${voucher}`
-    await setClock(platform, 8)
-
-    const instance = await start()
-    expect(stepsIn(instance)).toHaveLength(1)
-    expect((await instance.ask({ since: serverTime })).error).toContain(fullPass)
-    const { epoch: required, serverTime: since } = await instance.ask()
-    expect(required).toBeGreaterThan(epoch)
-    const next = await start()
-    expect(stepsIn(next)).toEqual([])
-    expect(await next.ask({ since })).toMatchObject({ epoch: required })
-  })
-
-  type Write = (fixture: Fixture, setBack: () => Promise<unknown>) => Promise<unknown>
-  const change = (sql: postgres.ISql, id: number) =>
-    sql`update purchased_voucher set product_title = 'Changed' where id = ${id}`
+  type Write = (
+    platform: Pool,
+    change: (sql: postgres.ISql) => PromiseLike<unknown>,
+    setBack: () => Promise<void>,
+  ) => unknown
 
   test.each<[string, Write]>([
     [
+      'by writes during that time, even when they are old',
+      (platform, change, setBack) => setBack().then(() => change(platform)),
+    ],
+    [
       'by a transaction that had begun before',
-      async ({ build, tenant, platform }, setBack) => {
-        const voucher = await build.voucher(tenant)
-        await platform.begin(async writer => {
-          await change(writer, voucher)
+      (platform, change, setBack) =>
+        platform.begin(async writer => {
+          await change(writer)
           await setBack()
-        })
-      },
+        }),
     ],
     [
       'although the write is rolled back, and the snapshot is older',
-      async ({ build, tenant, platform }, setBack) => {
-        const voucher = await build.voucher(tenant)
+      async (platform, change, setBack) => {
         const written = platform.begin('isolation level repeatable read', async writer => {
           await writer`select from tenant`
           await setBack()
-          await change(writer, voucher)
+          await change(writer)
           throw new Error('rolled back')
         })
         await expect(written).rejects.toThrow('rolled back')
       },
     ],
   ])('is detected %s', async (_, write) => {
-    const fixture = await createFixture()
-    await write(fixture, async () => {
-      await fixture.ask()
-      await fixture.client.app.close()
-      await setClock(fixture.platform, -8)
+    const { client, build, tenant, platform, start, ask } = await createFixture()
+    const id = await build.voucher(tenant)
+    const change = (sql: postgres.ISql) => sql`update purchased_voucher set product_title = 'Changed' where id = ${id}`
+    let before: Awaited<ReturnType<typeof ask>> | undefined
+    await write(platform, change, async () => {
+      before = await ask()
+      await client.app.close()
+      await setClock(platform, -8)
     })
-    await setClock(fixture.platform, 8)
-    expect(stepsIn(await fixture.start())).toHaveLength(1)
+    await setClock(platform, 8)
+
+    const instance = await start()
+    expect(stepsIn(instance)).toHaveLength(1)
+    expect((await instance.ask({ since: before?.serverTime })).error).toContain(fullPass)
+    const { epoch, serverTime } = await instance.ask()
+    expect(epoch).toBeGreaterThan(before?.epoch)
+    const next = await start()
+    expect(stepsIn(next)).toEqual([])
+    expect(await next.ask({ since: serverTime })).toMatchObject({ epoch })
   })
 
   test('is detected at start while it is behind, and lists wait', async () => {

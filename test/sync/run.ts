@@ -6,6 +6,7 @@ import type { CreatedToken } from '../../src/domain/token/lifecycle.ts'
 import type { TenantGrant } from '../../src/domain/token/token.ts'
 import { bulkExports } from '../../src/export/routes.ts'
 import { createTestToken, whole } from '../support/builders.ts'
+import { until } from '../support/until.ts'
 import { type Kind, kindOf, kinds } from './changes.ts'
 import { createNaiveAsk, createSyncClient, follow, patient, type Resumption, resumptions } from './clients.ts'
 import { watchFigures } from './figures.ts'
@@ -253,13 +254,10 @@ async function commitPrepared(sql: postgres.Sql): Promise<void> {
  * @throws Error after a minute
  */
 async function untilAllIsListed(sql: postgres.Sql): Promise<void> {
-  for (const deadline = Date.now() + 60_000; Date.now() < deadline; await pause(20)) {
-    const [row] = await sql<{ listed: boolean }[]>`
-      select gateway.watermark() > greatest((select max(updated_at) from tenant), (select max(updated_at) from product),
-        (select max(updated_at) from purchased_voucher), (select max(updated_at) from customer),
-        (select max(updated_at) from gateway.removal))
-        and not exists (select from gateway.stamp_queue) as listed`
-    if (row?.listed) return
-  }
-  throw new Error('The writers are done, but a page cannot list all rows that they wrote.')
+  const readState = () => sql<{ listed: boolean }[]>`
+    select gateway.watermark() > greatest((select max(updated_at) from tenant), (select max(updated_at) from product),
+      (select max(updated_at) from purchased_voucher), (select max(updated_at) from customer),
+      (select max(updated_at) from gateway.removal))
+      and not exists (select from gateway.stamp_queue) as listed`
+  await until('pages list all rows that the writers wrote', async () => (await readState())[0]?.listed, 60_000)
 }

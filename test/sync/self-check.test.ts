@@ -6,9 +6,9 @@ import { type Positions, tenantKey } from '../../packages/sync/src/checkpoint.ts
 import type { Change, Store, StoredRecord } from '../../packages/sync/src/store.ts'
 import { openSqlite } from '../../packages/sync/src/stores/node-sqlite.ts'
 import { readTarget } from '../../packages/sync/src/target.ts'
-import { directoryPlace, everyPlace, type Place, readService } from '../support/copies.ts'
+import { directoryPlace, everyPlace, type Place } from '../support/copies.ts'
 import type { TestDatabase } from '../support/database.ts'
-import { createWorld, sync } from '../support/reference-sync.ts'
+import { createWorld } from '../support/reference-sync.ts'
 
 const schema = 'voucher_gateway_copy'
 const list = 'purchased-vouchers'
@@ -55,18 +55,16 @@ function damageOf({ to }: Place) {
 }
 
 describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
-  const { database, build, origin, chain, venue, sold, token } = await createWorld()
+  const { database, build, origin, chain, venue, sold, copyIn } = await createWorld()
   const { platform } = database
   const place = placeOf(database.url)
   const damage = damageOf(place)
-  const run = (options = {}) => sync(origin, token.secret, place, options)
+  const { run, expectInStep } = copyIn(place)
   const verify = () => run({ task: 'verify' })
 
   test('does not exist before the first sync, and a dry run reports what that sync will do', async () => {
-    expect(await run({ task: 'status' })).toMatchObject({
-      code: 1,
-      error: { message: expect.stringContaining('There is no copy in ') },
-    })
+    const message = expect.stringContaining('There is no copy in ')
+    expect(await run({ task: 'status' })).toMatchObject({ code: 1, error: { message } })
     const { code, events } = await run({ task: 'dry run' })
     expect(code).toBe(0)
     expect(events).toContainEqual({ event: 'would_read', tenant: chain, list, count: sold.length })
@@ -91,13 +89,8 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
     const status = await run({ task: 'status' }).finally(() => store.close())
     const [copy, ...lists] = status.events
     const instant = expect.stringMatching(/^20.*Z$/)
-    expect(copy).toMatchObject({
-      event: 'copy',
-      url: origin,
-      tenants: 2,
-      server_time: instant,
-      age_seconds: expect.any(Number),
-    })
+    const age = { server_time: instant, age_seconds: expect.any(Number) }
+    expect(copy).toMatchObject({ event: 'copy', url: origin, tenants: 2, ...age })
     expect(lists).toHaveLength(6)
     const held = { records: sold.length, state: 'in_step', server_time: instant }
     expect(lists).toContainEqual({ event: 'list', tenant: chain, list, ...held })
@@ -112,17 +105,15 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
     const counts = { service: sold.length, copy: sold.length, missing: 1, extra: 1, different: 1 }
     const examples = [lost, 999_999, changed]
     expect(events).toContainEqual({ event: 'compared', tenant: chain, list, ...counts, examples })
-    expect([code, error]).toMatchObject([
-      5,
-      { message: expect.stringMatching(/1 missing, 1 too many, 1 different.*--full/) },
-    ])
+    const message = expect.stringMatching(/1 missing, 1 too many, 1 different.*--full/)
+    expect([code, error]).toMatchObject([5, { message }])
     await damage.list(venue)
     expect((await verify()).events).toContainEqual(
       expect.objectContaining({ event: 'compared', tenant: venue, list, copy: 0, missing: 1 }),
     )
     expect(await run({ full: true })).toMatchObject({ code: 0, error: undefined })
     expect((await verify()).code).toBe(0)
-    expect(await place.read()).toEqual(await readService(origin, token.secret))
+    await expectInStep()
   })
 
   test('that lost the position of a tenant is read again, without records that were deleted in between', async () => {
@@ -130,7 +121,7 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
     await platform`delete from purchased_voucher where id = ${sold[5]!}`
     expect((await run()).code).toBe(0)
     expect((await verify()).code).toBe(0)
-    expect(await place.read()).toEqual(await readService(origin, token.secret))
+    await expectInStep()
   })
 
   test('with records of a tenant that the service does not have differs, and a full pass drops them', async () => {
@@ -190,11 +181,11 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
 })
 
 test('no command changes a directory that holds other files', async () => {
-  const { origin, token } = await createWorld(1)
+  const { copyIn } = await createWorld(1)
   const place = directoryPlace()
   mkdirSync(place.to)
   writeFileSync(join(dirname(place.to), 'copy', 'mine'), '')
   for (const task of ['sync', 'status', 'verify', 'dry run'] as const) {
-    expect((await sync(origin, token.secret, place, { task })).code).toBe(2)
+    expect((await copyIn(place).run({ task })).code).toBe(2)
   }
 })
