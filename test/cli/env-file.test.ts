@@ -9,7 +9,6 @@ const root = join(import.meta.dirname, '../..')
 const { url, loader } = await createDatabase()
 await loader`insert into tenant (id, name) values (1, 'One')`
 
-/** Creates a working directory with this `.env`. */
 function directoryWith(text: string): string {
   const directory = createDirectory()
   writeFileSync(join(directory, '.env'), text)

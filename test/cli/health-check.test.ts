@@ -11,7 +11,6 @@ const dockerfile = readFileSync(join(import.meta.dirname, '../../Dockerfile'), '
 const [, line = '[]'] = /^HEALTHCHECK [^[]*CMD (\[.*\])$/m.exec(dockerfile) ?? []
 const [, ...args]: string[] = JSON.parse(line)
 
-/** Runs the check. @returns its exit code */
 const check = (environment: NodeJS.ProcessEnv) =>
   new Promise<number>(resolve => {
     execFile(process.execPath, args, { env: environment, timeout: 10_000 }, error =>

@@ -17,7 +17,6 @@ const environment = { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
 const untilServerEnds = () =>
   until('the server of the data directory has ended', () => !existsSync(join(dataDir, 'postgres/postmaster.pid')))
 
-/** Runs the curl line that the service printed. */
 const askByCurl = ({ printed }: Service) =>
   JSON.parse(execFileSync('sh', ['-c', `${/^ *(curl .*)$/m.exec(printed())?.[1]} -s`], { encoding: 'utf8' }))
 

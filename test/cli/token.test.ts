@@ -9,7 +9,6 @@ const token = (...args: string[]) => run(['token', ...args], { DATABASE_URL: dat
 
 const list = async () => JSON.parse((await token('list', '--json')).stdout)
 
-/** Creates a token by the command line. */
 async function create(...options: string[]): Promise<{ id: number; token: string }> {
   const made = await token('create', '--json', '--tenant', String(tenantId), ...options)
   expect(made.code, made.stderr).toBe(0)

@@ -33,7 +33,6 @@ const kinds: Record<ColumnKind, fc.Arbitrary<string>> = {
   date: instant.map(value => value.slice(0, 10)),
   textArray: fc.array(text).map(items => JSON.stringify(items)),
 }
-/** The expression of a column of the kind. */
 const selected: Record<ColumnKind, string> = {
   bigint: 'value::bigint',
   integer: 'value::integer',

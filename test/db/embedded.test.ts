@@ -12,7 +12,6 @@ const root = join(import.meta.dirname, '../..')
 const parent = createDirectory()
 const dataDir = join(parent, 'data')
 
-/** Starts a server, which ends with the test. */
 async function start(options: Parameters<typeof startEmbedded>[0] = { dataDir }): Promise<EmbeddedPostgres> {
   const server = await startEmbedded(options)
   onTestFinished(() => server.stop())

@@ -42,7 +42,6 @@ export const insertCustomers = (sql: Sql, count = 40) => sql`
   select 1 + n % 3, n % 2 = 0, case when n % 4 > 0 then timestamptz '2026-03-01T00:30:00Z' + n * interval '20 minutes' end
   from generate_series(1, ${count}::int) n`
 
-/** Makes a step of the follower. */
 export const step = async (sql: Sql, atMost: number) => (await sql`select gateway.follow(${atMost}) as more`)[0]?.more
 
 /** Lets a transaction or a savepoint fail, which undoes its changes. */

@@ -15,7 +15,6 @@ async function copy(sql: Sql, statement: string, text: string): Promise<void> {
   await pipeline(Readable.from([text]), await sql.unsafe(statement).writable())
 }
 
-/** Statements of a platform. */
 const writes: Record<string, (sql: Sql) => Promise<unknown>> = {
   'an insert of one voucher': sql => insertVouchers(sql, 1),
   'an insert of many vouchers': sql => insertVouchers(sql),

@@ -4,7 +4,6 @@ import { noWrites, readWrites } from './writes.ts'
 
 const { platform } = await createDatabase()
 
-/** Tables that the service reads. */
 const read = `
   administrator audit_entry consent_entry entry_count entry_figure figure_member figure_rollup fill_request follower
   invitation list migration planned_stamp rate_window removal session setting sync_state token token_export

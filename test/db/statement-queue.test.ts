@@ -43,7 +43,6 @@ async function whileBlocked(sql: Sql, work: () => Promise<unknown>): Promise<voi
   for (const { status } of await settled) expect(status).toBe('fulfilled')
 }
 
-/** Counts the runs of `counted`. */
 const runs = async () => (await watcher`select last_value * is_called::integer as last from runs`)[0]?.last
 
 test.each([2, 3, 10])('of %i connections, statements of a locked table leave some for others', async max => {

@@ -1,7 +1,6 @@
 /** Reads from the sources of the service what its statements write. */
 import { readdir, readFile } from 'node:fs/promises'
 
-/** The columns that statements write of a table. */
 interface Writes {
   /** The columns that a new row is given. */
   insert: Set<string>

@@ -14,7 +14,6 @@ const path = `/tenants/${tenantId}/purchased-vouchers`
 await loader`
   insert into purchased_voucher (tenant_id, reference, product_title, updated_at)
   select ${tenantId}, 'R-' || n, repeat('title ', 8000), '2026-01-02T03:04:05Z' from generate_series(1, 400) n`
-/** Two instances on one database. */
 const clients = [client, await createApp(database, settings)] as const
 const origin = await clients[0].app.listen({ port: 0, host: '127.0.0.1' })
 const newSecret = async () => (await build.token([tenantId])).secret

@@ -27,7 +27,6 @@ const places = new Semaphore({ maxRunning: 1 })
 const window = readWindow(createCursorCipher(Buffer.alloc(32)), bulkExport.listOf(tenantId).identity, {}, {})
 const watermark = '2026-01-03T00:00:00.000000Z'
 
-/** Starts an export of the vouchers. */
 const start = () =>
   exportLines({
     bulkExport,

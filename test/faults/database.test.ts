@@ -19,7 +19,6 @@ const service = await start({
   RATE_STORE: 'postgres',
 })
 
-/** Runs statements of the owner. */
 const asOwner = async (work: (sql: postgres.Sql) => Promise<unknown>) => void (await current.use(world.database, work))
 
 const hold = (fault: () => Promise<void>, unaffected?: (name: string) => boolean) =>

@@ -28,7 +28,6 @@ const server = await startFaultServer({ shared_buffers: '512MB', max_wal_size: '
 const admin = server.open('postgres')
 afterAll(() => admin.end())
 
-/** Fills the platform's tables. */
 function fill(owner: Pool) {
   const { vouchers, customers, products, tenants } = size
   return owner.unsafe(`
@@ -109,7 +108,6 @@ function startWriters(database: string) {
   }
 }
 
-/** A session that waits for a lock. */
 interface Wait {
   pid: number
   application: string

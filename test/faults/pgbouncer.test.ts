@@ -103,7 +103,6 @@ describe('commands work', () => {
   })
 })
 
-/** Starts the service behind PgBouncer. */
 async function startBehind() {
   await pooler.kill()
   await pooler.start()

@@ -18,7 +18,6 @@ const port = await freePort()
 const origin = () => `http://127.0.0.1:${port}`
 const start = () => serve({ PORT: String(port), SHUTDOWN_DELAY: '0' })
 
-/** Stops and starts the service under load. */
 async function interrupt(signal: 'SIGTERM' | 'SIGKILL', times: number) {
   let service = await start()
   const load = startLoad(origin, world)

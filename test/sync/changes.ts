@@ -17,17 +17,13 @@ export const createMark = (kind: Kind) => `${kind}-${++marks}`
 /** @returns the kind of writer that wrote a record last; null for a record that has not changed since the start */
 export const kindOf = (mark: string): Kind | null => kinds.find(kind => mark.startsWith(`${kind}-`)) ?? null
 
-/** A transaction of a writer. */
 export type Transaction = postgres.TransactionSql
 
-/** The context that a change needs. */
 export interface ChangeContext {
   sql: Transaction
   knownIds: KnownIds
   random: Random
-  /** See `createMark`. */
   mark: string
-  /** The number of rows that a bulk load inserts. */
   bulkRows: number
 }
 
@@ -83,7 +79,6 @@ const updateVouchers = (most: number) =>
       where id in ${some(context, 'vouchers', most)}`,
   )
 
-/** Gives some records a new title. */
 const retitle = (table: string, title: string, known: Known, most: number) =>
   simple(
     context => context.sql`
@@ -275,7 +270,6 @@ const moveTenant = simple(
     where id = ${one(context, context.random.chance(0.5) ? 'shops' : 'tenants')}`,
 )
 
-/** Moves records to another tenant. */
 const moveRecords = (table: string, title: string, known: Known, most: number) =>
   simple(
     context => context.sql`
@@ -291,7 +285,6 @@ const moveProduct: Change = async context => {
   return (await sql`update product set tenant_id = ${owner(context)}, title = ${mark} where id = ${id}`).count
 }
 
-/** Gives a record another id. */
 const changeId = (table: string, title: string, known: Known) =>
   adding(
     known,
@@ -339,7 +332,6 @@ export const moves: Weighted[] = [
   [1, closeShop, 'checked'],
 ]
 
-/** The changes of writers. */
 export const changes: Weighted[] = [
   [12, insertVouchers(1)],
   [6, insertVouchers(10)],
@@ -372,7 +364,6 @@ export const changes: Weighted[] = [
   [6, changeByJob],
 ]
 
-/** The changes of loaders. */
 export const loads: Change[] = [bulkInsert, copyIn]
 
 /** Returns a random change by the weights. @param checked whether foreign keys are checked */

@@ -9,7 +9,6 @@ import { open } from './seed.ts'
 export const resumptions = ['first page', 'last page', 'newest record'] as const
 export type Resumption = (typeof resumptions)[number]
 
-/** Counts of a client. */
 export interface ClientCounts {
   passes: number
   received: number
@@ -17,7 +16,6 @@ export interface ClientCounts {
   repeated: number
 }
 
-/** The `server_time` of a pass's pages. */
 export interface PassTimes {
   first: string
   last: string

@@ -85,7 +85,6 @@ describe('a bulk load', () => {
     select updated_at in (select stamp from gateway.planned_stamp) as planned, count(*)::int as rows
     from purchased_voucher where reference like ${`${reference}-%`} group by ${sql(by)}`
 
-  /** Counts the updates of vouchers by this transaction so far. */
   const updates = async (on: Transaction) =>
     (await on`select pg_stat_get_xact_tuples_updated('purchased_voucher'::regclass) as count`)[0]?.count
 

@@ -70,7 +70,6 @@ async function createFixture() {
 
 type Fixture = Awaited<ReturnType<typeof createFixture>>
 
-/** Reads `gateway.sync_state`. */
 async function stateOf(platform: Pool) {
   const [state] = await platform<{ epoch: number; since: string; identity: string | null }[]>`
     select epoch, removals_complete_since::text as since, server_identity as identity from gateway.sync_state`

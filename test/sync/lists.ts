@@ -2,14 +2,11 @@ import type { FastifyInstance, InjectOptions } from 'fastify'
 import type postgres from '#postgres'
 import { exportPath } from '../../src/http/paths.ts'
 
-/** A record in a copy. */
 export interface CopiedRecord {
-  /** Identifies it in its list. */
   key: string
   id: number
   /** For a removal: the resource of the record that left. */
   resource: string | null
-  /** The text of its last change. */
   mark: string
   updatedAt: string
   /** All that is compared. */
@@ -44,7 +41,6 @@ interface Body extends Partial<Record<'name' | 'title' | 'product_title' | 'surn
   variant_summaries?: Titled[]
 }
 
-/** The body of a page of v1. */
 export interface PageBody {
   data: Body[]
   next_cursor: string | null
@@ -65,7 +61,6 @@ export function toCopiedRecord(body: Body): CopiedRecord {
   return { key, id, resource: body.resource ?? null, mark, updatedAt: body.updated_at, image }
 }
 
-/** One of the service's lists. */
 export interface List {
   name: string
   /** The resource of its records in removals; null for the list of removals. */
@@ -77,7 +72,6 @@ export interface List {
   field: string
   /** The GraphQL selection of a record, under the names of v1. */
   selection: string
-  /** True when each tenant has its own list. */
   ofTenant: boolean
   /**
    * Reads the expected content of the list from the tables.

@@ -16,7 +16,6 @@ export interface Outcome {
   tooMuch: number | null
   /** Null when another row of the report has the client's counts. */
   counts: ClientCounts | null
-  /** Some of the differences. */
   examples: string[]
 }
 
@@ -67,7 +66,6 @@ const emptyOutcome = (client: string, list: string, removals: boolean): Outcome 
   examples: [],
 })
 
-/** A client of one list of one tenant. */
 export interface FollowedList {
   list: List
   tenant: number

@@ -20,7 +20,6 @@ export const platformTables = [
 ] as const
 export type PlatformTable = (typeof platformTables)[number]
 
-/** The settings of a subscription. */
 export interface SubscriptionOptions {
   /** Default: all of the platform's tables. */
   tables?: readonly PlatformTable[]
@@ -34,7 +33,6 @@ export interface SubscriptionOptions {
   twoPhase?: boolean
 }
 
-/** A running publisher. */
 export type Publisher = Awaited<ReturnType<typeof startPublisher>>
 
 const schema = new URL('../../sql/0001.do.platform.sql', import.meta.url)

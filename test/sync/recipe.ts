@@ -4,10 +4,8 @@ import { arrayText } from '../../src/db/connect.ts'
 import { type PassTimes, readPass, upsert } from './clients.ts'
 import { type Ask, type CopiedRecord, instant, type List, lists, RequestError } from './lists.ts'
 
-/** From where a pass resumes. */
 export type RecipeResumption = 'first page' | 'last page'
 
-/** The copy of a tenant's list. */
 export interface CopiedList {
   list: List
   records: Map<string, CopiedRecord>
@@ -15,7 +13,6 @@ export interface CopiedList {
   since: string | null
 }
 
-/** The copy of a tenant and its lists. */
 export interface CopiedTenant {
   record: CopiedRecord
   lists: CopiedList[]
@@ -36,7 +33,6 @@ export type RecipeClient = ReturnType<typeof createRecipeClient>
  * @param askFor how a list of a tenant is read; the list of tenants ignores the tenant
  */
 export function createRecipeClient(askFor: (list: List, tenant: number) => Ask, resumption: RecipeResumption) {
-  /** The tenants by id, as text. */
   const copy = new Map<string, CopiedTenant>()
   const counts = { passes: 0, received: 0, repeated: 0 }
   let tenantsSince: string | null = null

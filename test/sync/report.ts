@@ -15,7 +15,6 @@ export const wrongInControls = ({ lost, lostByRemovals }: StressReport) => ({ ..
 const repeats = ({ received, repeated }: ClientCounts) =>
   ((100 * repeated) / Math.max(1, received - repeated)).toFixed(1)
 
-/** Prints the report. */
 export function printReport(report: StressReport, options: StressOptions): void {
   const { counts, clients, control, removalsControl, lost, lostByRemovals, figures } = report
   const pairs = (numbers: object) => Object.entries(numbers).map(([name, count]) => `${name} ${count}`)

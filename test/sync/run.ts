@@ -66,7 +66,6 @@ export const clientKinds: ClientKind[] = [
   { transport: 'GraphQL', resumption: 'last page' },
 ]
 
-/** The parts that clients need. */
 interface Setting {
   address: Address
   app: FastifyInstance

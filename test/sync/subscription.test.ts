@@ -28,7 +28,6 @@ type Rows = Awaited<ReturnType<typeof insertRows>>
 
 let ids = 1_000_000
 
-/** Inserts rows at the publisher. */
 async function insertRows(owner = tenant) {
   ids += 10
   const id = (n: number) => ids + n
@@ -435,7 +434,6 @@ describe('tenants with two_phase', () => {
   })
   afterAll(() => publisher.unsubscribe(name))
 
-  /** Inserts a tenant at the publisher. */
   async function insertTenant(on: postgres.ISql, parent: number | null): Promise<number> {
     id += 1
     await on`insert into tenant (id, name, parent_id) values (${id}, ${mark()}, ${parent})`

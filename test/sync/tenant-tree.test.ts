@@ -10,7 +10,6 @@ import { insertOnlyRole } from './seed.ts'
 const { app, secret, database, knownIds, sql, pass, expectInSync, connect, mark, pages } = await createSyncedClients()
 beforeEach(pass)
 
-/** Inserts a tenant. @returns its id */
 async function insertTenant(parent: number | null): Promise<number> {
   const rows = await sql`insert into tenant (name, parent_id) values (${mark()}, ${parent}) returning id::int`
   return rows[0]?.id

@@ -15,7 +15,6 @@ import {
 import type { Random } from './random.ts'
 import { type Address, insertOnlyRole, type KnownIds, open } from './seed.ts'
 
-/** Counts of the writers' transactions. */
 const noCounts = {
   transactions: 0,
   rows: 0,
@@ -42,7 +41,6 @@ const noCounts = {
 }
 export type WriterCounts = typeof noCounts
 
-/** The options of a writer. */
 export interface WriterOptions {
   address: Address
   knownIds: KnownIds
@@ -56,10 +54,8 @@ export interface WriterOptions {
   stop: AbortSignal
 }
 
-/** Creates counts of 0. */
 export const createWriterCounts = (): WriterCounts => ({ ...noCounts })
 
-/** Thrown by a writer to roll back. */
 class Rollback extends Error {}
 
 let prepared = 0
@@ -72,10 +68,8 @@ function randomLength({ random, longest }: WriterOptions): number {
   return random.below(longest * 1000)
 }
 
-/** The plan of a transaction. */
 interface Plan {
   kind: Kind
-  /** Its length in milliseconds. */
   length: number
   /** True when foreign keys are checked; an applier does not check them. */
   checked: boolean

@@ -72,7 +72,6 @@ const figures = (period: string, options: string) => `
     expiring(withinDays: 30) { balance } status { share } topProducts { title value }
   }`
 
-/** The requests of integrations and dashboards. */
 export const integration: Journey[] = [
   {
     what: 'a token of a tenant deep in the tree',

@@ -16,7 +16,6 @@ export interface Journey {
   excused?: string
 }
 
-/** The parts that an action needs. */
 export interface Parts {
   pool: Pool
   /** The connections whose plans are not read. */

@@ -2,7 +2,6 @@ import { connect, type Pool, serviceRole } from '../../../src/db/connect.ts'
 import { afterFile } from '../../support/cleanups.ts'
 import type { TestDatabase } from '../../support/database.ts'
 
-/** A step of a plan, as the server reports it. */
 export interface Step {
   'Node Type': string
   'Relation Name'?: string
@@ -16,7 +15,6 @@ export interface Step {
   Plans?: Step[]
 }
 
-/** The plan of a statement that was run. */
 export interface Plan {
   /** The name in its leading comment; null: it is part of a function. */
   name: string | null

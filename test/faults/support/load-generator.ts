@@ -2,7 +2,6 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-/** A request as the process sends it. */
 export interface GeneratedRequest {
   method: string
   path: string
@@ -10,7 +9,6 @@ export interface GeneratedRequest {
   body?: string
 }
 
-/** The order that the process is to carry out. */
 export interface LoadOrder {
   port: number
   /** Requests a second; null: a closed loop, in which each connection sends its next request after each answer. */
@@ -20,11 +18,9 @@ export interface LoadOrder {
   connections: number
   /** True when each request has a connection of its own. */
   reconnects?: boolean
-  /** Sent in turn. */
   requests: readonly GeneratedRequest[]
 }
 
-/** The report of the process. */
 export interface LoadReport {
   sent: number
   /** Requests that were due while all connections were busy. */
@@ -43,7 +39,6 @@ export interface LoadReport {
   successes: [number, number][]
 }
 
-/** Sends requests, and waits for their answers. */
 export async function generateLoad(order: LoadOrder) {
   const program = fileURLToPath(new URL('load-generator-process.ts', import.meta.url))
   const child = fork(program, { execArgv: ['--import', 'tsx'] })

@@ -28,7 +28,6 @@ export async function startWorld(database: string, settings?: Record<string, str
   return {
     server,
     world,
-    /** Starts a service on it. */
     start: (environment: NodeJS.ProcessEnv = {}, options?: ProcessOptions) =>
       serve({ DATABASE_URL: server.url(database), ...quiet, ...environment }, options),
   }

@@ -65,7 +65,6 @@ export function startSync(origin: () => string, world: World, server: () => Faul
   }
 }
 
-/** The timeout of a page, in milliseconds. */
 const pageTimeout = 10_000
 
 const askOver =

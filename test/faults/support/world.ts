@@ -58,7 +58,6 @@ export const createWorld = (server: FaultServer, database: string): Promise<Worl
     return { database, owners }
   })
 
-/** Returns an operation of the first tenant. */
 export function operationOf({ owners }: World, name: string): Operation {
   const operation = owners[0]?.operations.find(each => each.name === name)
   if (!operation) throw new Error(`There is no operation ${name}.`)
