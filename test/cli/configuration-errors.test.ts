@@ -5,16 +5,16 @@ import { describe, expect, inject, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { listen } from '../support/free-port.ts'
-import { type Outcome, type ProcessOptions, run } from '../support/process.ts'
+import { type Outcome, type ProcessOptions, refusalOf, run } from '../support/process.ts'
 
 const { url } = await createDatabase()
 const { host: socketDirectory, port: databasePort, user } = inject('server')
 
 /** Returns the one line of a failed command's error message. */
-function reasonOf({ code, stdout, stderr }: Outcome): string {
-  expect(code, stdout + stderr).toBe(1)
-  expect(stderr.trim().split('\n')).toHaveLength(1)
-  return stderr
+function reasonOf(outcome: Outcome): string {
+  const refusal = refusalOf(outcome)
+  expect(refusal.trim().split('\n')).toHaveLength(1)
+  return refusal
 }
 
 describe('an address on which the service cannot listen', () => {
@@ -54,45 +54,18 @@ describe('an address on which the service cannot listen', () => {
 
 describe('a database that cannot be used', () => {
   const socket = (directory: string) => `host=${encodeURIComponent(directory)}`
+  const server = (database: string) => `localhost:${databasePort}/${database}?${socket(socketDirectory)}`
+  const noRole = 'role "nobody here" does not exist. Correct the user name and the password in DATABASE_URL'
+  const noDatabase = 'database "nothing_here" does not exist. Create that database'
   test.each([
-    [
-      'no server listens at the address',
-      'postgres://ann:s3cret@127.0.0.1:1/shop',
-      'ECONNREFUSED',
-      'server 127.0.0.1:1, database shop, user ann',
-    ],
-    [
-      'no server listens at any address of the host name',
-      'postgres://ann:s3cret@localhost:1/shop',
-      'ECONNREFUSED',
-      'server localhost:1',
-    ],
-    [
-      'the socket does not exist',
-      `postgres://ann:s3cret@localhost/shop?${socket('/nowhere')}`,
-      'ENOENT',
-      'server /nowhere',
-    ],
-    [
-      'the host does not exist',
-      'postgres://ann:s3cret@database.invalid/shop',
-      /ENOTFOUND|EAI_AGAIN/,
-      'server database.invalid:5432',
-    ],
-    [
-      'the role does not exist',
-      `postgres://nobody%20here:s3cret@localhost:${databasePort}/postgres?${socket(socketDirectory)}`,
-      'role "nobody here" does not exist. Correct the user name and the password in DATABASE_URL',
-      'user nobody here',
-    ],
-    [
-      'the database does not exist',
-      `postgres://${user}:s3cret@localhost:${databasePort}/nothing_here?${socket(socketDirectory)}`,
-      'database "nothing_here" does not exist. Create that database',
-      'database nothing_here',
-    ],
-  ])('%s: the error names DATABASE_URL without its password', async (_, DATABASE_URL, cause, named) => {
-    const reason = reasonOf(await run(['serve'], { DATABASE_URL }))
+    ['no server listens', 'ann', '127.0.0.1:1/shop', 'ECONNREFUSED', 'server 127.0.0.1:1, database shop, user ann'],
+    ['none listens at any address of the name', 'ann', 'localhost:1/shop', 'ECONNREFUSED', 'server localhost:1'],
+    ['the socket does not exist', 'ann', `localhost/shop?${socket('/nowhere')}`, 'ENOENT', 'server /nowhere'],
+    ['the host does not exist', 'ann', 'database.invalid/shop', /ENOTFOUND|EAI_AGAIN/, 'server database.invalid:5432'],
+    ['the role does not exist', 'nobody%20here', server('postgres'), noRole, 'user nobody here'],
+    ['the database does not exist', user, server('nothing_here'), noDatabase, 'database nothing_here'],
+  ])('%s: the error names DATABASE_URL without its password', async (_, login, database, cause, named) => {
+    const reason = reasonOf(await run(['serve'], { DATABASE_URL: `postgres://${login}:s3cret@${database}` }))
     expect(reason).toMatch(/^The database that DATABASE_URL names/)
     expect(reason).toMatch(cause)
     expect(reason).toContain(named)
@@ -108,10 +81,10 @@ describe('a database that cannot be used', () => {
     '50%off',
     '%ff',
   ])('the password %s, which is not percent-encoded: the error names DATABASE_URL', async password => {
-    const { code, stderr } = await run(['token', 'list'], { DATABASE_URL: `postgres://ann:${password}@localhost/shop` })
-    expect(code).toBe(1)
-    expect(stderr).toContain('DATABASE_URL must have each % in a user name or password written as %25')
-    expect(stderr).not.toContain(password)
+    const environment = { DATABASE_URL: `postgres://ann:${password}@localhost/shop` }
+    const refusal = refusalOf(await run(['token', 'list'], environment))
+    expect(refusal).toContain('DATABASE_URL must have each % in a user name or password written as %25')
+    expect(refusal).not.toContain(password)
   })
 })
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
-import { run, serve } from '../support/process.ts'
+import { refusalOf, run, serve } from '../support/process.ts'
 
 const root = join(import.meta.dirname, '../..')
 const { url, loader } = await createDatabase()
@@ -27,8 +27,7 @@ another program'`)
   const created = await run(['token', 'create', '--name', 'x', '--tenant', '1', '--json'], {}, { cwd })
   expect(created.code, created.stderr).toBe(0)
   const service = await serve({}, { cwd })
-  const headers = { accept: 'application/json', authorization: `Bearer ${JSON.parse(created.stdout).token}` }
-  const response = await fetch(`${service.restAddress}/tenants`, { headers })
+  const response = await service.list(JSON.parse(created.stdout).token)
   expect([response.status, response.headers.get('ratelimit-limit')]).toEqual([200, '77'])
   await service.stop('SIGTERM')
 })
@@ -56,16 +55,14 @@ test.each([
   ['a line after a value with several lines', `A='one\ntwo\nthree'\ns3cret\n`, 'line 4:'],
 ])('a .env with %s is rejected with the line number, without the text of the line', async (_, text, lines) => {
   const cwd = directoryWith(text)
-  const { code, stdout, stderr } = await run(['serve'], { DATABASE_URL: url }, { cwd })
-  expect([code, stdout]).toEqual([1, ''])
-  expect(stderr).toContain(`${join(cwd, '.env')}, ${lines} expected NAME=value`)
-  expect(stderr).not.toContain('s3cret')
+  const refusal = refusalOf(await run(['serve'], { DATABASE_URL: url }, { cwd }))
+  expect(refusal).toContain(`${join(cwd, '.env')}, ${lines} expected NAME=value`)
+  expect(refusal).not.toContain('s3cret')
 })
 
 test('a .env that cannot be read is rejected', async () => {
   const cwd = createDirectory()
   mkdirSync(join(cwd, '.env'))
-  const { code, stderr } = await run(['token', 'list'], { DATABASE_URL: url }, { cwd })
-  expect(code).toBe(1)
-  expect(stderr).toContain(`${join(cwd, '.env')} cannot be read: EISDIR`)
+  const refusal = refusalOf(await run(['token', 'list'], { DATABASE_URL: url }, { cwd }))
+  expect(refusal).toContain(`${join(cwd, '.env')} cannot be read: EISDIR`)
 })

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { afterAll, expect, inject, test } from 'vitest'
 import postgres from '#postgres'
 import { createDatabase } from '../support/database.ts'
-import { run } from '../support/process.ts'
+import { refusalOf, run } from '../support/process.ts'
 
 const { host, port, user } = inject('server')
 const owner = postgres({ host, port, user, database: 'postgres', max: 1, onnotice: () => {} })
@@ -31,9 +31,7 @@ test('a login without the role gets the statement that grants it, and works afte
   const login = await createLogin()
   const environment = environmentOf(login, address.database)
   for (const command of [['serve'], ['token', 'list'], ['admin', 'list']]) {
-    const rejected = await run(command, environment)
-    expect(rejected.code).toBe(1)
-    expect(rejected.stderr).toBe(
+    expect(refusalOf(await run(command, environment))).toBe(
       `The login ${login} has no access to the schema gateway. A database administrator has to run: grant voucher_gateway to ${login};\n`,
     )
   }
@@ -46,9 +44,7 @@ test('a login with access to the schema but without the role gets the statement 
   const { address, platform } = await createDatabase()
   const login = await createLogin()
   await platform.unsafe(`grant usage on schema gateway to ${login}; grant select on gateway.migration to ${login}`)
-  const rejected = await run(['token', 'list'], environmentOf(login, address.database))
-  expect(rejected.code).toBe(1)
-  expect(rejected.stderr).toBe(
+  expect(refusalOf(await run(['token', 'list'], environmentOf(login, address.database)))).toBe(
     `The login ${login} is not a member of the role voucher_gateway. A database administrator has to run: grant voucher_gateway to ${login};\n`,
   )
   await platform.unsafe(`drop owned by ${login}`)
@@ -68,9 +64,7 @@ test('an owner that did not create the role gets the statement that grants it, a
   databases.push(database)
   const environment = environmentOf(login, database)
   expect((await run(['serve'], environment)).stderr).toContain('node main.js migrate')
-  const rejected = await run(['migrate'], environment)
-  expect(rejected.code).toBe(1)
-  expect(rejected.stderr).toBe(
+  expect(refusalOf(await run(['migrate'], environment))).toBe(
     `${login} may not set the role voucher_gateway, which another login has created.\n` +
       `Let an administrator of the database run: grant voucher_gateway to ${login};\n`,
   )

@@ -5,7 +5,7 @@ import postgres from '#postgres'
 import { startEmbedded } from '../../packages/embedded/src/embedded.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
-import { run, serve } from '../support/process.ts'
+import { refusalOf, run, serve } from '../support/process.ts'
 
 /** The remains of the former migrations: more of them than `sql/` has, so their number alone does not show it. */
 const formerMigrations = `
@@ -27,9 +27,7 @@ test('every command refuses it with the remedy, and changes nothing', async () =
   const before = await describeSchema(sql)
 
   for (const command of ['serve', 'migrate', 'demo', 'token list', 'admin list']) {
-    const refused = await run(command.split(' '), { DATABASE_URL: url })
-    expect([refused.code, refused.stdout], command).toEqual([1, ''])
-    expect(refused.stderr, command).toBe(
+    expect(refusalOf(await run(command.split(' '), { DATABASE_URL: url })), command).toBe(
       'The database that DATABASE_URL names was made by an unreleased version of this service and cannot be upgraded. ' +
         'Create an empty one, name it in DATABASE_URL, and run: node main.js migrate. ' +
         'Then let the platform fill it, or load demo data with: node main.js demo.\n',
@@ -48,9 +46,7 @@ test('in a data directory, it is refused with the directory to delete, after whi
   await server.stop()
 
   for (const command of ['serve', 'migrate']) {
-    const refused = await run([command], { DATA_DIR })
-    expect([refused.code, refused.stdout], command).toEqual([1, ''])
-    expect(refused.stderr, command).toBe(
+    expect(refusalOf(await run([command], { DATA_DIR })), command).toBe(
       `The database in the data directory ${DATA_DIR} was made by an unreleased version of this service and cannot be ` +
         'upgraded. Delete that directory, with all data in it, and run this command again.\n',
     )

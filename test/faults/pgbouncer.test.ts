@@ -4,7 +4,7 @@ import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { freePort } from '../support/free-port.ts'
 import { type Changes, createPgBouncer, pgBouncerIsAtLeast } from '../support/pgbouncer.ts'
-import { run, serve } from '../support/process.ts'
+import { refusalOf, run, serve } from '../support/process.ts'
 import { hold } from './support/hold.ts'
 import { startWorld } from './support/start.ts'
 
@@ -64,9 +64,8 @@ test.each<Refusal>([
       ]
     : []),
 ])('the service does not start when PgBouncer %s', async (_, changes, environment, reasons) => {
-  const { code, stderr } = await runBehind(changes, environment)
-  expect(code).toBe(1)
-  for (const reason of reasons) expect(stderr).toContain(reason)
+  const refusal = refusalOf(await runBehind(changes, environment))
+  for (const reason of reasons) expect(refusal).toContain(reason)
 })
 
 describe('commands work', () => {
@@ -155,8 +154,7 @@ test('a server connection that another client has changed is closed, and not use
   const other = postgres(pooler.url(world.database), { max: 1, fetch_types: false })
   const [before] = await other`select pg_backend_pid() as pid`
   await other.unsafe('set statement_timeout = 0')
-  const refused = await run(['token', 'list'], off)
-  expect([refused.code, refused.stderr]).toEqual([1, expect.stringContaining('statement_timeout is 0')])
+  expect(refusalOf(await run(['token', 'list'], off))).toContain('statement_timeout is 0')
   const [after] = await other`select pg_backend_pid() as pid, current_setting('statement_timeout') as timeout`
   expect(after).toMatchObject({ timeout: '4s' })
   expect(after?.pid).not.toBe(before?.pid)

@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process'
 import { dirname, join } from 'node:path'
+import { expect } from 'vitest'
 import { checkFetched } from './check-answers.ts'
 import { afterFile } from './cleanups.ts'
 
@@ -62,6 +63,12 @@ export function run(
   })
 }
 
+/** Returns the error message of a command that failed and printed nothing else. */
+export function refusalOf({ code, stdout, stderr }: Outcome): string {
+  expect([code, stdout], stderr).toEqual([1, ''])
+  return stderr
+}
+
 /** Starts a command, which is killed after the file's tests. */
 export function start(args: string[], environment: NodeJS.ProcessEnv, options: ProcessOptions = {}) {
   const child = spawn(process.execPath, argumentsOf(options, args), settingsOf(options, environment))
@@ -105,6 +112,9 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOpti
     printed,
     /** The address of REST v1, as printed. */
     restAddress,
+    /** Asks v1 for the tenants of a token. */
+    list: (secret: string) =>
+      fetch(`${restAddress}/tenants`, { headers: { accept: 'application/json', authorization: `Bearer ${secret}` } }),
     /** Asks whether it is ready. @returns the status and the body of /readyz */
     async ready() {
       const answer = await fetch(new URL('/readyz', restAddress))
