@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { openSocket } from '../support/sockets.ts'
 import { until } from '../support/until.ts'
 import { isShort } from './support/form.ts'
 import { fetchOperation, type Operation } from './support/load.ts'
@@ -82,16 +83,12 @@ describe('connections of callers', () => {
   test.skipIf(isShort)(
     'that send requests and read no answer are closed within 90 s, and memory stays bounded',
     async () => {
-      const reader = connect(Number(port), '127.0.0.1')
-      let received = ''
-      reader.setEncoding('latin1').on('data', text => {
-        received += text
-      })
-      reader.write(bigRequest)
-      await expect.poll(() => received.length).toBeGreaterThan(80_000)
-      expect(received).toMatch(/^HTTP\/1\.1 200 /)
-      expect(received).not.toContain('"errors"')
-      reader.destroy()
+      const { socket, received } = openSocket(Number(port))
+      socket.write(bigRequest)
+      await expect.poll(() => received().length).toBeGreaterThan(80_000)
+      expect(received()).toMatch(/^HTTP\/1\.1 200 /)
+      expect(received()).not.toContain('"errors"')
+      socket.destroy()
       const before = megabytes()
       // The answers to the first five fit into the kernel, and those to the others do not.
       const open = openMany(5, request.repeat(40))

@@ -23,8 +23,6 @@ export interface LoadOrder {
 
 export interface LoadReport {
   sent: number
-  /** Requests that were due while all connections were busy. */
-  omitted: number
   /** Requests whose connection was closed before the answer. */
   lost: number
   /** Requests without an answer ten seconds after the end. */
