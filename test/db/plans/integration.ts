@@ -2,7 +2,8 @@ import type { Permission } from '../../../src/domain/token/permission.ts'
 import { exportList } from '../../export/support.ts'
 import type { Answer } from '../../support/app.ts'
 import { whole } from '../../support/builders.ts'
-import type { Journey, Parts } from './journey.ts'
+import { globalId } from '../../support/graphql.ts'
+import { type Journey, journey, type Parts } from './journey.ts'
 
 const amongGranted = 'Reads the list, and looks up each tenant among those of the token.'
 const counted = 'A count reads all counted rows as a range of an index.'
@@ -66,6 +67,7 @@ function succeed(answer: Answer): Answer {
 const ofTenant = (selection: string) => graphql(`{ tenant(id: 1) { ${selection} } }`)
 const since = 'first: 1, updatedSince: "2026-01-02T00:00:00Z"'
 
+const year = 'from: "2026-01-01", to: "2026-12-31"'
 const figures = (period: string, options: string) => `
   figures(period: { ${period} }, ${options}) {
     asOf periods { sales { value } } totals { value } consents { given } outstanding { balance }
@@ -73,122 +75,95 @@ const figures = (period: string, options: string) => `
   }`
 
 export const integration: Journey[] = [
-  {
-    what: 'a token of a tenant deep in the tree',
-    runs: ['token.find', 'tenant.paths'],
-    go: rest('/tenants/54321/catalog/vouchers', 54_321),
-  },
-  { what: 'the list of tenants', runs: ['watermark.read', 'tenant.list'], go: rest('/tenants'), walks: amongGranted },
-  ...Object.entries(lists).map(([noun, list]) => ({
-    what: `pages of the list: ${noun}`,
-    runs: [`${noun}.list`],
-    go: pagesOf(list),
-  })),
-  ...listsOfTenant.map(([noun, list]) => ({
-    what: `a count of the list: ${noun}`,
-    runs: [`${noun}.count`],
-    go: ofTenant(`${list}(first: 1) { totalCount }`),
-    walks: counted,
-  })),
-  {
-    what: 'pages of the list of tenants below one',
-    runs: ['tenant.list'],
-    go: pagesOf('tenants'),
+  journey(
+    'a token of a tenant deep in the tree',
+    'token.find tenant.paths',
+    rest('/tenants/54321/catalog/vouchers', 54_321),
+  ),
+  journey('the list of tenants', 'watermark.read tenant.list', rest('/tenants'), { walks: amongGranted }),
+  ...Object.entries(lists).map(([noun, list]) => journey(`pages of the list: ${noun}`, `${noun}.list`, pagesOf(list))),
+  ...listsOfTenant.map(([noun, list]) =>
+    journey(`a count of the list: ${noun}`, `${noun}.count`, ofTenant(`${list}(first: 1) { totalCount }`), {
+      walks: counted,
+    }),
+  ),
+  journey('pages of the list of tenants below one', 'tenant.list', pagesOf('tenants'), {
     walks: 'Reads all tenants of the token first, level by level.',
-  },
-  {
-    what: 'a count of tenants',
-    runs: ['tenant.count'],
-    go: graphql('{ tenants { totalCount } }'),
-    excused: amongGranted,
-  },
-  {
-    what: 'the tenants below many',
-    runs: ['tenant.children', 'tenant.count_children'],
-    go: graphql(
+  }),
+  journey('a count of tenants', 'tenant.count', graphql('{ tenants { totalCount } }'), { excused: amongGranted }),
+  journey(
+    'the tenants below many',
+    'tenant.children tenant.count_children',
+    graphql(
       '{ tenants(first: 10) { nodes { children { totalCount nodes { name } } back: children(last: 5) { nodes { name } } } } }',
     ),
-  },
-  { what: 'a tenant', runs: ['tenant.find_many'], go: ofTenant('name') },
-  {
-    what: 'the figures of a tenant',
-    runs: ['figures.read'],
-    go: ofTenant(figures('from: "2026-01-01", to: "2026-12-31"', 'by: DAY')),
+  ),
+  journey('a tenant', 'tenant.find_many', ofTenant('name')),
+  journey('the figures of a tenant', 'figures.read', ofTenant(figures(year, 'by: DAY')), {
     excused: 'Reads the entries of the tenant: a rollup of its own is for large ones with none below.',
-  },
-  {
-    what: 'the figures of a tenant with those below it',
-    runs: ['figures.read'],
-    go: graphql(
-      `{ tenant(id: 123) { ${figures('from: "2026-01-01", to: "2026-12-31"', 'by: DAY, timeZone: "Asia/Kolkata", withDescendants: true')} } }`,
-    ),
-    walks: 'Reads the tenants below, level by level, and a range for each of them.',
-  },
+  }),
+  journey(
+    'the figures of a tenant with those below it',
+    'figures.read',
+    graphql(`{ tenant(id: 123) { ${figures(year, 'by: DAY, timeZone: "Asia/Kolkata", withDescendants: true')} } }`),
+    { walks: 'Reads the tenants below, level by level, and a range for each of them.' },
+  ),
   ...[
-    ['catalog/vouchers', 'product', 'variant.of_products', 'category.of_products'],
-    ['sales/purchased-vouchers', 'voucher'],
-    ['customers/marketing-signups', 'signup', 'export.record'],
-  ].flatMap(([path, noun, ...others]) => [
-    { what: `a page of ${path}`, runs: [`${noun}.list`, ...others], go: rest(`/tenants/1/${path}`) },
-    { what: `a record of ${path}`, runs: [`${noun}.find`, ...others], go: rest(`/tenants/1/${path}/50000`) },
+    ['catalog/vouchers', 'product', ' variant.of_products category.of_products'],
+    ['sales/purchased-vouchers', 'voucher', ''],
+    ['customers/marketing-signups', 'signup', ' export.record'],
+  ].flatMap(([path, noun, others]) => [
+    journey(`a page of ${path}`, `${noun}.list${others}`, rest(`/tenants/1/${path}`)),
+    journey(`a record of ${path}`, `${noun}.find${others}`, rest(`/tenants/1/${path}/50000`)),
   ]),
-  {
-    what: 'a count of products since',
-    runs: ['product.count'],
-    go: ofTenant(`catalogVouchers(${since}) { totalCount }`),
+  journey('a count of products since', 'product.count', ofTenant(`catalogVouchers(${since}) { totalCount }`), {
     walks: counted,
-  },
-  {
-    what: 'the products and the tenants of purchased vouchers',
-    runs: ['product.find_by_ids', 'tenant.find_many'],
-    go: ofTenant('purchasedVouchers(first: 100) { nodes { tenant { name parent { name } } product { title } } }'),
-  },
-  {
-    what: 'the purchased vouchers of products',
-    runs: ['voucher.search_range', 'voucher.search_count'],
-    go: ofTenant('catalogVouchers(first: 3) { nodes { purchasedVouchers(first: 5) { count { count } nextCursor } } }'),
-  },
+  }),
+  journey(
+    'the products and the tenants of purchased vouchers',
+    'product.find_by_ids tenant.find_many',
+    ofTenant('purchasedVouchers(first: 100) { nodes { tenant { name parent { name } } product { title } } }'),
+  ),
+  journey(
+    'the purchased vouchers of products',
+    'voucher.search_range voucher.search_count',
+    ofTenant('catalogVouchers(first: 3) { nodes { purchasedVouchers(first: 5) { count { count } nextCursor } } }'),
+  ),
   ...[
-    ['catalogVouchers', 'product.chunk', 'variant.of_products', 'category.of_products', 'rate_window.count'],
-    ['purchasedVouchers', 'voucher.chunk', 'export_lease.take', 'export_lease.release'],
-    ['marketingSignups', 'signup.chunk', 'export.record'],
-  ].map(([list = '', ...runs]) => ({ what: `an export of ${list}`, runs, go: exporting(list) })),
-  { what: 'removals', runs: ['removal.list', 'sync_state.read'], go: ofTenant('removals { nodes { recordId } }') },
-  {
-    what: 'removals of few among many',
-    runs: ['removal.list'],
-    go: graphql('{ tenant(id: 1) { removals(last: 50) { nodes { recordId } } } }', ['export_customer_information']),
-  },
-  {
-    what: 'the lists of many tenants',
-    runs: listsOfTenant.map(([noun]) => `${noun}.list_of_tenants`),
-    go: graphql(
+    ['catalogVouchers', 'product.chunk variant.of_products category.of_products rate_window.count'],
+    ['purchasedVouchers', 'voucher.chunk export_lease.take export_lease.release'],
+    ['marketingSignups', 'signup.chunk export.record'],
+  ].map(([list = '', runs = '']) => journey(`an export of ${list}`, runs, exporting(list))),
+  journey('removals', 'removal.list sync_state.read', ofTenant('removals { nodes { recordId } }')),
+  journey(
+    'removals of few among many',
+    'removal.list',
+    graphql('{ tenant(id: 1) { removals(last: 50) { nodes { recordId } } } }', ['export_customer_information']),
+  ),
+  journey(
+    'the lists of many tenants',
+    listsOfTenant.map(([noun]) => `${noun}.list_of_tenants`).join(' '),
+    graphql(
       `{ tenants(first: 9) { nodes { ${listsOfTenant
         .map(([, list]) => `${list}(last: 5) { nextCursor } of${list}: ${list}(first: 5) { nextCursor }`)
         .join(' ')} } } }`,
     ),
-  },
-  {
-    what: 'records by their global ids',
-    runs: Object.keys(lists).map(noun => `${noun}.find_many`),
-    go: graphql(
+  ),
+  journey(
+    'records by their global ids',
+    'product.find_many voucher.find_many signup.find_many',
+    graphql(
       `{ nodes(ids: [${['CatalogVoucher', 'PurchasedVoucher', 'MarketingSignup']
-        .flatMap(type => [`${type}:1.50000`, `${type}:1.60002`])
-        .map(id => `"${Buffer.from(id).toString('base64url')}"`)}]) { __typename } }`,
+        .flatMap(type => [globalId(type, 1, 50_000), globalId(type, 1, 60_002)])
+        .map(id => `"${id}"`)}]) { __typename } }`,
     ),
-  },
-  ...[{ voucher_reference: 'r50000' }, { qr_token: 'Q50000' }].map(body => ({
-    what: `resolving by ${Object.keys(body)}`,
-    runs: ['resolution.find', 'redemption_token.issue'],
-    go: resolving(body),
-  })),
-  {
-    what: 'resolving a voucher of another tenant',
-    runs: ['resolution.find'],
-    go: async ({ build, client }) => {
-      const { secret } = await build.token([54_321])
-      const { status } = await client.resolve(secret, 54_321, { voucher_reference: 'r50000' })
-      if (status !== 404) throw new Error(`${status} instead of 404`)
-    },
-  },
+  ),
+  ...[{ voucher_reference: 'r50000' }, { qr_token: 'Q50000' }].map(body =>
+    journey(`resolving by ${Object.keys(body)}`, 'resolution.find redemption_token.issue', resolving(body)),
+  ),
+  journey('resolving a voucher of another tenant', 'resolution.find', async ({ build, client }) => {
+    const { secret } = await build.token([54_321])
+    const { status } = await client.resolve(secret, 54_321, { voucher_reference: 'r50000' })
+    if (status !== 404) throw new Error(`${status} instead of 404`)
+  }),
 ]

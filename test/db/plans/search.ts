@@ -1,6 +1,6 @@
 import { mostCandidates } from '../../../src/domain/search/search-table.ts'
 import { whole } from '../../support/builders.ts'
-import type { Journey, Parts } from './journey.ts'
+import { type Journey, journey, type Parts } from './journey.ts'
 import { many } from './seed.ts'
 
 /** Asks for a page of a list of the tenant with half of all records. */
@@ -101,44 +101,37 @@ export const search: Journey[] = [
     'of a source': 'filter: { source: "fair" }',
     'an address': `filter: { text: "ann${found}@" }`,
   }),
-  {
-    what: 'the fields that have a word',
-    runs: ['voucher.search_range', 'search.matched_fields'],
-    go: page('purchasedVouchers', 'filter: { text: "unicorn" }', 1, 'edges { matchedFields }'),
-    mostRows,
-  },
-  {
-    what: 'the status of vouchers',
-    runs: ['tenant.days'],
-    go: page('purchasedVouchers', 'first: 50', 1, 'nodes { status }'),
-  },
+  journey(
+    'the fields that have a word',
+    'voucher.search_range search.matched_fields',
+    page('purchasedVouchers', 'filter: { text: "unicorn" }', 1, 'edges { matchedFields }'),
+    { mostRows },
+  ),
+  journey('the status of vouchers', 'tenant.days', page('purchasedVouchers', 'first: 50', 1, 'nodes { status }')),
   ...[
     ['purchasedVouchers', 'voucher', 'status: [VOID]'],
     ['catalogVouchers', 'product', 'isMonetary: true'],
     ['marketingSignups', 'signup', 'source: "fair"'],
-  ].flatMap(([list = '', noun, filter]): Journey[] => [
-    {
-      what: `a count of filtered ${list}`,
-      runs: [`${noun}.search_count`],
-      mostRows,
-      go: page(list, `filter: { ${filter} }, first: 1`, 1, 'count { count }'),
-    },
-    {
-      what: `${list} of a thousand tenants`,
-      runs: [`${noun}.search`],
-      go: page(list, 'withDescendants: true', 13),
+  ].flatMap(([list = '', noun, filter]) => [
+    journey(
+      `a count of filtered ${list}`,
+      `${noun}.search_count`,
+      page(list, `filter: { ${filter} }, first: 1`, 1, 'count { count }'),
+      { mostRows },
+    ),
+    journey(`${list} of a thousand tenants`, `${noun}.search`, page(list, 'withDescendants: true', 13), {
       walks: 'Reads the tree, and the beginning of a range of the index for each tenant.',
-    },
+    }),
   ]),
-  {
-    what: 'void vouchers of a thousand tenants, by purchase',
-    runs: ['voucher.search_range', 'tenant.granted_days'],
-    go: page(
+  journey(
+    'void vouchers of a thousand tenants, by purchase',
+    'voucher.search_range tenant.granted_days',
+    page(
       'purchasedVouchers',
       'withDescendants: true, filter: { status: [VOID] }, orderBy: { field: PURCHASED_AT }',
       13,
       'count { count } edges { cursor }',
     ),
-    walks: 'Reads the tree, and the range of the index for each tenant.',
-  },
+    { walks: 'Reads the tree, and the range of the index for each tenant.' },
+  ),
 ]

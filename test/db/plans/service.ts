@@ -16,7 +16,7 @@ import { createTokenDirectory } from '../../../src/domain/token/directory.ts'
 import { createRequestCounter, deleteExpiredRequestCounts } from '../../../src/domain/token/request-count.ts'
 import { findUnwritable } from '../../../src/http/health.ts'
 import { followed } from '../../support/followed.ts'
-import type { Journey } from './journey.ts'
+import { type Journey, journey } from './journey.ts'
 
 /** A statement, or several, that functions of the pool alone run, and the reason why it may read a whole table. */
 const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] = [
@@ -52,53 +52,32 @@ const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] =
 
 /** The journeys of the service itself: as it starts, and beside answering. */
 export const service: Journey[] = [
-  ...ofPool.map(
-    ([runs, run, excused]): Journey => ({
-      what: runs,
-      runs: runs.split(' '),
-      go: async ({ pool }) => run(pool),
-      ...(excused && { excused }),
-    }),
+  ...ofPool.map(([runs, run, excused]) =>
+    journey(runs, runs, async ({ pool }) => run(pool), excused ? { excused } : {}),
   ),
-  {
-    what: 'letting figures follow the records',
-    runs: ['follower.step', 'follower.read_lag'],
-    go: async ({ pool, apart, build }) => {
-      // Other journeys may have changed tenants: then a step reads the whole tree.
-      await followed(apart)
-      await build.voucher(1)
-      await createFollower(pool, new AbortController().signal)()
-      await readLag(pool)
-    },
-  },
-  {
-    what: 'when tokens were last used',
-    runs: ['token.save_use'],
-    go: async ({ pool, build }) => {
-      const directory = createTokenDirectory(pool)
-      const found = await directory.find((await build.token([1])).secret)
-      if (found.status === 'unknown') throw new Error('the token is not found')
-      for (let id = 1; id <= 30; id++) directory.recordUse({ ...found.token, id }, '192.0.2.1')
-      await directory.saveUse()
-    },
-  },
-  {
-    what: 'attempts to sign in',
-    runs: ['rate_window.refund', 'rate_window.clear'],
-    go: async ({ pool }) => {
-      const attempts = createAttemptCounter(pool, 'login', 5, 900)
-      await attempts.hit('one')
-      await attempts.refund('one')
-      await attempts.clear('one')
-    },
-  },
-  {
-    what: 'request counts',
-    runs: ['request_count.save', 'request_error.save'],
-    go: async ({ pool }) => {
-      const usage = createRequestCounter(pool)
-      for (let id = 1; id <= 30; id++) usage.count(id, 'o', 403, [{ code: 'c', reason: 'r' }])
-      await usage.save()
-    },
-  },
+  journey('letting figures follow the records', 'follower.step follower.read_lag', async ({ pool, apart, build }) => {
+    // Other journeys may have changed tenants: then a step reads the whole tree.
+    await followed(apart)
+    await build.voucher(1)
+    await createFollower(pool, new AbortController().signal)()
+    await readLag(pool)
+  }),
+  journey('when tokens were last used', 'token.save_use', async ({ pool, build }) => {
+    const directory = createTokenDirectory(pool)
+    const found = await directory.find((await build.token([1])).secret)
+    if (found.status === 'unknown') throw new Error('the token is not found')
+    for (let id = 1; id <= 30; id++) directory.recordUse({ ...found.token, id }, '192.0.2.1')
+    await directory.saveUse()
+  }),
+  journey('attempts to sign in', 'rate_window.refund rate_window.clear', async ({ pool }) => {
+    const attempts = createAttemptCounter(pool, 'login', 5, 900)
+    await attempts.hit('one')
+    await attempts.refund('one')
+    await attempts.clear('one')
+  }),
+  journey('request counts', 'request_count.save request_error.save', async ({ pool }) => {
+    const usage = createRequestCounter(pool)
+    for (let id = 1; id <= 30; id++) usage.count(id, 'o', 403, [{ code: 'c', reason: 'r' }])
+    await usage.save()
+  }),
 ]
