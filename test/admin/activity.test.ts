@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { capture, namesOf } from '../graphql/statements.ts'
+import { onOneDay } from '../support/on-one-day.ts'
 import { startService } from '../support/service.ts'
 import { rowsOf, signIn } from './support.ts'
 
@@ -23,98 +24,102 @@ const titlesOf = (html: string) => [...html.matchAll(/<g><title>([^<]*)<\/title>
 
 const partOf = (html: string, heading: string) => html.split(`id="${heading}"`)[1]?.split('</section>')[0] ?? ''
 
-test('shows the requests of a token by day, outcome and operation, as charts and tables', async () => {
-  const { id } = await build.token([])
-  const [today, before, old] = [dayAgo(0), dayAgo(6), dayAgo(89)]
-  await use(id, today, 'ListTenants', 200, 1200)
-  await use(id, today, 'GraphQL', 200, 4)
-  await use(id, today, 'ListTenants', 429, 3)
-  await use(id, before, 'ResolveVoucher', 503, 2)
-  await use(id, before, 'unknown', 404, 5)
-  await use(id, old, 'ListTenants', 200, 10)
-  await use(id, dayAgo(90), 'ListTenants', 200, 7777)
-  const { html, text, status } = await browser.get(`/admin/tokens/${id}`)
-  expect(status).toBe(200)
-  expect(text).toContain('Today (UTC) 1,207 Last 7 days 1,214 Last 90 days 1,224')
-  expect(titlesOf(html)).toEqual([
-    `${spoken(old)}: 10 succeeded, 0 rejected, 0 failed`,
-    `${spoken(before)}: 0 succeeded, 5 rejected, 2 failed`,
-    `${spoken(today)}: 1,204 succeeded, 3 rejected, 0 failed`,
-    `${spoken(old)}: 10 List tenants`,
-    `${spoken(before)}: 2 Resolve voucher, 5 Unknown operation`,
-    `${spoken(today)}: 1,203 List tenants, 4 GraphQL`,
-  ])
-  const rows = rowsOf(html)
-  for (const row of [
-    ['Day', 'succeeded', 'rejected', 'failed'],
-    [spoken(today), '1,204', '3', '0'],
-    [spoken(before), '0', '5', '2'],
-    ['Day', 'List tenants', 'Resolve voucher', 'GraphQL', 'Unknown operation'],
-    [spoken(today), '1,203', '0', '4', '0'],
-    ['Operation', '200', '404', '429', '503', 'Total'],
-    ['List tenants', '1,210', '0', '3', '0', '1,213'],
-    ['Unknown operation', '0', '5', '0', '0', '5'],
-  ]) {
-    expect(rows).toContainEqual(row)
-  }
-  expect(html).toContain(
-    `aria-label="Requests by day and outcome. In 90 days: 1,214 succeeded, 8 rejected, 2 failed. ` +
-      `Most on ${spoken(today)}: 1,204 succeeded, 3 rejected, 0 failed."`,
-  )
-})
+test('shows the requests of a token by day, outcome and operation, as charts and tables', () =>
+  onOneDay(async () => {
+    const { id } = await build.token([])
+    const [today, before, old] = [dayAgo(0), dayAgo(6), dayAgo(89)]
+    await use(id, today, 'ListTenants', 200, 1200)
+    await use(id, today, 'GraphQL', 200, 4)
+    await use(id, today, 'ListTenants', 429, 3)
+    await use(id, before, 'ResolveVoucher', 503, 2)
+    await use(id, before, 'unknown', 404, 5)
+    await use(id, old, 'ListTenants', 200, 10)
+    await use(id, dayAgo(90), 'ListTenants', 200, 7777)
+    const { html, text, status } = await browser.get(`/admin/tokens/${id}`)
+    expect(status).toBe(200)
+    expect(text).toContain('Today (UTC) 1,207 Last 7 days 1,214 Last 90 days 1,224')
+    expect(titlesOf(html)).toEqual([
+      `${spoken(old)}: 10 succeeded, 0 rejected, 0 failed`,
+      `${spoken(before)}: 0 succeeded, 5 rejected, 2 failed`,
+      `${spoken(today)}: 1,204 succeeded, 3 rejected, 0 failed`,
+      `${spoken(old)}: 10 List tenants`,
+      `${spoken(before)}: 2 Resolve voucher, 5 Unknown operation`,
+      `${spoken(today)}: 1,203 List tenants, 4 GraphQL`,
+    ])
+    const rows = rowsOf(html)
+    for (const row of [
+      ['Day', 'succeeded', 'rejected', 'failed'],
+      [spoken(today), '1,204', '3', '0'],
+      [spoken(before), '0', '5', '2'],
+      ['Day', 'List tenants', 'Resolve voucher', 'GraphQL', 'Unknown operation'],
+      [spoken(today), '1,203', '0', '4', '0'],
+      ['Operation', '200', '404', '429', '503', 'Total'],
+      ['List tenants', '1,210', '0', '3', '0', '1,213'],
+      ['Unknown operation', '0', '5', '0', '0', '5'],
+    ]) {
+      expect(rows).toContainEqual(row)
+    }
+    expect(html).toContain(
+      `aria-label="Requests by day and outcome. In 90 days: 1,214 succeeded, 8 rejected, 2 failed. ` +
+        `Most on ${spoken(today)}: 1,204 succeeded, 3 rejected, 0 failed."`,
+    )
+  }))
 
-test('draws bars in proportion to the requests of the day, with stacked outcomes', async () => {
-  const { id } = await build.token([])
-  await use(id, dayAgo(0), 'ListTenants', 200, 60)
-  await use(id, dayAgo(0), 'ListTenants', 403, 40)
-  await use(id, dayAgo(1), 'ListTenants', 200, 50)
-  const { html } = await browser.get(`/admin/tokens/${id}`)
-  const plot = html.split('<svg class="plot"')[1] ?? ''
-  const boxes = [
-    ...plot.matchAll(/<rect fill="var\(--([\w-]+)\)" x="([\d.]+)" width="\d+" y="([\d.]+)" height="([\d.]+)"/g),
-  ]
-  // The plot is 150 high, for 100 requests, below a margin of 12.
-  expect(boxes.map(([, color, , y, height]) => [color, Number(y), Number(height)])).toEqual([
-    ['plot-first', 12 + 75, 75],
-    ['plot-first', 12 + 60, 90],
-    ['rejected', 12, 60],
-  ])
-  const [yesterday, today, stacked] = boxes.map(([, , x]) => Number(x))
-  expect([today! > yesterday!, stacked]).toEqual([true, today])
-  const ticks = [...plot.matchAll(/<text x="818"[^>]*>([^<]*)</g)].map(([, text]) => text)
-  expect(ticks).toEqual(['0', '50', '100'])
-})
+test('draws bars in proportion to the requests of the day, with stacked outcomes', () =>
+  onOneDay(async () => {
+    const { id } = await build.token([])
+    await use(id, dayAgo(0), 'ListTenants', 200, 60)
+    await use(id, dayAgo(0), 'ListTenants', 403, 40)
+    await use(id, dayAgo(1), 'ListTenants', 200, 50)
+    const { html } = await browser.get(`/admin/tokens/${id}`)
+    const plot = html.split('<svg class="plot"')[1] ?? ''
+    const boxes = [
+      ...plot.matchAll(/<rect fill="var\(--([\w-]+)\)" x="([\d.]+)" width="\d+" y="([\d.]+)" height="([\d.]+)"/g),
+    ]
+    // The plot is 150 high, for 100 requests, below a margin of 12.
+    expect(boxes.map(([, color, , y, height]) => [color, Number(y), Number(height)])).toEqual([
+      ['plot-first', 12 + 75, 75],
+      ['plot-first', 12 + 60, 90],
+      ['rejected', 12, 60],
+    ])
+    const [yesterday, today, stacked] = boxes.map(([, , x]) => Number(x))
+    expect([today! > yesterday!, stacked]).toEqual([true, today])
+    const ticks = [...plot.matchAll(/<text x="818"[^>]*>([^<]*)</g)].map(([, text]) => text)
+    expect(ticks).toEqual(['0', '50', '100'])
+  }))
 
-test('shows errors and their reasons, the latest first', async () => {
-  const { id } = await build.token([])
-  const addError = (operation: string, reason: string, requests: number, lastAt: string, day = dayAgo(0)) => platform`
+test('shows errors and their reasons, the latest first', () =>
+  onOneDay(async () => {
+    const { id } = await build.token([])
+    const addError = (operation: string, reason: string, requests: number, lastAt: string, day = dayAgo(0)) => platform`
     insert into gateway.request_error (token_id, day, operation, code, reason, requests, last_at)
     values (${id}, ${day}::text::date, ${operation}, 'FORBIDDEN', ${reason}, ${requests}, ${lastAt}::text::timestamptz)`
-  await addError('ListMarketingSignups', 'This token lacks <b>it</b>.', 1000, `${dayAgo(0)}T01:02:03Z`)
-  await addError('ListMarketingSignups', 'This token lacks <b>it</b>.', 204, `${dayAgo(3)}T01:02:03Z`, dayAgo(3))
-  await addError('GraphQL', 'Not for this tenant.', 1, `${dayAgo(0)}T02:00:00Z`)
-  const { html } = await browser.get(`/admin/tokens/${id}`)
-  const errors = partOf(html, 'errors')
-  expect(rowsOf(errors)).toEqual([
-    ['Reason', 'Operation', 'Requests', 'Last'],
-    ['Not for this tenant. FORBIDDEN', 'GraphQL', '1', `${spoken(dayAgo(0))}, 02:00 UTC`],
-    ['This token lacks <b>it</b>. FORBIDDEN', 'List marketing signups', '1,204', `${spoken(dayAgo(0))}, 01:02 UTC`],
-  ])
-  expect(errors).toContain(`<time datetime="${dayAgo(0)}T02:00:00.000Z">`)
-})
+    await addError('ListMarketingSignups', 'This token lacks <b>it</b>.', 1000, `${dayAgo(0)}T01:02:03Z`)
+    await addError('ListMarketingSignups', 'This token lacks <b>it</b>.', 204, `${dayAgo(3)}T01:02:03Z`, dayAgo(3))
+    await addError('GraphQL', 'Not for this tenant.', 1, `${dayAgo(0)}T02:00:00Z`)
+    const { html } = await browser.get(`/admin/tokens/${id}`)
+    const errors = partOf(html, 'errors')
+    expect(rowsOf(errors)).toEqual([
+      ['Reason', 'Operation', 'Requests', 'Last'],
+      ['Not for this tenant. FORBIDDEN', 'GraphQL', '1', `${spoken(dayAgo(0))}, 02:00 UTC`],
+      ['This token lacks <b>it</b>. FORBIDDEN', 'List marketing signups', '1,204', `${spoken(dayAgo(0))}, 01:02 UTC`],
+    ])
+    expect(errors).toContain(`<time datetime="${dayAgo(0)}T02:00:00.000Z">`)
+  }))
 
-test('shows exports of personal data, or that there were none when the token may export', async () => {
-  const tenantId = await build.tenant({ name: 'Spa <script>' })
-  const { id, secret } = await build.token([tenantId])
-  expect((await browser.get(`/admin/tokens/${id}`)).text).toContain('No personal data was exported')
-  await build.customer(tenantId)
-  await build.customer(tenantId)
-  expect((await client.rest(secret, `/tenants/${tenantId}/customers/marketing-signups`)).status).toBe(200)
-  const { html } = await browser.get(`/admin/tokens/${id}`)
-  const [, row] = rowsOf(partOf(html, 'exports'))
-  expect(row?.slice(0, 3)).toEqual([`Spa <script> (${tenantId})`, spoken(dayAgo(0)), '2'])
-  expect(html).not.toContain('<script>')
-})
+test('shows exports of personal data, or that there were none when the token may export', () =>
+  onOneDay(async () => {
+    const tenantId = await build.tenant({ name: 'Spa <script>' })
+    const { id, secret } = await build.token([tenantId])
+    expect((await browser.get(`/admin/tokens/${id}`)).text).toContain('No personal data was exported')
+    await build.customer(tenantId)
+    await build.customer(tenantId)
+    expect((await client.rest(secret, `/tenants/${tenantId}/customers/marketing-signups`)).status).toBe(200)
+    const { html } = await browser.get(`/admin/tokens/${id}`)
+    const [, row] = rowsOf(partOf(html, 'exports'))
+    expect(row?.slice(0, 3)).toEqual([`Spa <script> (${tenantId})`, spoken(dayAgo(0)), '2'])
+    expect(html).not.toContain('<script>')
+  }))
 
 test('is read in three statements for a token with all operations on all days', async () => {
   const { id } = await build.token([])

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { createApp } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
+import { onOneDay } from '../support/on-one-day.ts'
 import { until } from '../support/until.ts'
 import { createWorld } from './support.ts'
 
@@ -13,7 +14,6 @@ const dayAt = async (zone: string, days: number): Promise<string> => {
   const [row] = await pool<{ day: string }[]>`select (now() at time zone ${zone})::date + ${days}::int as day`
   return row!.day
 }
-const today = await dayAt('UTC', 0)
 const past = await dayAt('UTC', -2)
 const future = await dayAt('UTC', 2)
 
@@ -23,6 +23,12 @@ async function resolveOne(columns: Parameters<typeof build.voucher>[1], at = ten
   const id = await build.voucher(owner, { ...columns, reference })
   const answer = await client.resolve(as, at, { voucher_reference: reference })
   return { id, reference, answer, data: answer.body.data }
+}
+
+async function expectRedeemable(columns: Parameters<typeof build.voucher>[1]): Promise<void> {
+  const { data } = await resolveOne(columns)
+  expect([data.status, data.reason_code, data.voucher.reason_code]).toEqual(['redeemable', undefined, undefined])
+  expect(data.redemption_token).toMatch(/^\S{22,}$/)
 }
 
 describe('the result', () => {
@@ -105,31 +111,33 @@ describe('the reason', () => {
   test.each([
     ['nothing said', {}],
     ['some balance', { current_balance: 0.01, currency: 'GBP' }],
-    ['valid today and on no other day', { date_valid_start: today, date_valid_end: today }],
     ['not redeemed', { redemption_status: 'unredeemed' }],
     ['redeemed in part', { redemption_status: 'partially_redeemed' }],
-  ])('none: %s', async (_, columns) => {
-    const { data } = await resolveOne(columns)
-    expect([data.status, data.reason_code, data.voucher.reason_code]).toEqual(['redeemable', undefined, undefined])
-    expect(data.redemption_token).toMatch(/^\S{22,}$/)
-  })
+  ])('none: %s', (_, columns) => expectRedeemable(columns))
 
-  test('depends on the calendar day of the tenant that owns the voucher, and both ends are valid', async () => {
-    for (const [zone, elsewhere] of [
-      ['Pacific/Kiritimati', 'Pacific/Niue'],
-      ['Pacific/Niue', 'Pacific/Kiritimati'],
-    ] as const) {
-      const owner = await build.tenant({ time_zone: zone })
-      const till = await build.tenant({ time_zone: elsewhere, parent_id: owner })
-      const { secret: token } = await build.token([owner, till])
-      const reasonOf = async (columns: Record<string, string>) =>
-        (await resolveOne(columns, till, owner, token)).data.reason_code
-      const [before, today, after] = [await dayAt(zone, -1), await dayAt(zone, 0), await dayAt(zone, 1)]
-      expect(await reasonOf({ date_valid_start: today, date_valid_end: today }), zone).toBeUndefined()
-      expect(await reasonOf({ date_valid_start: after }), zone).toBe('not_yet_valid')
-      expect(await reasonOf({ date_valid_end: before }), zone).toBe('expired')
-    }
-  })
+  test('none: valid today and on no other day', () =>
+    onOneDay(async () => {
+      const today = await dayAt('UTC', 0)
+      await expectRedeemable({ date_valid_start: today, date_valid_end: today })
+    }))
+
+  test('depends on the calendar day of the tenant that owns the voucher, and both ends are valid', () =>
+    onOneDay(async () => {
+      for (const [zone, elsewhere] of [
+        ['Pacific/Kiritimati', 'Pacific/Niue'],
+        ['Pacific/Niue', 'Pacific/Kiritimati'],
+      ] as const) {
+        const owner = await build.tenant({ time_zone: zone })
+        const till = await build.tenant({ time_zone: elsewhere, parent_id: owner })
+        const { secret: token } = await build.token([owner, till])
+        const reasonOf = async (columns: Record<string, string>) =>
+          (await resolveOne(columns, till, owner, token)).data.reason_code
+        const [before, today, after] = [await dayAt(zone, -1), await dayAt(zone, 0), await dayAt(zone, 1)]
+        expect(await reasonOf({ date_valid_start: today, date_valid_end: today }), zone).toBeUndefined()
+        expect(await reasonOf({ date_valid_start: after }), zone).toBe('not_yet_valid')
+        expect(await reasonOf({ date_valid_end: before }), zone).toBe('expired')
+      }
+    }))
 })
 
 describe('the redemption token', () => {

@@ -1,10 +1,10 @@
 /** Figures equal what a count of the records gives, in every state of the store, of the tree and of the grants. */
-import { isDeepStrictEqual } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { cutPeriod } from '../../../src/domain/figures/period.ts'
 import type { TenantGrant } from '../../../src/domain/token/token.ts'
 import { whole } from '../../support/builders.ts'
 import { followed } from '../../support/followed.ts'
+import { onOneDay } from '../../support/on-one-day.ts'
 import { startService } from '../../support/service.ts'
 import { createRecount } from './recount.ts'
 import { fillWorld, tenants } from './world.ts'
@@ -57,21 +57,6 @@ fragment Outstanding on OutstandingFigure {
 fragment Product on ProductFigure { productId currency vouchers paid value }`
 
 const secrets = new Map<string, string>()
-
-/** The day at each tenant. */
-const readDays = () => database.platform<{ day: string }[]>`
-  select (now() at time zone time_zone)::date as day from tenant where id < 10 order by id`
-
-/** Compares figures; once more when a day has ended somewhere in between. */
-async function onOneDay(compareNow: () => Promise<void>): Promise<void> {
-  const before = await readDays()
-  try {
-    await compareNow()
-  } catch (error) {
-    if (isDeepStrictEqual(before, await readDays())) throw error
-    await compareNow()
-  }
-}
 
 /** Asks for all figures, and compares each with a count. */
 const compare = (...given: Parameters<typeof compareNow>) => onOneDay(() => compareNow(...given))
