@@ -8,7 +8,7 @@ import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
-import { type Browser, createBrowser, type Fields, formsOf, root, signIn } from './support.ts'
+import { type Browser, changePassword, createBrowser, type Fields, formsOf, root, signIn } from './support.ts'
 
 const { database, build, client } = await startService({ RATE_LIMIT_PER_MINUTE: '120' })
 const { pool } = database
@@ -92,16 +92,14 @@ test('a form that is sent twice creates one token, and leads to a new form', asy
 test('a form that was refused, or in which tenants were chosen, creates one token', async () => {
   const form = await loadForm()
   const before = await countTokens()
-  const key = (html: string) =>
-    formsOf(html)
-      .findLast(each => each.action === action)!
-      .fields.get('idempotencyKey')
-  const chosen = await browser.post(action, new URLSearchParams([...form, ['do', `add:${shop}`]]))
-  const refused = await browser.post(action, new URLSearchParams([...form, ['tenant', '999999']]))
-  expect([chosen, refused].map(({ html }) => key(html))).toEqual([
-    form.get('idempotencyKey'),
-    form.get('idempotencyKey'),
-  ])
+  for (const more of [
+    ['do', `add:${shop}`],
+    ['tenant', '999999'],
+  ]) {
+    const { html } = await browser.post(action, new URLSearchParams([...form, more]))
+    const again = formsOf(html).findLast(each => each.action === action)
+    expect(again?.fields.get('idempotencyKey')).toBe(form.get('idempotencyKey'))
+  }
   expect((await browser.post(action, form)).status).toBe(201)
   expect((await browser.post(action, form)).status).toBe(303)
   expect(await countTokens()).toBe(before + 1)
@@ -146,9 +144,7 @@ describe('the token ends with the session in which it was made, at every instanc
       await other.submit('/admin/account', {}, { action: '/admin/account/sign-out-everywhere' })
     },
     'with a new password': async viewer => {
-      const password = 'another quiet lot of water'
-      const fields = { current: root.password, password, again: password }
-      expect((await viewer.submit('/admin/account', fields, { action: '/admin/account/password' })).status).toBe(303)
+      expect((await changePassword(viewer, root.password, 'another quiet lot of water')).status).toBe(303)
     },
     'when the administrator is removed': async () => {
       const [row] = await sql<{ id: number }[]>`select id from gateway.administrator where email = ${email}`

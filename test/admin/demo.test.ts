@@ -11,6 +11,7 @@ const database = await createDatabase()
 
 const { app: demo } = await createApp({ ...database, demoToken: 'vgw_demo' })
 const path = '/admin/login/demo'
+const origin = 'https://gateway.example.com'
 
 test('one button signs in, and leads to the page that was requested', async () => {
   const browser = createBrowser(demo)
@@ -53,18 +54,12 @@ test('an administrator of the demo cannot sign in after the removal', async () =
   expect(answer).toMatchObject({ status: 403, text: expect.stringContaining('was removed') })
 })
 
-test('outside the demo there is neither the button nor its path, nor the token', async () => {
-  const { app } = await createApp(database)
-  const browser = createBrowser(app)
-  expect((await browser.get('/admin/login')).text).not.toContain('demo')
-  expect((await browser.post(path, {})).status).toBe(404)
-  expect((await app.inject({ url: '/demo-token', headers: { host: 'localhost' } })).statusCode).toBe(404)
-})
-
-test('with PUBLIC_URL, which others can reach, the service is no demo', async () => {
-  const environment = { PUBLIC_URL: 'https://gateway.example.com' }
-  const { app } = await createApp({ ...database, demoToken: 'vgw_demo' }, environment)
-  const browser = createBrowser(app, { origin: 'https://gateway.example.com' })
+test.each([
+  ['outside the demo', null, 'http://localhost:8080', {}],
+  ['with a PUBLIC_URL, which others can reach,', 'vgw_demo', origin, { PUBLIC_URL: origin }],
+])('%s there is neither the button nor its path, nor the token', async (_, demoToken, origin, environment) => {
+  const { app } = await createApp({ ...database, demoToken }, environment)
+  const browser = createBrowser(app, { origin })
   expect((await browser.get('/admin/login')).text).not.toContain('demo')
   expect((await browser.post(path, {})).status).toBe(404)
   expect((await app.inject({ url: '/demo-token', headers: { host: 'localhost' } })).statusCode).toBe(404)

@@ -140,25 +140,17 @@ describe('the link of the first administrator', () => {
     return () => browser.send(form)
   }
 
-  const statusesOf = (outcomes: PromiseSettledResult<{ status: number }>[]) =>
-    outcomes.map(outcome => (outcome.status === 'fulfilled' ? outcome.value.status : 0)).sort()
-
-  test('creates one account from several posts at the same time', async () => {
-    const path = pathOf(await inviteFirstAdministrator(pool, tester))
+  test.each([
+    ['three posts', 1],
+    ['the posts of three links', 3],
+  ])('creates one account from %s at the same time', async (_, links) => {
+    const paths: string[] = []
+    for (let link = 0; link < links; link++) paths.push(pathOf(await inviteFirstAdministrator(pool, tester)))
     const names = ['one@example.com', 'two@example.com', 'three@example.com']
-    const posts = await Promise.all(names.map(email => fill(path, { email })))
-    expect(statusesOf(await atOnce(database.platform, 'gateway.invitation', posts))).toEqual([303, 404, 404])
-    expect(await emails()).toHaveLength(1)
-  })
-
-  test('creates one account from two links at the same time', async () => {
-    const first = await inviteFirstAdministrator(pool, tester)
-    const second = await inviteFirstAdministrator(pool, tester)
-    const posts = await Promise.all([
-      fill(pathOf(first), { email: 'one@example.com' }),
-      fill(pathOf(second), { email: 'two@example.com' }),
-    ])
-    expect(statusesOf(await atOnce(database.platform, 'gateway.invitation', posts))).toEqual([303, 404])
+    const posts = await Promise.all(names.map((email, index) => fill(paths[index % links] ?? '', { email })))
+    const outcomes = await atOnce(database.platform, 'gateway.invitation', posts)
+    const statuses = outcomes.map(outcome => (outcome.status === 'fulfilled' ? outcome.value.status : 0))
+    expect(statuses.sort()).toEqual([303, 404, 404])
     expect(await emails()).toHaveLength(1)
   })
 

@@ -187,6 +187,10 @@ function encode(fields: Fields | URLSearchParams): URLSearchParams {
   return new URLSearchParams(entries.flatMap(([name, values]) => [values].flat().map(value => [name, value])))
 }
 
+/** Posts the form of the account page that changes the password. */
+export const changePassword = (browser: Browser, current: string, password: string, again = password) =>
+  browser.submit('/admin/account', { current, password, again }, { action: '/admin/account/password' })
+
 /** The administrator who signs in by default. */
 export const root = { email: 'root@example.com', password: 'a lot of quiet water' }
 
