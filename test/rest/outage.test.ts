@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto'
 import { join } from 'node:path'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../src/db/connect.ts'
 import { createApp } from '../support/app.ts'
+import { untilLockWaits } from '../support/locks.ts'
 import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 import { bearer, createWorld, flawOf, operations, perform, worldReference } from './support.ts'
@@ -51,6 +53,39 @@ describe('a database out of reach', () => {
     for (const answer of failed) expect(flawOf(answer, 503)).toBeNull()
     await untilAllSucceed()
   })
+})
+
+test('resolutions whose shared answer is lost each get their own token, which is stored once', async () => {
+  // One connection: it is cut, and the pool opens it again.
+  const single = connect({ ...address, host: '127.0.0.1', port }, { max: 1, statementTimeoutMs: 5_000 })
+  onTestFinished(() => single.end({ timeout: 1 }))
+  const one = await createApp({ pool: single })
+  const resolve = () => one.resolve(secret, Number(place.tenantId), { voucher_reference: worldReference })
+  const before = await resolve()
+  await platform.unsafe(`
+    create function wait() returns trigger language plpgsql as
+      $$ begin perform pg_advisory_xact_lock(26); return null; end $$;
+    create trigger wait after insert on gateway.redemption_token for each statement execute function wait()`)
+  const lock = await platform.reserve()
+  try {
+    await lock`select pg_advisory_lock(26)`
+    const asked = Promise.all([resolve(), resolve(), resolve()])
+    await untilLockWaits(lock)
+    // PostgreSQL completes the statement. Each resolution stores its token again, the first of them after that statement.
+    proxy.cut()
+    await untilLockWaits(lock, 2)
+    await lock`select pg_advisory_unlock(26)`
+    const answers = [before, ...(await asked)]
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+    const tokens = answers.map(({ body }): string => body.data.redemption_token)
+    const stored = await platform`
+      select from gateway.redemption_token
+      where token_hash in ${platform(tokens.map(token => createHash('sha256').update(token).digest()))}`
+    expect(stored).toHaveLength(4)
+  } finally {
+    lock.release()
+    await platform`drop function wait() cascade`
+  }
 })
 
 const resolution = `mutation {
