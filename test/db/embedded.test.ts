@@ -7,6 +7,7 @@ import { expect, it, onTestFinished } from 'vitest'
 import postgres from '#postgres'
 import { attachEmbedded, type EmbeddedPostgres, startEmbedded } from '../../packages/embedded/src/embedded.ts'
 import { createDirectory } from '../support/directory.ts'
+import { until } from '../support/until.ts'
 
 const root = join(import.meta.dirname, '../..')
 const parent = createDirectory()
@@ -27,9 +28,6 @@ async function query(server: EmbeddedPostgres, statement: string): Promise<unkno
     await sql.end()
   }
 }
-
-const until = (what: string, holds: () => boolean) =>
-  expect.poll(holds, { interval: 20, timeout: 60_000, message: what }).toBe(true)
 
 function serverPid(): number {
   return Number(readFileSync(join(dataDir, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
@@ -58,7 +56,7 @@ function spawnOwner(script: string) {
 it('starts afresh when the first start was killed before the cluster was complete', async () => {
   const owner = spawnOwner('await startEmbedded({ dataDir })')
   const draft = join(dataDir, `postgres.init-${owner.pid}`)
-  await until('initdb is at work', () => existsSync(join(draft, 'base')))
+  await until('initdb is at work', () => existsSync(join(draft, 'base')), 60_000)
   owner.kill('SIGKILL')
   await once(owner, 'exit')
   expect(existsSync(join(dataDir, 'postgres'))).toBe(false)
@@ -116,8 +114,8 @@ it('leaves no server behind when its owner is killed, and what was committed is 
   // Starting at once waits for the watchdog's shutdown.
   const server = await start()
   expect(await query(server, 'select n from kept order by n')).toEqual([{ n: 1 }, { n: 2 }])
-  await until('the killed owner’s server is gone', () => !isRunning(pid))
-  await until('its socket directory is gone', () => !existsSync(host))
+  await until('the killed owner’s server is gone', () => !isRunning(pid), 60_000)
+  await until('its socket directory is gone', () => !existsSync(host), 60_000)
 })
 
 it('recovers when the server itself is killed', async () => {

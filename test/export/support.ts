@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http'
+import { get, type IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -22,8 +22,8 @@ export function setChunkSize(chunkSize: number): void {
   }
 }
 
-/** A response of an export, with its lines parsed. */
-export interface Exported extends Answer {
+/** The lines of an export. */
+interface Lines {
   serverTime: string
   // biome-ignore lint/suspicious/noExplicitAny: the tests check the shape of the records
   records: any[]
@@ -37,23 +37,21 @@ export interface Exported extends Answer {
 }
 
 /** Sorts the lines of an export. A last line without its line feed is incomplete, and dropped. */
-export function readLines(text: string): Omit<Exported, keyof Answer> {
-  const read = { serverTime: '', records: [] as unknown[], recordLines: [] as string[], cursors: [] as string[] }
-  const cursorPlaces: number[] = []
-  let count: number | null = null
+export function readLines(text: string): Lines {
+  const read: Lines = { serverTime: '', records: [], recordLines: [], cursors: [], cursorPlaces: [], count: null }
   for (const line of text.split('\n').slice(0, -1)) {
     const value = JSON.parse(line)
     if (Object.keys(value).join() === 'server_time') read.serverTime = value.server_time
     else if (Object.keys(value).join() === 'cursor') {
       read.cursors.push(value.cursor)
-      cursorPlaces.push(read.records.length)
-    } else if (Object.keys(value).join() === 'end,count') count = value.count
+      read.cursorPlaces.push(read.records.length)
+    } else if (Object.keys(value).join() === 'end,count') read.count = value.count
     else {
       read.records.push(value)
       read.recordLines.push(line)
     }
   }
-  return { ...read, cursorPlaces, count }
+  return read
 }
 
 /** Exports a list. The path is relative to the path of the exports, for example `/tenants`. */
@@ -62,35 +60,20 @@ export async function exportList(
   secret: string,
   path: string,
   headers: Record<string, string> = {},
-): Promise<Exported> {
+): Promise<Answer & Lines> {
   const url = exportPath + path
   const answer = await ask({ method: 'GET', url, headers: { authorization: `Bearer ${secret}`, ...headers } })
   return { ...answer, ...(answer.status === 200 ? readLines(answer.text) : readLines('')) }
 }
 
 /** A response that arrives piece by piece. */
-export interface OpenExport {
-  status: number
-  headers: IncomingHttpHeaders
-  response: IncomingMessage
-  /** The decompressed response; paused, it stops the reader. */
-  body: Readable
-  /** Returns the received data, decompressed. */
-  text(): string
-  /** The end of the response: whole, or broken off. */
-  ended: Promise<'whole' | 'broken'>
-}
+export type OpenExport = Awaited<ReturnType<typeof openExport>>
 
 const decoders = { gzip: createGunzip, br: createBrotliDecompress }
 const isCoding = (name: string): name is keyof typeof decoders => name in decoders
 
 /** Requests an export over a connection of its own. */
-export async function openExport(
-  origin: string,
-  secret: string,
-  path: string,
-  headers: Record<string, string> = {},
-): Promise<OpenExport> {
+export async function openExport(origin: string, secret: string, path: string, headers: Record<string, string> = {}) {
   const url = origin + exportPath + path
   const request = get(url, { agent: false, headers: { authorization: `Bearer ${secret}`, ...headers } })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
@@ -103,8 +86,15 @@ export async function openExport(
     for (const each of [body, response, request]) each.on('error', () => resolve('broken'))
     response.once('close', () => response.complete || resolve('broken'))
   })
-  const text = () => Buffer.concat(chunks).toString()
-  return { status: response.statusCode ?? 0, headers: response.headers, response, body, text, ended }
+  return {
+    ...{ status: response.statusCode ?? 0, headers: response.headers, response },
+    /** The decompressed response; paused, it stops the reader. */
+    body,
+    /** Returns the received data, decompressed. */
+    text: () => Buffer.concat(chunks).toString(),
+    /** The end of the response: whole, or broken off. */
+    ended,
+  }
 }
 
 /**

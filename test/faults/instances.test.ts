@@ -1,12 +1,13 @@
 /** Several instances on one database behave as one: real processes, with Redis and without. */
 import { afterAll, describe, expect, test } from 'vitest'
 import { manyLists } from '../rest/rate-instances.ts'
+import { remainingOf } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { onTerminal, serve } from '../support/process.ts'
 import { startRedis } from '../support/redis.ts'
 import { createVisitor } from '../support/visitor.ts'
-import { ask, expectExactBurst, left } from './support/burst.ts'
+import { ask, expectExactBurst } from './support/burst.ts'
 
 const database = await createDatabase()
 const build = createBuilders(database)
@@ -25,25 +26,25 @@ describe.each([
     const one = await serve(settings)
     const secret = await newSecret()
     // Counted before the second instance starts.
-    for (let call = 0; call < 20; call++) expect(left(await ask(one.restAddress, secret))).toBe(119 - call)
+    for (let call = 0; call < 20; call++) expect(remainingOf(await ask(one.restAddress, secret))).toBe(119 - call)
     const other = await serve(settings)
     const addresses = [one.restAddress, other.restAddress]
-    expect(left(await ask(other.restAddress, secret))).toBe(99)
+    expect(remainingOf(await ask(other.restAddress, secret))).toBe(99)
 
     await expectExactBurst([one, other], newSecret, 1000)
 
     // Many operations in one request, at both instances.
     const busy = await newSecret()
     for (const [n, address] of [...addresses, ...addresses].entries()) {
-      expect(left(await ask(address, busy, { query: manyLists(25) }))).toBe(120 - 25 * (n + 1))
+      expect(remainingOf(await ask(address, busy, { query: manyLists(25) }))).toBe(120 - 25 * (n + 1))
     }
 
     // The counts stay when one instance stops, and when all stop.
     expect(await other.stop('SIGTERM')).toBe(0)
-    expect(left(await ask(one.restAddress, busy))).toBe(19)
+    expect(remainingOf(await ask(one.restAddress, busy))).toBe(19)
     expect(await one.stop('SIGTERM')).toBe(0)
     const next = await serve(settings)
-    expect(left(await ask(next.restAddress, busy))).toBe(18)
+    expect(remainingOf(await ask(next.restAddress, busy))).toBe(18)
     expect(await next.stop('SIGTERM')).toBe(0)
   })
 })

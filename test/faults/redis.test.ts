@@ -3,13 +3,14 @@ import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { connectRedis } from '../../src/db/redis.ts'
+import { remainingOf } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { type Service, serve } from '../support/process.ts'
 import { startProxy } from '../support/proxy.ts'
 import { startRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
-import { ask, askFor, expectExactBurst, left, p99, storeLines, storeLinesIn } from './support/burst.ts'
+import { ask, askFor, expectExactBurst, p99, storeLines, storeLinesIn } from './support/burst.ts'
 import { isShort, recoveryLimit } from './support/form.ts'
 
 /** The limits, in milliseconds: the added time of 99 % of the calls without Redis, and the time until it counts. */
@@ -95,10 +96,10 @@ test('a service starts while Redis is dead', async () => {
   expect(storeLinesIn(service)).toEqual([failure])
   expect(service.printed()).toContain('"code":"ECONNREFUSED"')
   const { secret } = await newToken(120)
-  expect(left(await ask(service.restAddress, secret))).toBe(119)
+  expect(remainingOf(await ask(service.restAddress, secret))).toBe(119)
   await redis.start()
   await until('counted in Redis again', () => hasRecovered(service), bounds.healed)
-  expect(left(await ask(service.restAddress, secret))).toBe(118)
+  expect(remainingOf(await ask(service.restAddress, secret))).toBe(118)
   expect(await service.stop('SIGTERM')).toBe(0)
 })
 
@@ -110,7 +111,7 @@ test('after a failover it counts in the new primary, although the former one kee
   const REDIS_URL = `redis://127.0.0.1:${proxy.port}`
   const service = await serve({ DATABASE_URL: database.url, REDIS_URL, LOG_LEVEL: 'info' })
   const { secret } = await newToken(120)
-  expect(left(await ask(service.restAddress, secret))).toBe(119)
+  expect(remainingOf(await ask(service.restAddress, secret))).toBe(119)
 
   primary = portOf(next)
   const admin = new Redis(portOf(former))
@@ -132,7 +133,7 @@ test('a service starts while the table of rates is locked, and stops', async () 
     await sql`lock table gateway.rate_window in access exclusive mode`
     const service = await serve({ DATABASE_URL: database.url, RATE_STORE: 'postgres', LOG_LEVEL: 'info' })
     const { secret } = await newToken(120)
-    expect(left(await ask(service.restAddress, secret))).toBe(119)
+    expect(remainingOf(await ask(service.restAddress, secret))).toBe(119)
     expect(await service.stop('SIGTERM')).toBe(0)
   })
 })

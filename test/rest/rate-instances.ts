@@ -1,6 +1,6 @@
 /** Tests of the rate over several instances: they count in PostgreSQL, or in Redis (`test/redis`). */
 import { expect, test } from 'vitest'
-import { type Answer, type Client, createApp } from '../support/app.ts'
+import { type Client, createApp, remainingOf } from '../support/app.ts'
 import { extendDeadlines } from '../support/deadlines.ts'
 import { collectLog } from '../support/log.ts'
 import type { createWorld } from './support.ts'
@@ -11,8 +11,6 @@ export const oneList = '{ tenants { nodes { name } } }'
 /** Returns a query of this many operations. */
 export const manyLists = (count: number) =>
   `{ ${Array.from({ length: count }, (_, n) => `f${n}: tenants { totalCount }`).join(' ')} }`
-
-const left = ({ headers }: Answer) => Number(headers['ratelimit-remaining'])
 
 /**
  * Repeats a test when the store answered late: each instance then counts by itself (docs/scaling.md).
@@ -51,8 +49,8 @@ export async function testInstances(
       const early = await newSecret()
       for (let call = 0; call < 3; call++) await clients[0]!.rest(early, '/tenants')
       const later = await createApp(world, settings, log)
-      expect(left(await later.rest(early, '/tenants'))).toBe(116)
-      expect(left(await clients[0]!.rest(early, '/tenants'))).toBe(115)
+      expect(remainingOf(await later.rest(early, '/tenants'))).toBe(116)
+      expect(remainingOf(await clients[0]!.rest(early, '/tenants'))).toBe(115)
     }))
 
   test('let exactly 120 of 1,000 calls at once pass, over both transports', () =>
@@ -65,7 +63,7 @@ export async function testInstances(
         }),
       )
       const passed = answers.filter(({ status }) => status === 200)
-      expect(passed.map(left).sort((a, b) => b - a)).toEqual(Array.from({ length: 120 }, (_, n) => 119 - n))
+      expect(passed.map(remainingOf).sort((a, b) => b - a)).toEqual(Array.from({ length: 120 }, (_, n) => 119 - n))
       for (const { headers } of answers.filter(({ status }) => status !== 200)) {
         expect(headers['ratelimit-remaining']).toBe('0')
         expect(headers['retry-after']).toBe(headers['ratelimit-reset'])
@@ -76,7 +74,7 @@ export async function testInstances(
     withStoreInTime(text, async () => {
       const busy = await newSecret()
       for (let request = 0; request < 5; request++) {
-        expect(left(await clients[request % 2]!.graphql(busy, manyLists(22)))).toBe(120 - 22 * (request + 1))
+        expect(remainingOf(await clients[request % 2]!.graphql(busy, manyLists(22)))).toBe(120 - 22 * (request + 1))
       }
       const { body } = await clients[1]!.graphql(busy, manyLists(15))
       expect(Object.values(body.data).filter(field => field !== null)).toHaveLength(10)
@@ -88,7 +86,7 @@ export async function testInstances(
       const secret = await newSecret()
       for (let stop = 0; stop < 2; stop++) {
         const passing = await createApp(world, settings, log)
-        expect(left(await passing.rest(secret, '/tenants'))).toBe(119 - stop)
+        expect(remainingOf(await passing.rest(secret, '/tenants'))).toBe(119 - stop)
         await passing.app.close()
       }
     }))

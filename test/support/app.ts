@@ -21,7 +21,7 @@ export interface Answer {
 export const codeOf = ({ body }: Answer): string | undefined => body.errors?.[0].extensions.code
 
 /** Returns how many quota units are left in the window. */
-export const remainingOf = ({ headers }: Answer) => Number(headers['ratelimit-remaining'])
+export const remainingOf = ({ headers }: { headers: Record<string, unknown> }) => Number(headers['ratelimit-remaining'])
 
 export const v1 = '/api/external/v1'
 

@@ -4,21 +4,15 @@ import { checkFigures } from '../../src/domain/figures/check.ts'
 import { followed } from '../support/followed.ts'
 import type { Address } from './seed.ts'
 
-/** The number of comparisons of figures with the records, and the wrong rows that were found. */
-export interface FigureChecks {
-  checks: number
-  wrong: number
-}
-
 /**
  * Compares the figures with the records while writers run and the service lets the figures follow, and once more after the
  * writers have stopped.
  *
- * @returns `end`, which makes the last comparison
+ * @returns `end`, which makes the last comparison, and returns how many were made, and how many rows were wrong
  */
-export function watchFigures(address: Address, stop: AbortSignal): { end(): Promise<FigureChecks> } {
+export function watchFigures(address: Address, stop: AbortSignal) {
   const pool = connect(address, { max: 1, statementTimeoutMs: 60_000, role: serviceRole })
-  const found: FigureChecks = { checks: 0, wrong: 0 }
+  const found = { checks: 0, wrong: 0 }
   const check = async () => {
     const { asOf, differences } = await checkFigures(pool)
     if (asOf !== null) found.checks += 1

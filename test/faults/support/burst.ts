@@ -3,12 +3,10 @@ import { Agent } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { oneList } from '../../rest/rate-instances.ts'
+import { remainingOf } from '../../support/app.ts'
 import type { Service } from '../../support/process.ts'
 import { type Exchange, exchange } from './load.ts'
 import { logLinesIn } from './log-lines.ts'
-
-/** @returns the operations that the answer says are left */
-export const left = ({ headers }: Exchange) => Number(headers['ratelimit-remaining'])
 
 /** Sends a request: over REST, or the query over GraphQL. @throws Error when the connection is refused or lost */
 export async function ask(
@@ -103,7 +101,7 @@ export async function expectExactBurst(
     const { passed, isLate } = await burst(addresses, secret, calls, limit)
     const hasFailed = storeFailures(services).failures > failures
     if (sent === maxBursts || passed.length === limit || !(isLate || hasFailed)) {
-      expect(passed.map(left).sort((a, b) => a - b)).toEqual(Array.from({ length: limit }, (_, place) => place))
+      expect(passed.map(remainingOf).sort((a, b) => a - b)).toEqual(Array.from({ length: limit }, (_, place) => place))
       return secret
     }
     if (hasFailed) await expect.poll(() => storeFailures(services).open, { timeout: 20_000 }).toBe(0)
