@@ -1,7 +1,5 @@
 /** Starts the service, its commands and the contenders, each in a process of its own. */
 import { execFile, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
@@ -138,15 +136,4 @@ export async function createToken(
   )
   const { token }: { token: string } = JSON.parse(output)
   return token
-}
-
-/** @returns a port of this machine on which no process listened just now */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  if (address === null || typeof address === 'string') throw new Error('A TCP server has a port.')
-  return address.port
 }

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../test/support/free-port.ts'
 import type { Load } from '../harness/load.ts'
 import type { HttpRequest } from '../harness/operations.ts'
-import { freePort, type Installation, startService } from '../harness/processes.ts'
+import { type Installation, startService } from '../harness/processes.ts'
 import { attachInspector, type Inspector } from './inspector.mjs'
 
 const mebibyte = 1024 * 1024

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../../test/support/free-port.ts'
 import { root } from '../harness/packages.ts'
-import { freePort } from '../harness/processes.ts'
 import { dataHome } from '../harness/seeded-database.ts'
 
 const dataDir = `${dataHome}start`
