@@ -8,22 +8,16 @@ import {
   DashboardVoucher,
 } from '../../packages/dashboard/src/operations.ts'
 import { dayIn } from '../../packages/dashboard/src/period.ts'
+import { whole } from '../support/builders.ts'
 import { followed } from '../support/followed.ts'
 import { until } from '../support/until.ts'
-import { hold, intercept, openDashboard, tables } from './dashboard-page.ts'
+import { downloadCsv, hold, intercept, openDashboard, rateLimited, tables } from './dashboard-page.ts'
 import { startSite } from './site.ts'
 
 const { database, build, origin, browser } = await startSite()
 
 const sell = (tenant: number, product: number, value: number, day: string, currency = 'GBP') =>
-  build.voucher(tenant, {
-    product_id: product,
-    initial_balance: value,
-    current_balance: value,
-    purchase_value: value,
-    currency,
-    purchase_timestamp: `${day}T12:00:00Z`,
-  })
+  build.sale(tenant, value, day, { product_id: product, currency })
 
 /** A tenant that sold one product in 2024, for one value in the first half and for another in the second. */
 async function createSeller(parent: number, name: string, values: [number, number], currency = 'GBP') {
@@ -39,7 +33,7 @@ const alder = await createSeller(group, 'Alder', [10, 20])
 await createSeller(group, 'Birch', [300, 400])
 await createSeller(group, 'Elm', [5, 6], 'EUR')
 const mixed = await createSeller(group, 'Mixed', [7, 8], 'EUR')
-const { secret } = await build.token([{ tenantId: group, withDescendants: true }], { name: 'Viewer' })
+const { secret } = await build.token([whole(group)], { name: 'Viewer' })
 
 const firstHalf = 'from=2024-01-01&to=2024-06-30'
 /** Opens the dashboard with the figures of all that was written. */
@@ -240,13 +234,7 @@ test('an error of one view is not shown above another', async () => {
 test('a request that waits for the rate and is cancelled leaves no notice', async () => {
   const { page } = await open(`tenant=${alder}&${firstHalf}&table=vouchers`)
   const waits = page.getByText('The rate of this token is used up.')
-  await intercept(page, DashboardVoucher, route =>
-    route.fulfill({
-      status: 429,
-      headers: { 'Retry-After': '60' },
-      json: { errors: [{ message: 'Too many.', extensions: { code: 'RATE_LIMITED' } }] },
-    }),
-  )
+  await intercept(page, DashboardVoucher, route => route.fulfill(rateLimited(60)))
   await tables(page).locator('table.vouchers').getByRole('link').first().click()
   await waits.waitFor({ state: 'attached' })
   await page.keyboard.press('Escape')
@@ -289,9 +277,8 @@ test('a list of products that is cut at its limit has a note, and so has its fil
   const { page } = await open(`tenant=${tenant}&${firstHalf}&table=products`, token.secret)
   await tables(page).getByText('The 100 products that sold most from 1 Jan – 30 Jun 2024, in GBP.').waitFor()
   expect(await tables(page).locator('tbody tr').count()).toBe(100)
-  const downloading = page.waitForEvent('download')
-  await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
-  expect((await downloading).suggestedFilename()).toBe(`top-100-products-${tenant}-2024-01-01-2024-06-30.csv`)
+  const { name } = await downloadCsv(page)
+  expect(name).toBe(`top-100-products-${tenant}-2024-01-01-2024-06-30.csv`)
 })
 
 test('the address has the search of a table, and other tables ignore it', async () => {

@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
+import { whole } from '../support/builders.ts'
 import { followed } from '../support/followed.ts'
-import { openDashboard, table, tables } from './dashboard-page.ts'
+import { downloadCsv, openDashboard, table, tables } from './dashboard-page.ts'
 import { look, picture } from './look.ts'
 import { startSite } from './site.ts'
 
@@ -13,7 +13,7 @@ await loadDemo(loader, { scale: 1 })
 
 /** The group of the demo data, with the tenants below it. */
 const group = 1
-const { secret } = await build.token([{ tenantId: group, withDescendants: true }], { name: 'Viewer' })
+const { secret } = await build.token([whole(group)], { name: 'Viewer' })
 
 /** Opens the dashboard with the figures of all that was written. */
 async function open(query = '', token = secret) {
@@ -49,18 +49,12 @@ const period = `from=${days.from}&to=${days.to}&by=month`
 
 test('the cards show what the records add up to, and the change against the period before', async () => {
   const shop = await build.tenant({ name: 'Counted', time_zone: 'Europe/London' })
-  const sell = (day: string, paid: number, left: number | null, more: Parameters<typeof build.voucher>[1] = {}) =>
-    build.voucher(shop, {
-      ...{ purchase_value: paid, currency: 'GBP', purchase_timestamp: `${day}T12:00:00Z` },
-      ...(left !== null && { initial_balance: paid, current_balance: left }),
-      ...more,
-    })
   const soon = new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 10)
-  await sell(days.before, 100, 100)
-  await sell(days.from, 80.5, 60.25, { date_valid_end: soon })
-  await sell(days.to, 70, null)
-  await sell(days.to, 50, 50, { void: true })
-  await sell(days.to, 30, 30, { currency: 'EUR' })
+  await build.sale(shop, 100, days.before)
+  await build.sale(shop, 80.5, days.from, { current_balance: 60.25, date_valid_end: soon })
+  await build.sale(shop, 70, days.to, { initial_balance: null, current_balance: null })
+  await build.sale(shop, 50, days.to, { void: true })
+  await build.sale(shop, 30, days.to, { currency: 'EUR' })
   const { secret: other } = await build.token([shop])
   await followed(database.pool)
   const { page } = await openDashboard(browser, origin, `tenant=${shop}&${period}&currency=GBP`, other)
@@ -112,7 +106,7 @@ test('an address that is not valid, or that has nothing, is explained', async ()
 
 test('the amounts on an axis are whole in each currency', async () => {
   const [gulf] = await loader<{ id: number }[]>`select id::int from tenant where name = 'Paper Lantern Gulf'`
-  const { secret: other } = await build.token([{ tenantId: gulf!.id, withDescendants: true }])
+  const { secret: other } = await build.token([whole(gulf!.id)])
   const { page } = await open(`tenant=${gulf!.id}`, other)
   await page.goto(`${origin}/dashboard?tenant=${gulf!.id}&currency=KWD`)
   await page.locator('.plot text').getByText('KWD').first().waitFor()
@@ -158,10 +152,7 @@ test('periods are sorted in the browser, and downloaded as they are sorted', asy
   expect(amounts).toEqual(amounts.toSorted((one, other) => other - one))
   expect(amounts.reduce((all, amount) => all + amount, 0)).toBeCloseTo(amountOf((await card(page, 'Sold'))[1]), 2)
   expect(params(page).sort).toBe('-2')
-  const downloading = page.waitForEvent('download')
-  await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
-  const csv = await readFile(await (await downloading).path(), 'utf8')
-  const [headings, first] = csv.split('\r\n')
+  const [headings, first] = (await downloadCsv(page)).lines
   expect(headings).toMatch(/^\ufeffFrom,Vouchers,Paid \(GBP\)/)
   expect(first?.split(',')[2]).toBe(String(amounts[0]))
 })
@@ -193,14 +184,9 @@ test('many tenants are compared a page at a time, which costs a part of the usua
   const chain = await build.tenant({ name: 'Chain' })
   const shops = ['01', '02', '03', '04', '05', '06', '07', '08', '09', '10', '11', '12'].map(shop => `Shop ${shop}`)
   for (const [index, name] of shops.entries()) {
-    const shop = await build.tenant({ name, parent_id: chain })
-    await build.voucher(shop, {
-      purchase_value: index + 1,
-      currency: 'GBP',
-      purchase_timestamp: `${days.from}T12:00:00Z`,
-    })
+    await build.sale(await build.tenant({ name, parent_id: chain }), index + 1, days.from)
   }
-  const token = await build.token([{ tenantId: chain, withDescendants: true }], { rateLimit: 1200 })
+  const token = await build.token([whole(chain)], { rateLimit: 1200 })
   const { page } = await open(`tenant=${chain}`, token.secret)
   await page.goto(`${origin}/dashboard?tenant=${chain}&${period}&table=tenants`)
   const names = async () => (await textOf(page, 'Tenants below')).map(([name]) => name)
@@ -221,15 +207,8 @@ test('many tenants are compared a page at a time, which costs a part of the usua
   // Nothing but a page of the tenants was asked for.
   await expect.poll(() => page.locator('.rate').innerText()).toMatch(/^The last answer counted as 6\d operations/)
 
-  const downloading = page.waitForEvent('download')
-  await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
-  const csv = await readFile(await (await downloading).path(), 'utf8')
-  expect(
-    csv
-      .trimEnd()
-      .split('\r\n')
-      .map(line => line.split(',')[0]),
-  ).toEqual(['\ufeffTenant', 'Chain itself', ...shops])
+  const { lines } = await downloadCsv(page)
+  expect(lines.map(line => line.split(',')[0])).toEqual(['\ufeffTenant', 'Chain itself', ...shops])
   await tables(page).getByText('The file has 12 tenants.').waitFor()
 })
 
@@ -237,8 +216,7 @@ test('products with the same title show their tenants, or their ids within one t
   const chain = await build.tenant({ name: 'Two spas' })
   const sell = async (tenant: number, title: string, value: number) => {
     const product = await build.product(tenant, { title })
-    const sold = { purchase_value: value, currency: 'GBP', purchase_timestamp: `${days.from}T12:00:00Z` }
-    await build.voucher(tenant, { product_id: product, ...sold })
+    await build.sale(tenant, value, days.from, { product_id: product })
     return product
   }
   const [lake, hill] = [
@@ -250,7 +228,7 @@ test('products with the same title show their tenants, or their ids within one t
   const second = await sell(hill, 'Spa day', 30)
   await sell(hill, 'Massage', 20)
   const names = ['Spa day · Lake', `Spa day · Hill · ${first}`, `Spa day · Hill · ${second}`, 'Massage']
-  const token = await build.token([{ tenantId: chain, withDescendants: true }])
+  const token = await build.token([whole(chain)])
   const { page } = await open(`tenant=${chain}`, token.secret)
   await page.goto(`${origin}/dashboard?tenant=${chain}&${period}&table=products`)
   await table(page, 'Products').waitFor()
@@ -331,10 +309,7 @@ test('a link with an order or a place that the list does not have shows the late
 
 test('the vouchers of all pages are downloaded as CSV', async () => {
   const { page } = await open(`${period}&table=vouchers&status=EXPIRED`)
-  const downloading = page.waitForEvent('download')
-  await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
-  const csv = await readFile(await (await downloading).path(), 'utf8')
-  const records = csv.trimEnd().split('\r\n')
+  const { lines: records } = await downloadCsv(page)
   const status = await tables(page).getByText('The file has').innerText()
   expect(status).toBe(`The file has ${count(records.length - 1)} vouchers.`)
   await tables(page)

@@ -9,10 +9,7 @@ import { startSite } from './site.ts'
 const { database, build, origin, browser } = await startSite()
 const { pool, platform } = database
 const shop = await build.tenant({ name: 'Shop' })
-await build.voucher(shop, {
-  ...{ initial_balance: 10, current_balance: 10, purchase_value: 10, currency: 'GBP' },
-  purchase_timestamp: '2024-02-01T12:00:00Z',
-})
+await build.sale(shop, 10, '2024-02-01')
 const { secret } = await build.token([shop])
 const query = `tenant=${shop}&from=2024-01-01&to=2024-06-30`
 

@@ -1,4 +1,5 @@
 /** Helpers of the dashboard's tests for its page. */
+import { readFile } from 'node:fs/promises'
 import type { Browser, Page, Route } from 'playwright-core'
 import { openPage } from './site.ts'
 
@@ -33,6 +34,22 @@ export async function openDashboard(
 /** The part of the page with the tables, and one of them. */
 export const tables = (page: Page) => page.getByRole('region', { name: 'Tables', exact: true })
 export const table = (page: Page, name: string) => tables(page).getByRole('table', { name, exact: true })
+
+/** Downloads the table that is shown. @returns the lines of the file, and its name */
+export async function downloadCsv(page: Page) {
+  const downloading = page.waitForEvent('download')
+  await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
+  const download = await downloading
+  const csv = await readFile(await download.path(), 'utf8')
+  return { lines: csv.trimEnd().split('\r\n'), name: download.suggestedFilename() }
+}
+
+/** The answer to a token whose rate is used up. */
+export const rateLimited = (seconds: number) => ({
+  status: 429,
+  headers: { 'Retry-After': String(seconds) },
+  json: { errors: [{ message: 'Too many.', extensions: { code: 'RATE_LIMITED' } }] },
+})
 
 /** Handles the requests of one operation otherwise until the returned function is called. */
 export async function intercept(

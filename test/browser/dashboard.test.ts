@@ -2,10 +2,10 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { listTokens } from '../../src/domain/token/list.ts'
-import { tester } from '../support/builders.ts'
+import { tester, whole } from '../support/builders.ts'
 import { until } from '../support/until.ts'
 import { createRoot, signIn } from './admin-actions.ts'
-import { openDashboard, typeToken } from './dashboard-page.ts'
+import { openDashboard, rateLimited, typeToken } from './dashboard-page.ts'
 import { look } from './look.ts'
 import { keptBeyondTab, startSite } from './site.ts'
 
@@ -19,11 +19,9 @@ const bistro = await build.tenant({ name: 'Bistro Verde' })
 await createRoot(database)
 const vouchers = ['view_vouchers', 'view_orders'] as const
 
-const below = (tenantId: number) => ({ tenantId, withDescendants: true })
-
 /** A token for all tenants. */
 const createSecret = async (name = 'Viewer', permissions: readonly (typeof vouchers)[number][] = vouchers) =>
-  build.token([below(group), below(bistro)], { name, permissions: [...permissions] })
+  build.token([whole(group), whole(bistro)], { name, permissions: [...permissions] })
 const { secret } = await createSecret()
 
 const open = (query = '', token: string | null = secret) => openDashboard(browser, origin, query, token)
@@ -172,7 +170,7 @@ test('with a thousand tenants, the tree loads opened levels and the way down to 
     select ${large}, 'Branch ' || to_char(number, 'FM0000'), 'UTC', now() from generate_series(1, 1000) number`
   let deepest = large
   for (let level = 2; level <= 13; level++) deepest = await build.tenant({ name: `Level ${level}`, parent_id: deepest })
-  const token = await build.token([below(large)], { permissions: [...vouchers] })
+  const token = await build.token([whole(large)], { permissions: [...vouchers] })
   const { page } = await open(`tenant=${deepest}`, token.secret)
   await heading(page, 'Level 13')
   await tree(page).getByRole('link', { name: 'Level 13' }).waitFor()
@@ -241,15 +239,7 @@ test('a second click on the button that opens it sends nothing, so that the firs
 test('it waits when the rate is used up, and reports a service that is out of reach', async () => {
   const { page } = await open('', null)
   let refused = 0
-  await page.route('**/graphql', route =>
-    refused++ === 0
-      ? route.fulfill({
-          status: 429,
-          headers: { 'Retry-After': '5' },
-          json: { errors: [{ message: 'Too many.', extensions: { code: 'RATE_LIMITED' } }] },
-        })
-      : route.continue(),
-  )
+  await page.route('**/graphql', route => (refused++ === 0 ? route.fulfill(rateLimited(5)) : route.continue()))
   await typeToken(page, secret)
   await page.getByText('The rate of this token is used up.').waitFor()
   await heading(page, 'Bistro Verde')
@@ -276,7 +266,7 @@ test('the page names the permission that a token lacks', async () => {
   expect(await page.locator('.warning').count()).toBe(1)
   expect(await page.locator('.placeholder').count()).toBe(0)
 
-  const marketing = await build.token([below(group)], { permissions: ['export_customer_information'] })
+  const marketing = await build.token([whole(group)], { permissions: ['export_customer_information'] })
   const consents = await open('table=vouchers', marketing.secret)
   await consents.page.getByText('This token lacks view_vouchers and view_orders').waitFor()
   await consents.page.getByRole('figure', { name: 'Consents to marketing' }).waitFor()

@@ -9,8 +9,6 @@ import { currentTab, load, openTab, result, run, typeInto } from './graphiql-pag
 import { excessOf, violations } from './look.ts'
 import { keptBeyondTab, openPage, startSite } from './site.ts'
 
-const screenshots = 'test/screenshots'
-
 const { database, build, client, origin, browser } = await startSite()
 const tenantId = await build.tenant({ name: 'The Old Mill' })
 await build.product(tenantId, { title: 'A day at the mill' })
@@ -50,7 +48,6 @@ const explorer = (page: Page) => page.locator('.graphiql-doc-explorer')
 
 test('a token typed once holds for all tabs, also new ones, and survives a reload', async () => {
   const { page, requested } = await open()
-  await page.screenshot({ path: `${screenshots}/graphiql-start.png` })
   await useToken(page)
   await run(page, 'The Old Mill')
   await untilKept(page, 'WhoAmI')
@@ -62,7 +59,6 @@ test('a token typed once holds for all tabs, also new ones, and survives a reloa
   await page.getByRole('button', { name: /new tab/i }).click()
   await typeInto(page, 'Operation Editor', 'query Mine { viewer { name } }')
   await run(page, 'Explorer')
-  await page.screenshot({ path: `${screenshots}/graphiql-answer.png` })
 
   await untilKept(page, 'query Mine')
   const tabs = await tabNames(page)
@@ -104,13 +100,11 @@ test('without a token, or with a wrong one, the page says what to do', async () 
     .getByText(/\/admin/)
     .first()
     .waitFor()
-  await page.screenshot({ path: `${screenshots}/graphiql-no-token.png` })
   for (const wrong of ['vgw_wrong', `${secret}x`, 'a"b']) {
     await typeToken(page, wrong)
     await status(page).getByText('The service refuses this token: it is unknown, expired or revoked.').waitFor()
     expect(await account(page).getByRole('button', { name: 'Sign out' }).count()).toBe(0)
   }
-  await page.screenshot({ path: `${screenshots}/graphiql-wrong-token.png` })
   for (const nothing of ['two words', 'ünicode', '   ']) {
     await typeToken(page, nothing)
     await status(page).getByText('This is not a token').waitFor()
@@ -142,7 +136,6 @@ test('a token that is revoked or removed is not used any more', async () => {
 test('the documentation is open on the first visit, where there is room, and afterwards as it was left', async () => {
   const { page } = await open()
   await explorer(page).waitFor()
-  await page.screenshot({ path: `${screenshots}/graphiql-first-visit.png` })
   await page.getByRole('button', { name: 'Hide Documentation Explorer' }).click()
   await load(page, () => page.reload())
   expect(await explorer(page).count()).toBe(0)
@@ -206,7 +199,7 @@ test('it is accessible and fits, wide and narrow, light and dark', async () => {
           .waitFor()
         if (state === 'used') await run(page, 'The Old Mill')
         const name = `graphiql-${state}-${width}-${colorScheme}`
-        await page.screenshot({ path: `${screenshots}/${name}.png` })
+        await page.screenshot({ path: `test/screenshots/${name}.png` })
         await page.evaluate(axe.source)
         // The page repairs the elements of GraphiQL in the next frame.
         await expect.poll(() => violations(page), { message: name, timeout: 30_000 }).toEqual([])

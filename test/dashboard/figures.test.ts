@@ -6,10 +6,10 @@ import { toCsv } from '../../packages/dashboard/src/csv.ts'
 import { expiriesOf } from '../../packages/dashboard/src/figures/expiry.ts'
 import { addAmounts } from '../../packages/dashboard/src/format.ts'
 import { startOfDay } from '../../packages/dashboard/src/instant.ts'
-import { addDays, daysOf } from '../../packages/dashboard/src/period.ts'
+import { addDays, daysOf, type Period } from '../../packages/dashboard/src/period.ts'
 import { dropUnknownOrder, readOrder, toQuery } from '../../packages/dashboard/src/vouchers/filter.ts'
 
-test.each([
+test.each<[string, string, string, string, string, Period?]>([
   ['2026-11-10', '2026-11-16', '2026-11-03', '2026-11-09', 'as many days directly before'],
   ['2026-11-01', '2026-11-30', '2026-10-01', '2026-10-31', 'the month before, whole'],
   ['2026-03-01', '2026-03-31', '2026-02-01', '2026-02-28', 'a shorter month before'],
@@ -18,14 +18,10 @@ test.each([
   ['2026-01-01', '2026-12-31', '2025-01-01', '2025-12-31', 'the year before'],
   ['2025-12-01', '2026-11-22', '2024-12-01', '2025-11-22', 'twelve months before'],
   ['2026-07-01', '2026-09-30', '2026-04-01', '2026-06-30', 'three months before'],
-])('compares %s to %s with %s to %s: %s', (from, to, fromBefore, toBefore) => {
-  expect(periodBefore({ from, to }, 'custom')).toEqual({ from: fromBefore, to: toBefore })
-})
-
-test('compares this year with the same days of the year before', () => {
-  const before = periodBefore({ from: '2026-01-01', to: '2026-11-22' }, 'this-year')
-  expect(before).toEqual({ from: '2025-01-01', to: '2025-11-22' })
-  expect(periodBefore({ from: '2024-01-01', to: '2024-02-29' }, 'this-year').to).toBe('2023-02-28')
+  ['2026-01-01', '2026-11-22', '2025-01-01', '2025-11-22', 'this year with the year before', 'this-year'],
+  ['2024-01-01', '2024-02-29', '2023-01-01', '2023-02-28', 'a leap day with the day before', 'this-year'],
+])('compares %s to %s with %s to %s: %s', (from, to, fromBefore, toBefore, _, period = 'custom') => {
+  expect(periodBefore({ from, to }, period)).toEqual({ from: fromBefore, to: toBefore })
 })
 
 test('compares the last 30 days with the 30 days before them, on every day of a year', () => {

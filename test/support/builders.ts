@@ -55,6 +55,13 @@ export function createBuilders({ loader, pool }: TestDatabase) {
     voucher: (tenantId: number, columns: Columns = {}) =>
       insert('purchased_voucher', { tenant_id: tenantId, reference: `REF-${++count}`, ...columns }),
 
+    /** A voucher of money that nothing was redeemed of. @returns the voucher's id */
+    sale: (tenantId: number, value: number, day: string, columns: Columns = {}) => {
+      const paid = { purchase_value: value, initial_balance: value, current_balance: value, currency: 'GBP' }
+      const required = { tenant_id: tenantId, reference: `REF-${++count}`, purchase_timestamp: `${day}T12:00:00Z` }
+      return insert('purchased_voucher', { ...required, ...paid, ...columns })
+    },
+
     /** The customer has consented to marketing by default. */
     customer: (tenantId: number, columns: Columns = {}) =>
       insert('customer', { tenant_id: tenantId, marketing_opted: true, ...columns }),
