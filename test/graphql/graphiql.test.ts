@@ -1,4 +1,3 @@
-import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import {
   type ASTVisitor,
   buildClientSchema,
@@ -18,45 +17,44 @@ import { whole } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
 
 const { build, client, database } = await startService()
-const { app } = client
 
-const get = (url: string, headers: Record<string, string> = {}) => app.inject({ method: 'GET', url, headers })
+const get = (url: string, headers: Record<string, string> = {}) => client.ask({ url, headers })
 const page = await get('/graphiql')
-const loaded = [...page.body.matchAll(/(?:href|src)="(\/assets\/(?:monaco|[\w-]*graphiql)[^"]+)"/g)].map(
+const loaded = [...page.text.matchAll(/(?:href|src)="(\/assets\/(?:monaco|[\w-]*graphiql)[^"]+)"/g)].map(
   ([, path]) => path ?? '',
 )
-const settings = JSON.parse(/<script id="settings"[^>]*>(.*?)<\/script>/s.exec(page.body)?.[1] ?? '')
+const settings = JSON.parse(/<script id="settings"[^>]*>(.*?)<\/script>/s.exec(page.text)?.[1] ?? '')
 const files = ['/graphiql', ...loaded, ...Object.values<string>(settings.workers)]
 
 test('GraphiQL is a page and eight files, without inline scripts', () => {
   expect(files).toHaveLength(9)
   expect(page.headers['content-security-policy']).toContain("script-src 'self';")
   expect(page.headers['content-security-policy']).toContain("default-src 'none'")
-  expect(page.body.replace(/<script id="settings" type="application\/json">/, '')).not.toMatch(
+  expect(page.text.replace(/<script id="settings" type="application\/json">/, '')).not.toMatch(
     /<script(?![^>]*\ssrc=)|\son\w+=/,
   )
 })
 
 test.each(files)('%s is compressed as Accept-Encoding allows, and revalidated by its ETag', async url => {
   const plain = await get(url)
-  expect(plain.statusCode).toBe(200)
+  expect(plain.status).toBe(200)
   expect(plain.headers).toMatchObject({ 'cache-control': 'private, no-cache', vary: 'Accept-Encoding' })
   expect(plain.headers['content-encoding']).toBeUndefined()
   expect(plain.headers['x-request-id']).toBeTruthy()
-  for (const [accepted, coding, decompress] of [
-    ['gzip, deflate, br', 'br', brotliDecompressSync],
-    ['gzip', 'gzip', gunzipSync],
-    ['br;q=0, gzip;q=0.5', 'gzip', gunzipSync],
+  for (const [accepted, coding] of [
+    ['gzip, deflate, br', 'br'],
+    ['gzip', 'gzip'],
+    ['br;q=0, gzip;q=0.5', 'gzip'],
   ] as const) {
     const compressed = await get(url, { 'accept-encoding': accepted })
     expect(compressed.headers['content-encoding']).toBe(coding)
     expect(compressed.headers.etag).toBe(plain.headers.etag)
-    expect(decompress(compressed.rawPayload).equals(plain.rawPayload)).toBe(true)
+    expect(compressed.text).toBe(plain.text)
   }
   const again = await get(url, { 'if-none-match': String(plain.headers.etag) })
-  expect(again.statusCode).toBe(304)
-  expect(again.body).toBe('')
-  expect((await get(url, { 'if-none-match': '"another"' })).statusCode).toBe(200)
+  expect(again.status).toBe(304)
+  expect(again.text).toBe('')
+  expect((await get(url, { 'if-none-match': '"another"' })).status).toBe(200)
 })
 
 test('the page contains the schema and examples that are valid in it', () => {
@@ -101,11 +99,11 @@ test('outside the demo, the reader has to name the voucher to resolve', () => {
 test('where only trusted documents run, the page says so', async () => {
   const { ask } = await createApp(database, { GRAPHQL_DOCUMENTS: 'trusted' })
   expect((await ask({ method: 'GET', url: '/graphiql' })).text).toContain('GRAPHQL_DOCUMENTS=trusted')
-  expect(page.body).not.toContain('GRAPHQL_DOCUMENTS=trusted')
+  expect(page.text).not.toContain('GRAPHQL_DOCUMENTS=trusted')
 })
 
 test('paths below /graphiql are unknown, and the page too when GraphiQL is disabled', async () => {
-  expect((await get('/graphiql/')).statusCode).toBe(404)
+  expect((await get('/graphiql/')).status).toBe(404)
   const off = await createApp(database, { NODE_ENV: 'production' })
   expect((await off.ask({ method: 'GET', url: '/graphiql' })).status).toBe(404)
 })

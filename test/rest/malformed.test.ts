@@ -22,12 +22,19 @@ async function send(bytes: string | Buffer): Promise<Answer> {
   })
   socket.destroy()
   const [head = '', body = ''] = parts()
-  const text = Buffer.from(body, 'latin1').toString()
+  const sent = Buffer.from(body, 'latin1')
+  const text = sent.toString()
   const [statusLine = '', ...lines] = head.split('\r\n')
   const headers = Object.fromEntries(
     lines.map(line => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
   )
-  return { status: Number(statusLine.split(' ')[1]), headers, text, body: text ? JSON.parse(text) : undefined }
+  return {
+    status: Number(statusLine.split(' ')[1]),
+    headers,
+    bytes: sent,
+    text,
+    body: text ? JSON.parse(text) : undefined,
+  }
 }
 
 const known = `Accept: application/json\r\nAuthorization: Bearer ${secret}\r\n`

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { createApp } from '../support/app.ts'
+import { createTokenSecret } from '../../src/domain/token/secret.ts'
+import { type Answer, createApp, remainingOf } from '../support/app.ts'
 import { extendDeadlines } from '../support/deadlines.ts'
 import { bearer, createWorld, flawOf, operations, perform } from './support.ts'
 
@@ -12,7 +13,7 @@ const strict = await createApp(world, { RATE_LIMIT_PER_MINUTE: '1' })
 
 const newSecret = async () => (await build.token([tenantId])).secret
 const remaining = async (secret: string, remoteAddress: string, headers: Record<string, string> = {}, app = client) =>
-  Number((await app.rest(secret, '/tenants', { remoteAddress, headers })).headers['ratelimit-remaining'])
+  remainingOf(await app.rest(secret, '/tenants', { remoteAddress, headers }))
 
 describe('the rate', () => {
   test('exactly 120 of a mixed burst of 300 pass', async () => {
@@ -23,8 +24,9 @@ describe('the rate', () => {
     const answers = await Promise.all(burst)
     const passed = answers.filter(({ status }) => status === 200)
     expect(passed).toHaveLength(120)
-    const left = passed.map(({ headers }) => Number(headers['ratelimit-remaining'])).sort((a, b) => b - a)
-    expect(left).toEqual(Array.from({ length: 120 }, (_, index) => 119 - index))
+    expect(passed.map(remainingOf).sort((a, b) => b - a)).toEqual(
+      Array.from({ length: 120 }, (_, index) => 119 - index),
+    )
 
     const rejected = answers.filter(({ status }) => status !== 200)
     for (const answer of rejected) {
@@ -105,4 +107,38 @@ test.each([
   for (const [text, left] of Object.entries(forwarded)) {
     expect(await remaining(secret, address, { 'x-forwarded-for': text }, app), text).toBe(left)
   }
+})
+
+test('requests beyond the rate are held before they are refused, and take no place from others', async () => {
+  const { rest } = await createApp(world, { MAX_REQUESTS: '10' })
+  const { secret } = await build.token([tenantId], { rateLimit: 1 })
+  const other = await newSecret()
+  await rest(secret, '/tenants')
+  const refused: Promise<Answer>[] = []
+  let held = 0
+  let mostHeld = 0
+  for (let round = 0; round < 20; round++) {
+    held++
+    refused.push(rest(secret, '/tenants').finally(() => held--))
+    expect((await rest(other, '/tenants')).status).toBe(200)
+    mostHeld = Math.max(mostHeld, held)
+  }
+  expect(mostHeld).toBeGreaterThan(1)
+  expect((await Promise.all(refused)).map(({ status }) => status)).toEqual(refused.map(() => 429))
+})
+
+test('look-ups of unknown tokens are limited for a whole /64, also when its zeros are left out', async () => {
+  const secret = await newSecret()
+  const statusOf = async (secret: string, remoteAddress: string) =>
+    (await client.rest(secret, '/tenants', { remoteAddress })).status
+  expect(await statusOf(secret, '2001:db8:8::7:0:0:1')).toBe(200)
+  // As many as a network may send.
+  const flood = Array.from({ length: 100 }, (_, n) =>
+    statusOf(createTokenSecret(), `2001:db8:8::${(n + 1).toString(16)}:0:0:1`),
+  )
+  expect(new Set(await Promise.all(flood))).toEqual(new Set([401]))
+  expect(await statusOf(createTokenSecret(), '2001:db8:8:0:ffff::1')).toBe(429)
+  // Other networks, and tokens that were found before, are not affected.
+  expect(await statusOf(createTokenSecret(), '2001:db8:8:1::1')).toBe(401)
+  expect(await statusOf(secret, '2001:db8:8::8:0:0:1')).toBe(200)
 })

@@ -31,6 +31,12 @@ async function expectRedeemable(columns: Parameters<typeof build.voucher>[1]): P
   expect(data.redemption_token).toMatch(/^\S{22,}$/)
 }
 
+/** Returns the redemption tokens of a voucher, as they are stored. */
+const issued = (voucherId: number) => platform<Record<string, unknown>[]>`
+  select encode(token_hash, 'hex') as hash, voucher_id, tenant_id, token_id,
+         extract(epoch from expires_at - created_at)::float8 as lifetime, abs(extract(epoch from now() - created_at)) < 30 as fresh
+  from gateway.redemption_token where voucher_id = ${voucherId} order by created_at`
+
 describe('the result', () => {
   test('sparse: fields without a value are omitted', async () => {
     const { id, reference, answer, data } = await resolveOne({})
@@ -101,11 +107,12 @@ describe('the reason', () => {
     ['no_balance', empty],
     ['no_balance', { ...empty, redemption_status: 'partially_redeemed' }],
   ])('%s is the first that applies', async (reason, columns) => {
-    const { answer, data } = await resolveOne(columns)
+    const { id, answer, data } = await resolveOne(columns)
     expect(answer.status).toBe(200)
     expect(data).toMatchObject({ status: 'not_redeemable', reason_code: reason })
     expect(data.voucher).toMatchObject({ status: 'not_redeemable', reason_code: reason })
     expect(data).not.toHaveProperty('redemption_token')
+    expect(await issued(id)).toHaveLength(0)
   })
 
   test.each([
@@ -141,10 +148,6 @@ describe('the reason', () => {
 })
 
 describe('the redemption token', () => {
-  const issued = (voucherId: number) => platform<Record<string, unknown>[]>`
-    select encode(token_hash, 'hex') as hash, voucher_id, tenant_id, token_id,
-           extract(epoch from expires_at - created_at)::float8 as lifetime, abs(extract(epoch from now() - created_at)) < 30 as fresh
-    from gateway.redemption_token where voucher_id = ${voucherId} order by created_at`
   const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
   test('is stored as a hash with voucher, path tenant, API token and expiry, and each resolution issues one', async () => {
@@ -178,11 +181,6 @@ describe('the redemption token', () => {
     const id = await build.voucher(tenantId, { reference: 'BRIEF' })
     expect((await brief.resolve(secret, tenantId, { voucher_reference: 'brief' })).status).toBe(200)
     expect(await issued(id)).toMatchObject([{ lifetime: 7 }])
-  })
-
-  test('is issued only for a redeemable voucher', async () => {
-    const { id } = await resolveOne({ void: true })
-    expect(await issued(id)).toHaveLength(0)
   })
 
   test('is the only write: the voucher’s row is neither changed nor locked', async () => {

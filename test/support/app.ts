@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { readConfig } from '../../src/config.ts'
 import type { LogDestination } from '../../src/log.ts'
 import { buildServer } from '../../src/server.ts'
-import { checkAnswers, toTexts } from './check-answers.ts'
+import { checkAnswers, decode, toTexts } from './check-answers.ts'
 import { afterFile } from './cleanups.ts'
 import type { TestDatabase } from './database.ts'
 import { undocumentedMessages } from './documented-errors.ts'
@@ -12,6 +12,8 @@ import { undocumentedMessages } from './documented-errors.ts'
 export interface Answer {
   status: number
   headers: Record<string, string | undefined>
+  /** The body as it was sent: it may be compressed. */
+  bytes: Buffer
   text: string
   // biome-ignore lint/suspicious/noExplicitAny: tests read bodies of every shape
   body: any
@@ -45,15 +47,16 @@ export async function createApp(
 /** Returns functions that send requests to the service. */
 export function createClient(app: FastifyInstance) {
   async function ask(options: InjectOptions): Promise<Answer> {
-    const response = await app.inject(options)
+    const { statusCode: status, headers, rawPayload: bytes } = await app.inject(options)
+    const text = decode(bytes, headers)
     let body: unknown
     try {
-      body = JSON.parse(response.body)
+      body = JSON.parse(text)
     } catch {
       body = undefined
     }
     expect(undocumentedMessages(body), 'messages that docs/guides/errors.md lacks').toEqual([])
-    return { status: response.statusCode, headers: toTexts(response.headers), text: response.body, body }
+    return { status, headers: toTexts(headers), bytes, text, body }
   }
 
   /** Sends a body to `/graphql`: a text unchanged, any other value as JSON. */

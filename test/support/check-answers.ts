@@ -127,7 +127,8 @@ export const toTexts = (headers: object): Record<string, string | undefined> =>
 
 const decoders: Record<string, (body: Buffer) => Buffer> = { br: brotliDecompressSync, gzip: gunzipSync }
 
-function decode(body: Buffer, headers: object): string {
+/** Returns the text of a body, which may be compressed. */
+export function decode(body: Buffer, headers: object): string {
   const decoder = decoders[String(Reflect.get(headers, 'content-encoding'))]
   return (decoder && body.length > 0 ? decoder(body) : body).toString()
 }
