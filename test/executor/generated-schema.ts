@@ -28,7 +28,6 @@ import { nullable, type RowOf } from '../../src/db/column.ts'
 import { rowCodec } from '../../src/db/row-codec.ts'
 import { markDirect, offerBatch, offerColumn } from '../../src/graphql/direct-resolver.ts'
 
-/** The context of one run. */
 export interface World {
   seed: number
   /** The share of positions that fail, in per cent. */

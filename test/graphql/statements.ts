@@ -1,7 +1,6 @@
 import type { Pool } from '../../src/db/connect.ts'
 import type { TestDatabase } from '../support/database.ts'
 
-/** A statement that was sent to the database. */
 export interface Statement {
   /** The name in its leading comment. */
   name: string

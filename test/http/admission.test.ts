@@ -94,23 +94,18 @@ test('neither refused requests nor callers that are gone are logged as an outage
 test('with LOG_REQUESTS=all each refused request has its line', async () => {
   const requests = collectLog()
   const settings = { MAX_REQUESTS: '10', LOG_REQUESTS: 'all', LOG_LEVEL: 'info' }
-  const { app } = await createApp(world, settings, requests.log)
-  const address = await app.listen({ host: '127.0.0.1', port: 0 })
-  const headers = { authorization: `Bearer ${secret}`, accept: 'application/json' }
-  const ask = (path: string, id: string) =>
-    fetch(`${address}${v1}${path}`, { headers: { ...headers, 'x-request-id': id } })
+  const { rest } = await createApp(world, settings, requests.log)
   const under = await platform.begin(async sql => {
     await sql`lock table product, purchased_voucher`
     const under = [
-      ...Array.from({ length: 8 }, (_, n) => ask(`/tenants/${tenantId}/catalog/vouchers`, `product-${n}`)),
-      ...Array.from({ length: 2 }, (_, n) => ask(`/tenants/${tenantId}/sales/purchased-vouchers`, `voucher-${n}`)),
+      ...Array.from({ length: 8 }, () => rest(secret, `/tenants/${tenantId}/catalog/vouchers`)),
+      ...Array.from({ length: 2 }, () => rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers`)),
     ]
-    const areFull = async () => (await ask('/tenants', 'probe')).status === 503
-    await until('the service is full', areFull, 5_000)
-    expect((await ask('/tenants', 'refused')).status).toBe(503)
+    await untilLockWaits(platform)
+    expect((await rest(secret, '/tenants', { headers: { 'x-request-id': 'refused' } })).status).toBe(503)
     return under
   })
-  await Promise.all(under)
+  expect((await Promise.all(under)).every(isAnswered)).toBe(true)
   expect(requests.lines().filter(({ reqId }) => reqId === 'refused')).toEqual([
     expect.objectContaining({
       msg: 'request',

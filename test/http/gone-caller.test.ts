@@ -1,6 +1,5 @@
 /** Callers that leave while the service works for them: nothing more is done. */
 import { once } from 'node:events'
-import { connect as connectSocket } from 'node:net'
 import { afterAll, expect, test } from 'vitest'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { listRequestCounts, listRequestErrors } from '../../src/domain/token/request-count.ts'
@@ -9,6 +8,7 @@ import { createWorld } from '../rest/support.ts'
 import { createApp, v1 } from '../support/app.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { collectLog } from '../support/log.ts'
+import { openSocket } from '../support/sockets.ts'
 import { until } from '../support/until.ts'
 
 const world = await createWorld()
@@ -25,7 +25,7 @@ async function askAndLeave(table: string, path: string, headers: Record<string, 
   const accepted = once(client.app.server, 'connection')
   await platform.begin(async sql => {
     await sql`lock table ${sql(table)}`
-    const socket = connectSocket(Number(port), '127.0.0.1')
+    const { socket } = openSocket(Number(port))
     socket.write(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`)
     await untilLockWaits(platform)
     const [server] = await accepted

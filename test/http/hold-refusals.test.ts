@@ -5,7 +5,6 @@ import { createRefusalHold } from '../../src/http/hold-refusals.ts'
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** Holds refusals, and records which were sent. */
 function open() {
   const state = { stopping: false }
   const hold = createRefusalHold(() => state.stopping)

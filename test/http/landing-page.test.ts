@@ -14,7 +14,6 @@ const chromium = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/av
 const get = (headers: Record<string, string> = {}, { ask } = client) =>
   ask({ method: 'GET', url: '/', headers: { accept: chromium, host: 'localhost:8080', ...headers } })
 
-/** Returns the text of the page without tags. */
 const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, '').replaceAll('&quot;', '"')
 
 describe('GET /', () => {

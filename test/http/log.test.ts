@@ -95,7 +95,7 @@ const failures: Failure[] = [
 ]
 
 const document = `mutation ($input: ResolveVoucherInput!) {
-  resolveVoucher(input: $input) { status again: status voucher { reference } } }`
+  resolveVoucher(input: $input) { status again: status redemptionToken voucher { reference } } }`
 
 /** The ways to resolve the voucher, with markers in every part of the request that can contain one. */
 const requests: Record<string, (client: Client, id: string) => ReturnType<Client['ask']>> = {
@@ -128,7 +128,7 @@ let requestCount = 0
 describe('at the level trace, which writes most', () => {
   const { log, text, lines } = collectLog()
   const pool = connect(database.address, { max: 4, statementTimeoutMs: 2_000, role: serviceRole })
-  const createLogged = (on: Pool = pool) => createApp({ pool: on }, { LOG_LEVEL: 'trace' }, log)
+  const createLogged = (on: Pool = pool) => createApp({ pool: on }, { LOG_LEVEL: 'trace', LOG_REQUESTS: 'all' }, log)
   let client: Client
 
   beforeAll(async () => {
@@ -228,6 +228,15 @@ describe('at the level trace, which writes most', () => {
       const { status, text: body } = await client.rest(secret, `/tenants/${tenantId}/${path}`)
       expect([status, leaks(body).length > 0]).toEqual([200, true])
     }
+    const input = { tenantId, qrToken: 'planted-qr' }
+    const answers = [
+      ...(await Promise.all(Object.values(requests).map(send => send(client, 'resolved')))),
+      await resolve(client, 'resolved', { voucher_reference: 'PLANTED-1' }),
+      await ask(client, 'resolved', '/graphql', { query: document, variables: { input } }),
+    ]
+    const issued = answers.flatMap(answer => answer.text.match(/vgr_[\w-]+/) ?? [])
+    expect(issued).toHaveLength(4)
+    for (const token of issued) expect(text()).not.toContain(token)
     expect(leaks(text())).toEqual([])
   })
 })

@@ -5,10 +5,8 @@ import { extendDeadlines } from '../support/deadlines.ts'
 import { collectLog } from '../support/log.ts'
 import type { createWorld } from './support.ts'
 
-/** A query of one operation. */
 export const oneList = '{ tenants { nodes { name } } }'
 
-/** Returns a query of this many operations. */
 export const manyLists = (count: number) =>
   `{ ${Array.from({ length: count }, (_, n) => `f${n}: tenants { totalCount }`).join(' ')} }`
 

@@ -11,7 +11,6 @@ export interface Place {
   customer: number | string
 }
 
-/** One of the contract's eight operations. */
 export interface Operation {
   name: string
   method: 'GET' | 'POST'
@@ -93,7 +92,6 @@ export function perform(
 
 export const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
 
-/** Walks all pages of a list. */
 export async function walk(client: Client, secret: string, path: string, query: Record<string, string> = {}) {
   // biome-ignore lint/suspicious/noExplicitAny: the tests check the shape of the records
   const pages: any[][] = []

@@ -8,7 +8,6 @@ import { afterFile } from './cleanups.ts'
 import type { TestDatabase } from './database.ts'
 import { undocumentedMessages } from './documented-errors.ts'
 
-/** A response as a client sees it. */
 export interface Answer {
   status: number
   headers: Record<string, string | undefined>
@@ -44,7 +43,6 @@ export async function createApp(
   return createClient(app)
 }
 
-/** Returns functions that send requests to the service. */
 export function createClient(app: FastifyInstance) {
   async function ask(options: InjectOptions): Promise<Answer> {
     const { statusCode: status, headers, rawPayload: bytes } = await app.inject(options)
@@ -101,7 +99,6 @@ export function createClient(app: FastifyInstance) {
 
     post,
 
-    /** Sends a GraphQL request. */
     graphql: (secret: string, query: string, variables: Record<string, unknown> = {}) =>
       post(secret, { query, variables }),
 

@@ -9,7 +9,6 @@ import { createDirectory } from './directory.ts'
 /** Records of a copy, or of the service, by list, tenant and id. */
 export type Records = Record<string, unknown>
 
-/** A place for a copy. */
 export interface Place {
   /** The value of `--to`. */
   to: string
@@ -47,7 +46,6 @@ const byKey = (rows: readonly Row[]): Records =>
 const sorted = (entries: [string, unknown][]): Records =>
   Object.fromEntries(entries.sort(([left], [right]) => (left < right ? -1 : 1)))
 
-/** A copy in a new directory. */
 export function directoryPlace(): Place {
   const to = join(createDirectory(), 'copy')
   const readLines = (path: string) =>
@@ -77,7 +75,6 @@ export function directoryPlace(): Place {
   }
 }
 
-/** A copy in a new file of SQLite. */
 export function sqlitePlace(): Place {
   const path = join(createDirectory(), 'copy.db')
   return {
@@ -91,7 +88,6 @@ export function sqlitePlace(): Place {
   }
 }
 
-/** A copy in a schema of a database. */
 export function postgresPlace(url: string, schema = 'voucher_gateway_copy'): Place {
   return {
     to: url,
@@ -106,7 +102,6 @@ export function postgresPlace(url: string, schema = 'voucher_gateway_copy'): Pla
   }
 }
 
-/** Returns whether this Node has SQLite. */
 export const hasSqlite = async () =>
   openSqlite(':memory:').then(
     database => {

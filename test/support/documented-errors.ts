@@ -15,7 +15,6 @@ const toPattern = (message: string) =>
 
 const patterns = [...documentedMessages, 'The request is not valid.'].map(toPattern)
 
-/** Returns whether the guide lists the message. */
 const isDocumented = (message: string): boolean => patterns.some(pattern => pattern.test(message))
 
 /** Returns whether the guide lists a message of this form. @param template a message in which `{}` stands for any text */

@@ -28,7 +28,6 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** Returns whether a program listens on a port of this machine. */
 export async function canConnect(port: number): Promise<boolean> {
   const socket = connect(port, '127.0.0.1')
   const connected = await once(socket, 'connect').then(

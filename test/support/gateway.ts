@@ -8,7 +8,6 @@ import type { Permission } from '../../src/domain/token/permission.ts'
 import { createTenantScope } from '../../src/domain/token/scope.ts'
 import { type Context, createContext, type Gateway } from '../../src/graphql/context.ts'
 
-/** A caller with its token, tenants and permissions. */
 interface TestCaller {
   tokenId: number
   tenants: number[]

@@ -1,4 +1,3 @@
-/** Helpers that tests of GraphQL share. */
 import { expect } from 'vitest'
 
 /** The seconds that are left in a window that has just begun. */
@@ -8,7 +7,6 @@ export const fresh = expect.closeTo(60, -1)
 export const globalId = (type: string, ...key: number[]) =>
   Buffer.from(`${type}:${key.join('.')}`).toString('base64url')
 
-/** The arguments of a page. */
 export interface PageArguments {
   first?: number
   last?: number

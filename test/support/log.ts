@@ -1,6 +1,5 @@
 import type { LogDestination } from '../../src/log.ts'
 
-/** A line of the log. */
 export interface LogLine {
   level: number
   msg: string

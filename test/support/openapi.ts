@@ -11,7 +11,6 @@ export const document: OpenApiDocument = JSON.parse(readFileSync('schema/openapi
 
 const base = document.servers[0]!.url
 
-/** An answer to a request. */
 export interface Received {
   method: string
   /** The request target. */

@@ -10,7 +10,6 @@ const entry = join(import.meta.dirname, '../../dist/main.js')
 /** A working directory without a developer's `.env`. */
 const directoryWithoutEnv = dirname(entry)
 
-/** The options of a process. */
 export interface ProcessOptions {
   /** The working directory; default: a directory without `.env`. */
   cwd?: string

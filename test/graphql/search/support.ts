@@ -49,7 +49,6 @@ export async function list(client: Client, secret: string, asked: Asked, page: P
   return data.tenant.list
 }
 
-/** Returns the ids of the records on a page. */
 export const idsOf = (found: { edges: { node: { databaseId: number } }[] }) =>
   found.edges.map(edge => edge.node.databaseId)
 
@@ -75,7 +74,6 @@ export function createDraw(seed: number) {
   }
 }
 
-/** A filter, and whether a row meets it. */
 export type Filter<Row> = [filter: object, matches: (row: Row) => boolean]
 
 /** A field to order by, the key of a row, and a filter that the order needs. */
