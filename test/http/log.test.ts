@@ -170,18 +170,18 @@ describe('at the level trace, which writes most', () => {
     Object.entries(requests),
   )('%s: the line about a bug of the service contains its type and stack only', async (_request, send) => {
     const id = `request-${++requestCount}`
-    await platform`alter table purchased_voucher rename column redemption_status to right_status`
-    await platform`alter table purchased_voucher add column redemption_status jsonb default '{"planted": "planted"}'`
+    await platform`alter table gateway.token rename column permissions to right_permissions`
+    await platform`alter table gateway.token add column permissions text[]`
     // New connections, because the others have prepared the statement for the old table.
     const fresh = connect(database.address, { max: 1, statementTimeoutMs: 10_000, role: serviceRole })
     const answer = await send(await createLogged(fresh), id)
-    await platform`alter table purchased_voucher drop column redemption_status`
-    await platform`alter table purchased_voucher rename column right_status to redemption_status`
+    await platform`alter table gateway.token drop column permissions`
+    await platform`alter table gateway.token rename column right_permissions to permissions`
     await fresh.end({ timeout: 1 })
     expect(answer.text).toContain('The service failed to answer.')
     const written = lines().filter(({ reqId, err }) => reqId === id && err)
     expect(written.map(({ err }) => err)).toMatchObject([
-      { type: 'TypeError', stack: expect.stringMatching(/^ {4}at reasonAgainst \(\S*resolution\.[jt]s:\d+:\d+\)/) },
+      { type: 'TypeError', stack: expect.stringMatching(/^ {4}at requirePermissions \(\S*policy\.[jt]s:\d+:\d+\)/m) },
     ])
     expect(leaks(text())).toEqual([])
   })
