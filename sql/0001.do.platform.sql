@@ -31,14 +31,44 @@ return amount is null
   or (currency is not null and amount >= 0 and amount < 1e12
       and scale(trim_scale(amount)) <= gateway.minor_unit_digits(currency));
 
--- Returns whether Postgres knows a time zone of this name.
+-- Returns whether a text has the form of an IANA name, in any case. PostgreSQL also knows abbreviations (BST), offsets and rules
+-- (PST8), and files of its server (localtime, posix/...): in browsers they have another meaning, or none.
+create function gateway.has_time_zone_form(name text) returns boolean
+language sql immutable parallel safe
+return (name collate "C") ~* '^[a-z_]+/[a-z_/-]+$' and (name collate "C") !~* '^(posix|right)/'
+  -- The tz database adds no more names without a slash, or with digits.
+  or (name collate "C") ~* ('^(etc/gmt(0|[+-][0-9]|[+-]1[0-2]|-1[34])|gmt[+-]?0|(est5e|cst6c|mst7m|pst8p)dt|w-su|gb-eire'
+    '|nz-chat|[cemw]et|[ehm]st|cuba|egypt|eire|gb|gmt|greenwich|hongkong|iceland|iran|israel|jamaica|japan|kwajalein'
+    '|libya|navajo|nz|poland|portugal|prc|roc|rok|singapore|turkey|uct|universal|utc|zulu)$');
+
+-- Returns the text with which `at time zone` means a time zone of this name: PostgreSQL takes the shortest names for
+-- abbreviations, which have no summer time, and which a setting of the server (timezone_abbreviations) can change.
+create function gateway.time_zone(name text) returns text
+language sql immutable parallel safe
+return case when length(name) > 4 then name else
+  case upper(name collate "C")
+    when 'CET' then 'Europe/Brussels'
+    when 'MET' then 'Europe/Brussels'
+    when 'EET' then 'Europe/Athens'
+    when 'WET' then 'Europe/Lisbon'
+    when 'EST' then 'America/Panama'
+    when 'MST' then 'America/Phoenix'
+    when 'HST' then 'Pacific/Honolulu'
+    when 'GMT' then 'Etc/UTC'
+    when 'UCT' then 'Etc/UTC'
+    when 'UTC' then 'Etc/UTC'
+    when 'ZULU' then 'Etc/UTC'
+    else name
+  end
+end;
+
+-- Returns whether a text is the name of an IANA time zone that this server knows.
 create function gateway.is_time_zone(name text) returns boolean
 language plpgsql stable
 as $$
 begin
-  perform now() at time zone name;
-  -- Postgres also accepts an offset, but an offset has no summer time.
-  return name ~ '^[A-Za-z_]+(/[A-Za-z0-9_+-]+)*$';
+  perform now() at time zone gateway.time_zone(name);
+  return gateway.has_time_zone_form(name);
 exception when invalid_parameter_value then
   return false;
 end $$;

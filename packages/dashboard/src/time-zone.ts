@@ -1,5 +1,5 @@
 /**
- * Returns a time zone that the browser knows: UTC in place of a zone that only PostgreSQL knows, such as `Factory`.
+ * Returns a time zone that the browser knows: UTC in place of a zone that is newer than the browser.
  *
  * @param timeZone a name of the tz database
  */

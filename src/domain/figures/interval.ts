@@ -4,14 +4,14 @@ import type { FiguresRequest } from './figure.ts'
 
 /** Returns the instant at which a calendar day begins. An hour that is repeated at midnight begins with its first time. */
 const startOf = (sql: Sql, day: Fragment): Fragment => sql`
-  (select case when ((midnight - interval '1 hour') at time zone zone.name)::date >= ${day}
+  (select case when ((midnight - interval '1 hour') at time zone zone.sql_name)::date >= ${day}
                then midnight - interval '1 hour' else midnight end
-   from (select (${day})::timestamp at time zone zone.name as midnight) local)`
+   from (select (${day})::timestamp at time zone zone.sql_name as midnight) local)`
 
 /**
  * Returns the relations of the period.
  *
- * - `zone(name)`: its time zone
+ * - `zone(name, sql_name)`: its time zone, and the text with which `at time zone` means it
  * - `period(place, from_day, to_day, starts_at, ends_at)`: its intervals
  * - `span(starts, starts_at, ends_at)`: the starts of all intervals, and the whole period
  * - `part(grain, lower, upper)`: the days of UTC that lie within one interval, and the three hours and half hours beside them
@@ -24,7 +24,8 @@ export function periodRelations(sql: Sql, { tenantId, timeZone, intervals }: Fig
   const to = arrayText(intervals.map(interval => interval.to))
   return sql`
   zone as materialized (
-    select coalesce(${timeZone}::text, (select time_zone from tenant where id = ${tenantId}::bigint)) as name
+    select name, case when gateway.has_time_zone_form(name) then gateway.time_zone(name) else 'none' end as sql_name
+    from (select coalesce(${timeZone}::text, (select time_zone from tenant where id = ${tenantId}::bigint)) as name) chosen
   ), period as materialized (
     select place, from_day, to_day, ${startOf(sql, sql`from_day`)} as starts_at, ${startOf(sql, sql`to_day + 1`)} as ends_at
     from zone, unnest(${from}::text::date[], ${to}::text::date[]) with ordinality as interval (from_day, to_day, place)

@@ -59,24 +59,3 @@ export function cutPeriod({ from, to }: Days, by: FigureInterval, fieldErrors: F
   }
   return intervals
 }
-
-/** The message for a text that is not the name of a time zone. */
-export const timeZoneMessage = 'Give an IANA time zone, such as Europe/Berlin.'
-
-const zoneForm = /^[A-Za-z_]+(\/[A-Za-z0-9_+-]+)*$/
-
-/** Three letters, except UTC and GMT. */
-const abbreviationForm = /^(?!utc$|gmt$)[a-z]{3}$/i
-
-/**
- * Returns whether the text is the name of an IANA time zone. Offsets and abbreviations are not accepted: an offset has
- * no summer time, and PostgreSQL and browsers disagree about the meaning of BST and IST.
- */
-export function isTimeZone(name: string): boolean {
-  if (!zoneForm.test(name) || abbreviationForm.test(name)) return false
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== ''
-  } catch {
-    return false
-  }
-}

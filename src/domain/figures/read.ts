@@ -5,7 +5,6 @@ import { grantedBy } from '../tenant/granted.ts'
 import type { Token } from '../token/token.ts'
 import type { Figures, FiguresRead, FiguresRequest } from './figure.ts'
 import { instantText, periodRelations } from './interval.ts'
-import { timeZoneMessage } from './period.ts'
 import { productRelations, topProductsJson } from './products.ts'
 import { consentsJson, periodsJson, saleRelation, totalsJson } from './sales.ts'
 import { expiringJson, outstandingJson, statusJson, stockRelations } from './stock.ts'
@@ -17,8 +16,8 @@ import { expiringJson, outstandingJson, statusJson, stockRelations } from './sto
  * figures.
  *
  * @param token whose grants decide which tenants below count
- * @returns the figures of each read, in order; `BAD_USER_INPUT` with the error of `timeZone` for one whose time zone
- *   PostgreSQL does not know: its version of the tz database may differ. Each of the others is then read again, in a snapshot of its own.
+ * @returns the figures of each read, in order; `BAD_USER_INPUT` with the error of `timeZone` for one whose text is not
+ *   the name of a time zone (`gateway.time_zone`). Each of the others is then read again, in a snapshot of its own.
  * @throws `UNAVAILABLE` while figures are being counted
  */
 export async function readFigures(
@@ -34,8 +33,8 @@ export async function readFigures(
     const figures = await (reads.length > 1 ? unprepared(statement) : statement)
     if (figures.length > 0) return figures
   } catch (error) {
-    if (!isInvalidValue(error)) throw error
-    if (reads.length === 1) return [badInput({ timeZone: [timeZoneMessage] })]
+    if (!(error instanceof Error && 'code' in error && timeZoneErrors.includes(error.code))) throw error
+    if (reads.length === 1) return [badInput({ timeZone: ['Give an IANA time zone, such as Europe/Berlin.'] })]
     return (await Promise.all(reads.map(read => readFigures(sql, token, [read])))).flat()
   }
   throw new GatewayError('UNAVAILABLE', 'The figures are being counted. Try again in a minute.', { retryAfter: 60 })
@@ -53,7 +52,9 @@ function figuresOf(sql: Sql, token: Token, { request, selection }: FiguresRead, 
   return sql`(
     with ${grantedTenants(sql, token, request)},
     ${periodRelations(sql, request)}, ${saleRelation(sql)}, ${stockRelations(sql, selection)}, ${productRelations(sql)}
-    select ${place}::integer as place, ${instantText(sql, sql`as_of`)} as "asOf", (select name from zone) as "timeZone",
+    select ${place}::integer as place, ${instantText(sql, sql`as_of`)} as "asOf",
+           -- Rejects a name that is no time zone, also where no figure needs it.
+           (select name from zone where now() at time zone sql_name is not null) as "timeZone",
            (${when(periods, periodsJson(sql))}) as periods,
            (${when(totals, totalsJson(sql))}) as totals,
            (${when(consents, consentsJson(sql))}) as consents,
@@ -65,8 +66,8 @@ function figuresOf(sql: Sql, token: Token, { request, selection }: FiguresRead, 
   )`
 }
 
-/** Returns whether PostgreSQL reports a parameter that it does not know: of this statement, the name of a time zone. */
-const isInvalidValue = (error: unknown): boolean => error instanceof Error && 'code' in error && error.code === '22023'
+/** The errors of a text that names no time zone: an invalid parameter value, and U+0000, which PostgreSQL accepts in no text. */
+const timeZoneErrors: readonly unknown[] = ['22023', '22021']
 
 /**
  * Returns the relations of the tenants.
@@ -95,9 +96,9 @@ const grantedTenants = (sql: Sql, token: Token, { tenantId, withDescendants }: F
   ), single as materialized (
     select id as tenant_id from granted where not exists (select from rolled where ancestor_id = top)
   ), today as materialized (
-    select id, (now() at time zone coalesce((select time_zone from tenant where tenant.id = counted.id), 'UTC'))::date as day
+    select id, (now() at time zone gateway.time_zone(coalesce(time_zone, 'UTC')))::date as day
     from (select tenant_id as id from single
-          union select tenant_id from rolled join gateway.figure_member using (ancestor_id)) counted
+          union select tenant_id from rolled join gateway.figure_member using (ancestor_id)) counted left join tenant using (id)
   ), days as materialized (
     select min(day) as first, max(day) as last from today
   )`

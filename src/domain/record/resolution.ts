@@ -35,7 +35,7 @@ export const resolvedColumns = {
   dateValidStart: nullable('date_valid_start', 'date', 'The first day on which it is valid.'),
   dateValidEnd: nullable('date_valid_end', 'date', 'The last day on which it is valid.'),
   // Without a description, because it is no field: the calendar day at the tenant that owns the voucher.
-  today: column('(now() at time zone owner.time_zone)::date', 'date'),
+  today: column('(now() at time zone gateway.time_zone(owner.time_zone))::date', 'date'),
 }
 
 /** The columns of the tenant at which a voucher was resolved, and of the one that owns the voucher (R24). */

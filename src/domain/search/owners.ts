@@ -13,7 +13,7 @@ export interface Owners {
  * Returns the tenants. Several tenants are read once for all statements of a search, because that read walks the tree.
  */
 export async function readOwners(sql: Sql, { tenantId, descendantsOf }: Search): Promise<Owners> {
-  const day = sql`(now() at time zone time_zone)::date as today`
+  const day = sql`(now() at time zone gateway.time_zone(time_zone))::date as today`
   if (descendantsOf === null) {
     const relation = sql`owner as materialized (select id as owner_id, ${day} from tenant where id = ${tenantId})`
     return { relation, count: 1 }

@@ -87,7 +87,7 @@ export async function findTenants(sql: Sql, ids: readonly number[]): Promise<(Te
 /** Returns the calendar days at the tenants of these ids, `YYYY-MM-DD`, in their order, null where there is none. */
 export async function findDays(sql: Sql, ids: readonly number[]): Promise<(string | null)[]> {
   const rows = await sql<{ id: number; today: string }[]>`
-    select /* tenant.days */ tenant.id, (now() at time zone time_zone)::date as today
+    select /* tenant.days */ tenant.id, (now() at time zone gateway.time_zone(time_zone))::date as today
     from unnest(${arrayText(ids)}::text::bigint[]) as wanted(id) join tenant on tenant.id = wanted.id`
   const found = new Map(rows.map(({ id, today }) => [id, today]))
   return ids.map(id => found.get(id) ?? null)

@@ -1,7 +1,7 @@
 /** `Tenant.figures`: what was sold, what is outstanding, and who consented, counted in the database. */
 import { badInput, type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
 import type { Figures as FiguresRow, Selection } from '../../domain/figures/figure.ts'
-import { cutPeriod, isTimeZone, mostIntervals, timeZoneMessage } from '../../domain/figures/period.ts'
+import { cutPeriod, mostIntervals } from '../../domain/figures/period.ts'
 import { signups } from '../../domain/record/signup.ts'
 import { vouchers } from '../../domain/record/voucher.ts'
 import { currencyMessage, parseCurrency } from '../../domain/search/field.ts'
@@ -220,9 +220,6 @@ builder.objectField(Tenant, 'figures', t =>
     resolve: ({ id: tenantId }, { period, by, timeZone = null, withDescendants }, { loaders }) => {
       const fieldErrors: FieldErrors = {}
       const intervals = cutPeriod(period, by, fieldErrors)
-      if (timeZone !== null && !isTimeZone(timeZone)) {
-        fieldErrors.timeZone = [timeZoneMessage]
-      }
       throwIfErrors(fieldErrors)
       return loaders.get(figuresLoader).sourceOf({ tenantId, withDescendants, intervals, by, timeZone })
     },

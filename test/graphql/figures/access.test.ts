@@ -55,9 +55,9 @@ describe('arguments', () => {
     [`${january}, timeZone: "+02:00"`, { timeZone: zone }],
     // PostgreSQL reads it as the summer time of London, and Intl as the time of Dhaka.
     [`${january}, timeZone: "BST"`, { timeZone: zone }],
-    // PostgreSQL reads it as an offset without summer time.
-    [`${january}, timeZone: "CET"`, { timeZone: zone }],
-    ['period: { from: "x", to: "y" }, timeZone: ""', { from: day, to: day, timeZone: zone }],
+    [`${january}, timeZone: "PST8"`, { timeZone: zone }],
+    [`${january}, timeZone: "C\\u0000"`, { timeZone: zone }],
+    ['period: { from: "x", to: "y" }, timeZone: ""', { from: day, to: day }],
   ])('%s is wrong', async (options, errors) => {
     const { body } = await ask('asOf', options)
     expect(body.data.tenant).toEqual({ name: expect.any(String), figures: null })
@@ -97,6 +97,21 @@ describe('arguments', () => {
     expect(body.data.tenant).toEqual({ a: { totals: [{ vouchers: 1 }] }, b: { totals: null } })
     expect(body.errors).toHaveLength(1)
     expect(body.errors[0].extensions).toEqual({ code: 'BAD_USER_INPUT', errors: { timeZone: zone } })
+  })
+
+  it.each([
+    ['CET', '2026-06-30T22:00:00.000000Z'],
+    ['eet', '2026-06-30T21:00:00.000000Z'],
+    ['W-SU', '2026-06-30T21:00:00.000000Z'],
+    ['EST5EDT', '2026-07-01T04:00:00.000000Z'],
+    ['Etc/GMT+5', '2026-07-01T05:00:00.000000Z'],
+  ])('the zone %s of an argument or a tenant has the days of the tz database', async (timeZone, start) => {
+    const tenant = await build.tenant({ parent_id: root, time_zone: timeZone })
+    for (const argument of ['', `, timeZone: "${timeZone}"`]) {
+      const options = `period: { from: "2026-07-01", to: "2026-07-01" }${argument}`
+      const { body } = await ask('timeZone periods { start }', options, tenant)
+      expect(body.data.tenant.figures).toEqual({ timeZone, periods: [{ start }] })
+    }
   })
 
   it('a currency is one in any case', async () => {

@@ -1,0 +1,83 @@
+// One list of time zones: what a tenant may have, what PostgreSQL reckons with, and what browsers show.
+import { execFileSync } from 'node:child_process'
+import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { serverAccount } from '../../packages/embedded/src/paths.ts'
+import { arrayText, connect, type Sql } from '../../src/db/connect.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { createDatabase } from '../support/database.ts'
+
+const instants = Array.from({ length: 24 }, (_, half) => new Date(Date.UTC(2024, half / 2, half % 2 ? 16 : 1, 12)))
+
+/** Returns the offsets of a time zone at these instants in minutes, as browsers know them; null: they know no such zone. */
+function offsetsInBrowsers(timeZone: string): number[] | null {
+  try {
+    const format = new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' })
+    return instants.map(instant => {
+      const [, sign = '', hours = 0, minutes = 0] = /GMT(?:([+-])(\d+):(\d+))?/.exec(format.format(instant)) ?? []
+      return Number(`${sign}${Number(hours) * 60 + Number(minutes)}`)
+    })
+  } catch {
+    return null
+  }
+}
+
+/** Compares all names that the server or browsers know. @returns the names that the server does not accept for a tenant */
+async function compare(sql: Sql): Promise<string[]> {
+  const names = [...Intl.supportedValuesOf('timeZone'), 'cet', 'europe/BERLIN']
+  const rows = await sql<{ name: string; offsets: number[] | null }[]>`
+    select name, case when gateway.is_time_zone(name) then array_to_json(array(
+        select extract(epoch from (at at time zone gateway.time_zone(name)) - (at at time zone 'UTC')) / 60
+        from unnest(${arrayText(instants.map(instant => instant.toISOString()))}::text::timestamptz[]) with ordinality as instant (at, place) order by place)) end as offsets
+    from (select name from pg_timezone_names union select unnest(${arrayText(names)}::text::text[])) known order by name`
+  for (const { name, offsets } of rows) {
+    if (offsets) expect([name, offsetsInBrowsers(name)]).toEqual([name, offsets])
+  }
+  return rows.flatMap(({ name, offsets }) => (offsets ? [] : [name]))
+}
+
+/** Where Debian has the server of PostgreSQL 15, whose files of time zones are those of the system. */
+const packaged = '/usr/lib/postgresql/15/bin'
+
+test('the embedded server and browsers agree about each time zone', async () => {
+  const { platform } = await createDatabase()
+  expect(await compare(platform)).toEqual(['Factory'])
+  const others = ['BST', 'IST', 'PST', 'CEST', 'PST8', 'Europe/Berlinn+3', 'Etc/GMT+13', '+02:00', 'localtime', '']
+  for (const name of others) {
+    const insert = platform`insert into tenant (name, time_zone) values ('Shop', ${name})`
+    await expect(insert, name).rejects.toMatchObject({ code: '23514', constraint_name: 'tenant_time_zone_check' })
+  }
+})
+
+test.skipIf(!existsSync(packaged))('so do a server of Debian and browsers', async () => {
+  const folder = mkdtempSync('/tmp/gateway-test-zones-')
+  const { uid, gid } = serverAccount(folder)
+  chownSync(folder, uid, gid)
+  chmodSync(folder, 0o700)
+  const run = (program: string, ...args: string[]) =>
+    execFileSync(join(packaged, program), ['-D', join(folder, 'data'), ...args], {
+      uid,
+      gid,
+      cwd: folder,
+      stdio: 'ignore',
+    })
+  afterFile(() => rmSync(folder, { recursive: true, force: true }))
+  run('initdb', '-U', 'postgres', '--no-sync')
+  run('pg_ctl', 'start', '-w', '-o', `-c unix_socket_directories=${folder} -c listen_addresses= -F`)
+  const sql = connect(
+    { host: folder, port: 5432, user: 'postgres', database: 'postgres' },
+    { max: 1, statementTimeoutMs: 60_000 },
+  )
+  try {
+    await sql.unsafe(readFileSync(new URL('../../sql/0001.do.platform.sql', import.meta.url), 'utf8'))
+    expect((await compare(sql)).filter(name => !name.startsWith('posix/'))).toEqual([
+      'Factory',
+      'localtime',
+      'posixrules',
+    ])
+  } finally {
+    await sql.end()
+    run('pg_ctl', 'stop', '-w', '-m', 'immediate')
+  }
+})
