@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { similarNames } from './variable-names.ts'
 
 /** The configuration, read from the environment; `.env.example` explains each variable. */
 export type Config = z.infer<typeof Environment>
@@ -51,7 +52,7 @@ const requestLog = z
 const words = z.string().transform(text => text.split(',').flatMap(part => part.trim() || []))
 
 const addressRanges = words.refine(
-  parts => parts.every(isAddressRange),
+  parts => parts.length > 0 && parts.every(isAddressRange),
   'must be IP addresses and CIDR ranges, separated by commas, for example 10.0.0.0/8,192.168.1.7',
 )
 
@@ -111,44 +112,48 @@ function defaultRateStore({ REDIS_URL, workers }: { REDIS_URL?: string | undefin
   return workers > 1 ? 'postgres' : 'memory'
 }
 
-const Environment = z
-  .object({
-    /** The processes that answer requests: an option of `serve`, not a variable. */
-    workers: z.number(),
-    NODE_ENV: z.string().default('development'),
-    HOST: z.string().default('127.0.0.1'),
-    PORT: integer(0, 65535).default(8080),
-    HEALTH_PORT: integer(1, 65535).optional(),
-    SHUTDOWN_DELAY: integer(0, 300).optional(),
-    DATABASE_URL: databaseUrl.optional(),
-    DATABASE_POOL: integer(1, 1000).default(10),
-    DATABASE_STARTUP_PARAMETERS: flag.default(true),
-    REDIS_URL: redisUrl.optional(),
-    RATE_STORE: oneOf(['memory', 'postgres', 'redis']).optional(),
-    DATA_DIR: z.string().default('.data'),
-    MAX_REQUESTS: integer(10, 100_000).default(160),
-    TRUST_PROXY: addressRanges.default([]),
-    RATE_LIMIT_PER_MINUTE: integer(1, 1_000_000).default(120),
-    EXPORTS_PER_HOUR: integer(1, 1_000_000).default(10),
-    REDEMPTION_TOKEN_TTL: integer(1, 86_400).default(900),
-    CURSOR_KEY: z
-      .string()
-      .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits (32 bytes)')
-      .optional(),
-    LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
-    LOG_REQUESTS: requestLog.prefault('errors'),
-    GRAPHIQL: flag.optional(),
-    GRAPHQL_DOCUMENTS: oneOf(['any', 'trusted']).default('any'),
-    GRAPHQL_DOCUMENTS_PATH: z.string().optional(),
-    COMPRESSION: flag.optional(),
-    PUBLIC_URL: origin.optional(),
-    OIDC_ISSUER: privateUrl.optional(),
-    OIDC_CLIENT_ID: z.string().optional(),
-    OIDC_CLIENT_SECRET: z.string().optional(),
-    OIDC_DOMAINS: words.default([]),
-    OIDC_GROUPS: words.default([]),
-    OIDC_GROUPS_CLAIM: z.string().default('groups'),
-  })
+const variables = z.object({
+  /** The processes that answer requests: an option of `serve`, not a variable. */
+  workers: z.number(),
+  NODE_ENV: oneOf(['development', 'production', 'test']).default('development'),
+  HOST: z.string().default('127.0.0.1'),
+  PORT: integer(0, 65535).default(8080),
+  HEALTH_PORT: integer(1, 65535).optional(),
+  SHUTDOWN_DELAY: integer(0, 300).optional(),
+  DATABASE_URL: databaseUrl.optional(),
+  DATABASE_POOL: integer(1, 1000).default(10),
+  DATABASE_STARTUP_PARAMETERS: flag.default(true),
+  REDIS_URL: redisUrl.optional(),
+  RATE_STORE: oneOf(['memory', 'postgres', 'redis']).optional(),
+  DATA_DIR: z.string().default('.data'),
+  MAX_REQUESTS: integer(10, 100_000).default(160),
+  TRUST_PROXY: addressRanges.default([]),
+  RATE_LIMIT_PER_MINUTE: integer(1, 1_000_000).default(120),
+  EXPORTS_PER_HOUR: integer(1, 1_000_000).default(10),
+  REDEMPTION_TOKEN_TTL: integer(1, 86_400).default(900),
+  CURSOR_KEY: z
+    .string()
+    .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits (32 bytes)')
+    .optional(),
+  LOG_LEVEL: oneOf(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info'),
+  LOG_REQUESTS: requestLog.prefault('errors'),
+  GRAPHIQL: flag.optional(),
+  GRAPHQL_DOCUMENTS: oneOf(['any', 'trusted']).default('any'),
+  GRAPHQL_DOCUMENTS_PATH: z.string().optional(),
+  COMPRESSION: flag.optional(),
+  PUBLIC_URL: origin.optional(),
+  OIDC_ISSUER: privateUrl.optional(),
+  OIDC_CLIENT_ID: z.string().optional(),
+  OIDC_CLIENT_SECRET: z.string().optional(),
+  OIDC_DOMAINS: words.default([]),
+  OIDC_GROUPS: words.default([]),
+  OIDC_GROUPS_CLAIM: z.string().default('groups'),
+})
+
+/** The names of all variables. */
+export const variableNames = Object.keys(variables.shape).filter(name => name !== 'workers')
+
+const Environment = variables
   .superRefine(
     (environment, context) => {
       const { RATE_STORE: store, workers } = environment
@@ -232,17 +237,29 @@ const Environment = z
           },
   }))
 
+/** Returns what is wrong with a variable that the service does not have. @param similar what it probably means */
+export const unknownVariable = (name: string, similar: readonly string[]) =>
+  `${name} is not a variable of this service. ` +
+  (similar.length > 0 ? `Did you mean ${similar.join(' or ')}?` : '.env.example has the names of all.')
+
 /**
- * Reads the configuration. An empty variable counts as not set.
+ * Reads the configuration. White space around a value is left out, and an empty variable counts as not set. A variable
+ * that has none of our names, but nearly, is an error.
  *
  * @param environment usually `process.env`
  * @param workers how many processes of this instance answer requests
  * @throws ConfigError that lists every invalid variable
  */
 export function readConfig(environment: NodeJS.ProcessEnv, workers = 1): Config {
-  const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''))
-  const read = Environment.safeParse({ ...set, workers })
-  if (read.success) return read.data
-  const problems = read.error.issues.map(issue => `  ${issue.path.join('.')} ${issue.message}`)
+  const trimmed = Object.entries(environment).map(([name, value = '']) => [name, value.trim()] as const)
+  const set = trimmed.filter(([, value]) => value !== '')
+  const read = Environment.safeParse({ ...Object.fromEntries(set), workers })
+  const unknown = set.flatMap(([name]) => {
+    const similar = variableNames.includes(name) ? [] : similarNames(name, variableNames)
+    return similar.length > 0 ? [unknownVariable(name, similar)] : []
+  })
+  if (read.success && unknown.length === 0) return read.data
+  const invalid = read.error?.issues.map(issue => `${issue.path.join('.')} ${issue.message}`) ?? []
+  const problems = [...invalid, ...unknown].map(problem => `  ${problem}`)
   throw new ConfigError(`The configuration is not valid:\n${problems.join('\n')}`)
 }

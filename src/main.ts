@@ -18,7 +18,8 @@ const { version }: { version: string } = JSON.parse(readFileSync(new URL('../pac
 const program = new Command('voucher-gateway')
   .description('The external integration service of a gift voucher platform.')
   .version(version)
-  .hook('preAction', loadEnvFile)
+  // Before the command reads its options: some have a variable.
+  .hook('preSubcommand', loadEnvFile)
   .exitOverride()
   .addCommand(serveCommand)
   .addCommand(migrateCommand)

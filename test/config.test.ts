@@ -71,8 +71,9 @@ test.each<[NodeJS.ProcessEnv, Partial<Config>, number?]>([
   expect(config).toEqual({ ...config, ...settings })
 })
 
-test('an empty variable counts as not set', () => {
-  const empty = { PORT: '', PUBLIC_URL: '', OIDC_ISSUER: '', OIDC_DOMAINS: '', GRAPHIQL: '', CURSOR_KEY: '' }
+test('white space around a value is left out, and an empty variable counts as not set', () => {
+  expect(readConfig({ PORT: ' 8081\n', LOG_LEVEL: '\u00A0warn\r' })).toMatchObject({ port: 8081, logLevel: 'warn' })
+  const empty = { PORT: ' ', PUBLIC_URL: '', OIDC_ISSUER: '', OIDC_DOMAINS: '', GRAPHIQL: '', CURSOR_KEY: '' }
   expect(readConfig(empty)).toEqual(readConfig({}))
   expect(readConfig({})).toMatchObject({
     host: '127.0.0.1',
@@ -81,6 +82,27 @@ test('an empty variable counts as not set', () => {
     openId: undefined,
     exportsPerHour: 10,
   })
+})
+
+test.each([
+  ['DATABASE_URl', 'DATABASE_URL'],
+  ['database_url', 'DATABASE_URL'],
+  ['DATABSAE_URL', 'DATABASE_URL'],
+  ['LOGLEVEL', 'LOG_LEVEL'],
+  ['GRAPHIQLE', 'GRAPHIQL'],
+  ['DATABASE_STARTUP', 'DATABASE_STARTUP_PARAMETERS'],
+  ['RATE_LIMIT', 'RATE_LIMIT_PER_MINUTE'],
+  ['RATE_PER_MINUTE', 'RATE_STORE or RATE_LIMIT_PER_MINUTE'],
+  ['TRUST_PROXIES', 'TRUST_PROXY'],
+])('%s, which is nearly the name of a variable, is rejected', (name, meant) => {
+  expect(problemsOf({ [name]: 'x' })).toEqual([`${name} is not a variable of this service. Did you mean ${meant}?`])
+})
+
+test('variables of other programs are none of ours', () => {
+  const links = { REDIS_PORT_6379_TCP_ADDR: 'x', DATABASE_SERVICE_HOST: 'x', GRAPHQL_SERVICE_PORT_HTTP: 'x' }
+  const hosts = { HOSTNAME: 'x', PORTS: 'x', REDIS_HOST: 'x', DATABASE_PASSWORD: 'x', DATABASE_PRIVATE_URL: 'x' }
+  const others = { PATH: 'x', LOGNAME: 'x', PGHOST: 'x', NODE_OPTIONS: 'x', npm_config_cache: 'x', PUBLIC_IP: 'x' }
+  expect(problemsOf({ ...links, ...hosts, ...others, RATE_PORT: 'tcp://10.0.0.1:80' })).toEqual([])
 })
 
 const provider = {
@@ -121,6 +143,7 @@ test.each<[NodeJS.ProcessEnv, string[], number?]>([
     ['gateway.example.com', 'http://gateway.example.com', 'http://localhost.example.com', 'ftp://localhost'],
     `PUBLIC_URL ${isPrivate}`,
   ),
+  ...each('NODE_ENV', ['prod', 'Production'], 'NODE_ENV must be one of: development, production, test'),
   ...each('PUBLIC_URL', [`${url}/admin`, `${url}?`, `${url}/#`], noPath),
   ...each('PUBLIC_URL', ['https://ann:secret@gateway.example.com'], noUser),
   ...each('PUBLIC_URL', ['https://ann@gateway.example.com/x'], noUser, noPath),

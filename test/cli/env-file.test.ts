@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, '../..')
 const { url, loader } = await createDatabase()
 await loader`insert into tenant (id, name) values (1, 'One')`
 
-function directoryWith(text: string): string {
+function directoryWith(text: string | Buffer): string {
   const directory = createDirectory()
   writeFileSync(join(directory, '.env'), text)
   return directory
@@ -22,8 +22,8 @@ export DATABASE_URL="${url}" # quoted
 LOG_LEVEL=warn
  RATE_LIMIT_PER_MINUTE = 77
 CURSOR_KEY=
-UNRELATED='of
-another program'`)
+PGAPPNAME='of
+libpq'`)
   const created = await run(['token', 'create', '--name', 'x', '--tenant', '1', '--json'], {}, { cwd })
   expect(created.code, created.stderr).toBe(0)
   const service = await serve({}, { cwd })
@@ -52,7 +52,11 @@ test.each([
   ['a last line without =', 'PORT=8081\ns3cret', 'line 2:'],
   ['YAML', 'PORT: 8081\nTOKEN: "s3cret"\n', 'line 1, 2:'],
   ['an invalid name', '2PORT=8081\nMY-PORT=s3cret\nPORT=8081\n', 'line 1, 2:'],
-  ['a line after a value with several lines', `A='one\ntwo\nthree'\ns3cret\n`, 'line 4:'],
+  ['a line after a value with several lines', `OIDC_GROUPS='one\ntwo\nthree'\ns3cret\n`, 'line 4:'],
+  ['a value that Node would cut at #', 'OIDC_CLIENT_SECRET=s3cret#s3cret\n', 'line 1:'],
+  ['a quotation that does not end', `OIDC_CLIENT_SECRET="s3cret\nPORT=8081\n`, 'line 1:'],
+  ['text after a quotation', `PORT=8081\nOIDC_CLIENT_SECRET="a"s3cret\n`, 'line 2:'],
+  ['an invisible character in a name', 'PORT=8081\n\uFEFFHOST=s3cret\n\u00A0HOST=s3cret\n', 'line 2, 3:'],
 ])('a .env with %s is rejected with the line number, without the text of the line', async (_, text, lines) => {
   const cwd = directoryWith(text)
   const refusal = refusalOf(await run(['serve'], { DATABASE_URL: url }, { cwd }))
@@ -60,9 +64,41 @@ test.each([
   expect(refusal).not.toContain('s3cret')
 })
 
+const [le, be] = [Buffer.from('\uFEFFLOG_LEVEL=loud\r\n', 'utf16le'), Buffer.from('\uFEFFLOG_LEVEL=loud\n', 'utf16le')]
+test.each([
+  ['a byte order mark', '\uFEFFLOG_LEVEL=loud\n'],
+  ['UTF-16', le],
+  ['UTF-16 in network byte order', be.swap16()],
+  ['line ends of Windows', 'PORT=8081\r\nLOG_LEVEL=loud\r\nHOST=x\r\n'],
+  ['line ends of old Macs', '# a comment\rLOG_LEVEL=loud\rHOST=x\r'],
+])('a .env with %s loses no variable', async (_, text) => {
+  const refusal = refusalOf(await run(['token', 'list'], { DATABASE_URL: url }, { cwd: directoryWith(text) }))
+  expect(refusal).toContain('LOG_LEVEL must be one of')
+})
+
+test('a .env with names that the service does not have, or twice, is rejected', async () => {
+  const cwd = directoryWith('RATE_LIMIT=5\nPORT=8081\nDATABSE_URL=x\nMY_SETTING=x\nPORT=8082\nPGSSLMODE=require\n')
+  const refusal = refusalOf(await run(['serve'], { DATABASE_URL: url }, { cwd }))
+  expect(refusal.replaceAll(join(cwd, '.env'), 'file').trim().split('\n')).toEqual([
+    'file, line 1: RATE_LIMIT is not a variable of this service. Did you mean RATE_LIMIT_PER_MINUTE?',
+    'file, line 3: DATABSE_URL is not a variable of this service. Did you mean DATABASE_URL?',
+    'file, line 4: MY_SETTING is not a variable of this service. .env.example has the names of all.',
+    'file, line 5: PORT is set twice. Remove one of the two lines.',
+  ])
+})
+
+test('a .env has the variables of the sync too', async () => {
+  const cwd = directoryWith('VOUCHER_GATEWAY_URL=none\n')
+  const { code, stderr } = await run(['sync', '--to', 'copy'], {}, { cwd })
+  expect([code, stderr]).toEqual([2, expect.stringContaining("from env 'VOUCHER_GATEWAY_URL'")])
+})
+
 test('a .env that cannot be read is rejected', async () => {
   const cwd = createDirectory()
   mkdirSync(join(cwd, '.env'))
   const refusal = refusalOf(await run(['token', 'list'], { DATABASE_URL: url }, { cwd }))
   expect(refusal).toContain(`${join(cwd, '.env')} cannot be read: EISDIR`)
+  const latin1 = directoryWith(Buffer.from('OIDC_GROUPS=caf\xe9\n', 'latin1'))
+  const encoding = refusalOf(await run(['token', 'list'], { DATABASE_URL: url }, { cwd: latin1 }))
+  expect(encoding).toContain('cannot be read: The encoded data was not valid for encoding utf-8')
 })

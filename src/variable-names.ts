@@ -1,0 +1,36 @@
+/** Finds variables that were probably meant for the service, although it has none of that name. */
+
+/** The first words that only names of this service have; `REDIS_…` and `DATABASE_…` are names of many programs. */
+const ownFamily = /^(CURSOR|EXPORTS|GRAPHQL|OIDC|RATE|REDEMPTION|SHUTDOWN|TRUST)_/
+
+/** Variables that Docker and Kubernetes set for each service of theirs, whatever its name. */
+const serviceLink = /_(SERVICE_(HOST|PORT)|PORT)(_\w+)?$/
+
+/** Shorter names are near to too many others. */
+const leastLetters = 6
+
+/** Returns whether two names differ in case, in underscores, in one letter, or by the order of two letters. */
+function isTypo(name: string, known: string): boolean {
+  const [given, meant] = [name, known].map(text => text.toUpperCase().replaceAll('_', '')) as [string, string]
+  if (Math.min(given.length, meant.length) < leastLetters) return false
+  let start = 0
+  while (start < given.length && given[start] === meant[start]) start++
+  let end = 0
+  while (end < Math.min(given.length, meant.length) - start && given.at(-1 - end) === meant.at(-1 - end)) end++
+  const [left, right] = [given.slice(start, given.length - end), meant.slice(start, meant.length - end)]
+  return Math.max(left.length, right.length) <= 1 || (left.length === 2 && left === [...right].reverse().join(''))
+}
+
+/**
+ * Returns the variables that an unknown name probably means: those of which it is a typing error or the first words, or
+ * else those of its family.
+ *
+ * @param known the names of all variables
+ * @returns none when the variable is probably of another program
+ */
+export function similarNames(name: string, known: readonly string[]): string[] {
+  const near = known.filter(each => isTypo(name, each) || (name.includes('_') && each.startsWith(`${name}_`)))
+  const family = ownFamily.exec(name)?.[0]
+  if (near.length > 0 || family === undefined || serviceLink.test(name)) return near
+  return known.filter(each => each.startsWith(family))
+}
