@@ -96,9 +96,10 @@ const grantedTenants = (sql: Sql, token: Token, { tenantId, withDescendants }: F
   ), single as materialized (
     select id as tenant_id from granted where not exists (select from rolled where ancestor_id = top)
   ), today as materialized (
-    select id, (now() at time zone gateway.time_zone(coalesce(time_zone, 'UTC')))::date as day
+    select id, (now() at time zone coalesce((select gateway.time_zone(time_zone) from tenant where tenant.id = counted.id),
+                                            'UTC'))::date as day
     from (select tenant_id as id from single
-          union select tenant_id from rolled join gateway.figure_member using (ancestor_id)) counted left join tenant using (id)
+          union select tenant_id from rolled join gateway.figure_member using (ancestor_id)) counted
   ), days as materialized (
     select min(day) as first, max(day) as last from today
   )`
