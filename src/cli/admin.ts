@@ -12,6 +12,7 @@ import { inviteAdministrator } from '../domain/administrator/invitation.ts'
 import { passwordErrors } from '../domain/administrator/password.ts'
 import { throwIfErrors } from '../domain/errors.ts'
 import { setupPath } from '../http/paths.ts'
+import { toJsonLine } from '../json-line.ts'
 import { commandLine } from './actor.ts'
 import { withDatabase } from './database.ts'
 import { localOrigin } from './listen.ts'
@@ -69,7 +70,7 @@ const list = new Command('list')
   .addOption(jsonOption())
   .action(async ({ json }: { json: boolean }) => {
     const administrators = await withDatabase(readConfig(process.env), ({ pool }) => listAdministrators(pool))
-    if (json) console.log(JSON.stringify(administrators.map(toJson)))
+    if (json) console.log(toJsonLine(administrators.map(toJson)))
     else if (administrators.length === 0) {
       console.log(`There are no administrators. To create one: ${shellCommand('admin create --email you@example.com')}`)
     } else printTable(administrators.map(toRow))

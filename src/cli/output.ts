@@ -1,6 +1,7 @@
 /** The output of commands: tables for people, JSON for programs. */
 import Table from 'cli-table3'
 import { InvalidArgumentError, Option } from 'commander'
+import { toJsonLine } from '../json-line.ts'
 
 /** The option of every command whose result a program can read. */
 export const jsonOption = () => new Option('--json', 'print JSON').default(false)
@@ -43,5 +44,5 @@ export function printTable(rows: readonly Readonly<Record<string, string>>[]): v
  * @param sentence what a person gets
  */
 export function printResult(json: boolean, result: object, sentence: string): void {
-  console.log(json ? JSON.stringify(result) : sentence)
+  console.log(json ? toJsonLine(result) : sentence)
 }

@@ -4,6 +4,7 @@ import { createToken, editToken, revokeToken } from '../domain/token/lifecycle.t
 import { listTokens } from '../domain/token/list.ts'
 import { rotateToken } from '../domain/token/rotation.ts'
 import { getToken, type TokenRecord, tokenStatus } from '../domain/token/token.ts'
+import { toJsonLine } from '../json-line.ts'
 import { commandLine } from './actor.ts'
 import { withDatabase } from './database.ts'
 import { readDuration } from './duration.ts'
@@ -59,7 +60,7 @@ const list = new Command('list')
     const { rows: tokens } = await withDatabase(readConfig(process.env), ({ pool }) =>
       listTokens(pool, { limit: Number.MAX_SAFE_INTEGER }),
     )
-    if (json) console.log(JSON.stringify(tokens.map(toJson)))
+    if (json) console.log(toJsonLine(tokens.map(toJson)))
     else if (tokens.length === 0)
       console.log(`There are no tokens. To create one: ${shellCommand('token create --help')}`)
     else printTable(tokens.map(toRow))
@@ -71,7 +72,7 @@ const show = new Command('show')
   .addOption(jsonOption())
   .action(async (id: number, { json }: Json) => {
     const token = await withDatabase(readConfig(process.env), ({ pool }) => getToken(pool, id))
-    if (json) console.log(JSON.stringify(toJson(token)))
+    if (json) console.log(toJsonLine(toJson(token)))
     else printTable(toFacts(token))
   })
 

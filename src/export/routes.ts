@@ -12,6 +12,7 @@ import { resolveLevel } from '../executor/resolve.ts'
 import { Answer, writeObject } from '../executor/serialize.ts'
 import type { Reader } from '../graphql/loaders.ts'
 import { findResource } from '../graphql/resource.ts'
+import { escapeLines } from '../json-line.ts'
 import type { RestOperation } from '../rest/operation.ts'
 import { pathToBody, prepareRecords } from '../rest/prepare-operation.ts'
 import * as documents from '../rest/v1/operations.ts'
@@ -42,7 +43,7 @@ const writeRecordsOf =
           if (error) throw error.originalError ?? error
           body.byte(lineFeed)
         }
-        return body.finish()
+        return escapeLines(body.finish())
       },
     )
 

@@ -41,7 +41,13 @@ export async function downloadCsv(page: Page) {
   await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
   const download = await downloading
   const csv = await readFile(await download.path(), 'utf8')
-  return { lines: csv.trimEnd().split('\r\n'), name: download.suggestedFilename() }
+  return {
+    lines: csv
+      .trimEnd()
+      .replaceAll(/"([^",\r\n]*)"/g, '$1')
+      .split('\r\n'),
+    name: download.suggestedFilename(),
+  }
 }
 
 /** The answer to a token whose rate is used up. */

@@ -60,17 +60,19 @@ test('writes CSV that spreadsheets open as it is, and run no part of', () => {
       ['@sum', 0],
       ['a, "b"\nc', 25],
       ['Zoë', 0.07],
+      ['Spa;=1+2', 1],
     ],
   )
   expect(csv).toBe(
     [
-      '\ufeffTitle,Value',
+      '\ufeff"Title","Value"',
       `"'=HYPERLINK(""https://example.com"")",12.5`,
-      "'+1,-3",
-      "'-1,",
-      "'@sum,0",
+      `"'+1",-3`,
+      `"'-1",`,
+      `"'@sum",0`,
       '"a, ""b""\nc",25',
-      'Zoë,0.07',
+      '"Zoë",0.07',
+      '"Spa;=1+2",1',
       '',
     ].join('\r\n'),
   )

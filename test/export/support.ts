@@ -8,6 +8,7 @@ import { createBrotliDecompress, createGunzip } from 'node:zlib'
 import { bulkExports } from '../../src/export/routes.ts'
 import type { Answer, Client } from '../support/app.ts'
 import { afterFile } from '../support/cleanups.ts'
+import { lineEnd } from '../support/line-end.ts'
 
 export const exportPath = '/api/external/export/v1'
 
@@ -39,7 +40,7 @@ interface Lines {
 /** Sorts the lines of an export. A last line without its line feed is incomplete, and dropped. */
 export function readLines(text: string): Lines {
   const read: Lines = { serverTime: '', records: [], recordLines: [], cursors: [], cursorPlaces: [], count: null }
-  for (const line of text.split('\n').slice(0, -1)) {
+  for (const line of text.split(lineEnd).slice(0, -1)) {
     const value = JSON.parse(line)
     if (Object.keys(value).join() === 'server_time') read.serverTime = value.server_time
     else if (Object.keys(value).join() === 'cursor') {

@@ -5,6 +5,7 @@ import postgres from '#postgres'
 import { openSqlite } from '../../packages/sync/src/stores/node-sqlite.ts'
 import { v1 } from './app.ts'
 import { createDirectory } from './directory.ts'
+import { lineEnd } from './line-end.ts'
 
 /** Records of a copy, or of the service, by list, tenant and id. */
 export type Records = Record<string, unknown>
@@ -51,7 +52,7 @@ export function directoryPlace(): Place {
   const readLines = (path: string) =>
     existsSync(path)
       ? readFileSync(path, 'utf8')
-          .split('\n')
+          .split(lineEnd)
           .filter(Boolean)
           .map(each => JSON.parse(each))
       : []

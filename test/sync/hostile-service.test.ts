@@ -166,7 +166,7 @@ describe.each(targets)('a copy in %s', (_, createTarget) => {
   test('holds any text as it came', async () => {
     // PostgreSQL's jsonb has no NUL and no half of a surrogate pair.
     const text = fc.oneof(
-      fc.constantFrom(closing, sql, '../outside', "';--", '"}]', '\n', '\u2028'),
+      fc.constantFrom(closing, sql, '../outside', "';--", '"}]', '\n', '\u2028', '\u0085'),
       fc.string({ unit: 'grapheme' }),
     )
     const round = fc.asyncProperty(

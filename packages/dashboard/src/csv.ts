@@ -6,12 +6,13 @@ export type CsvCell = string | number | null
 
 /**
  * Returns a table as CSV: with a byte order mark, so that spreadsheets detect UTF-8, and with an apostrophe before
- * texts that they would run as a formula.
+ * texts that they would run as a formula. Texts are quoted, because some programs split lines at semicolons or tabs.
  */
 export const toCsv = (headings: readonly string[], rows: readonly (readonly CsvCell[])[]): string =>
   stringify([headings, ...rows], {
     bom: true,
     escape_formulas: true,
+    quoted_string: true,
     record_delimiter: 'windows',
   })
 

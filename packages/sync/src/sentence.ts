@@ -8,6 +8,9 @@ const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 /** Escapes control characters in JSON. */
 export const escapeControls = (json: string): string => json.replace(controls, escapeUnits)
 
+/** Escapes the characters in JSON at which some readers end a line, beside those that JSON always escapes. */
+export const escapeLineEnds = (json: string): string => json.replace(/[\u0085\u2028\u2029]/g, escapeUnits)
+
 const escapeUnits = (text: string) =>
   text
     .split('')

@@ -48,7 +48,8 @@ export const sendCsv: Handler = async ({ sql }, request, reply) => {
   const { filter, fieldErrors } = readFilter(queryParameters(request))
   throwIfErrors(fieldErrors)
   const entries = Readable.from(await exportAudit(sql, actorOf(request), filter))
-  const csv = stringify({ header: true, columns: csvColumns, escape_formulas: true })
+  // Quoted, because some programs split lines at semicolons, and would run what follows.
+  const csv = stringify({ header: true, columns: csvColumns, escape_formulas: true, quoted_string: true })
   // An error, or a client that closes the connection, ends both streams.
   pipeline(entries, csv, () => {})
   return reply

@@ -9,6 +9,7 @@ import type { FileHandle } from 'node:fs/promises'
 import { z } from 'zod'
 import type { Positions } from '../checkpoint.ts'
 import { type ListName, listNames } from '../lists.ts'
+import { escapeLineEnds } from '../sentence.ts'
 import type { Change } from '../store.ts'
 import { readLines, writeWhole } from './lines.ts'
 import { appending, openOwnFile } from './own-file.ts'
@@ -104,7 +105,7 @@ export class Journal {
       if (change.kind === 'put') {
         const { list, tenantId, pass, records } = change
         for (const { id, record } of records) {
-          const body = JSON.stringify(record)
+          const body = escapeLineEnds(JSON.stringify(record))
           add(['put', list, tenantId, pass, id, null], putPrefix(list, tenantId, pass, id), body, ']\n')
         }
       } else if (change.kind === 'remove') {
