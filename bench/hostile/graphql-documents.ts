@@ -388,6 +388,14 @@ function* costly(): Generator<HostileDocument> {
     name: 'introspection of possible types',
     query: `{ __schema { types { possibleTypes { fields { name args { name type { ${type} } } type { ${type} interfaces { name } } } } } } }`,
   }
+  yield {
+    name: 'introspection by 25 aliases',
+    query: `{ ${repeat(25, n => `a${n}: __schema { types { name kind fields { name isDeprecated } } }`)} }`,
+  }
+  yield {
+    name: 'one type by aliases within each other',
+    query: `{ ${repeat(4, n => `a${n}: __type(name: "Tenant") { ${repeat(6, m => `a${m}: fields { name args { name type { ${type} } } }`)} }`)} }`,
+  }
   yield { name: 'introspection, often', query: `{ ${'__schema { types { name fields { name } } } '.repeat(150)} }` }
   yield {
     name: 'one type, often',

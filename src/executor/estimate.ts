@@ -1,5 +1,5 @@
 /** Estimates the size of an operation while it is planned, before it runs. */
-import { BREAK, type FieldNode, type GraphQLField, visit } from 'graphql'
+import { BREAK, type FieldNode, type GraphQLField, type GraphQLObjectType, visit } from 'graphql'
 import type { Token } from '../domain/token/token.ts'
 import type { FieldPlan } from './field-plan.ts'
 
@@ -29,8 +29,18 @@ export const nothing: Size = { complexity: 0, cost: 0 }
 /** A field whose arguments are faulty fails before its policy counts it, and before anything below it is read. */
 const failing: Size = { complexity: 1, cost: 0 }
 
-/** The complexity of a field that declares none. */
-const plain = { field: 1, multiplier: 1 }
+/**
+ * The multipliers of introspection: the lengths of its lists, below `types` as the mean over all types of the service's
+ * schema. `__type` makes up for a type that is longer than the mean.
+ */
+const introspection: Record<string, number> = {
+  'Query.__type': 8,
+  '__Schema.types': 80,
+  '__Schema.directives': 5,
+  '__Type.fields': 4,
+  '__Type.ofType': 0.5,
+  '__Field.args': 0.5,
+}
 
 /**
  * The estimates of one plan. A part that many others contain is computed once. So the time is linear in the size of the
@@ -66,12 +76,14 @@ export class Estimates {
 
   /** Estimates a field. @param inner the estimate of what is selected below it */
   ofField(
+    parentType: GraphQLObjectType,
     field: GraphQLField<unknown, unknown>,
     node: FieldNode,
     readArguments: FieldPlan['readArguments'],
     inner: Estimate,
   ): Estimate {
-    const { policy: { cost, items } = {}, complexity = plain } = field.extensions.pothosOptions ?? {}
+    const undeclared = { field: 1, multiplier: introspection[`${parentType.name}.${field.name}`] ?? 1 }
+    const { policy: { cost, items } = {}, complexity = undeclared } = field.extensions.pothosOptions ?? {}
     const readsArguments = typeof cost === 'function' || typeof complexity === 'function'
     const sizeOfField = (variables: SizedRequest['variables'], below: Size, mostItems?: number): Size => {
       try {

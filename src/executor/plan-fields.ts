@@ -7,10 +7,13 @@ import {
   type FieldNode,
   type GraphQLObjectType,
   type GraphQLOutputType,
+  type GraphQLSchema,
   isAbstractType,
   isLeafType,
   isListType,
   isNonNullType,
+  SchemaMetaFieldDef,
+  TypeMetaFieldDef,
   TypeNameMetaFieldDef,
 } from 'graphql'
 import { collectFields, collectSubfields } from 'graphql/execution/collectFields.js'
@@ -94,17 +97,13 @@ export class FieldPlanner {
   #makeField(parentType: GraphQLObjectType, key: string, nodes: readonly FieldNode[]): Planned<FieldPlan> {
     const node = nodes[0]!
     const { value: name } = node.name
-    const isTypename = name === TypeNameMetaFieldDef.name
-    const field = isTypename ? TypeNameMetaFieldDef : parentType.getFields()[name]
-    if (!field) {
-      if (!name.startsWith('__')) throw new Error(`${parentType.name} has no field ${name}.`)
-      // graphql-js runs introspection.
-      return { plan: null, estimate: { complexity: 1, cost: 0 } }
-    }
     const { shared, omitNull } = this.#selection
+    const field = fieldOf(shared.schema, parentType, name)
+    if (!field) throw new Error(`${parentType.name} has no field ${name}.`)
+    const isTypename = field === TypeNameMetaFieldDef
     const readArguments = prepareArguments(field, node, shared.operation.variableDefinitions ?? [])
     const value = this.#planValue(field.type, nodes)
-    const estimate = this.estimates.ofField(field, node, readArguments, value.estimate)
+    const estimate = this.estimates.ofField(parentType, field, node, readArguments, value.estimate)
     if (!value.plan) return { plan: null, estimate }
     const plan: FieldPlan = {
       key,
@@ -148,6 +147,13 @@ export class FieldPlanner {
     this.#numbers.set(node, known)
     return known
   }
+}
+
+/** Returns a field of a type, or of introspection (GraphQL, §4). */
+function fieldOf(schema: GraphQLSchema, type: GraphQLObjectType, name: string): FieldPlan['field'] | undefined {
+  if (name === TypeNameMetaFieldDef.name) return TypeNameMetaFieldDef
+  const ofQuery = type === schema.getQueryType() ? [SchemaMetaFieldDef, TypeMetaFieldDef] : []
+  return ofQuery.find(field => field.name === name) ?? type.getFields()[name]
 }
 
 /**

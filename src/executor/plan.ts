@@ -87,7 +87,7 @@ export class OperationPlan {
   planAll(): this {
     for (let choice = 0; choice < 2 ** this.#conditions.length; choice++) {
       const { root } = this.#variantFor(this.#conditions.map((_, index) => (choice & (1 << index)) !== 0))
-      if (!root) throw new Error('The executor runs neither interfaces nor introspection.')
+      if (!root) throw new Error('The executor runs no interfaces.')
     }
     return this
   }

@@ -4,10 +4,13 @@ import {
   GraphQLError,
   getOperationAST,
   Kind,
+  Lexer,
   type OperationDefinitionNode,
   OperationTypeNode,
   parse,
+  Source,
   specifiedRules,
+  TokenKind,
   validate,
 } from 'graphql'
 import type { Token } from '../domain/token/token.ts'
@@ -32,8 +35,9 @@ export class ParsedDocument {
   readonly #plans = new Map<OperationDefinitionNode, OperationPlan>()
   #fields = 0
 
-  /** @throws GraphQLError when the text is no document, or is too long */
+  /** @throws GraphQLError when the text is no document, is too long, or nests too deeply */
   constructor(text: string) {
+    checkNesting(text)
     this.document = parse(text, { maxTokens: limits.tokens, noLocation: isLong(text) })
   }
 
@@ -68,6 +72,25 @@ export class ParsedDocument {
   validate(): readonly GraphQLError[] {
     // Names are suggested for ten errors at most; the schema is public.
     return validate(schema, this.document, [...specifiedRules, ...limitRules], { maxErrors: limits.errors })
+  }
+}
+
+/**
+ * Checks how deeply brackets are nested: the parser, and all that walk a document, call themselves for each pair.
+ * @throws GraphQLError when that is too deep, or a token is not valid
+ */
+function checkNesting(text: string): void {
+  const lexer = new Lexer(new Source(text))
+  let depth = 0
+  for (let tokens = 0; tokens <= limits.tokens && lexer.token.kind !== TokenKind.EOF; tokens++) {
+    const { kind } = lexer.advance()
+    if ('{[('.includes(kind)) depth++
+    else if ('}])'.includes(kind)) depth--
+    if (depth > limits.brackets) {
+      throw new GraphQLError(
+        `The document has more than ${limits.brackets} brackets within each other. Nest its fields, lists and objects less.`,
+      )
+    }
   }
 }
 

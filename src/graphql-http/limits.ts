@@ -23,6 +23,8 @@ export const limits = {
   /** The most characters of one alias. An error's `path` repeats it. */
   aliasLength: 100,
   tokens: 2000,
+  /** The most brackets of any kind within each other: more than a valid document of the allowed depth needs. */
+  brackets: 100,
   /**
    * The length up to which the errors of a document have locations. graphql-js reads the text from its beginning for
    * each error, and a document may cause thousands of errors.
@@ -81,17 +83,8 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 /** Returns the message for an operation that is too complex, or null. @param size null: it is not known */
 export function findExcess(size: Size | null): string | null {
   if (size === null || size.complexity <= limits.complexity) return null
-  return `The complexity of the query is ${size.complexity}; at most ${limits.complexity} is allowed. Ask for fewer records or fields.`
+  return `The complexity of the query is ${Math.ceil(size.complexity)}; at most ${limits.complexity} is allowed. Ask for fewer records or fields.`
 }
-
-/** Rejects aliases of introspection: with them, one small document selects the whole schema many times. */
-const introspectionWithoutAliases: ValidationRule = context => ({
-  Field(field) {
-    const within = context.getParentType()?.name.startsWith('__')
-    if (!field.alias || !(within || ['__schema', '__type'].includes(field.name.value))) return
-    context.reportError(new GraphQLError('Introspection takes no aliases.', { nodes: field }))
-  },
-})
 
 /** Rejects long aliases. */
 const shortAliases: ValidationRule = context => ({
@@ -114,7 +107,6 @@ const shortLists: ValidationRule = context => ({
 
 /** The limits that a document alone can exceed: rules of validation. */
 export const limitRules: ValidationRule[] = [
-  introspectionWithoutAliases,
   shortAliases,
   shortLists,
   maxDepthRule({ n: limits.depth }),

@@ -1,3 +1,4 @@
+import { getIntrospectionQuery } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { type Answer, codeOf } from '../support/app.ts'
 import { followed } from '../support/followed.ts'
@@ -27,15 +28,24 @@ describe('a document is rejected before any part of it is executed', () => {
   it.each([
     ['1,000 aliases', `{ ${aliases(1_000)} }`],
     ['31 aliases', `{ ${aliases(31)} }`],
-    ['aliases of introspection', '{ __schema { a: types { name } b: types { name } } }'],
+    [
+      'introspection by 30 aliases',
+      `{ ${aliases(30, '__schema { types { name kind fields { name description isDeprecated } } }')} }`,
+    ],
+    [
+      'introspection by aliases within each other',
+      `{ __schema { ${aliases(8, `types { ${aliases(5, 'fields { name args { name description defaultValue } }')} }`)} } }`,
+    ],
+    [
+      'introspection of a type by aliases',
+      `{ ${aliases(5, `__type(name: "Query") { ${aliases(5, `fields { ${aliases(9, 'args { type { fields { name } } }')} }`)} }`)} }`,
+    ],
     ['aliases in fragments', `{ ${'viewer { ...F } '.repeat(16)} } fragment F on Viewer { a: name b: name }`],
     ['more than 2,000 tokens', `{ viewer { ${'name '.repeat(2_000)} } }`],
     ['a depth of more than 10', `{ viewer { ${'... on Viewer { '.repeat(12)} name ${'} '.repeat(12)} } }`],
-    ['990 nested fields', `${'{a'.repeat(990)}${'}'.repeat(990)}`],
     ['an alias of more than 100 characters', `{ ${'a'.repeat(101)}: viewer { name } }`],
     ['a literal list of 101 ids', `{ nodes(ids: [${'"x" '.repeat(101)}]) { id } }`],
     ['a literal list longer than its enum', ofTenant(`removals(resources: [${'TENANT '.repeat(5)}]) { totalCount }`)],
-    ['990 nested lists', `{ nodes(ids: ${'['.repeat(990)}${']'.repeat(990)}) { id } }`],
     ['recursive introspection', `{ __schema { ${'types { fields { type { '.repeat(5)} name ${'} } } '.repeat(5)} } }`],
     ['a fragment that spreads itself', '{ viewer { ...A } } fragment A on Viewer { ...A }'],
     [
@@ -215,8 +225,39 @@ describe('locations of errors', () => {
   })
 })
 
+describe('brackets within each other', () => {
+  const nested = (count: number, open: string, close: string) => open.repeat(count) + close.repeat(count)
+  const refusal = 'The document has more than 100 brackets within each other. Nest its fields, lists and objects less.'
+
+  it.each<[string, (count: number) => string]>([
+    ['lists', count => `{ nodes(ids: ${nested(count, '[', ']')}) { id } }`],
+    ['lists that do not end', count => `{ nodes(ids: ${'['.repeat(count)}`],
+    ['objects', count => `{ tenants(filter: ${nested(count, '{a:', '}')}) { id } }`],
+    ['selections', count => nested(count, '{a', '}')],
+    ['inline fragments', count => `{ ${nested(count, '...{', '}')} }`],
+    ['arguments of directives', count => `{ a @b(c: ${nested(count, '[', ']')}) }`],
+    ['types of variables', count => `query ($a: ${nested(count, '[', ']')}) { a }`],
+    ['defaults of variables', count => `query ($a: B = ${nested(count, '[', ']')}) { a }`],
+    ['lists of a type system', count => `type A { b(c: D = ${nested(count, '[', ']')}): E }`],
+    ['lists within objects', count => `{ a(b: ${nested(count / 2, '[{c:', '}]')}) }`],
+  ])('are counted before the document is parsed: %s', async (_, make) => {
+    for (const count of [102, 640, 1_980]) {
+      const { status, body } = await client.graphql(secret, make(count))
+      expect([status, body.errors.map(({ message }: { message: string }) => message)]).toEqual([400, [refusal]])
+    }
+    const fewer = await client.graphql(secret, make(90))
+    expect(fewer.status).toBe(400)
+    expect(messagesOf(fewer)).not.toContain(refusal)
+  })
+})
+
 it.each([
   ['30 aliases', `{ ${aliases(30)} }`],
+  ['introspection with aliases', '{ schema: __schema { all: types { name } } query: __type(name: "Query") { kind } }'],
+  [
+    'the introspection of tools, beside another',
+    `${getIntrospectionQuery()}`.replace('__schema', 'a: __schema { types { name } } __schema'),
+  ],
   ['100 products', ofTenant(`${products('100')} more: catalogVouchers(first: 100) { edges { node { ${product} } } }`)],
 ])('a document within the limits is executed: %s', async (_, query) => {
   await client.read(secret, query)
@@ -226,9 +267,11 @@ describe('a request is rejected', () => {
   const viewer = { query: '{ viewer { name } }' }
 
   it('when it is a batch', async () => {
-    const { status, body } = await client.post(secret, [viewer, viewer])
-    expect(status).toBe(400)
-    expect(body.errors[0].message).toBe('Batching is not supported.')
+    for (const accept of ['application/json', 'application/graphql-response+json']) {
+      const { status, body } = await client.post(secret, [viewer, viewer], { accept })
+      expect(status).toBe(400)
+      expect(body.errors[0].message).toBe('Send one JSON object with a query: a list of operations does not run.')
+    }
   })
 
   it('when its body is longer than 100 KiB', async () => {
