@@ -15,12 +15,16 @@ export interface GraphqlRequest {
 
 const parameters = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions'])
 
+/** Returns the error of a request that is no GraphQL request: its status is 400 for every `Accept`. */
+const badRequest = (message: string) =>
+  new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } })
+
 /**
  * Reads the text of a request body in its plainest form.
  *
- * @returns null when Yoga has to read the body, and to report what is wrong with it
+ * @returns null when Yoga has to read the body, and to report what is wrong with it; errors for a batch
  */
-function readPlainRequest(body: unknown, documents: TrustedDocuments): GraphqlRequest | null {
+function readPlainRequest(body: unknown, documents: TrustedDocuments): ReadRequest {
   if (typeof body !== 'string') return null
   let request: unknown
   try {
@@ -28,7 +32,9 @@ function readPlainRequest(body: unknown, documents: TrustedDocuments): GraphqlRe
   } catch {
     return null
   }
-  if (!isJsonObject(request) || !Object.keys(request).every(key => parameters.has(key))) return null
+  if (!isJsonObject(request))
+    return [badRequest('Send one JSON object with a query: a list of operations does not run.')]
+  if (!Object.keys(request).every(key => parameters.has(key))) return null
   const { operationName = null, variables = null, extensions = null } = request
   const query = documents.find(request)
   if (typeof query !== 'string') return null
@@ -55,8 +61,7 @@ const unreadableParameters: Plugin = {
         return await requestParser(request)
       } catch (error) {
         if (error instanceof GraphQLError && error.extensions.originalError === undefined) throw error
-        const extensions = { code: 'BAD_REQUEST', http: { status: 400 } }
-        throw new GraphQLError('The request is not valid JSON.', { extensions })
+        throw badRequest('The request is not valid JSON.')
       }
     })
   },
@@ -104,7 +109,6 @@ export function createRequestReader(documents: TrustedDocuments) {
     plugins: [unreadableParameters, reading(documents)],
     maskedErrors: false,
     parserAndValidationCache: false,
-    batching: false,
     cors: false,
     graphiql: false,
     landingPage: false,

@@ -10,6 +10,7 @@ export const documentErrorCodes = [
   'DOCUMENT_NOT_TRUSTED',
   'PERSISTED_DOCUMENT_NOT_FOUND',
   'PERSISTED_QUERY_NOT_FOUND',
+  'PERSISTED_QUERY_NOT_SUPPORTED',
 ] as const
 
 type DocumentErrorCode = (typeof documentErrorCodes)[number]
@@ -24,13 +25,10 @@ interface DocumentParameters {
   extensions?: unknown
 }
 
-const notFound = (code: DocumentErrorCode) =>
-  new GraphQLError('No trusted document has this id: sha256: and the SHA-256 of its text in lower-case hexadecimal.', {
-    extensions: { code, http: { status: 400, spec: true } },
-  })
+const unknownId = 'No trusted document has this id: sha256: and the SHA-256 of its text in lower-case hexadecimal.'
 
-const badRequest = (message: string) =>
-  new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400, spec: true } } })
+const requestError = (message: string, code: DocumentErrorCode | 'BAD_REQUEST' = 'BAD_REQUEST') =>
+  new GraphQLError(message, { extensions: { code, http: { status: 400, spec: true } } })
 
 const notTrusted = () =>
   new GraphQLError('Only trusted documents run here: send the documentId of one instead of a query.', {
@@ -56,15 +54,20 @@ export class TrustedDocuments {
   find({ query = null, documentId = null, extensions }: DocumentParameters): unknown {
     if (query !== null && !this.admitsOthers) return notTrusted()
     if (documentId !== null) {
-      if (typeof documentId !== 'string') return badRequest('The documentId must be a string.')
-      if (query !== null) return badRequest('Give either query or documentId, not both.')
-      return this.#texts.get(documentId) ?? notFound('PERSISTED_DOCUMENT_NOT_FOUND')
+      if (typeof documentId !== 'string') return requestError('The documentId must be a string.')
+      if (query !== null) return requestError('Give either query or documentId, not both.')
+      return this.#texts.get(documentId) ?? requestError(unknownId, 'PERSISTED_DOCUMENT_NOT_FOUND')
     }
     if (query !== null) return query
     const hash = apolloHash(extensions)
-    // Apollo's clients send the query when they read this code.
-    if (hash !== null) return this.#texts.get(`sha256:${hash}`) ?? notFound('PERSISTED_QUERY_NOT_FOUND')
-    return this.admitsOthers ? undefined : badRequest('Give the documentId of a trusted document.')
+    if (hash === null) return this.admitsOthers ? undefined : requestError('Give the documentId of a trusted document.')
+    const text = this.#texts.get(`sha256:${hash}`)
+    if (text !== undefined) return text
+    // Clients of Apollo and urql read the message. Queries are not stored: where a query may run, the clients stop
+    // sending hashes; elsewhere they go on, for trusted documents.
+    return this.admitsOthers
+      ? requestError('PersistedQueryNotSupported', 'PERSISTED_QUERY_NOT_SUPPORTED')
+      : requestError('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND')
   }
 }
 

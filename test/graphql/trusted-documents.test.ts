@@ -59,7 +59,7 @@ const query = '{ viewer { name } }'
 /** Apollo's form of an id. */
 const apollo = (hash: string) => ({ persistedQuery: { version: 1, sha256Hash: hash } })
 
-describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (_mode, client) => {
+describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (mode, client) => {
   test.each([
     ['documentId', { documentId, operationName: 'Products', variables }],
     ['documentId beside null', { query: null, documentId, operationName: 'Products', variables, extensions: null }],
@@ -124,14 +124,20 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (_mode, client) => {
     if (id !== '') expect((await get(client, { documentId: id })).status).toBe(400)
   })
 
-  test("an unknown hash in Apollo's extension has the code that its clients read", async () => {
+  test('an unknown hash has the message that clients of Apollo and urql read', async () => {
     const extensions = apollo(hashOf(query))
+    const expected = {
+      any: { message: 'PersistedQueryNotSupported', extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED' } },
+      trusted: { message: 'PersistedQueryNotFound', extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } },
+    }[mode]
     for (const answer of [
       await post(client, { extensions }),
       await get(client, { extensions: JSON.stringify(extensions) }),
     ]) {
-      expect([answer.status, codeOf(answer)]).toEqual([400, 'PERSISTED_QUERY_NOT_FOUND'])
+      expect([answer.status, answer.body.errors]).toEqual([400, [expected]])
     }
+    const plain = await post(client, { extensions }, { accept: 'application/json' })
+    expect([plain.status, plain.body.errors]).toEqual([200, [expected]])
   })
 
   test.each([5, true, {}, ['x']])('a documentId that is no string is a request error: %j', async id => {

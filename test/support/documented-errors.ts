@@ -5,10 +5,12 @@ import { statusOf } from '../../src/http/errors.ts'
 const guide = readFileSync(new URL('../../docs/guides/errors.md', import.meta.url), 'utf8')
 
 /**
- * The messages that the guide lists: texts in code that are whole sentences. `{…}` stands for any
- * text.
+ * The messages that the guide lists: texts in code that are whole sentences, or the words of persisted queries. `{…}`
+ * stands for any text.
  */
-export const documentedMessages = [...guide.matchAll(/^\|.*?`([A-Z][^`]*\.)`/gm)].map(([, message = '']) => message)
+export const documentedMessages = [...guide.matchAll(/^\|.*?`([A-Z][^`]*\.|PersistedQuery\w+)`/gm)].map(
+  ([, message = '']) => message,
+)
 
 const toPattern = (message: string) =>
   new RegExp(`^${message.replaceAll(/[.*+?^$()[\]\\|]/g, '\\$&').replaceAll(/\{\w*\}/g, '.+')}$`, 'u')
@@ -35,8 +37,9 @@ export function undocumentedMessages(body: unknown): string[] {
   return typeof message === 'string' ? [message, ...fieldMessages(errors)].filter(text => !isDocumented(text)) : []
 }
 
-/** The codes of the service's own errors. The many messages of graphql-js have other codes. */
+/** The codes of the service's own errors and of Yoga's. The many messages of graphql-js have other codes. */
 const ownCodes = new Set<unknown>([
+  'BAD_REQUEST',
   ...Object.keys(statusOf).filter(code => code !== 'BAD_USER_INPUT'),
   ...documentErrorCodes,
 ])
