@@ -94,21 +94,33 @@ export interface SampleRun {
   directory: string
 }
 
+/** How a sample runs. */
+export interface SampleOptions {
+  args?: string[]
+  /** The working directory; default: a new one. */
+  directory?: string
+  /** Kills the sample, with the processes that it started, when it runs longer than this. */
+  killAfterSeconds?: number
+}
+
+/** Makes a directory for runs of samples. */
+export const newDirectory = (): string => mkdtempSync(join(place, 'run-'))
+
 /**
  * Runs a sample.
  *
  * @param name its folder and name: `paging/all-pages`
- * @param directory the working directory; default: a new one
  * @throws Error when it fails, or writes to its standard error
  */
 export function runSample(
   name: string,
   extension: Extension,
   environment: { VOUCHER_GATEWAY_URL: string; VOUCHER_GATEWAY_TOKEN: string },
-  args: string[] = [],
-  directory = mkdtempSync(join(place, 'run-')),
+  { args = [], directory = newDirectory(), killAfterSeconds }: SampleOptions = {},
 ): Promise<SampleRun> {
-  const [program, ...rest] = commands[extension](join(place, name))
+  const command = commands[extension](join(place, name))
+  const [program, ...rest]: [string, ...string[]] =
+    killAfterSeconds === undefined ? command : ['timeout', '--signal=KILL', String(killAfterSeconds), ...command]
   const options = { cwd: directory, env: { ...npmSettings, ...environment }, timeout: 100_000 }
   return new Promise((resolve, reject) => {
     execFile(program, [...rest, ...args], options, (error, stdout, stderr) => {

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { afterAll, describe, expect, test } from 'vitest'
 import { readGuide } from '../../docs/render/markdown.ts'
 import { sampleLanguages } from '../../docs/render/samples.ts'
@@ -8,7 +9,15 @@ import { guides } from '../../src/docs/guides.ts'
 import { documentIdOf } from '../../src/graphql-http/trusted-documents.ts'
 import { followed } from '../support/followed.ts'
 import { startService } from '../support/service.ts'
-import { type Extension, installClient, runSample, sampleFiles, samplesFolder } from './run-samples.ts'
+import {
+  type Extension,
+  installClient,
+  newDirectory,
+  runSample,
+  type SampleOptions,
+  sampleFiles,
+  samplesFolder,
+} from './run-samples.ts'
 
 const { database, build, client } = await startService()
 const { app } = client
@@ -40,14 +49,15 @@ const figuresGuide = guides
   .map(readGuide)
   .join()
 
-/** Each run has a token of its own, because exports are limited by token. */
-async function run(
-  name: string,
-  extension: Extension,
-  { url = origin, args = [] as string[], directory = undefined as string | undefined } = {},
-) {
-  const { secret } = await build.token([group, venue])
-  return runSample(name, extension, { VOUCHER_GATEWAY_URL: url, VOUCHER_GATEWAY_TOKEN: secret }, args, directory)
+interface RunOptions extends SampleOptions {
+  url?: string
+  secret?: string
+}
+
+/** Each run has by default a token of its own, because exports are limited by token. */
+async function run(name: string, extension: Extension, { url = origin, secret, ...options }: RunOptions = {}) {
+  const token = secret ?? (await build.token([group, venue])).secret
+  return runSample(name, extension, { VOUCHER_GATEWAY_URL: url, VOUCHER_GATEWAY_TOKEN: token }, options)
 }
 
 /** Runs a sample that prints lines in each language. @param printed returns the lines to compare, by default as printed */
@@ -132,7 +142,7 @@ describe.concurrent('the samples print what the service holds', () => {
   })
 
   test('rate-limits/wait', async () => {
-    const url = await startProxy(refuseFirst)
+    const { url, expectWaits } = await startRefusingProxy()
     const references = (await stored()).slice(0, 50).map(({ reference }) => reference)
     await Promise.all(
       extensions.map(async extension => {
@@ -141,13 +151,13 @@ describe.concurrent('the samples print what the service holds', () => {
         else expect(lines.slice(0, 50), extension).toEqual(references)
       }),
     )
-    expect([...refused].sort()).toEqual([...extensions].sort())
+    expectWaits(extensions)
   })
 
   test('bulk-export/export', async () => {
     const ids = new Set((await stored()).map(({ id }) => id))
     // Longer than a sample takes to start.
-    const url = await startProxy(breakFirst, { awayMs: 2_500 })
+    const { url, expectWaits } = await startRefusingProxy(breakFirst, { awayMs: 2_500 })
     await Promise.all(
       extensions.map(async extension => {
         // curl does not go on after a break.
@@ -164,6 +174,7 @@ describe.concurrent('the samples print what the service holds', () => {
       }),
     )
     expect([...broken].sort()).toEqual([...printing].sort())
+    expectWaits(printing)
     await expect(run('bulk-export/export', 'sh', { url: `${url}/sh` })).rejects.toThrow('curl')
     const shortened = await startProxy(dropEnd)
     await expect(run('bulk-export/export', 'sh', { url: `${shortened}/sh` })).rejects.toThrow('not whole')
@@ -203,37 +214,82 @@ test('the guide of figures names the document of its sample by its id', () => {
   expect(/"documentId": "(.*?)"/.exec(figuresGuide)?.[1]).toBe(documentIdOf(query))
 })
 
+const readCopy = (directory: string) => JSON.parse(readFileSync(join(directory, 'copy.json'), 'utf8'))
+
 test('paging/all-pages, then keeping-in-step/changes and keeping-in-step/removals', async () => {
   const all = await stored()
-  const lines = all.map(({ id, reference }) => `${id} ${reference}`)
+  const pages = await startRefusingProxy()
+  const changes = await startRefusingProxy(endAfterFirst)
   const directories = await Promise.all(
     extensions.map(async extension => {
-      expect((await run('paging/all-pages', extension)).lines, extension).toEqual(lines)
-      const first = await run('keeping-in-step/changes', extension)
-      expect(first.lines, extension).toEqual(all.map(({ id, reference, balance }) => `${id} ${reference} ${balance}`))
-      return { extension, directory: first.directory }
+      const { lines } = await run('paging/all-pages', extension, { url: `${pages.url}/${extension}` })
+      expect(lines, extension).toEqual(all.map(({ id, reference }) => `${id} ${reference}`))
+      const directory = newDirectory()
+      const first = run('keeping-in-step/changes', extension, { url: `${changes.url}/${extension}`, directory })
+      await expect(first, extension).rejects.toThrow(extension)
+      const rest = await run('keeping-in-step/changes', extension, { directory })
+      expect(rest.lines, extension).toEqual(
+        all.slice(50).map(({ id, reference, balance }) => `${id} ${reference} ${balance}`),
+      )
+      const { vouchers } = readCopy(directory)
+      expect(Object.keys(vouchers), extension).toEqual(all.map(({ id }) => String(id)).sort((a, b) => +a - +b))
+      return { extension, directory }
     }),
   )
+  pages.expectWaits(extensions)
+  changes.expectWaits(extensions)
   const [clock] = await database.platform<{ now: string }[]>`
     select to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now`
   await database.platform`update purchased_voucher set current_balance = 12.5 where id = 120`
   // More than a page of removals.
   const deleted = await database.platform<{ id: number }[]>`
     delete from purchased_voucher where id > 100 and id <> 120 returning id`
+  const removals = await startRefusingProxy()
   await Promise.all(
     directories.map(async ({ extension, directory }) => {
       expect((await run('keeping-in-step/changes', extension, { directory })).lines, extension).toEqual([
         '120 REF-120 12.5',
       ])
-      const removed = await run('keeping-in-step/removals', extension, { args: [clock?.now ?? ''] })
+      expect(readCopy(directory).vouchers[120].current_balance, extension).toBe(12.5)
+      const removed = await run('keeping-in-step/removals', extension, {
+        url: `${removals.url}/${extension}`,
+        args: [clock?.now ?? ''],
+      })
       const lines = deleted.map(({ id }) => `PURCHASED_VOUCHER ${id} DELETED`)
       expect(removed.lines.sort(), extension).toEqual(lines.sort())
     }),
   )
+  removals.expectWaits(extensions)
 })
 
-/** The languages whose first request was refused or broken. */
-const refused = new Set<string>()
+test.runIf(process.env.SAMPLES === 'long')(
+  'paging/all-pages and keeping-in-step/changes end with all records at 20 requests a minute, also after kills',
+  async () => {
+    await database.loader`
+      insert into purchased_voucher (id, tenant_id, reference, updated_at)
+      select n, 1, 'REF-' || n, timestamptz '2026-02-01' + make_interval(secs => n) from generate_series(1001, 2200) n`
+    const all = await stored()
+    const slowToken = async () => (await build.token([group], { rateLimit: 20 })).secret
+    const readAll = async (extension: Extension) => {
+      const { lines } = await run('paging/all-pages', extension, { secret: await slowToken() })
+      expect(lines, extension).toEqual(all.map(({ id, reference }) => `${id} ${reference}`))
+    }
+    const readChanges = async (extension: Extension) => {
+      const options = { directory: newDirectory(), secret: await slowToken() }
+      for (const killAfterSeconds of [2, 4, 8]) {
+        const killed = run('keeping-in-step/changes', extension, { ...options, killAfterSeconds })
+        await expect(killed, extension).rejects.toThrow(extension)
+      }
+      await run('keeping-in-step/changes', extension, options)
+      const { vouchers, cursor } = readCopy(options.directory)
+      expect([Object.keys(vouchers).length, cursor], extension).toEqual([all.length, null])
+    }
+    await Promise.all(extensions.flatMap(extension => [readAll(extension), readChanges(extension)]))
+  },
+  400_000,
+)
+
+/** The languages whose first export was broken. */
 const broken = new Set<string>()
 
 type Forward = (
@@ -243,12 +299,52 @@ type Forward = (
   answer: () => Promise<Response>,
 ) => Promise<unknown>
 
-/** A first answer beyond the rate limit: a real one would take a minute to pass. */
-const refuseFirst: Forward = async (_request, response, language, answer) => {
-  if (refused.has(language)) return send(response, await answer())
-  refused.add(language)
-  response.writeHead(429, { 'Content-Type': 'application/json', 'Retry-After': '1' })
-  return response.end('{"message":"The rate limit is exceeded. Try again after the window resets."}')
+const pass: Forward = async (_request, response, _language, answer) => send(response, await answer())
+
+/** Answers of the rate limit and of proxies: their status and `Retry-After`. The client tries eight times in a row. */
+const refusals: [status: number, retryAfter?: string][] = [
+  [429, '1'],
+  [503],
+  [503, 'Wed, 21 Oct 2015 07:28:00 GMT'],
+  [503, 'soon'],
+  [502, '0'],
+  [504, '-5'],
+]
+
+/**
+ * Starts a proxy that refuses the first requests of each language.
+ *
+ * @param forward answers the other requests
+ * @returns its address, and a function that expects each refused request again, but not within a second; the waits of the
+ *   client have tests of their own
+ */
+async function startRefusingProxy(forward = pass, options: { awayMs?: number } = {}) {
+  const times = new Map<string, number[]>(extensions.map(extension => [extension, []]))
+  const url = await startProxy(async (request, response, language, answer) => {
+    const refusal = refusals[(times.get(language)?.push(performance.now()) ?? 0) - 1]
+    if (!refusal) return forward(request, response, language, answer)
+    const [status, retryAfter] = refusal
+    response.writeHead(status, { 'Content-Type': 'text/html', ...(retryAfter && { 'Retry-After': retryAfter }) })
+    return response.end('<html><body>Come back later.</body></html>')
+  }, options)
+  const expectWaits = (languages: readonly Extension[]) => {
+    for (const language of languages.filter(each => each !== 'mts')) {
+      const [first = 0, ...others] = (times.get(language) ?? []).slice(0, refusals.length + 1)
+      expect(others, language).toHaveLength(refusals.length)
+      others.reduce((before, time) => {
+        expect(time - before, language).toBeGreaterThanOrEqual(1000)
+        return time
+      }, first)
+    }
+  }
+  return { url, expectWaits }
+}
+
+/** Answers a first page, then nothing: as if the token were revoked. */
+const endAfterFirst: Forward = async (request, response, _language, answer) => {
+  if (!request.url?.includes('cursor=')) return send(response, await answer())
+  response.writeHead(401, { 'Content-Type': 'application/json' })
+  return response.end('{"message":"Unauthenticated."}')
 }
 
 /** Ends the first connection in the middle of the answer. */
@@ -281,8 +377,12 @@ async function send(response: ServerResponse, answer: Response): Promise<void> {
 async function startProxy(forward: Forward, { awayMs = 0 } = {}): Promise<string> {
   const server = createServer((request, response) => {
     const [, language = '', path = ''] = /^\/(\w+)(.*)$/.exec(request.url ?? '') ?? []
-    const { accept = '', authorization = '' } = request.headers
-    const answer = () => fetch(origin + path, { headers: { accept, authorization } })
+    const { accept = '*/*', authorization = '', 'content-type': type = '' } = request.headers
+    const { method = '' } = request
+    const answer = async () => {
+      const headers = { accept, authorization, 'content-type': type }
+      return fetch(origin + path, { method, headers, body: method === 'POST' ? await text(request) : null })
+    }
     forward(request, response, language, answer).catch(() => response.destroy())
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))

@@ -18,9 +18,9 @@ while (!$isWhole) {
     }
     $headers = implode("\n", $http_response_header);
     $status = (int) explode(' ', $headers)[1];
-    if ($status === 429 || $status === 503) {
-        preg_match('/^Retry-After: (\d+)/im', $headers, $match);
-        sleep((int) ($match[1] ?? 1));
+    if (in_array($status, [429, 502, 503, 504])) {
+        preg_match('/^Retry-After: *(\d{1,4})$/im', $headers, $match);
+        sleep(max(1, (int) ($match[1] ?? 1)));
         continue;
     }
     if ($status !== 200) {
@@ -39,5 +39,8 @@ while (!$isWhole) {
         }
     }
     fclose($stream);
+    if (!$isWhole) {
+        sleep(1);
+    }
 }
 echo "next bound $bound\n";

@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import time
 from http.client import IncompleteRead
 from urllib.error import HTTPError, URLError
@@ -29,10 +30,13 @@ with open("vouchers.ndjson", "wb") as copy:
                         is_whole = True
                     elif bound is None:
                         bound = line["server_time"]
+            if not is_whole:
+                time.sleep(1)
         except HTTPError as error:
-            if error.code not in (429, 503):
+            if error.code not in (429, 502, 503, 504):
                 raise
-            time.sleep(int(error.headers.get("Retry-After", 1)))
+            seconds = re.fullmatch(r"\d{1,4}", error.headers.get("Retry-After", ""))
+            time.sleep(max(1, int(seconds[0]) if seconds else 1))
         except (URLError, ConnectionError, IncompleteRead, json.JSONDecodeError):
             # There was no connection, or it broke. The next request goes on behind the last cursor.
             time.sleep(1)

@@ -1,6 +1,9 @@
 import json
 import os
+import re
 import sys
+import time
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 QUERY = """query Removed($since: DateTime!, $after: String) {
@@ -10,19 +13,31 @@ QUERY = """query Removed($since: DateTime!, $after: String) {
     }
   }
 }"""
+HEADERS = {
+    "Authorization": "Bearer " + os.environ["VOUCHER_GATEWAY_TOKEN"],
+    "Content-Type": "application/json",
+}
+
+
+def ask(variables):
+    """While the service refuses, waits the seconds of Retry-After, and at least one."""
+    body = json.dumps({"query": QUERY, "variables": variables}).encode()
+    request = Request(os.environ["VOUCHER_GATEWAY_URL"] + "/graphql", data=body, headers=HEADERS)
+    while True:
+        try:
+            with urlopen(request) as response:
+                return json.load(response)
+        except HTTPError as error:
+            if error.code not in (429, 502, 503, 504):
+                raise
+            seconds = re.fullmatch(r"\d{1,4}", error.headers.get("Retry-After", ""))
+            time.sleep(max(1, int(seconds[0]) if seconds else 1))
+
+
 # The first argument is the bound: the time since which removals are read.
 variables = {"since": sys.argv[1]}
 while True:
-    request = Request(
-        os.environ["VOUCHER_GATEWAY_URL"] + "/graphql",
-        data=json.dumps({"query": QUERY, "variables": variables}).encode(),
-        headers={
-            "Authorization": "Bearer " + os.environ["VOUCHER_GATEWAY_TOKEN"],
-            "Content-Type": "application/json",
-        },
-    )
-    with urlopen(request) as response:
-        answer = json.load(response)
+    answer = ask(variables)
     if "errors" in answer:
         sys.exit(json.dumps(answer["errors"]))
     page = answer["data"]["tenant"]["removals"]

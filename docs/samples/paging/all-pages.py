@@ -1,5 +1,8 @@
 import json
 import os
+import re
+import time
+from urllib.error import HTTPError
 from urllib.parse import urlencode
 from urllib.request import Request, urlopen
 
@@ -9,10 +12,24 @@ HEADERS = {
     "Accept": "application/json",
 }
 
+
+def get(query):
+    """While the service refuses, waits the seconds of Retry-After, and at least one."""
+    request = Request(LIST + "?" + urlencode(query), headers=HEADERS)
+    while True:
+        try:
+            with urlopen(request) as response:
+                return json.load(response)
+        except HTTPError as error:
+            if error.code not in (429, 502, 503, 504):
+                raise
+            seconds = re.fullmatch(r"\d{1,4}", error.headers.get("Retry-After", ""))
+            time.sleep(max(1, int(seconds[0]) if seconds else 1))
+
+
 query = {}
 while True:
-    with urlopen(Request(LIST + "?" + urlencode(query), headers=HEADERS)) as response:
-        page = json.load(response)
+    page = get(query)
     for voucher in page["data"]:
         print(voucher["id"], voucher["reference"])
     if page["next_cursor"] is None:

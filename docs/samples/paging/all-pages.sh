@@ -1,11 +1,25 @@
+# Writes the answer to the file "answer". While the service refuses, waits the seconds of Retry-After, and at least one.
+get() {
+  while true; do
+    status=$(curl --silent --show-error --get "$@" \
+      --header "Authorization: Bearer $VOUCHER_GATEWAY_TOKEN" \
+      --header 'Accept: application/json' \
+      --dump-header headers --output answer --write-out '%{http_code}') || exit 1
+    case $status in
+      200) return ;;
+      429 | 502 | 503 | 504)
+        seconds=$(awk 'tolower($1) == "retry-after:" { s = int($2) } END { print (s > 1 && s < 10000 ? s : 1) }' headers)
+        sleep "$seconds" ;;
+      *) cat answer >&2; exit 1 ;;
+    esac
+  done
+}
+
 list="$VOUCHER_GATEWAY_URL/api/external/v1/tenants/1/sales/purchased-vouchers"
 cursor=
 while true; do
-  page=$(curl --fail-with-body --silent --show-error --get "$list" \
-    --header "Authorization: Bearer $VOUCHER_GATEWAY_TOKEN" \
-    --header 'Accept: application/json' \
-    --data-urlencode "cursor=$cursor") || exit 1
-  jq --raw-output '.data[] | "\(.id) \(.reference)"' <<<"$page"
-  cursor=$(jq --raw-output '.next_cursor // ""' <<<"$page")
+  get "$list" --data-urlencode "cursor=$cursor"
+  jq --raw-output '.data[] | "\(.id) \(.reference)"' answer
+  cursor=$(jq --raw-output '.next_cursor // ""' answer) || exit 1
   [ -n "$cursor" ] || break
 done

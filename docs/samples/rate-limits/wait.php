@@ -1,4 +1,5 @@
 <?php
+/** While the service refuses, waits the seconds of Retry-After, and at least one. */
 function get(string $path): array
 {
     $context = stream_context_create(['http' => [
@@ -9,15 +10,14 @@ function get(string $path): array
         $text = file_get_contents(getenv('VOUCHER_GATEWAY_URL') . $path, false, $context);
         $headers = implode("\n", $http_response_header);
         $status = (int) explode(' ', $headers)[1];
-        if ($status === 429 || $status === 503) {
-            preg_match('/^Retry-After: (\d+)/im', $headers, $match);
-            sleep((int) $match[1]);
-            continue;
+        if ($status === 200) {
+            return json_decode($text, true, flags: JSON_THROW_ON_ERROR);
         }
-        if ($status !== 200) {
+        if (!in_array($status, [429, 502, 503, 504])) {
             throw new RuntimeException($text);
         }
-        return json_decode($text, true, flags: JSON_THROW_ON_ERROR);
+        preg_match('/^Retry-After: *(\d{1,4})$/im', $headers, $match);
+        sleep(max(1, (int) ($match[1] ?? 1)));
     }
 }
 
