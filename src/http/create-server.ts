@@ -11,6 +11,7 @@ import { sendError, toGatewayError, toMessageBody } from './errors.ts'
 import { createRefusalHold } from './hold-refusals.ts'
 import { closeUnfinishedRequests } from './lingering-close.ts'
 import { registerNotFound } from './not-found.ts'
+import { refuseInvalidHttp } from './refuse-invalid-http.ts'
 import { nameResponses, requestId } from './request-id.ts'
 import { registerRequestLog } from './request-log.ts'
 import { closeSilentConnections, connectionLimits, requestDeadlines } from './timeouts.ts'
@@ -50,6 +51,7 @@ export function createServer(config: Config, log: LogDestination | undefined): H
   app.decorateRequest('caller')
   closeSilentConnections(app)
   nameResponses(app)
+  refuseInvalidHttp(app)
   enforceDeadline(app, requestDeadlines)
   closeUnfinishedRequests(app)
   const draining = notDraining()

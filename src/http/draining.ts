@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { Server, type Socket } from 'node:net'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import { closeLingering } from './lingering-close.ts'
+import { closeAfterResponse } from './lingering-close.ts'
 import { hasRequest, hasWaitingRequests } from './pipelining.ts'
 
 /**
@@ -42,11 +42,7 @@ export function closeWhileDraining(app: FastifyInstance, draining: Draining): vo
     socket.once('close', () => draining.sockets.delete(socket))
   })
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
-    if (draining.active && !hasWaitingRequests(raw.socket)) {
-      reply.header('Connection', 'close')
-      // A request that arrives during the close must not cause a reset, which would delete the answer.
-      raw.socket.destroySoon = () => closeLingering(raw.socket)
-    }
+    if (draining.active && !hasWaitingRequests(raw.socket)) closeAfterResponse(reply)
     done(null, payload)
   })
 }

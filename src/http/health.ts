@@ -8,6 +8,7 @@ import { readLag } from '../domain/sync/follower.ts'
 import { closeWhileDraining, type Draining } from './draining.ts'
 import { registerNotFound } from './not-found.ts'
 import { handleInOrder } from './pipelining.ts'
+import { refuseInvalidHttp } from './refuse-invalid-http.ts'
 import { nameResponses } from './request-id.ts'
 import { closeSilentConnections } from './timeouts.ts'
 
@@ -140,6 +141,7 @@ export function buildHealthServer(
   server.decorate('failureLog', app.failureLog)
   closeSilentConnections(server)
   nameResponses(server)
+  refuseInvalidHttp(server)
   closeWhileDraining(server, draining)
   server.setErrorHandler(app.errorHandler)
   registerNotFound(server)

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply } from 'fastify'
 
 /** The time that a connection is read after its last response, in milliseconds, so that the client can read that. */
 const lingerTime = 2_000
@@ -31,6 +31,12 @@ export function closeUnfinishedRequests(app: FastifyInstance): void {
       done(null, payload)
     })
   })
+}
+
+/** Closes the connection after the response. Bytes that arrive during the close cause no reset, which could delete it. */
+export function closeAfterResponse(reply: FastifyReply): void {
+  const { socket } = reply.header('Connection', 'close').request.raw
+  socket.destroySoon = () => closeLingering(socket)
 }
 
 /**

@@ -36,7 +36,8 @@ export function handleInOrder(server: Server): void {
 
   function handleNext(socket: Socket): void {
     const next = queues.get(socket)?.shift()
-    if (next && !socket.destroyed) handle(...next)
+    // A connection whose last response has been sent takes no further request.
+    if (next && socket.writable) handle(...next)
   }
 
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {

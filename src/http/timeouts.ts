@@ -20,7 +20,7 @@ export const connectionLimits = {
   http: {
     headersTimeout: 10_000,
     connectionsCheckingInterval: 2_000,
-    // Error responses of Node and Fastify lack our headers (R17), so every valid HTTP request reaches the routes.
+    // Node's own refusal lacks our headers (R17): `refuse-invalid-http.ts` checks the header instead.
     requireHostHeader: false,
   },
 } as const

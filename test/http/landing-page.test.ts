@@ -107,7 +107,7 @@ describe('the page', () => {
     expect(text).not.toContain('localhost')
   })
 
-  test.each(['"><b>', "a'b", 'a b', 'a/b', 'a;id', '$(id)'])('does not show an invalid host: %j', async host => {
+  test.each(["a'b", 'a;id', '$(id)', 'a&b'])('does not show a host that a shell could run: %j', async host => {
     const { status, text } = await get({ host })
     expect(status).toBe(200)
     expect(textOf(text)).toContain("'Accept: application/json' /api/external/v1/tenants")

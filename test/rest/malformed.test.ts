@@ -73,10 +73,54 @@ describe('malformed HTTP', () => {
   })
 })
 
+describe('HTTP that Node accepts and RFC 9112 does not gets a message, and its connection closes', () => {
+  const requests: [string, string][] = [
+    ['no Host', 'HTTP/1.1\r\n'],
+    ['two Hosts', 'HTTP/1.1\r\nHost: x\r\nhost: x\r\n'],
+    ['two Hosts, the last beyond a thousand lines', `HTTP/1.1\r\nHost: x\r\n${'A: b\r\n'.repeat(1_500)}HOST: y\r\n`],
+    ['two Hosts of HTTP/1.0', 'HTTP/1.0\r\nHost: x\r\nHost: x\r\n'],
+    ...['a b', 'a, b', 'user@a', 'a/b', 'a:b', 'a?', 'a#b', 'http://a', '[a', '%zz', 'é', '<a>', '"a"', 'a:1:2'].map(
+      (host): [string, string] => [`Host: ${host}`, `HTTP/1.1\r\nHost: ${host}\r\n`],
+    ),
+    ['chunks of HTTP/1.0', `HTTP/1.0\r\nConnection: keep-alive\r\n${chunked}\r\n\r\n0\r\n`],
+    ['compressed chunks', 'HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n'],
+    ['HTTP/0.9', 'HTTP/0.9\r\nHost: x\r\n'],
+    ['HTTP/0.9 without a version', '\r\n'],
+    ['HTTP/2.0', 'HTTP/2.0\r\nHost: x\r\n'],
+  ]
+  test.each(requests)('%s', async (_, rest) => {
+    for (const target of [`${v1}/tenants`, '/graphql', '/admin/login', '/livez', '/nowhere', 'http://x/']) {
+      // A request that hides behind it is not answered.
+      const bytes = `GET ${target} ${rest}\r\nGET /livez HTTP/1.0\r\n\r\n`
+      const { socket, received, closed } = openSocket(port)
+      socket.write(Buffer.from(bytes, 'latin1'))
+      await closed
+      expect(received().match(/HTTP\/1.1 \d+/g), target).toEqual(['HTTP/1.1 400'])
+    }
+    const answer = await send(Buffer.from(`GET ${v1}/tenants ${rest}\r\n`, 'latin1'))
+    expect(flawOf(answer, 400)).toBeNull()
+    expect(differenceFrom({ method: 'GET', url: v1, ...answer })).toBeNull()
+  })
+
+  test('also in a target with a host, which replaces the header', async () => {
+    for (const host of ['user@localhost', 'a b', '[x]']) {
+      expect((await send(`GET http://${host}/livez HTTP/1.1\r\nHost: x\r\n\r\n`)).status).toBe(400)
+    }
+    // Its own address is all that /admin answers here.
+    const { socket, received, closed } = openSocket(port)
+    const rest = `Host: localhost:${port}\r\nConnection: close\r\n\r\n`
+    socket.write(`GET http://elsewhere.example/admin/login HTTP/1.1\r\n${rest}`)
+    await closed
+    expect(received()).toMatch(/^HTTP\/1.1 403/)
+  })
+})
+
 describe('unusual but valid HTTP is answered', () => {
   test.each([
-    ['without a Host', `GET ${v1}/tenants HTTP/1.1\r\n${known}\r\n`],
-    ['HTTP/1.0', `GET ${v1}/tenants HTTP/1.0\r\n${known}\r\n`],
+    ['HTTP/1.0 without a Host', `GET ${v1}/tenants HTTP/1.0\r\n${known}\r\n`],
+    ['an empty Host', `GET ${v1}/tenants HTTP/1.1\r\nHost:\r\n${known}\r\n`],
+    ['an IPv6 address', `GET ${v1}/tenants HTTP/1.1\r\nHost: [::1]:80\r\n${known}\r\n`],
+    ['HTTP/1.0 with a Host', `GET ${v1}/tenants HTTP/1.0\r\nHost: x_y.example\r\n${known}\r\n`],
     ['an expectation', `GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n${known}\r\n`],
     ['an upgrade', `GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n${known}\r\n`],
     ['an absolute target', `GET http://elsewhere.example${v1}/tenants HTTP/1.1\r\nHost: x\r\n${known}\r\n`],
