@@ -70,7 +70,7 @@ export async function registerBackgroundJobs(
 
   let stampsCompared = false
   const checks = [
-    every(minute, 'check the triggers of the database', triggers.check),
+    every(minute, 'check the triggers of the database', () => triggers.check(pool)),
     every(second / 4, 'check the clock of the database', clock.check),
     every(minute, 'compare the newest stamps with the clock of the database', async () => {
       if (stampsCompared) return

@@ -59,7 +59,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   app.addHook('onClose', close)
   const tokens = createTokenDirectory(pool)
   const requestCounter = createRequestCounter(pool.background)
-  const triggers = createTriggerWatch(healthPool, reasons => {
+  const triggers = createTriggerWatch(reasons => {
     if (reasons.length === 0) app.log.info('the triggers of the database are correct again')
     else
       app.log.error(
@@ -78,7 +78,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     isFirst: (role?.worker ?? 1) === 1,
   })
   registerRequestCounts(app, requestCounter)
-  const checkReadiness = createReadiness(app, healthPool, triggers, role?.workers)
+  const checkReadiness = createReadiness(app, { own: healthPool, pool }, triggers, role?.workers)
   const health = config.healthPort === undefined ? null : buildHealthServer(app, requests, checkReadiness, draining)
   if (!health) registerHealth(app, checkReadiness, draining)
   app.decorate('health', health)

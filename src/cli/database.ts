@@ -2,7 +2,7 @@ import { attachEmbedded, startEmbedded } from '#embedded'
 import type { Config } from '../config.ts'
 import { connect, type DatabaseAddress, type Pool, serviceRole } from '../db/connect.ts'
 import { requirePatchedDriver } from '../db/driver.ts'
-import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrate.ts'
+import { countMissingMigrations, describeMissing, UnreleasedDatabaseError } from '../db/migrate.ts'
 import { readRights } from '../db/rights.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { databaseError, dataDirectoryError, unreleasedDatabaseError } from './database-errors.ts'
@@ -125,10 +125,7 @@ export async function requireMigrated({ owner, pool }: Database): Promise<void> 
     throw unavailable(`The login ${login} has no access to the schema gateway. ${remedy}`)
   }
   const missing = await countMissingMigrations(readsMigrations ? owner : pool)
-  if (missing > 0) {
-    const lacks = `The database lacks ${missing} migration${missing === 1 ? '' : 's'}.`
-    throw unavailable(`${lacks} Apply them first: ${shellCommand('migrate')}`)
-  }
+  if (missing > 0) throw unavailable(`${describeMissing(missing)} Apply them first: ${shellCommand('migrate')}`)
   if (!setsServiceRole) throw unavailable(`The login ${login} is not a member of the role ${serviceRole}. ${remedy}`)
 }
 

@@ -176,6 +176,10 @@ const readMissing = async (sql: Sql) => (await readVersions(sql)).missing
 /** Returns the number of migrations of `sql/` that the database lacks. @throws `UnreleasedDatabaseError` */
 export const countMissingMigrations = async (sql: Sql): Promise<number> => (await readMissing(sql)).length
 
+/** Returns the sentence for a database that lacks migrations. */
+export const describeMissing = (missing: number): string =>
+  `The database lacks ${missing} migration${missing === 1 ? '' : 's'}.`
+
 /**
  * Returns whether the database has a migration that `sql/` lacks, as while instances of a newer version are started.
  *

@@ -14,22 +14,22 @@ export interface TriggerWatch {
   /**
    * Reads the catalog.
    *
+   * @param sql a pool of any role
    * @returns a sentence for each problem, with its remedy, no older than the call; none when all triggers are right, or
    *   when the database is newer than this code
    */
-  check(): Promise<string[]>
+  check(sql: Sql): Promise<string[]>
 }
 
 /**
  * Creates the watch.
  *
- * @param sql a pool of any role
  * @param onChange called with the problems when they differ from the check before; before the first check there are none
  */
-export function createTriggerWatch(sql: Sql, onChange: (problems: string[]) => void): TriggerWatch {
+export function createTriggerWatch(onChange: (problems: string[]) => void): TriggerWatch {
   let latest: string[] = []
   return {
-    async check() {
+    async check(sql) {
       const problems = await findProblems(sql)
       if (problems.join('\n') !== latest.join('\n')) onChange(problems)
       latest = problems

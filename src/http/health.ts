@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { coalesceReads } from '../db/coalesce-reads.ts'
 import type { Pool } from '../db/connect.ts'
-import { countMissingMigrations } from '../db/migrate.ts'
+import { countMissingMigrations, describeMissing, UnreleasedDatabaseError } from '../db/migrate.ts'
 import { DatabaseRefusedError } from '../db/refused.ts'
 import type { TriggerWatch } from '../db/triggers.ts'
 import { readLag } from '../domain/sync/follower.ts'
@@ -14,6 +15,9 @@ import { closeSilentConnections } from './timeouts.ts'
 
 /** The time that the checks of `/readyz` may take, in milliseconds. */
 const readyTimeoutMs = 1_000
+
+/** The time that reading the lag of figures may take, in milliseconds. */
+const figuresTimeoutMs = 200
 
 /** The number of workers of `serve --workers` that listen, and the number of all. */
 export interface WorkerCount {
@@ -29,12 +33,16 @@ export interface WorkerRole {
   workers(): WorkerCount | null
 }
 
-/** The result of the checks; `reasons` are sentences with their remedies. */
+/** The checks, in their order. */
+const checkNames = ['database', 'migrations', 'triggers'] as const
+
+/** The result of the checks. */
 interface Readiness {
-  checks: Record<'database' | 'migrations' | 'triggers', 'ok' | 'failing'>
+  checks: Record<(typeof checkNames)[number], 'ok' | 'failing'>
+  /** Sentences with their remedies; none when all checks are ok. */
   reasons: string[]
   /** The lag of figures; null: they are not counted yet. Absent: unknown. Requests are served nevertheless. */
-  figures?: { secondsBehind: number | null }
+  figures?: { secondsBehind: number | null } | undefined
   workers?: WorkerCount | null
 }
 
@@ -50,47 +58,55 @@ const failing = (...reasons: string[]): Readiness => ({
  * Makes the check of `/readyz`: the database answers within a second, is a primary that can be written, is migrated, and
  * has its triggers. Each result is no older than its call, so a repair shows at once.
  *
- * @param sql a separate connection, because all connections of requests may be busy
+ * @param own a separate connection, because all connections of requests may be busy
+ * @param pool the connections of requests, which are asked when the separate one fails: the database may be full
  * @param countWorkers in a worker: returns how many listen, which the result reports
  */
 export function createReadiness(
   app: FastifyInstance,
-  sql: Pool,
+  { own, pool }: { own: Pool; pool: Pool },
   triggers: TriggerWatch,
   countWorkers: () => WorkerCount | null = () => null,
 ): CheckReadiness {
-  const check = coalesceReads(async () => {
-    const result = failing()
-    try {
-      const reason = await findUnwritable(sql)
-      if (reason !== null) return failing(reason)
-      result.checks.database = 'ok'
-      if ((await countMissingMigrations(sql)) > 0) return result
-      result.checks.migrations = 'ok'
-      result.reasons = await triggers.check()
-      if (result.reasons.length === 0) result.checks.triggers = 'ok'
-      const lag = await readLag(sql)
-      result.figures = { secondsBehind: lag && Math.round(lag * 10) / 10 }
-    } catch (error) {
-      if (error instanceof DatabaseRefusedError) result.reasons = [...error.reasons]
-      app.failureLog.report({ error, message: 'not ready', kind: 'outage' })
-    }
-    return result
-  })
+  const run = (sql: Pool) => runChecks(sql, triggers)
+  const check = coalesceReads(
+    () =>
+      run(own)
+        .catch(() => run(pool))
+        .catch(error => {
+          app.failureLog.report({ error, message: 'not ready', kind: 'outage' })
+          return failing(...describeError(error))
+        }),
+    readyTimeoutMs,
+  )
+  const figures = coalesceReads(() => readFigures(pool), figuresTimeoutMs)
   return async () => {
-    let timer: NodeJS.Timeout | undefined
-    const timeout = new Promise<Readiness>(resolve => {
-      const late = failing('The database did not answer within a second.')
-      timer = setTimeout(resolve, readyTimeoutMs, late).unref()
-    })
-    const result = await Promise.race([check(), timeout])
-    clearTimeout(timer)
-    return { ...result, workers: countWorkers() }
+    const late = failing('The database did not answer within a second.')
+    const result = await Promise.race([check(), sleep(readyTimeoutMs, late, { ref: false })])
+    const workers = countWorkers()
+    if (result.reasons.length > 0) return { ...result, workers }
+    return {
+      ...result,
+      figures: await Promise.race([figures(), sleep(figuresTimeoutMs, undefined, { ref: false })]),
+      workers,
+    }
   }
 }
 
-/** Returns a sentence when the database cannot be written, else null. */
-export async function findUnwritable(sql: Pool): Promise<string | null> {
+/** Runs the checks until one fails: the checks after that count as failing. @throws the error of a statement */
+async function runChecks(sql: Pool, triggers: TriggerWatch): Promise<Readiness> {
+  const checks = { database: findUnwritable, migrations: findUnmigrated, triggers: triggers.check }
+  const result = failing()
+  for (const name of checkNames) {
+    result.reasons = await checks[name](sql)
+    if (result.reasons.length > 0) break
+    result.checks[name] = 'ok'
+  }
+  return result
+}
+
+/** Returns a sentence when the database cannot be written. */
+export async function findUnwritable(sql: Pool): Promise<string[]> {
   // A default of the database or of a role holds for new sessions only, and this one may be old.
   const [row] = await sql<{ standby: boolean; readOnly: boolean }[]>`
     select /* health.read_state */ pg_is_in_recovery() as standby,
@@ -99,9 +115,36 @@ export async function findUnwritable(sql: Pool): Promise<string | null> {
              where setdatabase in (0, (select oid from pg_database where datname = current_database()))
                and setrole in (0, session_user::regrole, current_user::regrole)
                and setting ~ '^default_transaction_read_only=(on|true|yes|1)$') as "readOnly"`
-  if (row?.standby) return 'The database is a standby. Set DATABASE_URL to its primary.'
-  if (row?.readOnly) return 'The database is read-only: default_transaction_read_only is on.'
-  return null
+  if (row?.standby) return ['The database is a standby. Set DATABASE_URL to its primary.']
+  if (row?.readOnly) return ['The database is read-only: default_transaction_read_only is on.']
+  return []
+}
+
+/** Returns a sentence when the database is not migrated. */
+async function findUnmigrated(sql: Pool): Promise<string[]> {
+  try {
+    const missing = await countMissingMigrations(sql)
+    return missing === 0 ? [] : [`${describeMissing(missing)} Apply them with the command migrate.`]
+  } catch (error) {
+    if (error instanceof UnreleasedDatabaseError) return [error.message]
+    throw error
+  }
+}
+
+/** Describes an error of the database without its message, which may name hosts and logins. */
+function describeError(error: unknown): readonly string[] {
+  if (error instanceof DatabaseRefusedError) return error.reasons
+  const code = error instanceof Error && 'code' in error ? ` (${error.code})` : ''
+  return [`The database cannot be used${code}. The log has the error.`]
+}
+
+async function readFigures(sql: Pool): Promise<Readiness['figures']> {
+  try {
+    const lag = await readLag(sql)
+    return { secondsBehind: lag && Math.round(lag * 10) / 10 }
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -112,14 +155,14 @@ export async function findUnwritable(sql: Pool): Promise<string | null> {
 export function registerHealth(app: FastifyInstance, check: CheckReadiness, draining: Draining): void {
   app.get('/livez', () => ({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
-    if (draining.active) return reply.code(503).send({ status: 'stopping' })
+    if (draining.active) return reply.code(503).send({ status: 'stopping', reasons: ['The service is about to stop.'] })
     const { checks, reasons, figures, workers } = await check()
-    const ready = Object.values(checks).every(state => state === 'ok')
+    const ready = reasons.length === 0
     return reply.code(ready ? 200 : 503).send({
       ...{ status: ready ? 'ok' : 'failing', checks },
       ...(figures && { figures }),
       ...(workers && { workers }),
-      ...(reasons.length > 0 && { reasons }),
+      ...(!ready && { reasons }),
     })
   })
 }

@@ -210,15 +210,26 @@ test('the triggers are checked at start and each minute', async () => {
   expect(logged().map(({ msg }) => msg)).toEqual([broken, repaired, broken])
 })
 
-test('a database that lacks a migration is not ready, without reasons', async () => {
+test.each([
+  ['that lacks a migration', 'delete from gateway.migration where version = 15', 'lacks 1 migration. Apply'],
+  [
+    'of an unreleased version',
+    "update gateway.migration set md5 = 'x' where version = 15",
+    'migration 15 is not the one',
+  ],
+])('a database %s is not ready, and says so', async (_, change, reason) => {
   const { ready } = await createReadiness()
-  const newest = await platform`
-    delete from gateway.migration where version = (select max(version) from gateway.migration) returning *`
+  const former = await platform`select * from gateway.migration where version = 15`
+  await platform.unsafe(change)
   expect(await ready()).toEqual({
     status: 503,
-    body: { status: 'failing', checks: { database: 'ok', migrations: 'failing', triggers: 'failing' } },
+    body: {
+      ...{ status: 'failing', checks: { database: 'ok', migrations: 'failing', triggers: 'failing' } },
+      reasons: [expect.stringContaining(reason)],
+    },
   })
-  await platform`insert into gateway.migration ${platform(newest)}`
+  await platform`delete from gateway.migration where version = 15`
+  await platform`insert into gateway.migration ${platform(former)}`
   expect(await ready()).toMatchObject({ status: 200, body: healthy })
 })
 

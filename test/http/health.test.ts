@@ -64,6 +64,34 @@ describe('/readyz', () => {
     await until('it is 200', isReady, 4_000)
   })
 
+  test('is 200 while a full database leaves connections to the requests alone, and 503 with the reason when it leaves none', async () => {
+    const full = await createDatabase()
+    const name = platform(full.address.database)
+    const login = `${full.address.database}_login`
+    await platform.unsafe(`create role ${login} login in role voucher_gateway`)
+    const limits = { max: 2, statementTimeoutMs: 1_000, role: serviceRole }
+    const [requests, own] = [limits, limits].map(each => connect({ ...full.address, user: login }, each))
+    const service = await buildServer({ config, pool: requests!, health: own! })
+    const probe = () => createClient(service).ask({ method: 'GET', url: '/readyz' })
+    await platform`alter database ${name} connection limit 1`
+    const { status, body } = await probe()
+    expect([status, body.reasons]).toEqual([200, undefined])
+    await platform`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${login}`
+    expect(await probe()).toMatchObject({ status: 503, body: { reasons: [expect.stringContaining('53300')] } })
+    await platform`alter database ${name} connection limit -1`
+    await until('it is 200', async () => (await probe()).status === 200, 4_000)
+    await service.close()
+    await Promise.all([requests!.end({ timeout: 1 }), own!.end({ timeout: 1 })])
+    await platform.unsafe(`drop role ${login}`)
+  })
+
+  test('is 200 while the figures cannot be read', async () => {
+    await platform.begin(async sql => {
+      await sql`lock table gateway.follower`
+      expect(await ready()).toMatchObject({ status: 200, body: { status: 'ok' } })
+    })
+  })
+
   test('is 503 within about a second when the database is silent, and 200 once it answers again', async () => {
     proxy.silence()
     for (let time = 0; time < 2; time++) {
