@@ -1,6 +1,7 @@
 /**
  * Writes what is generated: the schema's SDL, the variables of the REST operation documents, the operations of the
- * dashboard, the trusted documents of our pages and of the client, the OpenAPI document, and most of the client.
+ * dashboard, the trusted documents of our pages and of the client, the OpenAPI document, the Postman collection, and most
+ * of the client.
  * With `--check` it writes nothing, and fails when a file is not what it would write.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -174,8 +175,10 @@ if (process.exitCode) process.exit()
 
 // Imported once the operations are written, because the route tables of v1 and of the exports import them.
 const { describeService } = await import('./tools/openapi/document.ts')
+const { describeCollection } = await import('./tools/openapi/postman.ts')
 const { v1 } = await import('./src/rest/v1/routes.ts')
 const answers: RecordedAnswer[] = JSON.parse(readFileSync('schema/examples.v1.json', 'utf8'))
 const described = describeService(v1, answers)
 emit('schema/openapi.v1.json', `${JSON.stringify(described, null, 2)}\n`)
+emit('schema/voucher-gateway.postman_collection.json', `${JSON.stringify(describeCollection(described), null, 2)}\n`)
 for (const [file, text] of Object.entries(await generateClient(described))) emit(join(clientFolder, file), text)

@@ -32,6 +32,7 @@ export function readDownloads(): Download[] {
   return [
     ...readdirSync(packagesFolder).map(name => read(new URL(name, packagesFolder), 'application/gzip', describe(name))),
     read(new URL('openapi.v1.json', schemaFolder), 'application/json', 'REST v1 as OpenAPI 3.1.'),
+    read(new URL('voucher-gateway.postman_collection.json', schemaFolder), 'application/json', 'REST v1 for Postman.'),
     read(new URL('schema.graphql', schemaFolder), 'application/graphql', 'The GraphQL schema.'),
   ]
 }

@@ -84,6 +84,7 @@ test('the downloads are what their checksums say, and npm installs the packages,
     expect.stringMatching(/^voucher-gateway-client-\d+\.\d+\.\d+\.tgz$/),
     expect.stringMatching(/^voucher-gateway-sync-\d+\.\d+\.\d+\.tgz$/),
     'openapi.v1.json',
+    'voucher-gateway.postman_collection.json',
     'schema.graphql',
   ])
   for (const [, checksum, name = ''] of files) {

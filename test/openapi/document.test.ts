@@ -27,13 +27,15 @@ describe('the document', () => {
     expect(described.sort()).toEqual(wanted.sort())
   })
 
-  test('describes each operation, parameter, field, header and status', () => {
+  test('describes each operation, parameter, field, header and status, and gives each parameter an example', () => {
     const lacking: string[] = []
     for (const [place, part] of placesOf(document, '')) {
       const isNamed =
         /\/(properties|headers|responses|parameters|tags|securitySchemes)\/[^/]+$|\/(get|post|requestBody)$/
       if (!isNamed.test(place) || '$ref' in part) continue
       if (typeof part.description !== 'string' || !/[.?]$/.test(part.description)) lacking.push(place)
+      // Programs that import the document send the examples of parameters.
+      if ('in' in part && 'schema' in part && !('example' in part)) lacking.push(`${place}: an example`)
     }
     expect(lacking).toEqual([])
   })

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
 import { createCursorCipher, type ListIdentity } from '../../src/domain/record/cursor.ts'
 import type { RecordedAnswer } from '../../tools/openapi/examples.ts'
+import type { PostmanCollection } from '../../tools/openapi/postman.ts'
 import { bearer } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
@@ -81,14 +82,35 @@ test('the examples of the document are answers over the demo data', async () => 
   await expect(`${JSON.stringify(settle(answers, recorded), null, 2)}\n`).toMatchFileSnapshot(`../../${file}`)
 })
 
+const operations = Object.values(document.paths).flatMap(({ get, post }) => [get, post].filter(it => it !== undefined))
+
 test('each operation has an example', () => {
-  const operations = Object.values(document.paths).flatMap(({ get, post }) =>
-    [get, post].filter(it => it !== undefined),
-  )
   expect(operations).toHaveLength(12)
   for (const { operationId, responses } of operations) {
     const good = responses[200]
     const [body] = good && 'content' in good ? Object.values(good.content) : []
     expect(Object.keys(body?.examples ?? {}), operationId).not.toEqual([])
+  }
+})
+
+test('each request of the Postman collection succeeds over the demo data, with its parameters and without them', async () => {
+  const file = 'schema/voucher-gateway.postman_collection.json'
+  const { variable, auth, item }: PostmanCollection = JSON.parse(readFileSync(file, 'utf8'))
+  const { secret } = await build.token(group)
+  const values = new Map(variable.map(({ key, value }) => [key, value])).set('baseUrl', '').set('token', secret)
+  const fill = (text = '') => text.replaceAll(/\{\{(\w+)\}\}/g, (_, name: string) => values.get(name) ?? '')
+  const requests = item.flatMap(folder => folder.item)
+  expect(requests.map(({ name }) => name).sort()).toEqual(operations.map(({ summary }) => summary).sort())
+  for (const { name, request } of requests) {
+    const { method, url, header, body } = request
+    const headers = Object.fromEntries(header.map(({ key, value }) => [key.toLowerCase(), value]))
+    const query = new URLSearchParams(url.query.map(({ key, value }) => [key, value]))
+    for (const search of ['', `?${query}`]) {
+      const { status, text } = await client.ask({
+        ...{ method, url: fill(url.raw) + search, ...(body && { payload: body.raw }) },
+        headers: { ...headers, ...bearer(fill(auth.bearer[0]?.value)) },
+      })
+      expect(status, `${name}${search}: ${text.slice(0, 200)}`).toBe(200)
+    }
   }
 })

@@ -15,7 +15,8 @@ const exportTag = 'Bulk export'
 
 const query = z.object({
   cursor: z.string().nullish().meta({
-    description: 'The `cursor` of the last such line that you received. Continues an export that broke off.',
+    description:
+      'The `cursor` of the last such line that you received: continues an export that broke off. Empty for a new export.',
   }),
 })
 

@@ -54,9 +54,9 @@ export function describeQuery(query: z.ZodObject | undefined, answers: readonly 
   return Object.entries(query ? (toJsonSchema(query).properties ?? {}) : {}).map(([name, described]) => {
     if (typeof described === 'boolean') throw new Error(`The parameter ${name} has no schema.`)
     const { description = '', ...schema } = described
-    const example = answers.map(({ request }) => request.query?.[name]).find(value => value !== undefined)
-    // A page that tries requests would send the example, and a cursor is valid only where it was made.
-    const isPortable = name !== 'cursor'
+    // Programs that read the document send the examples. A cursor is valid only where it was made: the first page has none.
+    const example =
+      name === 'cursor' ? '' : answers.map(({ request }) => request.query?.[name]).find(value => value !== undefined)
     const isArray = schema.anyOf?.some(option => typeof option === 'object' && option.type === 'array') ?? false
     return {
       name,
@@ -64,7 +64,7 @@ export function describeQuery(query: z.ZodObject | undefined, answers: readonly 
       description,
       schema,
       ...(isArray && { style: 'form', explode: false }),
-      ...(example !== undefined && isPortable && { example: isArray ? example.split(',') : example }),
+      ...(example !== undefined && { example: isArray ? example.split(',') : example }),
     }
   })
 }

@@ -33,10 +33,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
             };
             cookie?: never;
@@ -63,15 +60,9 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
-                /**
-                 * @description The `id` of a catalog voucher.
-                 * @example 50
-                 */
+                /** @description The `id` of a catalog voucher. */
                 product: number;
             };
             cookie?: never;
@@ -96,10 +87,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
             };
             cookie?: never;
@@ -126,15 +114,9 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
-                /**
-                 * @description The `id` of a purchased voucher.
-                 * @example 1
-                 */
+                /** @description The `id` of a purchased voucher. */
                 voucher: number;
             };
             cookie?: never;
@@ -159,10 +141,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
             };
             cookie?: never;
@@ -189,15 +168,9 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
-                /**
-                 * @description The `id` of a marketing signup.
-                 * @example 87
-                 */
+                /** @description The `id` of a marketing signup. */
                 customer: number;
             };
             cookie?: never;
@@ -222,10 +195,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
             };
             cookie?: never;
@@ -276,10 +246,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 8
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
             };
             cookie?: never;
@@ -308,10 +275,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
             };
             cookie?: never;
@@ -340,10 +304,7 @@ export interface paths {
             query?: never;
             header?: never;
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
             };
             cookie?: never;
@@ -908,20 +869,11 @@ export interface components {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "Cache-Control": components["headers"]["CacheControl"];
-                /**
-                 * @description The operations that a window of 60 seconds allows.
-                 * @example 120
-                 */
+                /** @description The operations that a window of 60 seconds allows. */
                 "RateLimit-Limit"?: number;
-                /**
-                 * @description The operations that are left in this window.
-                 * @example 118
-                 */
+                /** @description The operations that are left in this window. */
                 "RateLimit-Remaining"?: number;
-                /**
-                 * @description Seconds until the window ends.
-                 * @example 42
-                 */
+                /** @description Seconds until the window ends. */
                 "RateLimit-Reset"?: number;
                 [name: string]: unknown;
             };
@@ -963,20 +915,11 @@ export interface components {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "Cache-Control": components["headers"]["CacheControl"];
                 "Retry-After": components["headers"]["RetryAfter"];
-                /**
-                 * @description The operations that a window of 60 seconds allows.
-                 * @example 120
-                 */
+                /** @description The operations that a window of 60 seconds allows. */
                 "RateLimit-Limit"?: number;
-                /**
-                 * @description The operations that are left in this window.
-                 * @example 118
-                 */
+                /** @description The operations that are left in this window. */
                 "RateLimit-Remaining"?: number;
-                /**
-                 * @description Seconds until the window ends.
-                 * @example 42
-                 */
+                /** @description Seconds until the window ends. */
                 "RateLimit-Reset"?: number;
                 [name: string]: unknown;
             };
@@ -1000,20 +943,11 @@ export interface components {
             headers: {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "Cache-Control": components["headers"]["CacheControl"];
-                /**
-                 * @description The operations that a window of 60 seconds allows.
-                 * @example 120
-                 */
+                /** @description The operations that a window of 60 seconds allows. */
                 "RateLimit-Limit"?: number;
-                /**
-                 * @description The operations that are left in this window.
-                 * @example 118
-                 */
+                /** @description The operations that are left in this window. */
                 "RateLimit-Remaining"?: number;
-                /**
-                 * @description Seconds until the window ends.
-                 * @example 42
-                 */
+                /** @description Seconds until the window ends. */
                 "RateLimit-Reset"?: number;
                 [name: string]: unknown;
             };
@@ -1027,20 +961,11 @@ export interface components {
                 "X-Request-Id": components["headers"]["XRequestId"];
                 "Cache-Control": components["headers"]["CacheControl"];
                 "Retry-After": components["headers"]["RetryAfter"];
-                /**
-                 * @description The operations that a window of 60 seconds allows.
-                 * @example 120
-                 */
+                /** @description The operations that a window of 60 seconds allows. */
                 "RateLimit-Limit"?: number;
-                /**
-                 * @description The operations that are left in this window.
-                 * @example 118
-                 */
+                /** @description The operations that are left in this window. */
                 "RateLimit-Remaining"?: number;
-                /**
-                 * @description Seconds until the window ends.
-                 * @example 42
-                 */
+                /** @description Seconds until the window ends. */
                 "RateLimit-Reset"?: number;
                 [name: string]: unknown;
             };
@@ -1050,40 +975,22 @@ export interface components {
         };
     };
     parameters: {
-        /**
-         * @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID.
-         * @example sync-2026-01-31-0001
-         */
+        /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
         XRequestId: string;
     };
     requestBodies: never;
     headers: {
-        /**
-         * @description Identifies the request in our logs: quote it when you ask us. It is the one that you sent, or a new UUID.
-         * @example 0b7a1f8e-3f0e-4c7e-9c53-2f1d5a3b8f10
-         */
+        /** @description Identifies the request in our logs: quote it when you ask us. It is the one that you sent, or a new UUID. */
         XRequestId: string;
         /** @description No cache may keep the response. */
         CacheControl: "private, no-store";
-        /**
-         * @description The operations that a window of 60 seconds allows.
-         * @example 120
-         */
+        /** @description The operations that a window of 60 seconds allows. */
         RateLimitLimit: number;
-        /**
-         * @description The operations that are left in this window.
-         * @example 118
-         */
+        /** @description The operations that are left in this window. */
         RateLimitRemaining: number;
-        /**
-         * @description Seconds until the window ends.
-         * @example 42
-         */
+        /** @description Seconds until the window ends. */
         RateLimitReset: number;
-        /**
-         * @description Seconds to wait before you repeat the same request.
-         * @example 42
-         */
+        /** @description Seconds to wait before you repeat the same request. */
         RetryAfter: number;
         /** @description The method of this path. */
         Allow: "GET" | "POST";
@@ -1101,19 +1008,13 @@ export interface operations {
     listTenants: {
         parameters: {
             query?: {
-                /**
-                 * @description Only records updated at or after this instant. ISO-8601 with `Z` or an offset, to the microsecond; UTC without either. Send the `server_time` of an earlier response as you received it.
-                 * @example 2026-01-31T09:30:00.000000Z
-                 */
+                /** @description Only records updated at or after this instant. ISO-8601 with `Z` or an offset, to the microsecond; UTC without either. Send the `server_time` of an earlier response as you received it. */
                 updated_since?: string | null;
-                /** @description The `next_cursor` of the page before, unchanged. It carries `updated_since` on by itself, and does not expire. */
+                /** @description The `next_cursor` of the page before, unchanged; empty at first. It carries `updated_since` on, and does not expire. */
                 cursor?: string | null;
             };
             header?: {
-                /**
-                 * @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID.
-                 * @example sync-2026-01-31-0001
-                 */
+                /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
             path?: never;
@@ -1153,34 +1054,19 @@ export interface operations {
     listCatalogVouchers: {
         parameters: {
             query?: {
-                /**
-                 * @description Only records updated at or after this instant. ISO-8601 with `Z` or an offset, to the microsecond; UTC without either. Send the `server_time` of an earlier response as you received it.
-                 * @example 2025-11-28T00:00:00.000000Z
-                 */
+                /** @description Only records updated at or after this instant. ISO-8601 with `Z` or an offset, to the microsecond; UTC without either. Send the `server_time` of an earlier response as you received it. */
                 updated_since?: string | null;
-                /** @description The `next_cursor` of the page before, unchanged. It carries `updated_since` on by itself, and does not expire. */
+                /** @description The `next_cursor` of the page before, unchanged; empty at first. It carries `updated_since` on, and does not expire. */
                 cursor?: string | null;
-                /**
-                 * @description Related resources to include in each record, separated by a comma, or the parameter once for each. Send it again with each `cursor`.
-                 * @example [
-                 *       "categories",
-                 *       "variants"
-                 *     ]
-                 */
+                /** @description Related resources to include in each record, separated by a comma, or the parameter once for each. Send it again with each `cursor`. */
                 include?: ("categories" | "variants")[] | null;
             };
             header?: {
-                /**
-                 * @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID.
-                 * @example sync-2026-01-31-0001
-                 */
+                /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
             };
             cookie?: never;
@@ -1220,22 +1106,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID.
-                 * @example sync-2026-01-31-0001
-                 */
+                /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
-                /**
-                 * @description The `id` of a catalog voucher.
-                 * @example 50
-                 */
+                /** @description The `id` of a catalog voucher. */
                 product: number;
             };
             cookie?: never;
@@ -1274,26 +1151,17 @@ export interface operations {
     listPurchasedVouchers: {
         parameters: {
             query?: {
-                /**
-                 * @description Only records updated at or after this instant. ISO-8601 with `Z` or an offset, to the microsecond; UTC without either. Send the `server_time` of an earlier response as you received it.
-                 * @example 2026-01-28T20:00:00.000000Z
-                 */
+                /** @description Only records updated at or after this instant. ISO-8601 with `Z` or an offset, to the microsecond; UTC without either. Send the `server_time` of an earlier response as you received it. */
                 updated_since?: string | null;
-                /** @description The `next_cursor` of the page before, unchanged. It carries `updated_since` on by itself, and does not expire. */
+                /** @description The `next_cursor` of the page before, unchanged; empty at first. It carries `updated_since` on, and does not expire. */
                 cursor?: string | null;
             };
             header?: {
-                /**
-                 * @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID.
-                 * @example sync-2026-01-31-0001
-                 */
+                /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
             };
             cookie?: never;
@@ -1333,22 +1201,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID.
-                 * @example sync-2026-01-31-0001
-                 */
+                /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
-                /**
-                 * @description The `id` of a purchased voucher.
-                 * @example 1
-                 */
+                /** @description The `id` of a purchased voucher. */
                 voucher: number;
             };
             cookie?: never;
@@ -1387,26 +1246,17 @@ export interface operations {
     listMarketingSignups: {
         parameters: {
             query?: {
-                /**
-                 * @description Only records updated at or after this instant. ISO-8601 with `Z` or an offset, to the microsecond; UTC without either. Send the `server_time` of an earlier response as you received it.
-                 * @example 2026-01-29T08:00:00.000000Z
-                 */
+                /** @description Only records updated at or after this instant. ISO-8601 with `Z` or an offset, to the microsecond; UTC without either. Send the `server_time` of an earlier response as you received it. */
                 updated_since?: string | null;
-                /** @description The `next_cursor` of the page before, unchanged. It carries `updated_since` on by itself, and does not expire. */
+                /** @description The `next_cursor` of the page before, unchanged; empty at first. It carries `updated_since` on, and does not expire. */
                 cursor?: string | null;
             };
             header?: {
-                /**
-                 * @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID.
-                 * @example sync-2026-01-31-0001
-                 */
+                /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
             };
             cookie?: never;
@@ -1446,22 +1296,13 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID.
-                 * @example sync-2026-01-31-0001
-                 */
+                /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
-                /**
-                 * @description The `id` of a marketing signup.
-                 * @example 87
-                 */
+                /** @description The `id` of a marketing signup. */
                 customer: number;
             };
             cookie?: never;
@@ -1501,17 +1342,11 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /**
-                 * @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID.
-                 * @example sync-2026-01-31-0001
-                 */
+                /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
             };
             cookie?: never;
@@ -1566,14 +1401,11 @@ export interface operations {
     exportTenants: {
         parameters: {
             query?: {
-                /** @description The `cursor` of the last such line that you received. Continues an export that broke off. */
+                /** @description The `cursor` of the last such line that you received: continues an export that broke off. Empty for a new export. */
                 cursor?: string | null;
             };
             header?: {
-                /**
-                 * @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID.
-                 * @example sync-2026-01-31-0001
-                 */
+                /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
             path?: never;
@@ -1613,21 +1445,15 @@ export interface operations {
     exportCatalogVouchers: {
         parameters: {
             query?: {
-                /** @description The `cursor` of the last such line that you received. Continues an export that broke off. */
+                /** @description The `cursor` of the last such line that you received: continues an export that broke off. Empty for a new export. */
                 cursor?: string | null;
             };
             header?: {
-                /**
-                 * @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID.
-                 * @example sync-2026-01-31-0001
-                 */
+                /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 8
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
             };
             cookie?: never;
@@ -1666,21 +1492,15 @@ export interface operations {
     exportPurchasedVouchers: {
         parameters: {
             query?: {
-                /** @description The `cursor` of the last such line that you received. Continues an export that broke off. */
+                /** @description The `cursor` of the last such line that you received: continues an export that broke off. Empty for a new export. */
                 cursor?: string | null;
             };
             header?: {
-                /**
-                 * @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID.
-                 * @example sync-2026-01-31-0001
-                 */
+                /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
             };
             cookie?: never;
@@ -1719,21 +1539,15 @@ export interface operations {
     exportMarketingSignups: {
         parameters: {
             query?: {
-                /** @description The `cursor` of the last such line that you received. Continues an export that broke off. */
+                /** @description The `cursor` of the last such line that you received: continues an export that broke off. Empty for a new export. */
                 cursor?: string | null;
             };
             header?: {
-                /**
-                 * @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID.
-                 * @example sync-2026-01-31-0001
-                 */
+                /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
                 "X-Request-Id"?: components["parameters"]["XRequestId"];
             };
             path: {
-                /**
-                 * @description The `tenant_id` of a tenant of the token.
-                 * @example 1
-                 */
+                /** @description The `tenant_id` of a tenant of the token. */
                 tenant: number;
             };
             cookie?: never;

@@ -17,7 +17,7 @@ const listParameters = {
     }),
   cursor: z.string().nullish().meta({
     description:
-      'The `next_cursor` of the page before, unchanged. It carries `updated_since` on by itself, and does not expire.',
+      'The `next_cursor` of the page before, unchanged; empty at first. It carries `updated_since` on, and does not expire.',
   }),
 }
 
