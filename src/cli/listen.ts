@@ -1,10 +1,15 @@
 import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
+import { shellCommand } from './shell-command.ts'
 
 /** Remedies by the error code of listen(2) and of the DNS lookup of the host. */
 const remediesFor = (name: string): Record<string, string> => ({
-  EADDRINUSE: `Another program listens on that port. Stop it, or set ${name} to another port, for example ${name}=8081.`,
+  EADDRINUSE:
+    'Another program listens on that port. Stop it, or choose another port, for example ' +
+    (name === 'PORT' ? `with: ${shellCommand('serve --port 8081')}` : `${name}=8081.`),
   EACCES: `This user may not use that port. Set ${name} to 1024 or higher, for example ${name}=8080.`,
 })
 
@@ -28,24 +33,48 @@ export function localOrigin(host: string, port: number): string {
 const backlog = 4096
 
 /**
+ * Checks that the configured addresses are free, before a start that takes long.
+ *
+ * @throws Error as `listen` does
+ */
+export async function requireFreePorts({ host, port, healthPort = 0 }: Config): Promise<void> {
+  const checks = { PORT: port, HEALTH_PORT: healthPort }
+  for (const [name, number] of Object.entries(checks)) {
+    if (number === 0) continue
+    await listenAt(host, name, number, async address => {
+      const server = createServer().listen(number, address)
+      await once(server, 'listening')
+      await new Promise(resolve => server.close(resolve))
+    })
+  }
+}
+
+/**
  * Listens on the configured addresses.
  *
  * @returns the origin at which this machine reaches the service
  * @throws Error that names `HOST`, `PORT` or `HEALTH_PORT` when the operating system rejects it
  */
 export async function listen(app: FastifyInstance, { host, port, healthPort }: Config): Promise<string> {
-  if (app.health && healthPort !== undefined) await listenAt(app.health, host, 'HEALTH_PORT', healthPort)
-  await listenAt(app, host, 'PORT', port)
+  const listenWith = (server: FastifyInstance, name: string, number: number) =>
+    listenAt(host, name, number, address => server.listen({ host: address, port: number, backlog }))
+  if (app.health && healthPort !== undefined) await listenWith(app.health, 'HEALTH_PORT', healthPort)
+  await listenWith(app, 'PORT', port)
   const address = app.server.address()
   return localOrigin(host, typeof address === 'object' && address !== null ? address.port : port)
 }
 
-async function listenAt(app: FastifyInstance, host: string, name: string, port: number): Promise<void> {
+async function listenAt(
+  host: string,
+  name: string,
+  port: number,
+  start: (address: string) => Promise<unknown>,
+): Promise<void> {
   try {
     // Fastify gets an address and not a name: for `localhost` it also listens on the other addresses, with servers that
     // lack our limits and error answers.
     const { address } = await lookup(host, { verbatim: false })
-    await app.listen({ host: address, port, backlog })
+    await start(address)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     const remedy = remediesFor(name)[code] ?? (hostCodes.test(code) ? hostRemedy : undefined)

@@ -18,7 +18,7 @@ import { adminPath, dashboardPath, docsPath, graphiqlPath, graphqlPath, setupPat
 import { createLogDestination } from '../log-destination.ts'
 import { commandLine } from './actor.ts'
 import { type Database, requireMigrated, withUnmigratedDatabase } from './database.ts'
-import { listen } from './listen.ts'
+import { listen, requireFreePorts } from './listen.ts'
 import { readNumber } from './output.ts'
 import { recordServiceOrigin, removeServiceOrigin } from './service-origin.ts'
 import { shellCommand } from './shell-command.ts'
@@ -27,14 +27,17 @@ import { linkToPrimary, type PrimaryLink } from './worker.ts'
 import { type RunningService, startPrimary } from './workers.ts'
 
 const readWorkers = readNumber(/^[1-9]\d?$/, 'Give a whole number from 1 to 99, such as 4.')
+const readPort = readNumber(/^\d{1,5}$/, 'Give a whole number from 0 to 65535, such as 8081.')
 
 /** `serve`: runs the service until SIGINT or SIGTERM. */
 export const serveCommand = new Command('serve')
   .description('Run the service.')
   .option('--workers <number>', 'How many processes answer requests, for example one for each core.', readWorkers, 1)
-  .action(async ({ workers }: { workers: number }) => {
-    const config = readConfig(process.env, workers)
+  .option('--port <number>', 'The port on which the service listens, instead of PORT.', readPort)
+  .action(async ({ workers, port }: { workers: number; port?: number }) => {
+    const config = readConfig(port === undefined ? process.env : { ...process.env, PORT: String(port) }, workers)
     const primary = linkToPrimary()
+    if (!primary) await requireFreePorts(config)
     const stopped = primary?.stopped ?? untilSignal()
     let listens = false
     // Before the service listens, nothing has to finish: an embedded server ends with its process.

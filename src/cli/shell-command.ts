@@ -6,7 +6,9 @@ import { relative } from 'node:path'
  * @param command the command with its arguments, for example `migrate`
  */
 export function shellCommand(command: string): string {
-  if (/^(start|cli)$/.test(process.env.npm_lifecycle_event ?? '')) return `npm run cli -- ${command}`
+  const event = process.env.npm_lifecycle_event
+  if (event === 'start' && command.startsWith('serve ')) return command.replace('serve', 'npm start --')
+  if (/^(start|cli)$/.test(event ?? '')) return `npm run cli -- ${command}`
   const [, program = 'dist/main.js'] = process.argv
   const path = relative('', program)
   return `node ${path.startsWith('..') ? program : path} ${command}`

@@ -25,7 +25,7 @@ describe('an address on which the service cannot listen', () => {
     const port = await listen(createServer())
     const reason = await start({ HOST: host, PORT: String(port) })
     expect(reason).toContain(`HOST=${host} and PORT=${port} (EADDRINUSE)`)
-    expect(reason).toContain('set PORT to another port')
+    expect(reason).toMatch(/choose another port, for example with: node \S+ serve --port 8081/)
   })
 
   test('a privileged port: the error names PORT', async () => {
