@@ -1,10 +1,10 @@
-import { isIP } from 'node:net'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { rateLimited, unauthenticated } from '../domain/errors.ts'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import { callsLeft, type RateBudget, type RateWindow, secondsLeft } from '../domain/rate/rate.ts'
 import type { Caller } from '../domain/token/caller.ts'
 import type { TokenDirectory, TokenLookup } from '../domain/token/directory.ts'
+import { clientAddress } from './client-address.ts'
 import { createLookupLimit } from './lookup-limit.ts'
 
 /**
@@ -85,18 +85,6 @@ export function waitsFor({ raw, request }: FastifyReply): () => boolean {
 /** Returns the secret in `Authorization: Bearer …` (RFC 6750 §2.1; the scheme's name in any case), or null. */
 export function bearerSecret(header: string | undefined): string | null {
   return /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? null
-}
-
-/**
- * Returns the address of the client: the address of the socket, or the one that a trusted proxy forwards (R30). A
- * forwarded value that is
- * not an address is ignored. An IPv4 address that the socket maps into IPv6 is returned as IPv4.
- */
-export function clientAddress(request: FastifyRequest): string {
-  // Read once: Fastify parses the list of forwarded addresses at each access.
-  const { ip } = request
-  const address = isIP(ip) ? ip : (request.socket.remoteAddress ?? '')
-  return address.replace(/^::ffff:(?=\d+\.)/i, '')
 }
 
 declare module 'fastify' {

@@ -4,6 +4,7 @@ import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController
 import type { Config } from '../config.ts'
 import { createFailureLog } from '../failure-log.ts'
 import { type LogDestination, loggerOptions } from '../log.ts'
+import { trustedProxies } from './client-address.ts'
 import { sendClientError } from './client-error.ts'
 import { enforceDeadline } from './deadline.ts'
 import { closeWhileDraining, type Draining, drain, notDraining } from './draining.ts'
@@ -30,7 +31,7 @@ export function createServer(config: Config, log: LogDestination | undefined): H
     // A logger for each request takes 3 % of the time of a record, so log calls pass the id of the request themselves.
     childLoggerFactory: logger => logger,
     genReqId: request => requestId(request.headers['x-request-id']),
-    trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
+    trustProxy: config.trustProxy.length > 0 ? trustedProxies(config.trustProxy) : false,
     rewriteUrl: ({ url = '/' }) => toRoutableTarget(url),
     // A path parameter may be as long as the request line allows: the routes decide what exists (R7).
     routerOptions: { maxParamLength: maxHeaderSize },

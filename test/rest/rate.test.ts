@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createTokenSecret } from '../../src/domain/token/secret.ts'
 import { type Answer, createApp, remainingOf } from '../support/app.ts'
 import { extendDeadlines } from '../support/deadlines.ts'
+import { collectLog } from '../support/log.ts'
 import { bearer, createWorld, flawOf, operations, perform } from './support.ts'
 
 extendDeadlines()
@@ -101,12 +102,46 @@ test.each([
     '10.1.2.3',
     { '1.2.3.4': 119, '1.2.3.5': 119, '6.6.6.6, 1.2.3.4': 118, '1.2.3.4, 10.9.9.9': 117 },
   ],
-  ['the proxy’s, when the forwarded text is none', proxied, '10.1.2.3', { nonsense: 119, '<script>': 118 }],
+  [
+    'the same in each form of it',
+    proxied,
+    '::ffff:10.1.2.3',
+    {
+      '2001:db8::7': 119,
+      '[2001:db8::7]': 118,
+      '[2001:0DB8:0:0::7]:443': 117,
+      '"[2001:db8::7]:_port"': 116,
+      '6.6.6.6, [2001:db8::7]:5123, [::ffff:10.9.9.9]:80': 115,
+      '2001:db8::7, , ': 114,
+      '192.0.2.1:5123': 119,
+      '::ffff:192.0.2.1': 118,
+      '[::FFFF:c000:201]': 117,
+    },
+  ],
+  [
+    'the proxy’s, when the forwarded text is none',
+    proxied,
+    '10.1.2.3',
+    { nonsense: 119, '<script>': 118, unknown: 117, '1.2.3.4, _hidden': 116, '1.2.3.4, [::g]': 115, '1.2.3.4, 1': 114 },
+  ],
+  ['the last proxy’s that is known', proxied, '10.1.2.3', { 'unknown, 10.7.7.7': 119, '_x, [::ffff:a07:707]:1': 118 }],
 ])('the address is %s', async (_, app, address, forwarded) => {
   const secret = await newSecret()
   for (const [text, left] of Object.entries(forwarded)) {
     expect(await remaining(secret, address, { 'x-forwarded-for': text }, app), text).toBe(left)
   }
+})
+
+test.each([
+  [{}, '9.9.9.9', 'TRUST_PROXY does not name a proxy'],
+  [{ TRUST_PROXY: '10.0.0.0/8' }, '10.1.2.3', 'a trusted proxy forwards no address'],
+])('with %j a line of the log names a proxy that hides its callers', async (environment, remoteAddress, message) => {
+  const { log, lines } = collectLog()
+  const app = await createApp(world, { LOG_LEVEL: 'warn', LOG_REQUESTS: 'off', ...environment }, log)
+  for (let asked = 0; asked < 3; asked++) {
+    await app.rest(await newSecret(), '/tenants', { remoteAddress, headers: { 'x-forwarded-for': '1.2.3.4, unknown' } })
+  }
+  expect(lines()).toMatchObject([{ address: remoteAddress, msg: expect.stringContaining(message) }])
 })
 
 test('requests beyond the rate are held before they are refused, and take no place from others', async () => {

@@ -1,7 +1,7 @@
 // The sign-in of the demo, without a password. Outside the demo, neither its form nor its path exists.
 import { verifyOpenIdAdministrator } from '../../domain/administrator/openid.ts'
 import { GatewayError } from '../../domain/errors.ts'
-import { clientAddress } from '../../http/caller.ts'
+import { clientAddress } from '../../http/client-address.ts'
 import { PostForm } from '../components/layout.tsx'
 import type { Handler } from '../context.ts'
 import { formBody } from '../form-body.ts'

@@ -2,7 +2,7 @@ import { hasNoAdministrator, parseEmail } from '../../domain/administrator/admin
 import { verifyCredentials } from '../../domain/administrator/administrator-password.ts'
 import { signOut } from '../../domain/administrator/session.ts'
 import { badInput } from '../../domain/errors.ts'
-import { clientAddress } from '../../http/caller.ts'
+import { clientAddress } from '../../http/client-address.ts'
 import { ButtonLink } from '../components/button-link.tsx'
 import { EmailField, ErrorSummary } from '../components/field.tsx'
 import { Layout, PostForm } from '../components/layout.tsx'

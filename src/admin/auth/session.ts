@@ -14,7 +14,7 @@ import {
   type VerifiedAdministrator,
 } from '../../domain/administrator/session.ts'
 import { getOrCreateSecret } from '../../domain/setting.ts'
-import { clientAddress } from '../../http/caller.ts'
+import { clientAddress } from '../../http/client-address.ts'
 import { type AdminContext, csrfBinding, findSignedIn } from '../context.ts'
 import { formBody } from '../form-body.ts'
 import { cookieSettings, sessionCookie } from './cookies.ts'

@@ -1,0 +1,61 @@
+/** The address of a caller: the socket's, or the one that a trusted proxy forwards (R30). */
+import { BlockList, isIP, SocketAddress } from 'node:net'
+import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+
+const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
+
+/**
+ * Reads an address in the forms in which proxies forward it (RFC 7239 §6): IPv6 in brackets, with a port, in quotation
+ * marks, or IPv4 that is mapped into IPv6.
+ *
+ * @returns one spelling of each address; null for other text, such as `unknown`
+ */
+function readAddress(text: string): string | null {
+  const bare = text.replaceAll('"', '').replace(/^(?:\[(.*)\]|([\d.]+))(?::\w+)?$/, '$1$2')
+  if (isIP(bare) !== 6) return isIP(bare) === 4 ? bare : null
+  return new SocketAddress({ address: bare, family: 'ipv6' }).address.replace(/^::ffff:(?=\d+\.)/, '')
+}
+
+/**
+ * Makes Fastify's option `trustProxy`.
+ *
+ * @param ranges addresses and CIDR ranges
+ * @returns whether an address, in any form, is in one of them
+ */
+export function trustedProxies(ranges: readonly string[]): (text: string) => boolean {
+  const trusted = new BlockList()
+  for (const range of ranges) {
+    const [address = '', bits] = range.split('/')
+    if (bits === undefined) trusted.addAddress(address, familyOf(address))
+    else trusted.addSubnet(address, Number(bits), familyOf(address))
+  }
+  return text => {
+    const address = readAddress(text)
+    return address !== null && trusted.check(address, familyOf(address))
+  }
+}
+
+/** The time before which a log gets no further warning, in milliseconds: any client can send the header. */
+const silentUntil = new WeakMap<FastifyBaseLogger, number>()
+
+function warn(log: FastifyBaseLogger, proxy: string, forwarded: unknown, message: string): void {
+  const now = performance.now()
+  if (now < (silentUntil.get(log) ?? 0)) return
+  silentUntil.set(log, now + 60_000)
+  log.warn({ address: proxy, forwarded }, `${message}: all callers behind it share its address, and so their limits`)
+}
+
+/**
+ * Returns the address of the client: the address of the socket, or the one that a trusted proxy forwards (R30). When that
+ * is no address, it is the address of the proxy. A warning, at most once a minute, names a proxy that hides its clients.
+ */
+export function clientAddress(request: FastifyRequest): string {
+  // Read once: Fastify parses the list of forwarded addresses at each access. The nearest one is the first.
+  const { ips = [request.ip], headers, log } = request
+  const address = readAddress(ips.at(-1) ?? '')
+  const proxy = address ?? readAddress(ips.at(-2) ?? '') ?? ''
+  if (address === null) warn(log, proxy, ips.at(-1), 'a trusted proxy forwards no address of its client')
+  const ignored = ips.length === 1 ? headers['x-forwarded-for'] : undefined
+  if (ignored !== undefined) warn(log, proxy, ignored, 'TRUST_PROXY does not name a proxy that forwards addresses')
+  return proxy
+}
