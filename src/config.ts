@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { z } from 'zod'
+import { DatabaseUrlError, readDatabaseUrl } from '#database-url'
 import { similarNames } from './variable-names.ts'
 
 /** The configuration, read from the environment; `.env.example` explains each variable. */
@@ -59,29 +60,18 @@ const addressRanges = words.refine(
 /** Makes a check of a URL, which accepts invalid URLs because another check reports them. */
 const checkUrl = (rule: (url: URL) => boolean) => (text: string) => !URL.canParse(text) || rule(new URL(text))
 
-/** Returns whether each `%` begins an encoded character, because the URL parser does not check that. */
-function isDecodable(text: string): boolean {
-  try {
-    decodeURIComponent(text)
-    return true
-  } catch {
-    return false
-  }
-}
-
 /** Reads a URL of some protocols. */
 const urlOf = (protocol: RegExp, message: string) =>
   z.string().refine(text => URL.canParse(text) && protocol.test(new URL(text).protocol), message)
 
-const databaseUrl = urlOf(
-  /^postgres(ql)?:$/,
-  'must be a postgres:// URL, for example postgres://user:password@host:5432/database',
-)
-  .refine(
-    checkUrl(({ host }) => !host.includes(',')),
-    'must name one host: several, separated by a comma, are not supported',
-  )
-  .refine(isDecodable, 'must have each % in a user name or password written as %25, for example 50%25off')
+const databaseUrl = z.string().superRefine((text, context) => {
+  try {
+    readDatabaseUrl(text)
+  } catch (error) {
+    if (!(error instanceof DatabaseUrlError)) throw error
+    for (const message of error.problems) context.addIssue({ code: 'custom', message })
+  }
+})
 
 const redisUrl = urlOf(
   /^rediss?:$/,

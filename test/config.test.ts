@@ -143,6 +143,40 @@ test.each<[NodeJS.ProcessEnv, string[], number?]>([
     ['gateway.example.com', 'http://gateway.example.com', 'http://localhost.example.com', 'ftp://localhost'],
     `PUBLIC_URL ${isPrivate}`,
   ),
+  ...each(
+    'DATABASE_URL',
+    ['mysql://host/x', 'host', 'postgres:host', 'postgres://u:p@host:99999/x'],
+    'DATABASE_URL must be a postgres:// URL, for example postgres://user:password@host:5432/database',
+  ),
+  ...each(
+    'DATABASE_URL',
+    ['postgres://a,b/x', 'postgres:///x?host=a,b'],
+    'DATABASE_URL must name one host: several, separated by a comma, are not supported',
+  ),
+  [
+    { DATABASE_URL: 'postgres://host/x?colour=red&sslmode=verfy-full&channel_binding=require&schema=shop&port=0' },
+    [
+      expect.stringMatching(/^DATABASE_URL has colour, which is not known: remove it, or .* options=-c%20/),
+      expect.stringMatching(
+        /^DATABASE_URL has a value of channel_binding that is not supported: .* sslmode=verify-full/,
+      ),
+      expect.stringMatching(/^DATABASE_URL has a value of port that is not supported: write a port such as 5432/),
+      expect.stringMatching(/^DATABASE_URL has a value of schema that is not supported: .* --schema/),
+      expect.stringMatching(/^DATABASE_URL has a value of sslmode that is not supported: write disable, /),
+    ],
+  ],
+  ...each(
+    'DATABASE_URL',
+    ['gssencmode=require', 'target_session_attrs=standby', 'service=shop', 'sslcert=/nowhere', 'hostaddr=::1'].map(
+      parameter => `postgres://host/x?${parameter}`,
+    ),
+    expect.stringMatching(/^DATABASE_URL has (a value of \w+ that is not supported: |the file sslcert, which cannot)/),
+  ),
+  ...each(
+    'DATABASE_URL',
+    ['require', 'disable', 'verify-ca'].map(mode => `postgres://host/x?sslrootcert=system&sslmode=${mode}`),
+    'DATABASE_URL must have sslmode=verify-full, or none, with sslrootcert=system',
+  ),
   ...each('NODE_ENV', ['prod', 'Production'], 'NODE_ENV must be one of: development, production, test'),
   ...each('PUBLIC_URL', [`${url}/admin`, `${url}?`, `${url}/#`], noPath),
   ...each('PUBLIC_URL', ['https://ann:secret@gateway.example.com'], noUser),

@@ -1,4 +1,5 @@
 /** Errors of a database that cannot be used; each names the variable to change, or the directory to delete. */
+import { readDatabaseUrl } from '#database-url'
 import type { Config } from '../config.ts'
 import { shellCommand } from './shell-command.ts'
 
@@ -29,9 +30,8 @@ function remedyFor(code: string): string {
  * @param error the error of the first statement
  */
 export function databaseError(databaseUrl: string, error: unknown): Error {
-  const { hostname, port, pathname, username, searchParams } = new URL(databaseUrl)
-  const server = searchParams.get('host') ?? `${hostname || 'localhost'}:${port || 5432}`
-  const target = `server ${server}, database ${decodeURIComponent(pathname.slice(1)) || '-'}, user ${decodeURIComponent(username) || '-'}`
+  const { host, port, path, database, user } = readDatabaseUrl(databaseUrl)
+  const target = `server ${path === undefined ? `${host}:${port}` : host}, database ${database || '-'}, user ${user || '-'}`
   return new Error(
     `The database that DATABASE_URL names (${target}) cannot be used: ${reasonOf(error)}. ` +
       `${remedyFor(codeOf(error))}, for example postgres://user:password@host:5432/database.`,

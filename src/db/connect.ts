@@ -1,9 +1,10 @@
+import { readDatabaseUrl } from '#database-url'
 import postgres from '#postgres'
 import { type ColumnCodec, columnCodecs } from './column-codecs.ts'
 import type { DriverPool, DriverTypes } from './driver-pool.ts'
 import { queueStatements } from './queued-pool.ts'
 import { figureSettings, isolation, type SessionRequirements, timeFormat } from './session.ts'
-import { poolSockets, type TlsMode } from './socket.ts'
+import { poolSockets } from './socket.ts'
 
 /** A pool of connections. */
 export type Pool = DriverPool & {
@@ -104,15 +105,6 @@ export interface PoolOptions {
   onNotice?: (message: string) => void
 }
 
-/** The meaning of `sslmode`; any other value, such as `verify-full`, also checks the certificate. */
-const tlsModes = new Map<string, TlsMode>([
-  ['disable', 'disable'],
-  ['false', 'disable'],
-  ['allow', 'prefer'],
-  ['prefer', 'prefer'],
-  ['require', 'require'],
-])
-
 /** The lifetime of a connection whose session can change behind a pooler, in seconds. A new one is checked again. */
 const pooledLifetime = 60
 
@@ -177,12 +169,18 @@ const backgroundLimits = (timeoutMs: number) => ({
 })
 
 function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool {
-  const { url, tls, prepares, ...place } =
-    typeof address === 'string' ? parseUrl(address) : { ...address, url: '', tls: 'disable' as const, prepares: true }
+  // Variables of libpq are for the database that the operator names.
+  const environment = typeof address === 'string' ? process.env : {}
+  const { tls, connection, ...place } = readDatabaseUrl(addressUrl(address), environment)
   const { role, statementTimeoutMs, startupParameters = true } = options
   const session: SessionRequirements | undefined =
-    role === undefined ? undefined : { role, statementTimeoutMs, startupParameters, prepares }
-  const { close: closeSockets, ...sockets } = poolSockets({ tls, answerTimeoutMs: options.answerTimeoutMs, session })
+    role === undefined ? undefined : { role, statementTimeoutMs, startupParameters, prepares: place.prepare }
+  const { close: closeSockets, ...sockets } = poolSockets({
+    place,
+    tls,
+    answerTimeoutMs: options.answerTimeoutMs,
+    session,
+  })
   const settings = {
     max: options.max,
     connect_timeout: (options.connectTimeoutMs ?? connectTimeoutMs) / 1000,
@@ -196,6 +194,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
     connection: {
       // PgBouncer accepts these from any client, and keeps them for it.
       application_name: 'voucher-gateway',
+      ...connection,
       ...timeFormat,
       ...(startupParameters && {
         statement_timeout: statementTimeoutMs,
@@ -213,7 +212,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
       date: driverType(1082, columnCodecs.date),
     },
   } satisfies postgres.Options<Record<keyof DriverTypes, postgres.PostgresType>>
-  const driver = postgres(url, { ...settings, ...place })
+  const driver = postgres({ ...settings, ...place })
   const end = driver.end
   driver.end = async options => {
     await end(options)
@@ -221,21 +220,4 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
     closeSockets()
   }
   return driver
-}
-
-/**
- * Removes from a URL the parameters that the driver treats otherwise than libpq: `host` in the query is the directory
- * of a Unix socket, and `sslmode` is for the sockets.
- */
-function parseUrl(address: string): { url: string; tls: TlsMode; prepares: boolean; host?: string } {
-  const url = new URL(address)
-  const take = (name: string) => {
-    const value = url.searchParams.get(name)
-    url.searchParams.delete(name)
-    return value
-  }
-  const host = take('host')
-  const mode = take('sslmode') ?? take('ssl') ?? 'disable'
-  const prepares = url.searchParams.get('prepare') !== 'false'
-  return { tls: tlsModes.get(mode) ?? 'verify', prepares, ...(host && { host }), url: url.href }
 }

@@ -5,20 +5,10 @@
 import { once } from 'node:events'
 import { connect, isIP, Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
+import type { Tls } from '#database-url'
 import { DatabaseRefusedError } from './refused.ts'
 import type { SessionRequirements } from './session.ts'
 import { checkSession } from './session-check.ts'
-
-/** The values of `sslmode` in a database URL; `verify` checks the server's certificate. */
-export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify'
-
-/** The parsed options with which the driver asks for a socket. */
-interface Target {
-  host: [string, ...string[]]
-  port: [number, ...number[]]
-  /** The path of a Unix socket; false for TCP. */
-  path: string | false
-}
 
 /** The time limit for the server's answer whether it accepts TLS, in milliseconds. */
 const tlsAnswerTimeoutMs = 4_000
@@ -54,17 +44,19 @@ interface Watched {
 /**
  * Makes the options `socket` and `backoff` of a pool.
  *
- * @param options `tls`, ignored for a Unix socket as libpq does; `answerTimeoutMs` after which a connection is closed
- *   whose statement is not answered whole, in milliseconds: longer than the server's `statement_timeout`; `session` the
- *   requirements of each new session, default: it is not checked
+ * @param options `place`, `path` for a Unix socket; `tls`, ignored for a Unix socket as libpq does; `answerTimeoutMs` after
+ *   which a connection is closed whose statement is not answered whole, in milliseconds: longer than the server's
+ *   `statement_timeout`; `session` the requirements of each new session, default: it is not checked
  * @returns the options, and `close`, which closes all sockets and prevents new ones
  */
 export function poolSockets({
+  place: { host, port, path },
   tls,
   answerTimeoutMs,
   session,
 }: {
-  tls: TlsMode
+  place: { host: string; port: number; path?: string }
+  tls: Tls
   answerTimeoutMs?: number | undefined
   session?: SessionRequirements | undefined
 }) {
@@ -78,13 +70,13 @@ export function poolSockets({
   let checking: NodeJS.Timeout | null = null
 
   /** The driver ignores an error thrown here and loses the connection's place in the pool: errors are emitted. */
-  async function socket({ host: [host], port: [port], path }: Target): Promise<Socket> {
+  async function socket(): Promise<Socket> {
     if (isClosed) return failing(databaseError('CONNECTION_ENDED', 'The pool is closed.'))
-    const plain = path === false ? connect(port, host) : connect(path)
+    const plain = path === undefined ? connect(port, host) : connect(path)
     keep(plain)
     failOnEnd(plain)
     try {
-      const opened = tls === 'disable' || path !== false ? plain : await startTls(plain, host, tls)
+      const opened = tls.mode === 'disable' || path !== undefined ? plain : await startTls(plain, host, tls)
       // An encrypted socket closes the socket below it, which has no listeners.
       all.delete(plain)
       keep(opened)
@@ -186,7 +178,7 @@ function endsReady(chunk: Buffer): boolean {
 const sslRequest = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f])
 
 /** @throws Error when the server closes, does not answer in time, or refuses TLS that is required */
-async function startTls(plain: Socket, host: string, mode: TlsMode): Promise<Socket> {
+async function startTls(plain: Socket, host: string, { mode, options }: Tls): Promise<Socket> {
   const giveUp = () => plain.destroy(databaseError('CONNECT_TIMEOUT', 'The database does not answer.'))
   plain.setTimeout(tlsAnswerTimeoutMs, giveUp)
   plain.write(sslRequest)
@@ -199,7 +191,7 @@ async function startTls(plain: Socket, host: string, mode: TlsMode): Promise<Soc
     throw databaseError('CONNECTION_CLOSED', 'The database does not accept TLS, which sslmode in its URL requires.')
   }
   const name = isIP(host) ? {} : { servername: host }
-  const encrypted = connectTls({ socket: plain, host, ...name, rejectUnauthorized: mode === 'verify' })
+  const encrypted = connectTls({ socket: plain, host, ...name, ...options })
   failOnEnd(encrypted)
   return encrypted
 }

@@ -80,10 +80,13 @@ describe('a database that cannot be used', () => {
   test.each([
     '50%off',
     '%ff',
+    '12?s3cret',
+    '12#s3cret',
+    '12/s3cret',
   ])('the password %s, which is not percent-encoded: the error names DATABASE_URL', async password => {
     const environment = { DATABASE_URL: `postgres://ann:${password}@localhost/shop` }
     const refusal = refusalOf(await run(['token', 'list'], environment))
-    expect(refusal).toContain('DATABASE_URL must have each % in a user name or password written as %25')
+    expect(refusal).toContain('DATABASE_URL must have each % / ? # @ in a user name or password written as %25')
     expect(refusal).not.toContain(password)
   })
 })

@@ -125,6 +125,8 @@ describe.concurrent('sync', () => {
       [1, `The copy in ${file} cannot be opened: ENOTDIR`, ['--to', file]],
       [1, `, schema voucher_gateway_copy cannot be opened: `, ['--to', 'postgres://127.0.0.1:9/none']],
       (await hasSqlite()) ? [0, null, sqlite] : [2, 'needs Node 22.13 or later', sqlite],
+      [2, "'--to <place>' has colour, which is not known", ['--to', 'postgres://127.0.0.1:9/none?colour=red']],
+      [2, "'--to <place>' has a value of channel_binding", ['--to', 'postgres://h/x?channel_binding=require']],
       [4, 'The connection failed', ['--to', to(), '--url', 'http://127.0.0.1:9']],
       [2, "option '--url <address>' not specified", ['--to', to()], {}],
       [2, "option '--verify' cannot be used with option '--full'", ['--to', to(), '--verify', '--full']],

@@ -1,13 +1,16 @@
 /** Tests what `src/db/socket.ts` adds to the driver, against a proxy that misbehaves before a real server. */
-import { readFileSync } from 'node:fs'
-import { connect as connectSocket, createServer, Socket } from 'node:net'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { connect as connectSocket, createServer, isIP, Socket } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { TLSSocket } from 'node:tls'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, onTestFinished, test, vi } from 'vitest'
+import { readDatabaseUrl } from '#database-url'
 import { connect, type PoolOptions, serviceRole } from '../../src/db/connect.ts'
 import { isOutage } from '../../src/db/outage.ts'
 import { createDatabase } from '../support/database.ts'
+import { createDirectory } from '../support/directory.ts'
 import { listen } from '../support/free-port.ts'
 
 const { address } = await createDatabase()
@@ -30,6 +33,7 @@ function pass(client: Socket): Socket {
 async function openBehind(
   serve: (client: Socket, number: number) => unknown,
   options: Partial<PoolOptions> & { sslmode?: string } = {},
+  host = '127.0.0.1',
 ) {
   let accepted = 0
   const servers: Socket[] = []
@@ -38,9 +42,9 @@ async function openBehind(
     const server = serve(client, ++accepted)
     if (server instanceof Socket) servers.push(server)
   })
-  const port = await listen(proxy)
+  const port = await listen(proxy, host)
   const { sslmode = 'disable', ...limits } = options
-  const url = `postgres://${address.user}@127.0.0.1:${port}/${address.database}?sslmode=${sslmode}`
+  const url = `postgres://${address.user}@${isIP(host) === 6 ? `[${host}]` : host}:${port}/${address.database}?sslmode=${sslmode}`
   const pool = connect(url, { max: 1, statementTimeoutMs: 5_000, ...limits })
   onTestFinished(() => pool.end({ timeout: 0 }))
   return { pool, accepted: () => accepted, servers }
@@ -179,6 +183,49 @@ test('TLS is used as sslmode asks, and a silent server is found behind it', asyn
 
   const verified = await openBehind(serve, { sslmode: 'verify-full' })
   await expect(verified.pool`select 1`).rejects.toMatchObject({ code: 'DEPTH_ZERO_SELF_SIGNED_CERT' })
+  const authorities = `sslrootcert=${join(import.meta.dirname, '../support/localhost.pem')}`
+  for (const mode of ['require', 'verify-ca']) {
+    const { pool } = await openBehind(serve, { sslmode: `${mode}&${authorities}` })
+    expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
+  }
+  // The certificate is for localhost, and the address is 127.0.0.1.
+  for (const mode of ['verify-full', '']) {
+    const { pool } = await openBehind(serve, { sslmode: `${mode}&${authorities}` })
+    await expect(pool`select 1`).rejects.toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID' })
+  }
+})
+
+test('parameters of libpq and of hosters are used or ignored, and variables of libpq are their defaults', async () => {
+  const ignored =
+    'channel_binding=prefer&gssencmode=prefer&keepalives=1&connect_timeout=9&uselibpqcompat=true&schema=public'
+  const hosted =
+    'sslnegotiation=postgres&target_session_attrs=read-write&connection_limit=1&client_encoding=UTF8&supa=x'
+  const options = encodeURIComponent('-c lock_timeout=77')
+  const asked = `&${ignored}&${hosted}&pgbouncer=true&application_name=shop&options=${options}&dbname=${address.database}`
+  const { pool } = await openBehind(pass, { sslmode: asked })
+  const [session] = await pool`
+    select current_setting('application_name') as name, current_setting('lock_timeout') as lock,
+      (select count(*) from pg_prepared_statements) as prepared`
+  expect(session).toEqual({ name: 'shop', lock: '77ms', prepared: 0 })
+
+  vi.stubEnv('PGAPPNAME', 'other')
+  vi.stubEnv('PGSSLMODE', 'require')
+  onTestFinished(() => void vi.unstubAllEnvs())
+  const { pool: plain } = await openBehind(pass, { sslmode: 'disable' })
+  expect(await plain`select current_setting('application_name') as name`).toEqual([{ name: 'other' }])
+  const { pool: encrypted } = await openBehind(client => client.once('data', () => client.end('N')), { sslmode: '' })
+  await expect(encrypted`select 1`).rejects.toThrow('does not accept TLS')
+})
+
+const hasIpv6 = Object.values(networkInterfaces()).some(all => all?.some(({ address }) => address === '::1'))
+
+test.runIf(hasIpv6)('an address of IPv6 and a password file lead to the database', async () => {
+  const file = join(createDirectory(), 'pgpass')
+  writeFileSync(file, `# comment\n\\:\\:1:1:x:y:no\n*:*:${address.database}:${address.user}:s3:cret\n`)
+  const url = `postgres://${address.user}@[::1]:5/${address.database}?passfile=${file}`
+  expect(readDatabaseUrl(url)).toMatchObject({ host: '::1', port: 5, password: 's3' })
+  const { pool } = await openBehind(pass, {}, '::1')
+  expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
 })
 
 test('a server without TLS is used when sslmode prefers it, and not when it requires it', async () => {

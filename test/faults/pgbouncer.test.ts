@@ -1,10 +1,11 @@
 /** The service behind PgBouncer with the configuration of docs/scaling.md: what it refuses, and what it survives. */
+import { randomBytes } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { freePort } from '../support/free-port.ts'
 import { type Changes, createPgBouncer, pgBouncerIsAtLeast } from '../support/pgbouncer.ts'
-import { refusalOf, run, serve } from '../support/process.ts'
+import { refusalOf, run, serve, start } from '../support/process.ts'
 import { hold } from './support/hold.ts'
 import { startWorld } from './support/start.ts'
 
@@ -91,6 +92,32 @@ describe('commands work', () => {
     const tracked = { connect_query: null, track_extra_parameters: parameters }
     const listed = await runBehind(tracked, on, ['token', 'list', '--json'])
     expect([listed.code, listed.stderr]).toEqual([0, ''])
+  })
+
+  test.each<Changes>([
+    {},
+    { max_prepared_statements: '0', default_pool_size: '1' },
+    { pool_mode: 'session' },
+  ])('a sync keeps a copy behind PgBouncer, and the later one takes it over: %j', async changes => {
+    await pooler.kill()
+    await pooler.start({ connect_query: null, ...changes })
+    const database = `copies_${randomBytes(4).toString('hex')}`
+    await owner.unsafe(`create database ${database} owner ${login}`)
+    const service = await serve({ DATABASE_URL: server.url(world.database), LOG_LEVEL: 'warn' })
+    onTestFinished(async () => void (await service.stop('SIGKILL')))
+    const variables = {
+      VOUCHER_GATEWAY_URL: new URL(service.restAddress).origin,
+      VOUCHER_GATEWAY_TOKEN: world.owners[0]!.secret,
+    }
+    const sync = (...args: string[]) => run(['sync', '--to', pooler.url(database), ...args], variables)
+    const watch = start(['sync', '--to', pooler.url(database), '--watch', '1s'], variables)
+    await expect.poll(watch.printed).toContain('In step')
+    expect(await sync('--status')).toMatchObject({ code: 0, stderr: '' })
+    expect(await sync('--verify', '--quiet')).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(await watch.ended).toBe(6)
+    const sql = server.open(database)
+    expect(await sql`select from pg_locks where locktype = 'advisory'`).toHaveLength(0)
+    await sql.end()
   })
 
   test('in session mode', async () => {

@@ -4,8 +4,8 @@ import { type AddressInfo, connect, createServer, type Server } from 'node:net'
 import { afterFile } from './cleanups.ts'
 
 /** Lets a server listen on this machine until the file's tests have ended. @returns its port */
-export async function listen(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
+export async function listen(server: Server, host = '127.0.0.1'): Promise<number> {
+  server.listen(0, host)
   await once(server, 'listening')
   afterFile(() => server.close())
   return (server.address() as AddressInfo).port

@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { type TenantListName, tenantListNames } from '#client'
 import { exitCodes, SyncError } from './errors.ts'
 import { createJsonReport, createLineReport, type Output, onlyErrors } from './report.ts'
+import { DatabaseUrlError } from './stores/database-url.ts'
 import { defaultSchema } from './stores/default-schema.ts'
 import { readTarget } from './target.ts'
 
@@ -103,6 +104,16 @@ function requireUrl({ url, allowHttp }: Options): string {
   )
 }
 
+/** Returns the place of the copy, or null. Ends the command when it is a URL of PostgreSQL that cannot be used. */
+function readPlace({ to, schema }: Options) {
+  try {
+    return readTarget(to, schema)
+  } catch (error) {
+    if (!(error instanceof DatabaseUrlError)) throw error
+    return syncCommand.error(error.problems.map(problem => `error: option '--to <place>' ${problem}.`).join('\n'))
+  }
+}
+
 function taskOf({ dryRun, status, verify }: Options) {
   if (status) return 'status'
   if (dryRun) return 'dry run'
@@ -162,7 +173,7 @@ export const syncCommand = new Command('sync')
       'before it was in step.',
   )
   .action(async (options: Options) => {
-    const target = readTarget(options.to, options.schema)
+    const target = readPlace(options)
     if (!target) {
       return syncCommand.error("error: option '--to <place>' names no directory, sqlite:FILE or postgres:// URL.")
     }

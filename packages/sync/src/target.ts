@@ -1,6 +1,7 @@
 /** The places for a copy: a directory, a file of SQLite, or a PostgreSQL database. */
 import { resolve } from 'node:path'
 import type { OpenStore, ReadCopy } from './store.ts'
+import { readDatabaseUrl } from './stores/database-url.ts'
 
 /** A place for a copy. */
 interface Target {
@@ -15,14 +16,13 @@ interface Target {
  *
  * @param schema the schema of a copy in a PostgreSQL database
  * @returns the place; null when the text names none
+ * @throws DatabaseUrlError when it is a URL of PostgreSQL that cannot be used
  */
 export function readTarget(text: string, schema: string): Target | null {
-  if (/^postgres(ql)?:\/\//.test(text)) {
-    if (!URL.canParse(text)) return null
-    const shown = new URL(text)
-    shown.password = ''
+  if (/^postgres(ql)?:/.test(text)) {
+    const { host, port, database } = readDatabaseUrl(text)
     return {
-      name: `${shown.href}, schema ${schema}`,
+      name: `postgres://${host}:${port}/${database}, schema ${schema}`,
       // Loaded when it is used, as the other stores are.
       open: async () => (await import('./stores/postgres.ts')).PostgresStore.open(text, schema),
       read: async () => (await import('./stores/postgres.ts')).PostgresStore.read(text, schema),

@@ -1,66 +1,65 @@
 /** The connection to the PostgreSQL database that holds a copy. */
-import { connect as connectSocket, type Socket } from 'node:net'
+import { connect as connectSocket } from 'node:net'
 import postgres from '#postgres'
+import { readDatabaseUrl } from './database-url.ts'
 
 /** One connection, which the driver opens again when it is lost. Counts and ids are numbers. */
 export type Connection = postgres.Sql<{ bigint: number }>
 
-/** The meaning of `sslmode`; any other value, such as `verify-ca`, also checks the certificate. */
-const tlsModes = new Map<string, 'prefer' | 'require' | false>([
-  ['disable', false],
-  ['false', false],
-  ['allow', 'prefer'],
-  ['prefer', 'prefer'],
-  ['require', 'require'],
-])
+/** A copy's database, and whether sessions last between statements. */
+export interface CopyDatabase {
+  sql: Connection
+  /** True behind a pooler, which may run each statement in another session: nothing may be set or held in a session. */
+  pooled: boolean
+}
 
 /**
- * Connects when the first statement runs.
+ * Connects. A pooler is asked for nothing that it refuses, and is known by its process id, which is not the server's.
  *
- * @param address a `postgres://` URL; `host` in its query is the directory of a Unix socket, as for libpq
+ * @param address a `postgres://` URL
  * @returns the connection; close it with `end()`
  */
-export function connect(address: string): Connection {
-  const url = new URL(address)
-  const take = (name: string) => {
-    const value = url.searchParams.get(name)
-    url.searchParams.delete(name)
-    return value
+export async function connect(address: string): Promise<CopyDatabase> {
+  const probe = open(address, { prepare: false })
+  try {
+    const rows = await probe<{ pid: number }[]>`select /* copy.session */ pg_backend_pid() as pid`
+    if (rows.state.pid !== rows[0]?.pid) return { sql: probe, pooled: true }
+  } catch (error) {
+    await probe.end({ timeout: 1 })
+    throw error
   }
-  const directory = take('host')
-  const tls = take('sslmode') ?? take('ssl') ?? 'disable'
-  return postgres(url.href, {
-    ...(directory !== null && { host: directory }),
+  await probe.end({ timeout: 1 })
+  const connection = { statement_timeout: 0, default_transaction_isolation: 'read committed' } as const
+  return { sql: open(address, { connection }), pooled: false }
+}
+
+/** Makes a connection that opens when its first statement runs. */
+function open(
+  address: string,
+  options: { prepare?: false; connection?: Partial<postgres.ConnectionParameters> },
+): Connection {
+  const { tls, connection, prepare, ...place } = readDatabaseUrl(address)
+  return postgres({
+    ...place,
+    prepare: options.prepare ?? prepare,
     max: 1,
     // The session holds the lock of the copy.
     max_lifetime: null,
     connect_timeout: 4,
     // Ignored for a Unix socket, as libpq does.
-    ssl: directory === null ? (tlsModes.get(tls) ?? 'verify-full') : false,
+    ssl: tls.mode === 'disable' || place.path !== undefined ? false : tls.mode === 'prefer' ? 'prefer' : tls.options,
     // No pipelining. The driver's types lack both options.
-    ...{ max_pipeline: 0, socket: openSocket },
+    ...{ max_pipeline: 0, socket: () => openSocket(place) },
     onnotice: () => {},
     fetch_types: false,
-    connection: {
-      application_name: 'voucher-gateway sync',
-      statement_timeout: 0,
-      default_transaction_isolation: 'read committed',
-    },
+    connection: { application_name: 'voucher-gateway sync', ...connection, ...options.connection },
     types: { bigint: { to: 20, from: [20], serialize: String, parse: Number } },
   })
 }
 
-/** The parsed options with which the driver asks for a socket. */
-interface SocketTarget {
-  host: [string, ...string[]]
-  port: [number, ...number[]]
-  /** The path of a Unix socket; false for TCP. */
-  path: string | false
-}
-
 /** Makes the end of the server's data an error: without an error, the driver repeats a failed start for ever. */
-async function openSocket({ host: [host], port: [port], path }: SocketTarget): Promise<Socket & { host: string }> {
-  const socket = path === false ? connectSocket(port, host) : connectSocket(path)
+async function openSocket({ host, port, path }: { host: string; port: number; path?: string }) {
+  const socket = path === undefined ? connectSocket(port, host) : connectSocket(path)
   socket.on('end', () => socket.destroy(new Error('The database has closed the connection.')))
   // The driver checks the certificate against this name.
   return Object.assign(socket, { host })

@@ -7,8 +7,14 @@ import type { Change, CopiedRecord, RecordCount, Store } from '../store.ts'
 import { type Connection, connect } from './connect.ts'
 import { inUse, takenOver } from './in-use.ts'
 
-/** The keys of the advisory lock of the sync that uses a schema. @param schema in quotation marks */
-const lockKeys = (schema: string) => `hashtext('voucher-gateway sync'), hashtext('${schema}')`
+/**
+ * Returns the call that takes the advisory lock of the sync that uses a schema: until the session ends, or behind a pooler
+ * until the statement does.
+ *
+ * @param schema in quotation marks
+ */
+const tryLock = (schema: string, pooled: boolean) =>
+  `pg_try_advisory_${pooled ? 'xact_' : ''}lock(hashtext('voucher-gateway sync'), hashtext('${schema}'))`
 
 /** The tries for the lock, and their interval in milliseconds: the server may still end a killed sync's statement. */
 const lockTries = { count: 15, interval: 200 }
@@ -26,7 +32,7 @@ const eachList = (statement: (table: string) => string) =>
  *
  * @param schema in quotation marks: a name such as `user` is a word of SQL
  */
-const definitions = (schema: string) => `
+const definitions = (schema: string, pooled: boolean) => `
   create schema if not exists ${schema};
   ${listNames
     .map(
@@ -48,7 +54,7 @@ const definitions = (schema: string) => `
     change jsonb;
   begin
     -- The lock is lost with a connection. The run tells whether another sync has opened the copy meanwhile.
-    if not pg_try_advisory_lock(${lockKeys(schema)}) then return false; end if;
+    if not ${tryLock(schema, pooled)} then return false; end if;
     perform from ${schema}.sync_run where run = own_run for update;
     if not found then return false; end if;
     for change in select * from jsonb_array_elements(changes) loop
@@ -102,10 +108,10 @@ export class PostgresStore implements Store {
    * @param schema the schema of the copy: lower-case letters, digits and underscores
    */
   static async open(url: string, schema: string): Promise<PostgresStore> {
-    const sql = connect(url)
+    const { sql, pooled } = await connect(url)
     try {
-      await takeLock(sql, schema)
-      await sql.unsafe(`/* copy.define */ ${definitions(`"${schema}"`)}`)
+      await takeLock(sql, schema, pooled)
+      await sql.unsafe(`/* copy.define */ ${definitions(`"${schema}"`, pooled)}`)
       const run = randomUUID()
       await sql`
         insert into /* copy.take */ ${sql(schema)}.sync_run values (1, ${run})
@@ -119,7 +125,7 @@ export class PostgresStore implements Store {
 
   /** Opens the copy to read it. @returns null when there is none */
   static async read(url: string, schema: string): Promise<PostgresStore | null> {
-    const sql = connect(url)
+    const { sql } = await connect(url)
     try {
       const [row] = await sql<{ found: boolean }[]>`
         select /* copy.find */ to_regclass(${`"${schema}".sync_position`}) is not null as found`
@@ -175,15 +181,22 @@ export class PostgresStore implements Store {
   }
 }
 
-/** Takes the lock, which the server releases with the connection. @throws SyncError when another sync holds it */
-async function takeLock(sql: Connection, schema: string): Promise<void> {
+/**
+ * Takes the lock, which the server releases with the connection. Behind a pooler it is not kept, so a sync that opens the
+ * copy later takes it over, and the commits of this one fail.
+ *
+ * @throws SyncError when another sync holds it
+ */
+async function takeLock(sql: Connection, schema: string, pooled: boolean): Promise<void> {
   // A server that gets no answer from a machine that has lost its power ends the session, and with it the lock.
-  await sql`
-    select /* copy.keepalive */ set_config('tcp_keepalives_idle', '60', false),
-      set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '6', false)`
+  if (!pooled) {
+    await sql`
+      select /* copy.keepalive */ set_config('tcp_keepalives_idle', '60', false),
+        set_config('tcp_keepalives_interval', '10', false), set_config('tcp_keepalives_count', '6', false)`
+  }
   for (let tries = 1; ; tries++) {
     const [row] = await sql.unsafe<{ taken: boolean }[]>(
-      `select /* copy.lock */ pg_try_advisory_lock(${lockKeys(`"${schema}"`)}) as taken`,
+      `select /* copy.lock */ ${tryLock(`"${schema}"`, pooled)} as taken`,
     )
     if (row?.taken) return
     if (tries === lockTries.count) throw inUse('Another process')

@@ -1,0 +1,165 @@
+/** Reads the address of a PostgreSQL database: a URL with the parameters of libpq, and those that hosters add. */
+import { readFileSync } from 'node:fs'
+import type { ConnectionOptions } from 'node:tls'
+
+/** How a connection is encrypted; `prefer`: not when the server cannot. */
+export interface Tls {
+  mode: 'disable' | 'prefer' | 'require'
+  options: ConnectionOptions
+}
+
+/** A URL that cannot be used. */
+export class DatabaseUrlError extends Error {
+  /** @param problems each follows the name of the option or variable: `must name one host` */
+  constructor(readonly problems: readonly string[]) {
+    super(problems.join('; '))
+  }
+}
+
+const unchecked = { rejectUnauthorized: false }
+
+/** The meanings of `sslmode` for libpq, and of `ssl` for other drivers. */
+const modes = new Map<string, Tls>([
+  ...['disable', 'false', '0'].map(name => [name, { mode: 'disable', options: {} }] as const),
+  ...['allow', 'prefer'].map(name => [name, { mode: 'prefer', options: unchecked }] as const),
+  ...['require', 'no-verify'].map(name => [name, { mode: 'require', options: unchecked }] as const),
+  ['verify-ca', { mode: 'require', options: { checkServerIdentity: () => undefined } }],
+  ...['verify-full', 'true', '1'].map(name => [name, { mode: 'require', options: {} }] as const),
+])
+
+/** Parameters that name files, and the options of TLS that have their content. */
+const files = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key', sslcrl: 'crl' } as const
+
+/** Parameters that change nothing, because pools and time limits are ours, and those that are used with any value. */
+const others =
+  'connect_timeout keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout sslnegotiation sslsni ' +
+  'sslcompression ssl_max_protocol_version load_balance_hosts fallback_application_name krbsrvname gsslib gssdelegation ' +
+  'servicefile min_protocol_version max_protocol_version uselibpqcompat connection_limit pool_timeout supa ' +
+  'host user password dbname passfile application_name options statement_cache_size'
+
+const flag = [/^(true|false)$/, 'write true or false'] as const
+const tlsMode = [new RegExp(`^(${[...modes.keys()].join('|')})$`), 'write disable, require or verify-full'] as const
+const provesServer = 'remove it, and set sslmode=verify-full, which also proves who the server is'
+
+/** Parameters that have a meaning, or none, for some values, and what to do about other values. */
+const limited: Readonly<Record<string, readonly [values: RegExp, remedy: string]>> = {
+  channel_binding: [/^(disable|prefer)$/, provesServer],
+  client_encoding: [/^(auto|utf-?8)$/i, 'remove it, because all text is UTF-8'],
+  gssencmode: [/^(disable|prefer)$/, 'remove it, and encrypt with sslmode=verify-full'],
+  hostaddr: [/^$/, 'write the address in the place of the host'],
+  pgbouncer: flag,
+  port: [/^([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3})$/, 'write a port such as 5432'],
+  prepare: flag,
+  require_auth: [/^$/, provesServer],
+  requirepeer: [/^$/, provesServer],
+  schema: [/^public$/, 'remove it, because the service has its own schemas, and a copy that of --schema'],
+  service: [/^$/, 'write the host, the user and the database of that service into the URL'],
+  ssl: tlsMode,
+  ssl_min_protocol_version: [/^TLSv1(\.[12])?$/, 'remove it, because TLS 1.2 is the least'],
+  sslmode: tlsMode,
+  sslpassword: [/^$/, 'name a key without a password with sslkey'],
+  target_session_attrs: [/^(any|read-write|primary|prefer-standby)$/, 'remove it, and name the primary'],
+}
+
+const names = [...others.split(' '), ...Object.keys(files), ...Object.keys(limited)]
+
+const unknown =
+  'which is not known: remove it, or write it as options=-c%20name%3Dvalue if it is a setting of the server'
+
+/** Returns the variable of libpq that is the default of a parameter. */
+const variableOf = (name: string) =>
+  `PG${{ dbname: 'DATABASE', application_name: 'APPNAME' }[name] ?? name.toUpperCase().replaceAll('_', '')}`
+
+/**
+ * Reads the URL of a database. The default of a parameter is libpq's variable, such as `PGSSLMODE`.
+ *
+ * @returns options of the driver, but for `tls`; `path` is that of a Unix socket
+ * @throws DatabaseUrlError that lists all problems, without values
+ */
+export function readDatabaseUrl(text: string, environment = process.env) {
+  const given = new Map(parametersOf(text))
+  const get = (name: string) => given.get(name) ?? (environment[variableOf(name)] || undefined)
+  const problems = [...given.keys()].filter(name => !names.includes(name)).map(name => `has ${name}, ${unknown}`)
+  for (const [name, [accepted, remedy]] of Object.entries(limited)) {
+    const label = given.has(name) ? name : variableOf(name)
+    if (get(name) && !accepted.test(get(name) ?? ''))
+      problems.push(`has a value of ${label} that is not supported: ${remedy}`)
+  }
+  const read = (name: string) => {
+    const path = get(name)
+    try {
+      return path && readFileSync(path, 'utf8')
+    } catch (error) {
+      problems.push(`has the file ${name}, which cannot be read: ${error instanceof Error ? error.message : error}`)
+      return undefined
+    }
+  }
+  const [host, port] = [get('host') ?? 'localhost', get('port') ?? '5432']
+  if (host.includes(',')) problems.push('must name one host: several, separated by a comma, are not supported')
+  const [user, database] = [get('user') ?? '', get('dbname') ?? '']
+  const password = get('password') ?? passwordIn(read('passfile') ?? '', [host, port, database || user, user])
+  const tls = readTls(get, read)
+  if (get('sslrootcert') === 'system' && !/^(verify-full|true|1)$/.test(get('sslmode') ?? get('ssl') ?? 'true')) {
+    problems.push('must have sslmode=verify-full, or none, with sslrootcert=system')
+  }
+  if (problems.length > 0) throw new DatabaseUrlError(problems)
+  const settings = ['application_name', 'options'].map(name => [name, get(name) ?? ''] as const)
+  return {
+    host,
+    port: Number(port),
+    ...(host.includes('/') && { path: `${host}/.s.PGSQL.${port}` }),
+    ...{ user, password, database, tls },
+    prepare: get('prepare') !== 'false' && get('pgbouncer') !== 'true' && get('statement_cache_size') !== '0',
+    /** Settings with which a connection starts. */
+    connection: Object.fromEntries(settings.filter(([, value]) => value !== '')),
+  }
+}
+
+/** Splits a URL into parameters. @throws DatabaseUrlError when it is no URL of PostgreSQL */
+function parametersOf(text: string): (readonly [name: string, value: string])[] {
+  // A user without a host is valid for libpq, but not for `URL`.
+  const whole = text.replace(/^(\w+:\/\/[^/?#]*@)(?=[/?]|$)/, '$1localhost')
+  if (!/^postgres(ql)?:\/\//.test(whole) || !URL.canParse(whole)) {
+    throw new DatabaseUrlError(['must be a postgres:// URL, for example postgres://user:password@host:5432/database'])
+  }
+  const { username, password, hostname, port, pathname, search, hash } = new URL(whole)
+  const authority = {
+    user: username,
+    password,
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port,
+    dbname: pathname.slice(1),
+  }
+  const query = search.slice(1).split('&').filter(Boolean)
+  const pairs = [...Object.entries(authority), ...query.map(part => part.split(/=(.*)/s, 2))]
+  try {
+    const set = pairs.map(([name = '', value = '']) => [decodeURIComponent(name), decodeURIComponent(value)] as const)
+    if (hash === '' && !authority.dbname.includes('/') && set.every(([name]) => /^\w+$/.test(name))) {
+      return set.filter(([, value]) => value !== '')
+    }
+  } catch {
+    // A `%` that begins no encoded character.
+  }
+  throw new DatabaseUrlError(['must have each % / ? # @ in a user name or password written as %25 %2F %3F %23 %40'])
+}
+
+/** Returns the password in a file of libpq: lines of `host:port:database:user:password`, where `*` is any value. */
+function passwordIn(file: string, wanted: readonly string[]): string {
+  const lines = file.split(/\r?\n/).filter(line => !line.startsWith('#'))
+  const entries = lines.map(line => line.match(/(\\.|[^:\\])+/g)?.map(field => field.replaceAll(/\\(.)/g, '$1')) ?? [])
+  return entries.find(fields => wanted.every((value, at) => fields[at] === '*' || fields[at] === value))?.[4] ?? ''
+}
+
+function readTls(get: (name: string) => string | undefined, read: (name: string) => string | undefined): Tls {
+  const authorities = get('sslrootcert')
+  const mode = get('sslmode') ?? get('ssl') ?? (authorities ? 'verify-full' : get('sslcert') ? 'require' : 'disable')
+  // As for libpq, authorities in a file are also used where the mode asks for none.
+  const checked = mode.startsWith('verify') || !authorities || authorities === 'system'
+  const { mode: use = 'disable', options = {} } = modes.get(mode) ?? {}
+  if (use === 'disable') return { mode: use, options }
+  const own = Object.entries(files).map(([name, option]) => [option, get(name) === 'system' ? undefined : read(name)])
+  return {
+    mode: use,
+    options: { ...(checked ? options : modes.get('verify-ca')?.options), ...Object.fromEntries(own) },
+  }
+}
