@@ -8,6 +8,7 @@ RUN npm ci --ignore-scripts
 COPY tsconfig.json tsconfig.build.json ./
 COPY tools tools
 COPY docs docs
+COPY CHANGELOG.md ./
 COPY src src
 RUN npm run build && npm prune --omit=dev --omit=optional --ignore-scripts
 

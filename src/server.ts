@@ -54,7 +54,10 @@ export interface ServerOptions {
  */
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
   const { config, pool, health: healthPool = pool, rates = pool, log, role = null, demoToken = null } = options
-  const { app, requests, draining } = createServer(config, log)
+  // With PUBLIC_URL, other machines can also reach the demo, by a proxy that may hide this.
+  const shownToken = config.publicUrl === undefined ? demoToken : null
+  const site = describeSite(config, shownToken !== null)
+  const { app, requests, draining } = createServer(config, site, log)
   const { gateway, close } = await openGateway(config, pool, rates, app.log)
   app.addHook('onClose', close)
   const tokens = createTokenDirectory(pool)
@@ -99,9 +102,6 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     })
   })
   registerAssets(app)
-  // With PUBLIC_URL, other machines can also reach the demo, by a proxy that may hide this.
-  const shownToken = config.publicUrl === undefined ? demoToken : null
-  const site = describeSite(config, shownToken !== null)
   if (shownToken !== null) registerDemoToken(app, shownToken)
   registerLandingPage(app, config, site)
   registerDocs(app, config, site)

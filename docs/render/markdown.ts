@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import markdownIt, { type Token } from 'markdown-it'
-import type { Guide, RenderedGuide } from '../../src/docs/guides.ts'
+import type { Guide, RenderedGuide, Section } from '../../src/docs/guides.ts'
 import { renderCode, renderSamples } from './samples.ts'
 
 // HTML in a guide is shown as text.
@@ -11,24 +11,32 @@ markdown.renderer.rules.fence = (tokens, index) => {
   return info.trim() === 'samples' ? renderSamples(content.trim()) : renderCode(content, info.trim())
 }
 
-markdown.renderer.rules.heading_open = (tokens, index) => {
-  const { tag } = tokens[index]!
-  return tag === 'h1' ? '<h1>' : `<${tag} id="${toId(textOf(tokens[index + 1]!))}">`
-}
+// Headings below the first have ids: the second one of the same text ends in `-2`.
+markdown.core.ruler.push('heading_ids', ({ tokens }) => {
+  const counts = new Map<string, number>()
+  tokens.forEach((token, index) => {
+    if (token.type !== 'heading_open' || token.tag === 'h1') return
+    const id = toId(textOf(tokens[index + 1]!))
+    const count = (counts.get(id) ?? 0) + 1
+    counts.set(id, count)
+    token.attrSet('id', count === 1 ? id : `${id}-${count}`)
+  })
+})
 
 markdown.renderer.rules.heading_close = (tokens, index) => {
   const { tag } = tokens[index]!
   if (tag === 'h1') return '</h1>\n'
-  const text = textOf(tokens[index - 1]!)
-  const label = markdown.utils.escapeHtml(`Link to “${text}”`)
-  return ` <a class="anchor" href="#${toId(text)}" aria-label="${label}">#</a></${tag}>\n`
+  const label = markdown.utils.escapeHtml(`Link to “${textOf(tokens[index - 1]!)}”`)
+  return ` <a class="anchor" href="#${tokens[index - 2]!.attrGet('id')}" aria-label="${label}">#</a></${tag}>\n`
 }
 
 // A wide table scrolls by itself, so that the page does not.
 markdown.renderer.rules.table_open = () => '<div class="scroll"><table>\n'
 markdown.renderer.rules.table_close = () => '</table></div>\n'
 
-const textOf = ({ children }: Token): string => (children ?? []).map(({ content }) => content).join('')
+/** Returns the text of an inline token; a line break of the source is a space. */
+const textOf = ({ children }: Token): string =>
+  (children ?? []).map(({ type, content }) => (type === 'softbreak' ? ' ' : content)).join('')
 
 const toId = (text: string): string =>
   text
@@ -36,17 +44,34 @@ const toId = (text: string): string =>
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '')
 
-/** Returns the Markdown of a guide. */
-export const readGuide = ({ slug }: Guide): string =>
-  readFileSync(new URL(`../../docs/guides/${slug}.md`, import.meta.url), 'utf8')
+/** Returns the Markdown of a guide. Its links to files of the repository lead to their pages, or nowhere. */
+export function readGuide({ slug }: Guide): string {
+  const file = slug === 'changelog' ? '../../CHANGELOG.md' : `../guides/${slug}.md`
+  return readFileSync(new URL(file, import.meta.url), 'utf8')
+    .replaceAll(/\]\(docs\/guides\/([\w-]+)\.md/g, '](/docs/$1')
+    .replaceAll(/\[([^\]]*)\]\((?!https?:|\/|#)[^)]*\)/g, '$1')
+}
 
 /** Renders Markdown as HTML. The samples that a block of the language `samples` names take its place. */
 export function renderGuide(text: string): RenderedGuide {
   const tokens = markdown.parse(text, {})
-  const headings = tokens.flatMap(({ type, tag }, index) => {
-    if (type !== 'heading_open' || tag !== 'h2') return []
-    const heading = textOf(tokens[index + 1]!)
-    return [{ id: toId(heading), text: heading }]
+  const headings = tokens.flatMap((token, index) =>
+    token.type === 'heading_open' && token.tag === 'h2'
+      ? [{ id: String(token.attrGet('id')), text: textOf(tokens[index + 1]!) }]
+      : [],
+  )
+  return { html: markdown.renderer.render(tokens, markdown.options, {}), headings, sections: sectionsOf(tokens) }
+}
+
+function sectionsOf(tokens: readonly Token[]): Section[] {
+  const sections: Section[] = []
+  tokens.forEach((token, index) => {
+    if (token.type === 'heading_open') {
+      sections.push({ id: String(token.attrGet('id') ?? ''), heading: textOf(tokens[index + 1]!), text: '' })
+    } else if (token.type === 'inline' && tokens[index - 1]!.type !== 'heading_open') {
+      const section = sections.at(-1)
+      if (section) section.text = `${section.text} ${textOf(token)}`.trim()
+    }
   })
-  return { html: markdown.renderer.render(tokens, markdown.options, {}), headings }
+  return sections
 }

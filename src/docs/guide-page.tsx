@@ -13,7 +13,13 @@ interface GuidePageProps {
 export function GuidePage({ guide, rendered, site }: GuidePageProps) {
   const index = guides.indexOf(guide)
   return (
-    <TextPage title={guide.title} site={site} current={guide.slug} aside={<Contents headings={rendered.headings} />}>
+    <TextPage
+      title={guide.title}
+      description={guide.summary}
+      site={site}
+      current={guide.slug}
+      aside={<Contents headings={rendered.headings} />}
+    >
       <article dangerouslySetInnerHTML={{ __html: rendered.html }} />
       <nav class="neighbours" aria-label="Previous and next guide">
         <Neighbour label="Previous" guide={guides[index - 1]} />

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 
-/** A guide: a Markdown file of `docs/guides` with the same name. */
+/** A guide: a Markdown file of `docs/guides` with the same name; the changelog is `CHANGELOG.md`. */
 export interface Guide {
   /** Its name in the address, and of its file. */
   slug: string
@@ -54,6 +54,7 @@ export const guides: readonly Guide[] = [
     title: 'Versioning and deprecation',
     summary: 'What can change within v1, what cannot, and how a version ends.',
   },
+  { slug: 'changelog', title: 'Changelog', summary: 'What has changed for those who use or run the service.' },
 ]
 
 /** Stands in the guides for the address of the service. */
@@ -65,9 +66,19 @@ export interface Heading {
   text: string
 }
 
+/** A part of a guide, for the search. */
+export interface Section {
+  /** The anchor of its heading; empty: the beginning of the guide. */
+  id: string
+  heading: string
+  /** Its text, without blocks of code. */
+  text: string
+}
+
 /** A guide as HTML. */
 export interface RenderedGuide {
   html: string
+  sections: Section[]
   /** The headings of its sections. */
   headings: Heading[]
 }

@@ -1,23 +1,24 @@
 // `GET /docs`: the guides and the reference. Everything that the pages load comes from the service.
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JSX } from 'preact'
 import type { Config } from '../config.ts'
 import { notFound } from '../domain/errors.ts'
 import { compressResponses } from '../http/compression.ts'
-import { pageHeaders, renderPage } from '../http/html-page.tsx'
+import { formPageHeaders, pageHeaders, renderPage } from '../http/html-page.tsx'
 import { loadOnce } from '../http/load-once.ts'
 import { docsPath } from '../http/paths.ts'
+import { queryParameterValues } from '../http/query-parameter.ts'
 import { requestOrigin } from '../http/request-origin.ts'
 import type { Site } from '../http/site.ts'
 import { downloadsPath, readDownloads } from './downloads.ts'
 import { DownloadsPage } from './downloads-page.tsx'
 import { GuidePage } from './guide-page.tsx'
 import { guides, originPlaceholder, readRenderedGuides } from './guides.ts'
-import { referencePath } from './layout.tsx'
+import { referencePath, searchPath } from './layout.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { ReferencePage } from './reference-page.tsx'
-
-const guideHeaders = pageHeaders("script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'")
+import { searchGuides } from './search.ts'
+import { SearchPage } from './search-page.tsx'
 
 /** Scalar and its editor insert stylesheets; it runs without inline scripts and without `eval`. */
 const referenceHeaders = pageHeaders(
@@ -28,7 +29,7 @@ const referenceHeaders = pageHeaders(
   "connect-src 'self'",
 )
 
-/** Registers `GET /docs`, `/docs/{guide}`, `/docs/downloads` and `/docs/reference`. */
+/** Registers `GET /docs`, `/docs/{guide}`, `/docs/search`, `/docs/downloads` and `/docs/reference`. */
 export function registerDocs(app: FastifyInstance, config: Config, site: Site): void {
   const rendered = loadOnce(readRenderedGuides)
   const downloads = loadOnce(async () => readDownloads())
@@ -39,10 +40,10 @@ export function registerDocs(app: FastifyInstance, config: Config, site: Site): 
     const addPage = (
       path: string,
       headers: Record<string, string>,
-      render: () => JSX.Element | Promise<JSX.Element>,
+      render: (request: FastifyRequest) => JSX.Element | Promise<JSX.Element>,
     ) => {
       scope.get(path, async (request, reply) => {
-        const html = renderPage(await render())
+        const html = renderPage(await render(request))
         return reply
           .headers(headers)
           .type('text/html; charset=utf-8')
@@ -52,14 +53,18 @@ export function registerDocs(app: FastifyInstance, config: Config, site: Site): 
       scope.get(`${path}/`, async (_request, reply) => reply.redirect(path, 308))
     }
 
-    addPage(docsPath, guideHeaders, () => <OverviewPage site={site} />)
+    addPage(docsPath, formPageHeaders, () => <OverviewPage site={site} />)
     for (const guide of guides) {
-      addPage(`${docsPath}/${guide.slug}`, guideHeaders, async () => (
+      addPage(`${docsPath}/${guide.slug}`, formPageHeaders, async () => (
         <GuidePage guide={guide} rendered={(await rendered())[guide.slug]!} site={site} />
       ))
     }
+    addPage(searchPath, formPageHeaders, async request => {
+      const query = queryParameterValues(request, 'q').join(' ')
+      return <SearchPage query={query} matches={searchGuides(query, await rendered())} site={site} />
+    })
     addPage(referencePath, referenceHeaders, () => <ReferencePage site={site} />)
-    addPage(downloadsPath, guideHeaders, async () => <DownloadsPage downloads={await downloads()} site={site} />)
+    addPage(downloadsPath, formPageHeaders, async () => <DownloadsPage downloads={await downloads()} site={site} />)
     scope.get<{ Params: { name: string } }>(`${downloadsPath}/:name`, async ({ params }, reply) => {
       const download = (await downloads()).find(({ name }) => name === params.name)
       if (!download) throw notFound('path')

@@ -8,6 +8,9 @@ import { guides } from './guides.ts'
 /** The address of the reference. */
 export const referencePath = `${docsPath}/reference`
 
+/** The address of the search. */
+export const searchPath = `${docsPath}/search`
+
 /** The stylesheets and the script of the pages with text: the reference has its own. */
 const guideHead = (
   <>
@@ -22,6 +25,7 @@ const guideHead = (
 /** The content that the layout of all pages shows. */
 interface FrameProps {
   title: string
+  description?: string | undefined
   /** The entry of the second row of the header that is marked as current. */
   section: 'guides' | 'reference'
   site: Site
@@ -31,9 +35,10 @@ interface FrameProps {
 }
 
 /** A page of the documentation. */
-export const Frame = ({ title, section, site, head, children }: FrameProps) => (
+export const Frame = ({ title, description, section, site, head, children }: FrameProps) => (
   <HtmlPage
     title={title}
+    description={description}
     site={site}
     place="Docs"
     sections={[
@@ -48,19 +53,22 @@ export const Frame = ({ title, section, site, head, children }: FrameProps) => (
 
 interface TextPageProps {
   title: string
+  description?: string
   site: Site
   /** The slug of the guide, or the path of another page; null for the overview. */
   current: string | null
+  /** The words in the field of the search; default: none. */
+  query?: string
   /** The column beside the text. Default: the text is wide. */
   aside?: ComponentChildren
   children: ComponentChildren
 }
 
 /** A page with text, and the list of guides beside it. */
-export const TextPage = ({ title, site, current, aside, children }: TextPageProps) => (
-  <Frame title={`${title} · Voucher Gateway`} section="guides" site={site} head={guideHead}>
+export const TextPage = ({ title, description, site, current, query, aside, children }: TextPageProps) => (
+  <Frame title={`${title} · Voucher Gateway`} {...{ description, site }} section="guides" head={guideHead}>
     <div class="columns">
-      <Sidebar current={current} />
+      <Sidebar current={current} query={query} />
       <main id="main" class={aside ? 'text' : 'text full'}>
         {children}
       </main>
@@ -69,8 +77,8 @@ export const TextPage = ({ title, site, current, aside, children }: TextPageProp
   </Frame>
 )
 
-/** The list of guides. On a narrow screen it is folded. */
-function Sidebar({ current }: { current: string | null }) {
+/** The search, and the list of guides. On a narrow screen the list is folded. */
+function Sidebar({ current, query }: { current: string | null; query: string | undefined }) {
   const links = (
     <ul class="plain">
       <li>
@@ -97,6 +105,11 @@ function Sidebar({ current }: { current: string | null }) {
   )
   return (
     <nav class="sidebar" aria-label="Guides">
+      <search>
+        <form action={searchPath}>
+          <input type="search" name="q" value={query} aria-label="Search the guides" placeholder="Search the guides" />
+        </form>
+      </search>
       <details class="narrow">
         <summary>All guides</summary>
         {links}

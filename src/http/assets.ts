@@ -12,12 +12,17 @@ const folder = new URL('../../dist/pages/', import.meta.url)
 
 const types: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',
+  '.ico': 'image/x-icon',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.txt': 'text/plain; charset=utf-8',
 }
 
+/** The files that browsers and crawlers ask for at a fixed address. */
+const fixed: readonly string[] = ['favicon.ico', 'robots.txt']
+
 /**
- * Serves each file as `GET /assets/{name}`. It is read and compressed when it is first requested; browsers cache it, and
+ * Serves each file as `GET /assets/{name}`, some as `GET /{name}`. It is read and compressed when it is first requested; browsers cache it, and
  * revalidate it by its `ETag`.
  *
  * @throws Error when the build was not run
@@ -27,7 +32,7 @@ export function registerAssets(app: FastifyInstance): void {
     const type = types[extname(name)]
     if (!type) throw new Error(`${name} has no known media type: expected ${Object.keys(types).join(', ')}.`)
     const file = loadOnce(async () => compressFile(type, await readFile(new URL(name, folder))))
-    app.get(`${assetsPath}/${name}`, async (request, reply) => {
+    app.get(fixed.includes(name) ? `/${name}` : `${assetsPath}/${name}`, async (request, reply) => {
       reply.header('X-Content-Type-Options', 'nosniff')
       return sendCompressedFile(request, reply, await file())
     })

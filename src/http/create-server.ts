@@ -12,9 +12,11 @@ import { sendError, toGatewayError, toMessageBody } from './errors.ts'
 import { createRefusalHold } from './hold-refusals.ts'
 import { closeUnfinishedRequests } from './lingering-close.ts'
 import { registerNotFound } from './not-found.ts'
+import { sendNotFoundPage, wantsPage } from './not-found-page.tsx'
 import { refuseInvalidHttp } from './refuse-invalid-http.ts'
 import { nameResponses, requestId } from './request-id.ts'
 import { registerRequestLog } from './request-log.ts'
+import type { Site } from './site.ts'
 import { closeSilentConnections, connectionLimits, requestDeadlines } from './timeouts.ts'
 
 /** A server, and the parts that the server of the health checks shares with it. */
@@ -25,7 +27,7 @@ export interface HttpServer {
 }
 
 /** Creates the server. It does not listen yet. @param log the destination of log lines; default: standard output */
-export function createServer(config: Config, log: LogDestination | undefined): HttpServer {
+export function createServer(config: Config, site: Site, log: LogDestination | undefined): HttpServer {
   const requests: FastifyServerOptions = {
     logController: new LogController({ disableRequestLogging: true }),
     // A logger for each request takes 3 % of the time of a record, so log calls pass the id of the request themselves.
@@ -62,7 +64,11 @@ export function createServer(config: Config, log: LogDestination | undefined): H
     createRefusalHold(() => draining.active),
   )
   closeWhileDraining(app, draining)
-  app.setErrorHandler((error, request, reply) => sendError(request, reply, toGatewayError(error), toMessageBody))
+  app.setErrorHandler((thrown, request, reply) => {
+    const error = toGatewayError(thrown)
+    if (error.code === 'NOT_FOUND' && wantsPage(request)) return sendNotFoundPage(reply, site)
+    return sendError(request, reply, error, toMessageBody)
+  })
   app.register(async scope => registerNotFound(scope))
   return { app, requests, draining }
 }

@@ -5,22 +5,30 @@ import { renderToString } from 'preact-render-to-string'
 import { assetsPath } from './paths.ts'
 import { SiteHeader, type SiteHeaderProps } from './site-header.tsx'
 
+/** What the service is for. */
+export const purpose =
+  'The integration service of a gift voucher platform. Integrations synchronise voucher products, purchased vouchers and ' +
+  'marketing signups over REST v1 or GraphQL, and resolve vouchers before they redeem them.'
+
 interface HtmlPageProps extends SiteHeaderProps {
   title: string
+  /** What search engines and previews of links show; default: what the service is for. */
+  description?: string | undefined
   /** The stylesheets and scripts of this page, after those of all pages. */
   head: ComponentChildren
   children: ComponentChildren
 }
 
 /** A whole page with the header of all pages. Preact escapes all texts and attributes. */
-export const HtmlPage = ({ title, head, children, ...header }: HtmlPageProps) => (
+export const HtmlPage = ({ title, description = purpose, head, children, ...header }: HtmlPageProps) => (
   <html lang="en">
     <head>
       <meta charset="utf-8" />
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="color-scheme" content="light dark" />
       <title>{title}</title>
-      <link rel="icon" href={`${assetsPath}/icon.svg`} />
+      <meta name="description" content={description} />
+      <link rel="icon" href={`${assetsPath}/icon.svg`} type="image/svg+xml" />
       <link rel="stylesheet" href={`${assetsPath}/site.css`} />
       <script src={`${assetsPath}/site.js`} type="module" />
       {head}
@@ -48,8 +56,20 @@ export const sendFragment = (reply: FastifyReply, part: JSX.Element): FastifyRep
  *
  * @param sources the CSP directives of the page: without one, the page may load nothing
  */
-export const pageHeaders = (...sources: string[]) => ({
-  'Content-Security-Policy': `default-src 'none'; ${sources.join('; ')}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-  'Referrer-Policy': 'no-referrer',
-  'X-Content-Type-Options': 'nosniff',
-})
+export function pageHeaders(...sources: string[]) {
+  const form = sources.some(source => source.startsWith('form-action ')) ? [] : ["form-action 'none'"]
+  const directives = ["default-src 'none'", ...sources, "base-uri 'none'", ...form, "frame-ancestors 'none'"]
+  return {
+    'Content-Security-Policy': directives.join('; '),
+    'Referrer-Policy': 'no-referrer',
+    'X-Content-Type-Options': 'nosniff',
+  }
+}
+
+const ownFiles = ["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"]
+
+/** The headers of a page with text: it loads files of the service. */
+export const textPageHeaders = pageHeaders(...ownFiles)
+
+/** The headers of such a page with a form. */
+export const formPageHeaders = pageHeaders(...ownFiles, "form-action 'self'")

@@ -12,8 +12,8 @@ interface SectionLink {
 /** The content that a page adds to the header. */
 export interface SiteHeaderProps {
   site: Site
-  /** The link that is marked as current: its name, or `home` for the page at `/`. */
-  place: Place['name'] | 'home'
+  /** The link that is marked as current: its name, or `home` for the page at `/`; default: none. */
+  place?: Place['name'] | 'home' | undefined
   /** The links within the place. */
   sections?: SectionLink[] | undefined
   /** The person who is signed in; default: `site.js` shows the token of the browser tab. */

@@ -5,14 +5,12 @@ import Negotiator from 'negotiator'
 import type { Config } from '../config.ts'
 import { notFound } from '../domain/errors.ts'
 import { namesMediaType } from '../http/headers.ts'
-import { HtmlPage, pageHeaders, sendHtml } from '../http/html-page.tsx'
+import { HtmlPage, purpose, sendHtml, textPageHeaders } from '../http/html-page.tsx'
 import { assetsPath, graphiqlPath, graphqlPath, openApiPath, v1Path } from '../http/paths.ts'
 import { requestOrigin } from '../http/request-origin.ts'
 import { type Place, placesOf, type Site } from '../http/site.ts'
 import type { RestOperation } from '../rest/operation.ts'
 import { v1 } from '../rest/v1/routes.ts'
-
-const headers = pageHeaders("script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'")
 
 /** The media ranges that allow text: curl sends the last one. */
 const textRanges = new Set(['text/plain', 'text/*', '*/*'])
@@ -34,7 +32,7 @@ export function registerLandingPage(app: FastifyInstance, config: Config, site: 
       if (!allowsText(accept)) throw notFound('path')
       return reply.type('text/plain; charset=utf-8').send(linksAsText(site, origin))
     }
-    return sendHtml(reply.headers(headers), <LandingPage config={config} site={site} origin={origin} />)
+    return sendHtml(reply.headers(textPageHeaders), <LandingPage config={config} site={site} origin={origin} />)
   })
 }
 
@@ -70,10 +68,7 @@ function LandingPage({ config, site, origin }: LandingPageProps) {
     <HtmlPage title="Voucher Gateway" site={site} place="home" head={head}>
       <main id="main" class="text">
         <h1>Voucher Gateway</h1>
-        <p>
-          The integration service of a gift voucher platform. Integrations synchronise voucher products, purchased
-          vouchers and marketing signups over REST v1 or GraphQL, and resolve vouchers before they redeem them.
-        </p>
+        <p>{purpose}</p>
         <ul class="links">
           {placesOf(site).map(({ name, address }) => (
             <li class="card" key={name}>

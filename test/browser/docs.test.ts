@@ -11,9 +11,31 @@ const { secret } = await build.token([tenantId])
 
 const open = (path: string, options: Parameters<typeof openPage>[2] = {}) => openPage(browser, origin + path, options)
 
-test.each(['', ...guides.map(({ slug }) => slug)])('the page /docs/%s is accessible and fits', async slug => {
-  const { page } = await open(slug === '' ? '/docs' : `/docs/${slug}`)
-  await look(page, `docs-${slug || 'overview'}`)
+test.each([
+  '',
+  'search?q=cursor',
+  'nothing',
+  ...guides.map(({ slug }) => slug),
+])('the page /docs/%s is accessible and fits', async slug => {
+  const { page } = await open(
+    slug === '' ? '/docs' : `/docs/${slug}`,
+    slug === 'nothing' ? { expected: /status of 404/ } : {},
+  )
+  await look(page, `docs-${slug.split('?')[0] || 'overview'}`)
+})
+
+test('the guides are searched with the keyboard', async () => {
+  const { page } = await open('/docs/quick-start')
+  await page.getByRole('searchbox', { name: 'Search the guides' }).focus()
+  await page.keyboard.type('retry-after status 429')
+  await page.keyboard.press('Enter')
+  await page.getByRole('status').filter({ hasText: 'retry-after status 429' }).waitFor()
+  expect(await page.getByRole('searchbox').inputValue()).toBe('retry-after status 429')
+  await page
+    .getByRole('link', { name: /^Rate limits: / })
+    .first()
+    .click()
+  await page.getByRole('heading', { name: 'Rate limits', level: 1 }).waitFor()
 })
 
 const tab = (page: Page, name: string) => page.locator('#keeping-in-step-changes').getByRole('tab', { name })

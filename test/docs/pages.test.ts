@@ -15,11 +15,11 @@ const plain = await createApp(database, { GRAPHIQL: 'off', COMPRESSION: 'off' })
 const get = (url: string, headers: Record<string, string> = {}, { ask } = client) =>
   ask({ method: 'GET', url, headers: { host: 'localhost:8080', ...headers } })
 
-const guidePaths = ['/docs', '/docs/downloads', ...guides.map(({ slug }) => `/docs/${slug}`)]
+const guidePaths = ['/docs', '/docs/search', '/docs/downloads', ...guides.map(({ slug }) => `/docs/${slug}`)]
 const paths = [...guidePaths, '/docs/reference']
 
 const directives = (policy: string | undefined) => policy?.split('; ').sort()
-const closed = ["base-uri 'none'", "default-src 'none'", "form-action 'none'", "frame-ancestors 'none'"]
+const closed = ["base-uri 'none'", "default-src 'none'", "frame-ancestors 'none'"]
 
 test.each(guidePaths)('%s is a page that loads only its own files', async path => {
   const { status, headers, text } = await get(path)
@@ -28,7 +28,14 @@ test.each(guidePaths)('%s is a page that loads only its own files', async path =
   expect(headers['x-request-id']).toBeDefined()
   expect(headers['x-content-type-options']).toBe('nosniff')
   expect(directives(headers['content-security-policy'])).toEqual(
-    [...closed, "connect-src 'self'", "img-src 'self'", "script-src 'self'", "style-src 'self'"].sort(),
+    [
+      ...closed,
+      "connect-src 'self'",
+      "form-action 'self'",
+      "img-src 'self'",
+      "script-src 'self'",
+      "style-src 'self'",
+    ].sort(),
   )
   expect(text).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! src="\/assets\/(guides|site|copy)\.js")/)
 })
@@ -46,6 +53,7 @@ test('the policy of the reference allows only styles of Scalar and requests to t
       ...closed,
       "connect-src 'self'",
       "font-src 'self' data:",
+      "form-action 'none'",
       "img-src 'self' data:",
       "script-src 'self'",
       "style-src 'self' 'unsafe-inline'",
@@ -75,6 +83,31 @@ test('all links and anchors of the pages lead somewhere, and the anchors of a pa
     const ids = [...(pages.get(path) ?? '').matchAll(/\sid="([^"]+)"/g)].map(([, id]) => id)
     expect(ids, path).toEqual([...new Set(ids)])
   }
+})
+
+test('the search finds the sections with all words of a query, in any case', async () => {
+  const find = async (query: string) => {
+    const { status, text } = await get(`/docs/search?q=${encodeURIComponent(query)}`)
+    expect(status).toBe(200)
+    const main = text.slice(text.indexOf('<main'), text.indexOf('</main>'))
+    return { main, links: [...main.matchAll(/<a href="([^"]+)"/g)].map(([, link]) => link) }
+  }
+  expect((await find('RETRY-after repeat')).links[0]).toBe('/docs/rate-limits#wait-and-repeat')
+  expect((await find('updated_since')).links.length).toBeGreaterThan(2)
+  expect((await find('a voucher that is nowhere')).links).toEqual([])
+  expect((await find('<i>"x"</i>')).main).toContain('&lt;i>&quot;x&quot;&lt;/i>')
+  for (const empty of ['', '  ', '%', 'ſ'.repeat(3_000)]) expect((await find(empty)).links, empty).toEqual([])
+  expect((await get('/docs/search?q=paging&q=cursor')).status).toBe(200)
+})
+
+test('each page has a description of its own, or of the service', async () => {
+  const descriptions = new Map<string, string>()
+  for (const path of ['/', ...paths, '/dashboard', '/graphiql']) {
+    const { text } = await get(path, { accept: 'text/html' })
+    descriptions.set(path, /<meta name="description" content="([^"]{30,250})"/.exec(text)?.[1] ?? '')
+  }
+  expect([...descriptions.values()]).not.toContain('')
+  for (const { slug, summary } of guides) expect(descriptions.get(`/docs/${slug}`)).toBe(summary)
 })
 
 test('the downloads are what their checksums say, and npm installs the packages, which need no other', async () => {
@@ -115,9 +148,8 @@ test('the samples show the address of the service: PUBLIC_URL, or else the host 
   const { text } = await get('/docs/quick-start', {}, await createApp(database, { PUBLIC_URL: 'https://api.test' }))
   expect(text).toContain('VOUCHER_GATEWAY_URL=https://api.test\n')
   expect(text).toContain('href="https://api.test/admin"')
-  for (const host of ['"><b>', 'a b', '$(id)']) {
-    expect((await get('/docs/quick-start', { host })).text, host).toContain('VOUCHER_GATEWAY_URL=\n')
-  }
+  expect((await get('/docs/quick-start', { host: '$(id)' })).text).toContain('VOUCHER_GATEWAY_URL=\n')
+  for (const host of ['"><b>', 'a b']) expect((await get('/docs/quick-start', { host })).status, host).toBe(400)
   const proxied = await createApp(database, { TRUST_PROXY: '127.0.0.1' })
   const headers = { 'x-forwarded-host': 'here', 'x-forwarded-proto': '"><b>' }
   expect((await proxied.ask({ method: 'GET', url: '/docs/quick-start', headers })).text).not.toContain('"><b>')

@@ -137,3 +137,53 @@ test.each(pages)('the navigation of %s leaves out what is not served', async url
     ...['Dashboard: /dashboard', 'Docs: /docs', 'API access: https://gateway.example.com/admin'],
   ])
 })
+
+describe('an address where nothing is', () => {
+  const ask = (url: string, accept = chromium, method: 'GET' | 'HEAD' | 'POST' = 'GET') =>
+    client.ask({ method, url, headers: { accept } })
+
+  test.each([
+    '/nothing',
+    '/docs/nothing',
+    '/assets/nothing.js',
+    '/docs/downloads/nothing',
+    '/graphiql/x',
+    '/apis',
+  ])('%s is a page with links for a browser, and JSON for others', async path => {
+    const { status, headers, text } = await ask(path)
+    expect([status, headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
+    expect(text).toMatch(/<h1>Not found<\/h1>.*<a href="\/">/)
+    expect(text).toContain('href="/dashboard"')
+    expect(headers['content-security-policy']).toContain("default-src 'none'")
+    expect(await ask(path, chromium, 'HEAD')).toMatchObject({ status: 404, text: '' })
+    for (const accept of ['application/json', '*/*', '']) expect(flawOf(await ask(path, accept), 404)).toBeNull()
+    expect(flawOf(await ask(path, chromium, 'POST'), 404)).toBeNull()
+  })
+
+  test('an API answers a browser with JSON', async () => {
+    for (const [path, status] of [
+      ['/api', 404],
+      ['/api/external', 404],
+      ['/api/external/v1/nothing', 401],
+      ['/api/external/export/v1/nothing', 401],
+      ['/graphql/nothing', 404],
+    ] as const) {
+      const answer = await ask(path)
+      expect([path, answer.status, answer.headers['content-type']]).toEqual([
+        path,
+        status,
+        'application/json; charset=utf-8',
+      ])
+    }
+  })
+})
+
+test('browsers find an icon, and crawlers what they may read', async () => {
+  const icon = await client.app.inject('/favicon.ico')
+  expect([icon.statusCode, icon.headers['content-type']]).toEqual([200, 'image/x-icon'])
+  // The signature of an icon with one picture.
+  expect(icon.rawPayload.subarray(0, 6).toString('hex')).toBe('000001000100')
+  const { headers, text } = await client.ask({ method: 'GET', url: '/robots.txt' })
+  expect(headers['content-type']).toBe('text/plain; charset=utf-8')
+  expect(text).toMatch(/^User-agent: \*\n(Allow: .*\n)+Disallow: \/\n$/)
+})

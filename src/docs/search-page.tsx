@@ -1,0 +1,30 @@
+import { docsPath } from '../http/paths.ts'
+import type { Site } from '../http/site.ts'
+import { searchPath, TextPage } from './layout.tsx'
+import type { Match } from './search.ts'
+
+interface SearchPageProps {
+  query: string
+  matches: readonly Match[]
+  site: Site
+}
+
+/** The page at `/docs/search`: the sections that contain the words of a query. The field is beside the text. */
+export const SearchPage = ({ query, matches, site }: SearchPageProps) => (
+  <TextPage title="Search" {...{ site, query }} current={searchPath}>
+    <h1>Search</h1>
+    <p role="status">
+      {query === '' ? 'Type words to find in the guides.' : `Sections with “${query}”: ${matches.length || 'none'}.`}
+    </p>
+    <ul class="links">
+      {matches.map(({ guide, section, excerpt }) => (
+        <li class="card">
+          <a href={`${docsPath}/${guide.slug}${section.id && `#${section.id}`}`}>
+            {section.id ? `${guide.title}: ${section.heading}` : guide.title}
+          </a>
+          <p>{excerpt}</p>
+        </li>
+      ))}
+    </ul>
+  </TextPage>
+)

@@ -1,0 +1,30 @@
+// The page that a browser gets at an unknown address.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { namesMediaType } from './headers.ts'
+import { HtmlPage, sendHtml, textPageHeaders } from './html-page.tsx'
+import { assetsPath } from './paths.ts'
+import type { Site } from './site.ts'
+
+/** The addresses of programs: an error is JSON there, whatever `Accept` says (R8). */
+const ofPrograms = /^\/(api|graphql)(\/|\?|$)/
+
+/** Returns whether a request that finds nothing gets the page: one that reads, outside of the APIs, and accepts HTML. */
+export const wantsPage = ({ method, url, headers: { accept = '' } }: FastifyRequest): boolean =>
+  (method === 'GET' || method === 'HEAD') && !ofPrograms.test(url) && namesMediaType(accept, 'text/html')
+
+/** Answers with the page, and status 404. */
+export function sendNotFoundPage(reply: FastifyReply, site: Site): FastifyReply {
+  const head = <link rel="stylesheet" href={`${assetsPath}/base.css`} />
+  const page = (
+    <HtmlPage title="Not found · Voucher Gateway" site={site} head={head}>
+      <main id="main" class="text">
+        <h1>Not found</h1>
+        <p>
+          Nothing is at this address. The links above lead to the pages of the service, or go to{' '}
+          <a href="/">the start page</a>.
+        </p>
+      </main>
+    </HtmlPage>
+  )
+  return sendHtml(reply.code(404).headers(textPageHeaders), page)
+}
