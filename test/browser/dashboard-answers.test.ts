@@ -71,7 +71,7 @@ test.each([
 
 test('figures of the view before are named as such and do not work while others load', async () => {
   const { page } = await open(`tenant=${alder}&${firstHalf}&table=products`)
-  await tables(page).getByRole('link', { name: 'Alder product' }).waitFor()
+  await tables(page).getByText('Alder product').waitFor()
   const release = await hold(page, DashboardFigures)
   await choosePeriod(page, '2024-07-01', '2024-12-31')
   await page.getByText('1 Jul 2024 to 31 Dec 2024').waitFor()
@@ -190,7 +190,7 @@ test('the currency of the address stays chosen when it has no data, and the page
   await choose(page, 'Mixed')
   await sold(page, '€7.00')
   await named('EUR')
-  await others.getByText('No currency: 0 from 3 vouchers sold').waitFor()
+  await others.getByText('No currency: 3 vouchers sold').waitFor()
 })
 
 test('a list begins again when what it lists changes, and when the address names no place in it', async () => {
@@ -289,10 +289,10 @@ test('the address has the search of a table, and other tables ignore it', async 
   expect(await names()).toEqual(['Birch product'])
   expect(await tables(page).getByLabel('Search in Products').inputValue()).toBe('birch ')
   await page.reload()
-  await tables(page).getByRole('link', { name: 'Birch product' }).waitFor()
+  await tables(page).getByText('Birch product').waitFor()
   expect(await names()).toEqual(['Birch product'])
   await tables(page).getByLabel('Search in Products').fill('')
-  await tables(page).getByRole('link', { name: 'Alder product' }).waitFor()
+  await tables(page).getByText('Alder product').waitFor()
   await tables(page).getByLabel('Search in Products').fill('alder')
   await page.waitForURL(/text=alder/)
   await tables(page).getByRole('link', { name: 'Tenants', exact: true }).click()

@@ -23,11 +23,10 @@ async function open(query = '', token = secret) {
 
 const textOf = async (page: Page, name: string) =>
   (await table(page, name).locator('tbody tr').allInnerTexts()).map(row => row.split('\t'))
+const cardOf = (page: Page, name: string) =>
+  page.locator('.figure-card', { has: page.getByText(name, { exact: true }) })
 /** Reads the text of a figure card. */
-const card = async (page: Page, name: string) => {
-  const text = await page.locator('.figure-card', { has: page.getByText(name, { exact: true }) }).innerText()
-  return text.split('\n').filter(Boolean)
-}
+const card = async (page: Page, name: string) => (await cardOf(page, name).innerText()).split('\n').filter(Boolean)
 const count = (number: number) => new Intl.NumberFormat('en-GB').format(number)
 const params = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams)
 
@@ -37,20 +36,22 @@ const inGroup = loader`tenant_id in (
     union all select t.id from tenant t join below on t.parent_id = below.id)
   select id from below)`
 
-const [days] = await loader<{ from: string; to: string; before: string }[]>`
+const [days] = await loader<{ from: string; to: string; before: string; lastYear: string }[]>`
   select to_char(date_trunc('month', d) - interval '3 months', 'YYYY-MM-DD') as from,
          to_char(date_trunc('month', d) - interval '1 day', 'YYYY-MM-DD') as to,
-         to_char(date_trunc('month', d) - interval '6 months', 'YYYY-MM-DD') as before
+         to_char(date_trunc('month', d) - interval '3 months 1 day', 'YYYY-MM-DD') as before,
+         to_char(date_trunc('month', d) - interval '15 months', 'YYYY-MM-DD') as "lastYear"
   from (select now() at time zone 'Europe/London' as d) today`
 if (!days) throw new Error('the database has no clock')
 
 /** Three whole months. */
 const period = `from=${days.from}&to=${days.to}&by=month`
 
-test('the cards show what the records add up to, and the change against the period before', async () => {
+test('the cards show what the records add up to, and the change against the days that are chosen', async () => {
   const shop = await build.tenant({ name: 'Counted', time_zone: 'Europe/London' })
   const soon = new Date(Date.now() + 10 * 86_400_000).toISOString().slice(0, 10)
-  await build.sale(shop, 100, days.before)
+  await build.sale(shop, 100, days.lastYear)
+  await build.sale(shop, 50, days.before, { current_balance: 0 })
   await build.sale(shop, 80.5, days.from, { current_balance: 60.25, date_valid_end: soon })
   await build.sale(shop, 70, days.to, { initial_balance: null, current_balance: null })
   await build.sale(shop, 50, days.to, { void: true })
@@ -63,7 +64,7 @@ test('the cards show what the records add up to, and the change against the peri
   const texts = (await cards.allInnerTexts()).map(text => text.split('\n').filter(Boolean))
   const without = '1 of them without a balance (£70.00 paid)'
   expect(texts.slice(0, 4)).toEqual([
-    ['Sold', '£150.50', '2 vouchers', expect.stringMatching(/\+51%.*£100\.00 before/)],
+    ['Sold', '£150.50', '2 vouchers', expect.stringMatching(/^\+51% compared with 1 .* \d{4}: £100\.00$/)],
     [
       ...['Redeemed of these', '£20.25', `25% of their balances; ${without}`],
       'Not compared: earlier sales had longer to be redeemed',
@@ -71,8 +72,14 @@ test('the cards show what the records add up to, and the change against the peri
     ['Outstanding now', '£160.25', `3 vouchers, ${without}`, 'Whenever they were sold'],
     ['Expiring within 30 days', '£60.25', expect.stringMatching(/^1 voucher\b/), '38% of the outstanding balance'],
   ])
-  const compared = await page.getByText('Changes are against').innerText()
-  expect(compared).toContain(new Date(days.before).toLocaleDateString('en-GB', { month: 'short' }))
+  // Last year is compared with the same days of this year alone.
+  const compare = page.getByLabel('Compare with')
+  await compare.selectOption('As many days before')
+  await cards.first().getByText('+201%').waitFor()
+  expect((await card(page, 'Sold'))[3]).toMatch(/£50\.00$/)
+  expect(params(page).compare).toBe('before')
+  await compare.selectOption('Nothing')
+  await cards.first().getByText('compared with').waitFor({ state: 'detached' })
 })
 
 test('a currency is chosen for all figures, and none is added to another', async () => {
@@ -152,9 +159,14 @@ test('periods are sorted in the browser, and downloaded as they are sorted', asy
   expect(amounts).toEqual(amounts.toSorted((one, other) => other - one))
   expect(amounts.reduce((all, amount) => all + amount, 0)).toBeCloseTo(amountOf((await card(page, 'Sold'))[1]), 2)
   expect(params(page).sort).toBe('-2')
-  const [headings, first] = (await downloadCsv(page)).lines
-  expect(headings).toMatch(/^\ufeffFrom,Vouchers,Paid \(GBP\)/)
-  expect(first?.split(',')[2]).toBe(String(amounts[0]))
+  const total = await table(page, 'Periods').locator('tfoot td').allInnerTexts()
+  expect(total.slice(0, 2)).toEqual([
+    /\d+/.exec((await card(page, 'Sold'))[2] ?? '')?.[0],
+    (await card(page, 'Sold'))[1],
+  ])
+  const { headings, records } = await downloadCsv(page)
+  expect(headings.slice(0, 4)).toEqual(['From', 'Currency', 'Vouchers', 'Paid'])
+  expect(records.map(({ Currency, Paid }) => [Currency, Paid])).toEqual(amounts.map(amount => ['GBP', String(amount)]))
 })
 
 test('tenants below are compared, and each leads to its own figures', async () => {
@@ -175,6 +187,17 @@ test('tenants below are compared, and each leads to its own figures', async () =
   // A tenant that sold in another currency alone has no zeros.
   const ireland = rows.find(([name]) => name === 'Foxglove & Tern Ireland')
   expect([ireland?.[2], ireland?.[3]]).toEqual(['–', expect.stringMatching(/^€[\d,.]+$/)])
+  // The file has a row for each currency of a tenant, and numbers alone.
+  const { records } = await downloadCsv(page)
+  for (const [currency, paid] of [
+    ['GBP', total[2]],
+    ['EUR', total[3]],
+  ] as const) {
+    const sold = records.filter(({ Currency }) => Currency === currency).map(({ Paid }) => Number(Paid))
+    expect(sold.reduce((all, amount) => all + amount, 0)).toBeCloseTo(amountOf(paid?.replace('€', '')), 2)
+  }
+  const inIreland = records.filter(({ Tenant }) => Tenant === 'Foxglove & Tern Ireland')
+  expect(inIreland.map(({ Currency }) => Currency)).not.toContain('GBP')
   const { name } = names[0]!
   await table(page, 'Tenants below').getByRole('link', { name }).click()
   await page.getByRole('heading', { level: 1, name }).waitFor()
@@ -207,8 +230,8 @@ test('many tenants are compared a page at a time, which costs a part of the usua
   // Nothing but a page of the tenants was asked for.
   await expect.poll(() => page.locator('.rate').innerText()).toMatch(/^The last answer counted as 6\d operations/)
 
-  const { lines } = await downloadCsv(page)
-  expect(lines.map(line => line.split(',')[0])).toEqual(['\ufeffTenant', 'Chain itself', ...shops])
+  const { records } = await downloadCsv(page)
+  expect(records.map(({ Tenant }) => Tenant)).toEqual(['Chain itself', ...shops])
   await tables(page).getByText('The file has 12 tenants.').waitFor()
 })
 
@@ -309,35 +332,106 @@ test('a link with an order or a place that the list does not have shows the late
 
 test('the vouchers of all pages are downloaded as CSV', async () => {
   const { page } = await open(`${period}&table=vouchers&status=EXPIRED`)
-  const { lines: records } = await downloadCsv(page)
+  const { records } = await downloadCsv(page)
   const status = await tables(page).getByText('The file has').innerText()
-  expect(status).toBe(`The file has ${count(records.length - 1)} vouchers.`)
+  expect(status).toBe(`The file has ${count(records.length)} vouchers.`)
   await tables(page)
-    .getByText(`${count(records.length - 1)} vouchers`, { exact: true })
+    .getByText(`${count(records.length)} vouchers`, { exact: true })
     .waitFor()
-  expect(records.length).toBeGreaterThan(101)
-  expect(records.slice(1).every(record => record.includes(',Expired,'))).toBe(true)
+  expect(records.length).toBeGreaterThan(100)
+  expect(records.every(({ Status }) => Status === 'Expired')).toBe(true)
 })
 
-test('a figure leads to the vouchers that it counts', async () => {
-  const { page } = await open(`${period}&currency=GBP`)
-  const listed = () => tables(page).locator('.table-tools [role=status]')
-  const isRevealed = () =>
-    page.evaluate<boolean>(`document.activeElement.getBoundingClientRect().top < innerHeight / 2
-      && document.activeElement.querySelector('table.vouchers') !== null`)
-  const expiring = page.locator('.figure-card').getByRole('link')
-  const words = await expiring.innerText()
-  await expiring.click()
-  await listed().getByText(words, { exact: true }).waitFor()
-  await expect.poll(isRevealed).toBe(true)
+/** The number of vouchers at the end of a text: `£1,204.00 from 31 vouchers`, or a cell. */
+const numberAtEnd = /([\d,]+)(?: vouchers?)?$/
 
-  const product = page.getByRole('figure', { name: 'Top products' }).locator('tbody tr').first()
+test('each number of vouchers leads to these vouchers', async () => {
+  const { page } = await open(`${period}&currency=GBP`)
+  const figure = (name: string | RegExp) => page.getByRole('figure', { name })
+  const rows = (name: string, part: string) => table(page, name).locator(part)
+  const listed = tables(page).locator('.table-tools [role=status]').first()
+  for (const [shown, place] of [
+    ['Periods', cardOf(page, 'Sold')],
+    ['Periods', cardOf(page, 'Outstanding now')],
+    ['Periods', cardOf(page, 'Expiring within 30 days')],
+    ['Periods', page.getByRole('navigation', { name: 'Currencies' }).locator('li', { hasText: 'EUR' })],
+    ['Periods', figure('Vouchers sold').locator('.readout')],
+    ['Periods', figure(/^Outstanding balance/).locator('.readout')],
+    ['Periods', rows('Periods', 'tbody tr').nth(1)],
+    ['Periods', rows('Periods', 'tfoot')],
+    ['Products', rows('Products', 'tbody tr').first()],
+    ['Tenants', rows('Tenants below', 'tbody tr').last()],
+    ['Tenants', rows('Tenants below', 'tfoot')],
+  ] as const) {
+    await tables(page).getByRole('link', { name: shown, exact: true }).click()
+    // Away from the bars: the readout shows the one that is pointed at.
+    await page.mouse.move(0, 0)
+    const link = place.getByRole('link').filter({ hasText: numberAtEnd }).first()
+    const words = await link.innerText()
+    await link.click()
+    await expect
+      .poll(() => listed.innerText(), { message: `${shown}: ${words}` })
+      .toMatch(new RegExp(`^${numberAtEnd.exec(words)?.[1]} vouchers?\\b`))
+    expect(await page.evaluate('document.activeElement.querySelector("table.vouchers") !== null')).toBe(true)
+    await page.goBack()
+    await table(page, 'Vouchers').waitFor({ state: 'detached' })
+  }
+
+  // A bar, by the readout below it; a product of the plot; and the tab.
+  const plot = figure('Vouchers sold')
+  const first = { position: { x: 20, y: 60 } }
+  await plot.getByRole('slider').hover(first)
+  const [, bar] = numberAtEnd.exec(await plot.locator('.readout').innerText()) ?? []
+  await plot.getByRole('slider').click(first)
+  await expect.poll(() => listed.innerText()).toBe(`${bar} vouchers`)
+  expect(params(page)['bought-from']).toBe(days.from)
+  const product = figure('Top products').locator('tbody tr').first()
   const [, sold] = (await product.innerText()).split('\t')
   await product.getByRole('link').click()
-  await listed().getByText(`${sold} vouchers`, { exact: true }).waitFor()
-  await expect.poll(isRevealed).toBe(true)
-  const voided = tables(page).getByRole('checkbox', { name: 'Void', exact: true })
-  expect(await voided.isChecked()).toBe(false)
+  await expect.poll(() => listed.innerText()).toMatch(new RegExp(`^${sold} vouchers purchased `))
+  expect(await tables(page).getByRole('checkbox', { name: 'Void', exact: true }).isChecked()).toBe(false)
+  await tables(page).getByRole('link', { name: 'Vouchers', exact: true }).click()
+  const all = (await card(page, 'Sold'))[2]
+  await expect.poll(() => listed.innerText()).toMatch(new RegExp(`^${all} purchased .*, in GBP$`))
+  // The list follows the period of the view, until a person chooses other days for it.
+  await page.locator('#period').selectOption('Last month')
+  await expect.poll(async () => (await listed.innerText()).startsWith(`${(await card(page, 'Sold'))[2]} `)).toBe(true)
+  await tables(page).getByText('More filters').click()
+  await page.getByLabel('Purchased from').fill('')
+  await page.waitForURL(/bought-to=/)
+  expect(params(page)).toMatchObject({ in: 'GBP', table: 'vouchers' })
+  expect([params(page).of, params(page)['bought-from']]).toEqual([undefined, undefined])
+})
+
+test('the file of the vouchers that were sold adds up to the figures, as plain numbers', async () => {
+  const { page } = await open(`${period}&currency=GBP`)
+  await cardOf(page, 'Sold').getByRole('link').click()
+  await table(page, 'Vouchers').waitFor()
+  const { records } = await downloadCsv(page)
+  const amount = (text = '') => text.replace(/[£,]/g, '')
+  const paid = (of: typeof records) => of.reduce((all, { Paid }) => all + Number(Paid), 0).toFixed(2)
+  expect(paid(records)).toBe(amount((await card(page, 'Sold'))[1]))
+  expect(new Set(records.map(({ Currency }) => Currency))).toEqual(new Set(['GBP']))
+  expect(records.every(record => /^\d+$/.test(record['Order id']!) && /^\d+$/.test(record['Order item id']!))).toBe(
+    true,
+  )
+  await tables(page).getByRole('link', { name: 'Periods', exact: true }).click()
+  const { records: months } = await downloadCsv(page)
+  for (const { From, Paid } of months) {
+    const month = records.filter(record => record['Day of purchase']!.startsWith(From!.slice(0, 7)))
+    expect(paid(month)).toBe(Number(Paid).toFixed(2))
+  }
+})
+
+test('the address of the view is copied, also when it is short', async () => {
+  const { page } = await open()
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await page.goto(`${origin}/dashboard`)
+  await page.getByRole('button', { name: 'Copy link' }).click()
+  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
+    `${origin}/dashboard?tenant=${group}&period=last-12-months`,
+  )
 })
 
 test('a voucher is shown over the page, by keyboard too, and going back returns to its row', async () => {

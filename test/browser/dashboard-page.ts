@@ -35,19 +35,21 @@ export async function openDashboard(
 export const tables = (page: Page) => page.getByRole('region', { name: 'Tables', exact: true })
 export const table = (page: Page, name: string) => tables(page).getByRole('table', { name, exact: true })
 
-/** Downloads the table that is shown. @returns the lines of the file, and its name */
+/** Returns the cells of a line of CSV. */
+const cellsOf = (line: string) =>
+  [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
+    ([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain,
+  )
+
+/** Downloads the table that is shown. @returns its headings, its records by them, and the name of the file */
 export async function downloadCsv(page: Page) {
   const downloading = page.waitForEvent('download')
   await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
   const download = await downloading
   const csv = await readFile(await download.path(), 'utf8')
-  return {
-    lines: csv
-      .trimEnd()
-      .replaceAll(/"([^",\r\n]*)"/g, '$1')
-      .split('\r\n'),
-    name: download.suggestedFilename(),
-  }
+  const [headings = [], ...rows] = csv.replace('\ufeff', '').trimEnd().split('\r\n').map(cellsOf)
+  const records = rows.map(cells => Object.fromEntries(headings.map((heading, index) => [heading, cells[index] ?? ''])))
+  return { headings, records, name: download.suggestedFilename() }
 }
 
 /** The answer to a token whose rate is used up. */

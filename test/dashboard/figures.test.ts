@@ -1,34 +1,64 @@
 // The pure functions of the dashboard: comparisons, plots and CSV.
+import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { ticksFor } from '../../packages/charts/src/index.ts'
-import { changeFrom, periodBefore } from '../../packages/dashboard/src/comparison.ts'
+import { type Comparison, changeFrom, comparedDays, comparisons } from '../../packages/dashboard/src/comparison.ts'
 import { toCsv } from '../../packages/dashboard/src/csv.ts'
 import { expiriesOf } from '../../packages/dashboard/src/figures/expiry.ts'
 import { addAmounts } from '../../packages/dashboard/src/format.ts'
 import { startOfDay } from '../../packages/dashboard/src/instant.ts'
-import { addDays, daysOf, type Period } from '../../packages/dashboard/src/period.ts'
+import { addDays, countIntervals, type Days, isDay } from '../../packages/dashboard/src/period.ts'
 import { dropUnknownOrder, readOrder, toQuery } from '../../packages/dashboard/src/vouchers/filter.ts'
 
-test.each<[string, string, string, string, string, Period?]>([
-  ['2026-11-10', '2026-11-16', '2026-11-03', '2026-11-09', 'as many days directly before'],
-  ['2026-11-01', '2026-11-30', '2026-10-01', '2026-10-31', 'the month before, whole'],
-  ['2026-03-01', '2026-03-31', '2026-02-01', '2026-02-28', 'a shorter month before'],
-  ['2026-11-01', '2026-11-22', '2026-10-01', '2026-10-22', 'the same days of the month before'],
-  ['2026-03-01', '2026-03-30', '2026-02-01', '2026-02-28', 'days that the month before does not have'],
-  ['2026-01-01', '2026-12-31', '2025-01-01', '2025-12-31', 'the year before'],
-  ['2025-12-01', '2026-11-22', '2024-12-01', '2025-11-22', 'twelve months before'],
-  ['2026-07-01', '2026-09-30', '2026-04-01', '2026-06-30', 'three months before'],
-  ['2026-01-01', '2026-11-22', '2025-01-01', '2025-11-22', 'this year with the year before', 'this-year'],
-  ['2024-01-01', '2024-02-29', '2023-01-01', '2023-02-28', 'a leap day with the day before', 'this-year'],
-])('compares %s to %s with %s to %s: %s', (from, to, fromBefore, toBefore, _, period = 'custom') => {
-  expect(periodBefore({ from, to }, period)).toEqual({ from: fromBefore, to: toBefore })
+const today = '2026-11-27'
+
+test.each<[Comparison, string, string, string, string, string]>([
+  ['last-year', '2026-01-01', today, '2025-01-01', '2025-11-27', 'the same days'],
+  [
+    'last-year',
+    '2026-01-01',
+    '2026-12-31',
+    '2025-01-01',
+    '2025-11-27',
+    'the days until today of a period that is not over',
+  ],
+  ['last-year', '2026-03-01', '2026-03-31', '2025-03-01', '2025-03-31', 'the same month'],
+  ['last-year', '2024-02-01', '2024-02-29', '2023-02-01', '2023-02-28', '29 February with 28 February'],
+  ['last-year', '2025-02-28', '2025-02-28', '2024-02-28', '2024-02-28', 'a day with one day'],
+  ['before', '2026-03-01', '2026-03-31', '2026-01-29', '2026-02-28', '31 days with the 31 days before'],
+  ['before', '2026-01-01', '2026-03-31', '2025-10-03', '2025-12-31', '90 days with the 90 days before'],
+  ['before', today, '2027-01-31', '2026-11-26', '2026-11-26', 'today with yesterday'],
+])('compares with %s: %s to %s with %s to %s, %s', (comparison, from, to, fromBefore, toBefore) => {
+  expect(comparedDays({ from, to }, comparison, today)).toEqual({ from: fromBefore, to: toBefore })
 })
 
-test('compares the last 30 days with the 30 days before them, on every day of a year', () => {
-  for (const offset of Array(366).keys()) {
-    const { from, to } = daysOf('last-30-days', addDays('2028-01-01', offset))
-    expect(periodBefore({ from, to }, 'last-30-days')).toEqual({ from: addDays(from, -30), to: addDays(from, -1) })
-  }
+test('compares a period that has not begun with nothing', () => {
+  const days = { from: '2026-11-28', to: '2026-11-30' }
+  expect(comparisons.map(comparison => comparedDays(days, comparison, today))).toEqual([null, null, null])
+})
+
+const day = fc.integer({ min: -20_000, max: 0 }).map(days => addDays(today, days))
+
+test('compares as many days as the period has; only a leap day makes a difference', () => {
+  fc.assert(
+    fc.property(day, day, (one, other) => {
+      const days = one < other ? { from: one, to: other } : { from: other, to: one }
+      const length = (compared: Days | null) => compared && countIntervals(compared, 'DAY')
+      const before = comparedDays(days, 'before', today)
+      expect([length(before), addDays(before?.to ?? '', 1)]).toEqual([length(days), days.from])
+      const lastYear = comparedDays(days, 'last-year', today)
+      const leapDays = ({ from, to }: Days) =>
+        Array.from({ length: 60 }, (_, index) => `${1970 + index}-02-29`).filter(
+          leap => isDay(leap) && from <= leap && leap <= to,
+        ).length
+      if (!lastYear) throw new Error('not compared')
+      // A period that begins on 29 February is compared from 28 February on.
+      const moved = days.from.endsWith('02-29') ? 1 : 0
+      expect(countIntervals(lastYear, 'DAY') - leapDays(lastYear)).toBe(
+        countIntervals(days, 'DAY') - leapDays(days) + moved,
+      )
+    }),
+  )
 })
 
 test('says no change when there is nothing to compare with', () => {

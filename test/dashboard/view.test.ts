@@ -1,6 +1,7 @@
 /** The address of a view, and the arithmetic of its periods. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { comparisons } from '../../packages/dashboard/src/comparison.ts'
 import {
   addDays,
   countIntervals,
@@ -27,6 +28,7 @@ const change: fc.Arbitrary<Change> = fc.record(
     withDescendants: fc.boolean(),
     period: fc.constantFrom(...presets),
     by: fc.constantFrom(...intervals),
+    comparison: fc.constantFrom(...comparisons),
     timeZone: fc.constantFrom('Europe/Berlin', 'Asia/Kolkata', null),
     currency: fc.constantFrom('EUR', 'GBP', null),
     voucher: fc.constantFrom('VjoxMg==', null),
@@ -53,6 +55,8 @@ describe('the address', () => {
       from: '2025-12-01',
       to: today,
       by: 'MONTH',
+      comparison: 'last-year',
+      compared: { from: '2024-12-01', to: '2025-11-22' },
       timeZone: null,
       currency: null,
       voucher: null,
@@ -91,6 +95,9 @@ describe('the address', () => {
     ['?from=2026-03-01&to=2026-03-01', { period: 'custom', from: '2026-03-01', to: '2026-03-01', by: 'DAY' }],
     ['?from=2020-01-01&to=2026-03-01&by=day', { by: 'MONTH' }],
     ['?by=hour', { by: 'MONTH' }],
+    ['?compare=none', { comparison: 'none', compared: null }],
+    ['?compare=before', { comparison: 'before', compared: { from: '2024-12-09', to: '2025-11-30' } }],
+    ['?compare=ever', { comparison: 'last-year' }, '“ever”'],
     ['?below=yes', { withDescendants: true }],
   ])('with %s shows what can be shown, and says what is not valid', (search, expected, ...faults) => {
     expect(read(search)).toMatchObject(expected)
@@ -110,6 +117,8 @@ describe('the address', () => {
     { currency: 'EUR' },
     { timeZone: 'Asia/Tokyo' },
     { tenant: '2' },
+    { period: 'today' },
+    { from: '2026-01-01', to: '2026-01-31' },
   ])('names no place in a list that changes with %o', other => {
     const view = read('?tenant=1&after=x&before=y&currency=GBP&table=vouchers')
     expect(read(hrefOf(view, { by: 'WEEK', currency: 'GBP' })).params).toMatchObject({ after: 'x', before: 'y' })
@@ -127,13 +136,24 @@ describe('the address', () => {
 })
 
 describe('a period', () => {
-  test('ends today', () => {
-    expect(presets.map(preset => daysOf(preset, '2026-03-31'))).toEqual([
-      { from: '2026-03-02', to: '2026-03-31' },
-      { from: '2026-03-01', to: '2026-03-31' },
-      { from: '2025-04-01', to: '2026-03-31' },
-      { from: '2026-01-01', to: '2026-03-31' },
+  test('of a name ends today, or before the present month, quarter or year', () => {
+    const daysOn = (day: string) => presets.map(preset => Object.values(daysOf(preset, day)).join(' '))
+    expect(daysOn('2026-03-31')).toEqual([
+      ...['2026-03-31 2026-03-31', '2026-03-25 2026-03-31', '2026-03-02 2026-03-31', '2026-03-01 2026-03-31'],
+      ...['2026-02-01 2026-02-28', '2026-01-01 2026-03-31', '2025-10-01 2025-12-31', '2026-01-01 2026-03-31'],
+      ...['2025-01-01 2025-12-31', '2025-04-01 2026-03-31'],
     ])
+    expect(daysOn('2024-12-01').slice(3, 9)).toEqual([
+      ...['2024-12-01 2024-12-01', '2024-11-01 2024-11-30', '2024-10-01 2024-12-01', '2024-07-01 2024-09-30'],
+      ...['2024-01-01 2024-12-01', '2023-01-01 2023-12-31'],
+    ])
+  })
+
+  test('is compared with the same days, whatever led to it', () => {
+    for (const preset of presets) {
+      const { from, to, compared } = read(`?period=${preset}`)
+      expect(read(`?from=${from}&to=${to}`).compared, preset).toEqual(compared)
+    }
   })
 
   test('has weeks that begin on Monday; the first and last week are cut at the ends of the period', () => {

@@ -1,37 +1,27 @@
-// The period with which a period is compared.
-import { addDays, countIntervals, type Days, type Period } from './period.ts'
+// The days with which a period is compared. They depend on its days alone, and not on how these were chosen.
+import { addDays, countIntervals, type Days } from './period.ts'
 
-const lastDayOf = (year: number, month: number) => new Date(Date.UTC(year, month + 1, 0)).getUTCDate()
+/** The choices: the same days of last year, as many days directly before the period, or nothing. */
+export const comparisons = ['last-year', 'before', 'none'] as const
 
-/**
- * Returns the day some months earlier. The last day of a month gives the last day of the earlier month, as does a day
- * that the earlier month lacks.
- */
-function monthsBefore(day: string, months: number): string {
-  const [year = 0, month = 0, date = 0] = day.split('-').map(Number)
-  const first = new Date(Date.UTC(year, month - 1 - months, 1))
-  const last = lastDayOf(first.getUTCFullYear(), first.getUTCMonth())
-  const isLast = date === lastDayOf(year, month - 1)
-  first.setUTCDate(isLast ? last : Math.min(date, last))
-  return first.toISOString().slice(0, 10)
-}
+/** What a period is compared with. */
+export type Comparison = (typeof comparisons)[number]
 
-const firstYear = '0001-01-01'
+/** Returns the same day of the year before: the year before a leap year has no 29 February. */
+const yearBefore = (day: string): string =>
+  `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4)}`.replace('-02-29', '-02-28')
 
 /**
- * Returns the period before a period. A period that begins with a month is compared with the same days of as many
- * months before; a part of this year with the same days of last year; any other period with as many days directly
- * before it.
+ * Returns the days with which a period is compared. Of a period that is not over, only the days until today are.
  *
- * @param period its name: `this-year` is compared with the year before, `last-30-days` with 30 days whenever it begins
+ * @param today `YYYY-MM-DD`
+ * @returns null when nothing is compared, and for a period that has not begun
  */
-export function periodBefore(days: Days, period: Period): Days {
-  const { from, to } = days
-  const earlier = (months: number) => ({ from: monthsBefore(from, months), to: monthsBefore(to, months) })
-  if (period === 'this-year') return earlier(12)
-  if (period !== 'last-30-days' && from.endsWith('-01')) return earlier(countIntervals(days, 'MONTH'))
-  const before = { from: addDays(from, -countIntervals(days, 'DAY')), to: addDays(from, -1) }
-  return before.from < firstYear ? { from: firstYear, to: before.to } : before
+export function comparedDays({ from, to }: Days, comparison: Comparison, today: string): Days | null {
+  if (comparison === 'none' || from > today) return null
+  const days = { from, to: to < today ? to : today }
+  if (comparison === 'last-year') return { from: yearBefore(from), to: yearBefore(days.to) }
+  return { from: addDays(from, -countIntervals(days, 'DAY')), to: addDays(from, -1) }
 }
 
 /**

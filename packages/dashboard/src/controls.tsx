@@ -1,12 +1,12 @@
-// Chooses the period, its intervals, the currency, and whether the tenants below are included.
+// Chooses the period, its intervals, its comparison, the currency, and whether the tenants below are included.
 import { useState } from 'preact/hooks'
+import { type Comparison, comparisons } from './comparison.ts'
+import { CopyLink } from './copy-link.tsx'
 import type { Currency } from './figures/model.ts'
 import { findFault, type Interval, intervals, isAnswered, isDay, type Period, presets } from './period.ts'
-import type { Go, View } from './view.ts'
+import { useView } from './shown-view.ts'
 
 interface ControlsProps {
-  view: View
-  go: Go
   /** The time zone of the days. */
   timeZone: string
   /** The currencies of the figures; null: they are not known. */
@@ -14,26 +14,35 @@ interface ControlsProps {
 }
 
 const periodLabels: Record<Period, string> = {
+  today: 'Today',
+  'last-7-days': 'Last 7 days',
   'last-30-days': 'Last 30 days',
   'this-month': 'This month',
-  'last-12-months': 'Last 12 months',
+  'last-month': 'Last month',
+  'this-quarter': 'This quarter',
+  'last-quarter': 'Last quarter',
   'this-year': 'This year',
+  'last-year': 'Last year',
+  'last-12-months': 'Last 12 months',
   custom: 'From … to …',
 }
 
 const intervalLabels: Record<Interval, string> = { DAY: 'Day', WEEK: 'Week', MONTH: 'Month' }
 
+const comparisonLabels: Record<Comparison, string> = {
+  'last-year': 'Same days last year',
+  before: 'As many days before',
+  none: 'Nothing',
+}
+
 /** The controls above the figures. The address holds their values. */
-export function Controls({ view, go, timeZone, currencies }: ControlsProps) {
+export function Controls({ timeZone, currencies }: ControlsProps) {
+  const { view, go } = useView()
   const { period, from, to } = view
   const currency = view.currency ?? ''
   const most = currencies?.[0] ?? null
   const offered = new Set([...(currencies ?? []), ...(view.currency === null ? [] : [view.currency])])
   const codes = [...offered].filter(code => code !== null).sort()
-  const choosePeriod = (value: string) => {
-    const preset = presets.find(name => name === value)
-    go(preset ? { period: preset } : { from, to })
-  }
   return (
     <section class="card controls" aria-label="What is shown">
       <div class="filters">
@@ -42,14 +51,21 @@ export function Controls({ view, go, timeZone, currencies }: ControlsProps) {
           label="Period"
           value={period}
           options={[...presets, 'custom' as const].map(value => [value, periodLabels[value]])}
-          onChoice={choosePeriod}
+          onChoice={chosen => go(chosen === 'custom' ? { from, to } : { period: chosen })}
         />
         <Choice
           id="interval"
           label="By"
           value={view.by}
           options={intervals.filter(by => isAnswered({ from, to }, by)).map(by => [by, intervalLabels[by]])}
-          onChoice={value => go({ by: intervals.find(by => by === value) ?? view.by })}
+          onChoice={by => go({ by })}
+        />
+        <Choice
+          id="compare"
+          label="Compare with"
+          value={view.comparison}
+          options={comparisons.map(name => [name, comparisonLabels[name]])}
+          onChoice={comparison => go({ comparison })}
         />
         <Choice
           id="currency"
@@ -72,26 +88,34 @@ export function Controls({ view, go, timeZone, currencies }: ControlsProps) {
           <label for="below">With tenants below</label>
         </div>
       </div>
-      {period === 'custom' && <CustomPeriod key={`${from} ${to}`} from={from} to={to} go={go} />}
-      <p class="hint days">
-        <time datetime={from}>{formatDay(from)}</time> to <time datetime={to}>{formatDay(to)}</time>, days in {timeZone}
-      </p>
+      {period === 'custom' && <CustomPeriod key={`${from} ${to}`} from={from} to={to} />}
+      <div class="days">
+        <p class="hint">
+          <time datetime={from}>{formatDay(from)}</time> to <time datetime={to}>{formatDay(to)}</time>, days in{' '}
+          {timeZone}
+        </p>
+        <CopyLink />
+      </div>
     </section>
   )
 }
 
-interface ChoiceProps {
+interface ChoiceProps<Value extends string> {
   id: string
   label: string
-  value: string
-  options: readonly (readonly [value: string, label: string])[]
-  onChoice(value: string): void
+  value: Value
+  options: readonly (readonly [value: Value, label: string])[]
+  onChoice(value: Value): void
 }
 
-const Choice = ({ id, label, value, options, onChoice }: ChoiceProps) => (
+const Choice = <Value extends string>({ id, label, value, options, onChoice }: ChoiceProps<Value>) => (
   <div class="field">
     <label for={id}>{label}</label>
-    <select id={id} value={value} onChange={event => onChoice(event.currentTarget.value)}>
+    <select
+      id={id}
+      value={value}
+      onChange={({ currentTarget }) => onChoice(options[currentTarget.selectedIndex]?.[0] ?? value)}
+    >
       {options.map(([option, text]) => (
         <option key={option} value={option} selected={option === value}>
           {text}
@@ -102,7 +126,8 @@ const Choice = ({ id, label, value, options, onChoice }: ChoiceProps) => (
 )
 
 /** The first and the last day. A date is typed in parts: it counts once the button is pressed. */
-function CustomPeriod({ go, ...shown }: { from: string; to: string; go: Go }) {
+function CustomPeriod(shown: { from: string; to: string }) {
+  const { go } = useView()
   const [days, setDays] = useState(shown)
   const [fault, setFault] = useState<string | null>(null)
   const submit = (event: SubmitEvent) => {

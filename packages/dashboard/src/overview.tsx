@@ -6,6 +6,7 @@ import { Figures } from './figures/figures.tsx'
 import type { Currency } from './figures/model.ts'
 import { type DashboardTenantFragment, DashboardTenantPath } from './operations.ts'
 import { dayIn } from './period.ts'
+import { ShownView } from './shown-view.ts'
 import { Failure } from './states.tsx'
 import { TenantTree } from './tenant-tree.tsx'
 import { listAbove, type TreeTenant } from './tenants.ts'
@@ -74,59 +75,56 @@ export function Overview(props: OverviewProps) {
   const isGone = !shown && path.isCurrent && path.data?.tenant === null
 
   return (
-    <div class="dashboard">
-      <aside class="tenants" aria-label="Tenants">
-        <button
-          type="button"
-          class="secondary toggle"
-          aria-expanded={isOpen}
-          aria-controls="tenant-panel"
-          onClick={() => setOpen(!isOpen)}
-        >
-          Choose a tenant
-        </button>
-        <div id="tenant-panel" class={isOpen ? 'panel open' : 'panel'}>
-          <TenantTree view={view} go={go} tenants={tenants} roots={roots} />
-        </div>
-      </aside>
-      <main id="main">
-        {above.length > 0 && (
-          <nav class="above" aria-label="Tenants above">
-            {above.map(({ id, name }) => (
-              <span key={id}>
-                <ViewLink view={view} go={go} change={{ tenant: id }}>
-                  {name}
-                </ViewLink>{' '}
-                ›{' '}
-              </span>
-            ))}
-          </nav>
-        )}
-        <h1>{shown?.name ?? (isGone ? `Tenant ${tenant}` : 'Dashboard')}</h1>
-        <Controls view={view} go={go} timeZone={timeZone} currencies={currencies} />
-        {address.faults.length > 0 && (
-          <div class="warning" role="status">
-            {address.faults.map(fault => (
-              <p key={fault}>{fault}</p>
-            ))}
+    <ShownView.Provider value={{ view, go }}>
+      <div class="dashboard">
+        <aside class="tenants" aria-label="Tenants">
+          <button
+            type="button"
+            class="secondary toggle"
+            aria-expanded={isOpen}
+            aria-controls="tenant-panel"
+            onClick={() => setOpen(!isOpen)}
+          >
+            Choose a tenant
+          </button>
+          <div id="tenant-panel" class={isOpen ? 'panel open' : 'panel'}>
+            <TenantTree tenants={tenants} roots={roots} />
           </div>
-        )}
-        {notices}
-        {viewerError && <Failure error={viewerError} retry={onRetry} />}
-        {path.error && <Failure error={path.error} retry={path.reload} />}
-        {isGone && <p class="warning">There is no such tenant, or this token is not authorised for it.</p>}
-        {!shown && !isGone && !path.error && <p role="status">The tenant loads …</p>}
-        {shown && permissions && (
-          <>
-            <MissingPermissions permissions={permissions} />
-            {showsFigures(permissions) && (
-              <Figures {...{ view, go, request, permissions }} onCurrencies={setCurrencies} />
-            )}
-            {view.voucher !== null && <VoucherPage view={view} go={go} request={request} />}
-          </>
-        )}
-      </main>
-    </div>
+        </aside>
+        <main id="main">
+          {above.length > 0 && (
+            <nav class="above" aria-label="Tenants above">
+              {above.map(({ id, name }) => (
+                <span key={id}>
+                  <ViewLink change={{ tenant: id }}>{name}</ViewLink> ›{' '}
+                </span>
+              ))}
+            </nav>
+          )}
+          <h1>{shown?.name ?? (isGone ? `Tenant ${tenant}` : 'Dashboard')}</h1>
+          <Controls timeZone={timeZone} currencies={currencies} />
+          {address.faults.length > 0 && (
+            <div class="warning" role="status">
+              {address.faults.map(fault => (
+                <p key={fault}>{fault}</p>
+              ))}
+            </div>
+          )}
+          {notices}
+          {viewerError && <Failure error={viewerError} retry={onRetry} />}
+          {path.error && <Failure error={path.error} retry={path.reload} />}
+          {isGone && <p class="warning">There is no such tenant, or this token is not authorised for it.</p>}
+          {!shown && !isGone && !path.error && <p role="status">The tenant loads …</p>}
+          {shown && permissions && (
+            <>
+              <MissingPermissions permissions={permissions} />
+              {showsFigures(permissions) && <Figures {...{ request, permissions }} onCurrencies={setCurrencies} />}
+              {view.voucher !== null && <VoucherPage request={request} />}
+            </>
+          )}
+        </main>
+      </div>
+    </ShownView.Provider>
   )
 }
 

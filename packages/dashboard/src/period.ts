@@ -8,12 +8,6 @@ export const intervals = ['DAY', 'WEEK', 'MONTH'] as const
 /** The length of the intervals of a plot. */
 export type Interval = (typeof intervals)[number]
 
-/** The periods that are offered by name. They end today. */
-export const presets = ['last-30-days', 'this-month', 'last-12-months', 'this-year'] as const
-
-/** A period by its name; `custom`: by its first and its last day. */
-export type Period = (typeof presets)[number] | 'custom'
-
 /** Calendar days, both included. */
 export interface Days {
   from: string
@@ -45,15 +39,47 @@ export function addDays(day: string, days: number): string {
 export const dayIn = (timeZone: string, at: Date): string =>
   dayOf(new Date(at.getTime() + offsetAt(at.getTime(), zoneOrUtc(timeZone))))
 
-/** Returns the days of a period that ends today. */
-export function daysOf(period: Exclude<Period, 'custom'>, today: string): Days {
-  if (period === 'last-30-days') return { from: addDays(today, -29), to: today }
-  if (period === 'this-month') return { from: `${today.slice(0, 8)}01`, to: today }
-  if (period === 'this-year') return { from: `${today.slice(0, 5)}01-01`, to: today }
-  const first = utc(`${today.slice(0, 8)}01`)
-  first.setUTCMonth(first.getUTCMonth() - 11)
-  return { from: dayOf(first), to: today }
+/** Returns the first day of the month that lies a number of months before that of a day. */
+export function startOfMonth(day: string, months: number): string {
+  const first = utc(`${day.slice(0, 8)}01`)
+  first.setUTCMonth(first.getUTCMonth() - months)
+  return dayOf(first)
 }
+
+/** Returns the days from the start of one month to the day before the start of another; both are months before today. */
+const monthsBefore = (today: string, first: number, end: number): Days => ({
+  from: startOfMonth(today, first),
+  to: addDays(startOfMonth(today, end), -1),
+})
+
+/** Returns the number of months of its year, and of its quarter, before that of a day. */
+const monthOfYear = (day: string) => Number(day.slice(5, 7)) - 1
+const monthOfQuarter = (day: string) => monthOfYear(day) % 3
+
+const daysOfPresets = {
+  today: today => ({ from: today, to: today }),
+  'last-7-days': today => ({ from: addDays(today, -6), to: today }),
+  'last-30-days': today => ({ from: addDays(today, -29), to: today }),
+  'this-month': today => ({ from: startOfMonth(today, 0), to: today }),
+  'last-month': today => monthsBefore(today, 1, 0),
+  'this-quarter': today => ({ from: startOfMonth(today, monthOfQuarter(today)), to: today }),
+  'last-quarter': today => monthsBefore(today, monthOfQuarter(today) + 3, monthOfQuarter(today)),
+  'this-year': today => ({ from: startOfMonth(today, monthOfYear(today)), to: today }),
+  'last-year': today => monthsBefore(today, monthOfYear(today) + 12, monthOfYear(today)),
+  'last-12-months': today => ({ from: startOfMonth(today, 11), to: today }),
+} as const satisfies Record<string, (today: string) => Days>
+
+/** A period that is offered by name. */
+export type Preset = keyof typeof daysOfPresets
+
+/** A period by its name; `custom`: by its first and its last day. */
+export type Period = Preset | 'custom'
+
+/** The periods that are offered by name. */
+export const presets = Object.keys(daysOfPresets) as Preset[]
+
+/** Returns the days of a period on a day. */
+export const daysOf = (period: Preset, today: string): Days => daysOfPresets[period](today)
 
 /** Returns the number of intervals of a period; the first and the last may be cut. */
 export function countIntervals({ from, to }: Days, by: Interval): number {

@@ -1,13 +1,11 @@
 // The tree of tenants: a list of links, with a button before each tenant that has others below it.
 import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useView } from './shown-view.ts'
 import { byName, listAbove, listChildren, search, type TreeTenant } from './tenants.ts'
 import { maxSearched, type Tenants } from './use-tenants.ts'
-import type { Go, View } from './view.ts'
 import { ViewLink } from './view-link.tsx'
 
 interface TenantTreeProps {
-  view: View
-  go: Go
   tenants: Tenants
   /** The tenants at which the token's tree begins. */
   roots: readonly string[]
@@ -17,7 +15,7 @@ interface TenantTreeProps {
 const maxMatches = 50
 
 /** Chooses the tenant. */
-export function TenantTree({ view, go, tenants, roots }: TenantTreeProps) {
+export function TenantTree({ tenants, roots }: TenantTreeProps) {
   const [text, setText] = useState('')
   const [opened, setOpened] = useState<ReadonlySet<string>>(new Set())
   const isSearch = text.trim() !== ''
@@ -42,16 +40,13 @@ export function TenantTree({ view, go, tenants, roots }: TenantTreeProps) {
           {tenants.error}
         </p>
       )}
-      {isSearch ? (
-        <Matches view={view} go={go} tenants={tenants} text={text} />
-      ) : (
-        <Tree {...{ view, go, tenants, roots, opened, setOpened }} />
-      )}
+      {isSearch ? <Matches tenants={tenants} text={text} /> : <Tree {...{ tenants, roots, opened, setOpened }} />}
     </>
   )
 }
 
-function Matches({ view, go, tenants, text }: Omit<TenantTreeProps, 'roots'> & { text: string }) {
+function Matches({ tenants, text }: Omit<TenantTreeProps, 'roots'> & { text: string }) {
+  const { view } = useView()
   const matches = useMemo(() => search(tenants.known, text), [tenants.known, text])
   const shown = matches.slice(0, maxMatches)
   const isPartial = !tenants.complete && tenants.known.size >= maxSearched
@@ -68,7 +63,7 @@ function Matches({ view, go, tenants, text }: Omit<TenantTreeProps, 'roots'> & {
       <ul class="tenant-list" aria-label="Tenants found">
         {shown.map(({ id, name }) => (
           <li key={id}>
-            <ViewLink view={view} go={go} change={{ tenant: id }} current={id === view.tenant}>
+            <ViewLink change={{ tenant: id }} current={id === view.tenant}>
               {name}
             </ViewLink>
             <span class="hint">
@@ -91,7 +86,8 @@ interface TreeProps extends TenantTreeProps {
   setOpened(update: (before: ReadonlySet<string>) => ReadonlySet<string>): void
 }
 
-function Tree({ view, go, tenants, roots, opened, setOpened }: TreeProps) {
+function Tree({ tenants, roots, opened, setOpened }: TreeProps) {
+  const { view } = useView()
   const { known, started, complete } = tenants
   const children = useMemo(() => listChildren(known), [known])
   const above = listAbove(known, view.tenant)
@@ -141,7 +137,7 @@ function Tree({ view, go, tenants, roots, opened, setOpened }: TreeProps) {
             onClick={() => toggle(id)}
           />
         )}
-        <ViewLink view={view} go={go} change={{ tenant: id }} current={id === view.tenant}>
+        <ViewLink change={{ tenant: id }} current={id === view.tenant}>
           {name}
         </ViewLink>
         {isOpen && below.length > 0 && Level({ list: below, label: `Below ${name}` })}

@@ -1,9 +1,8 @@
 import type { ComponentChildren } from 'preact'
-import { type Change, type Go, hrefOf, type View } from './view.ts'
+import { useView } from './shown-view.ts'
+import { type Change, type Go, hrefOf } from './view.ts'
 
 interface ViewLinkProps {
-  view: View
-  go: Go
   /** The difference of the view that the link leads to. */
   change: Change
   /** True when the link leads to the view that is shown. */
@@ -14,26 +13,33 @@ interface ViewLinkProps {
   children: ComponentChildren
 }
 
-/** Gives a part of the page the focus. Runs after the change is drawn: a dialog that closes returns its focus first. */
-function reveal(id: string): void {
-  const part = document.getElementById(id)
-  part?.focus({ preventScroll: true })
-  part?.scrollIntoView()
+/** Shows another view. @param reveals the id of a part of the page that gets the focus, and is scrolled into view */
+export function follow(go: Go, change: Change, reveals?: string): void {
+  go(change)
+  if (!reveals) return
+  // After the change is drawn: a dialog that closes returns its focus first.
+  requestAnimationFrame(() => {
+    const part = document.getElementById(reveals)
+    part?.focus({ preventScroll: true })
+    part?.scrollIntoView()
+  })
 }
 
 /** A link to another view. A plain click shows it without loading the page; it can be opened in a new tab too. */
-export const ViewLink = ({ view, go, change, current, reveals, class: name, children }: ViewLinkProps) => (
-  <a
-    href={hrefOf(view, change)}
-    class={name}
-    aria-current={current ? 'true' : undefined}
-    onClick={event => {
-      if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
-      event.preventDefault()
-      go(change)
-      if (reveals) requestAnimationFrame(() => reveal(reveals))
-    }}
-  >
-    {children}
-  </a>
-)
+export function ViewLink({ change, current, reveals, class: name, children }: ViewLinkProps) {
+  const { view, go } = useView()
+  return (
+    <a
+      href={hrefOf(view, change)}
+      class={name}
+      aria-current={current ? 'true' : undefined}
+      onClick={event => {
+        if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+        event.preventDefault()
+        follow(go, change, reveals)
+      }}
+    >
+      {children}
+    </a>
+  )
+}

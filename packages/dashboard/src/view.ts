@@ -1,4 +1,5 @@
 // The view of the dashboard. The address holds all of it, so that a link reproduces the view.
+import { type Comparison, comparedDays, comparisons } from './comparison.ts'
 import {
   type Days,
   daysOf,
@@ -23,6 +24,9 @@ export interface View {
   /** The last day of the period, `YYYY-MM-DD`. */
   to: string
   by: Interval
+  comparison: Comparison
+  /** The days with which the period is compared; null: it is not compared. */
+  compared: Days | null
   /** The IANA time zone of the days; null: the tenant's time zone. */
   timeZone: string | null
   /** A currency code; null when none is chosen. */
@@ -34,7 +38,7 @@ export interface View {
 }
 
 /** The choices in an address: the period and the interval may be missing. */
-export interface Address extends Omit<View, 'tenant' | 'from' | 'to' | 'by'> {
+export interface Address extends Omit<View, 'tenant' | 'from' | 'to' | 'by' | 'compared'> {
   /** The invalid parts of the address, each as a sentence that names the value shown instead. */
   faults: readonly string[]
   tenant: string | null
@@ -43,17 +47,18 @@ export interface Address extends Omit<View, 'tenant' | 'from' | 'to' | 'by'> {
 }
 
 /** A change of the view. `params` are merged, and an empty one is removed. `from` and `to` make an own period. */
-export type Change = Partial<View>
+export type Change = Partial<Omit<View, 'compared'>>
 
 /** Shows another view. `push` (the default) adds an entry to the history, `replace` replaces the present one. */
 export type Go = (change: Change, how?: 'push' | 'replace') => void
 
-const ownNames = ['tenant', 'below', 'period', 'from', 'to', 'by', 'zone', 'currency', 'voucher']
+const ownNames = ['tenant', 'below', 'period', 'from', 'to', 'by', 'compare', 'zone', 'currency', 'voucher']
 
 /** The choices that the lists of the tables depend on, besides their filters. */
-const placeNames = ['tenant', 'withDescendants', 'timeZone', 'currency'] as const
+const placeNames = ['tenant', 'withDescendants', 'period', 'from', 'to', 'timeZone', 'currency'] as const
 
 const usualPeriod = 'last-12-months'
+const usualComparison = 'last-year'
 
 /** Reads a query string. Unknown values become the default, and `faults` names them. */
 export function readAddress(search: string): Address {
@@ -62,9 +67,10 @@ export function readAddress(search: string): Address {
   const dayFault = findFault(days)
   const isCustom = dayFault === null
   const textOf = (name: string) => query.get(name)?.trim() ?? ''
-  const [tenant, period, code] = [textOf('tenant'), textOf('period'), textOf('currency')]
+  const [tenant, period, code, compare] = [textOf('tenant'), textOf('period'), textOf('currency'), textOf('compare')]
   const isTenant = /^[1-9]\d{0,15}$/.test(tenant)
   const preset = presets.find(name => name === period)
+  const comparison = comparisons.find(name => name === compare)
   const currency = /^[a-z]{3}$/i.test(code) ? code.toUpperCase() : null
   const faults = [
     tenant !== '' && !isTenant
@@ -77,6 +83,9 @@ export function readAddress(search: string): Address {
     code !== '' && currency === null
       ? `“${code}” in the address is not a currency code such as GBP: the most sold one is shown.`
       : null,
+    compare !== '' && !comparison
+      ? `“${compare}” in the address is not a comparison: the same days of last year are compared.`
+      : null,
   ]
   return {
     faults: faults.filter(fault => fault !== null),
@@ -85,6 +94,7 @@ export function readAddress(search: string): Address {
     period: isCustom ? 'custom' : (preset ?? usualPeriod),
     days: isCustom ? days : null,
     by: intervals.find(name => name.toLowerCase() === query.get('by')) ?? null,
+    comparison: comparison ?? usualComparison,
     timeZone: query.get('zone') || null,
     currency,
     voucher: query.get('voucher') || null,
@@ -101,7 +111,8 @@ export function readAddress(search: string): Address {
 export function resolveView({ days, by, faults: _faults, ...address }: Address, tenant: string, today: string): View {
   const { from, to } = days ?? daysOf(address.period === 'custom' ? usualPeriod : address.period, today)
   const interval = by !== null && isAnswered({ from, to }, by) ? by : usualInterval({ from, to })
-  return { ...address, tenant: address.tenant ?? tenant, from, to, by: interval }
+  const compared = comparedDays({ from, to }, address.comparison, today)
+  return { ...address, tenant: address.tenant ?? tenant, from, to, by: interval, compared }
 }
 
 /** Returns the query string of a view after a change, without values that are the default. */
@@ -128,6 +139,7 @@ export function hrefOf(view: View, change: Change = {}): string {
   const otherPeriod = next.period !== view.period || typed
   // An interval that was chosen for one period does not apply to another.
   if (change.by || (!otherPeriod && view.by !== usualInterval(view))) query.set('by', next.by.toLowerCase())
+  if (next.comparison !== usualComparison) query.set('compare', next.comparison)
   if (next.timeZone) query.set('zone', next.timeZone)
   if (next.currency) query.set('currency', next.currency)
   if (next.voucher) query.set('voucher', next.voucher)

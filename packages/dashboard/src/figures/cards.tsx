@@ -1,15 +1,15 @@
-// The figures of a period at a glance, with their change against the period before.
+// The figures of a period at a glance, with their change against the days with which it is compared.
 import type { ComponentChildren } from 'preact'
-import { sum } from '../../../charts/src/index.ts'
 import { changeFrom } from '../comparison.ts'
 import { formatChange, formatCount, formatDays, formatMoney, formatNumberOf, formatShare } from '../format.ts'
 import { addDays, type Days, dayIn } from '../period.ts'
-import type { Go, View } from '../view.ts'
+import { useView } from '../shown-view.ts'
+import { outstandingIn, soldIn } from '../vouchers/filter.ts'
 import { VouchersLink } from '../vouchers/vouchers-link.tsx'
 import {
   balanceIn,
-  type ConsentPeriod,
   type Currency,
+  countConsents,
   describeWithout,
   type Figures,
   type FiguresBefore,
@@ -19,17 +19,15 @@ import {
 } from './model.ts'
 
 interface CardsProps {
-  view: View
-  go: Go
   figures: Figures
+  /** The figures of `view.compared`. */
   before: FiguresBefore | null
-  /** The days of `before`. */
-  compared: Days
   currency: Currency
 }
 
 /** The most important figures. */
-export function Cards({ view, go, figures, before, compared, currency }: CardsProps) {
+export function Cards({ figures, before, currency }: CardsProps) {
+  const { view } = useView()
   const sold = figures.totals && salesIn(figures.totals, currency)
   const soldBefore = before?.totals ? salesIn(before.totals, currency) : null
   const outstanding = figures.outstanding && balanceIn(figures.outstanding, currency)
@@ -38,26 +36,21 @@ export function Cards({ view, go, figures, before, compared, currency }: CardsPr
   const consentsBefore = before?.consents ? countConsents(before.consents) : null
   const money = (amount: number) => formatMoney(amount, currency)
   const today = dayIn(figures.timeZone, new Date(figures.asOf))
-  // The status leaves out vouchers that have expired on the day at their tenant. No filter finds vouchers without a
-  // currency.
-  const status = 'REDEEMABLE,PART_REDEEMED,NOT_YET_VALID'
-  const vouchersExpiring =
-    currency === null ? null : { status, sort: 'valid-until', in: currency, 'valid-to': addDays(today, 30) }
+  const held = outstandingIn(currency)
+  const vouchersExpiring = held && { ...held, sort: 'valid-until', 'valid-to': addDays(today, 30) }
   // The figure uses the day at each tenant, the list the day of the figures.
   const hasOtherDays = view.withDescendants || view.timeZone !== null
   return (
     <section aria-label="Figures">
-      <p class="compared">
-        Changes are against <strong>{formatDays(compared.from, compared.to)}</strong>.
-        {view.to > today && ' The period is not over yet.'}
-      </p>
       <dl class="figure-cards">
         {sold && (
           <Card
             name="Sold"
             value={money(sold.paid)}
-            detail={formatNumberOf(sold.vouchers, 'voucher')}
-            change={soldBefore && { now: sold.paid, before: soldBefore.paid, words: money(soldBefore.paid) }}
+            detail={
+              <VouchersLink filters={soldIn(null, currency)}>{formatNumberOf(sold.vouchers, 'voucher')}</VouchersLink>
+            }
+            note={<Change days={view.compared} now={sold.paid} before={soldBefore?.paid} format={money} />}
           />
         )}
         {sold && (
@@ -72,9 +65,12 @@ export function Cards({ view, go, figures, before, compared, currency }: CardsPr
           <Card
             name="Outstanding now"
             value={money(outstanding.balance)}
-            detail={[formatNumberOf(outstanding.vouchers, 'voucher'), describeWithout(outstanding)]
-              .filter(Boolean)
-              .join(', ')}
+            detail={
+              <>
+                <VouchersLink filters={held}>{formatNumberOf(outstanding.vouchers, 'voucher')}</VouchersLink>
+                {outstanding.withoutBalance.vouchers > 0 && `, ${describeWithout(outstanding)}`}
+              </>
+            }
             note="Whenever they were sold"
           />
         )}
@@ -84,9 +80,7 @@ export function Cards({ view, go, figures, before, compared, currency }: CardsPr
             value={money(expiring.balance)}
             detail={
               <>
-                <VouchersLink {...{ view, go }} filters={vouchersExpiring}>
-                  {formatNumberOf(expiring.vouchers, 'voucher')}
-                </VouchersLink>
+                <VouchersLink filters={vouchersExpiring}>{formatNumberOf(expiring.vouchers, 'voucher')}</VouchersLink>
                 {expiring.withoutBalance.vouchers > 0 && `, ${describeWithout(expiring)}`}
                 {hasOtherDays && ', each by the day at its tenant'}
               </>
@@ -103,12 +97,8 @@ export function Cards({ view, go, figures, before, compared, currency }: CardsPr
             name="New consents"
             value={formatCount(consents.given)}
             detail={`${formatCount(consents.withdrawn)} withdrawn`}
-            change={
-              consentsBefore && {
-                now: consents.given,
-                before: consentsBefore.given,
-                words: formatCount(consentsBefore.given),
-              }
+            note={
+              <Change days={view.compared} now={consents.given} before={consentsBefore?.given} format={formatCount} />
             }
           />
         )}
@@ -116,12 +106,6 @@ export function Cards({ view, go, figures, before, compared, currency }: CardsPr
     </section>
   )
 }
-
-/** Returns the consents of all intervals. */
-const countConsents = (periods: readonly Pick<ConsentPeriod, 'given' | 'withdrawn'>[]) => ({
-  given: sum(periods.map(({ given }) => given)),
-  withdrawn: sum(periods.map(({ withdrawn }) => withdrawn)),
-})
 
 /**
  * Says which share of the balances sold has been redeemed by now. The period before is not compared: no record says when a
@@ -137,26 +121,36 @@ interface CardProps {
   name: string
   value: string
   detail: ComponentChildren
-  /** The current and the earlier number, and the text for the earlier one. */
-  change?: { now: number; before: number; words: string } | null
-  /** The text that replaces the change. */
-  note?: string
+  /** Stands at the bottom: the change, or a remark. */
+  note: ComponentChildren
 }
 
-const Card = ({ name, value, detail, change, note }: CardProps) => (
+const Card = ({ name, value, detail, note }: CardProps) => (
   <div class="card figure-card">
     <dt>{name}</dt>
     <dd class="value">{value}</dd>
     <dd class="detail">{detail}</dd>
-    {change ? <Change {...change} /> : <dd class="change">{note}</dd>}
+    <dd class="note">{note}</dd>
   </div>
 )
 
-function Change({ now, before, words }: NonNullable<CardProps['change']>) {
+interface ChangeProps {
+  /** The days with which the period is compared; null: it is not compared. */
+  days: Days | null
+  now: number
+  /** The number of these days; undefined: unknown. */
+  before: number | undefined
+  format: (number: number) => string
+}
+
+/** The change of a number, and what it is compared with. */
+function Change({ days, now, before, format }: ChangeProps) {
+  if (days === null || before === undefined) return null
   const change = changeFrom(before, now)
-  if (change === null) return <dd class="change">{now === 0 ? 'None before either' : 'None before'}</dd>
+  const compared = formatDays(days.from, days.to)
+  if (change === null) return <>None in {compared}</>
   return (
-    <dd class="change">
+    <>
       <span class={`badge ${change > 0 ? 'good' : change < 0 ? 'warn' : ''}`}>
         {change !== 0 && (
           <svg viewBox="0 0 8 8" aria-hidden="true">
@@ -165,7 +159,7 @@ function Change({ now, before, words }: NonNullable<CardProps['change']>) {
         )}
         {formatChange(change)}
       </span>{' '}
-      {words} before
-    </dd>
+      compared with {compared}: {format(before)}
+    </>
   )
 }

@@ -1,15 +1,14 @@
-import { sum } from '../../../charts/src/index.ts'
 import { formatCount, formatShortCount } from '../format.ts'
 import type { Interval } from '../period.ts'
 import { Plot } from '../plots/plot.tsx'
 import { NothingToPlot } from '../states.tsx'
-import { type ConsentPeriod, labelPeriod, namePeriod } from './model.ts'
+import { numberColumn } from '../tables/data-table.tsx'
+import { type ConsentPeriod, countConsents, labelPeriod, namePeriod } from './model.ts'
 
 /** New and withdrawn consents to marketing over time. */
 export function ConsentPlot({ periods, by }: { periods: readonly ConsentPeriod[]; by: Interval }) {
   const title = 'Consents to marketing'
-  const given = sum(periods.map(period => period.given))
-  const withdrawn = sum(periods.map(period => period.withdrawn))
+  const { given, withdrawn } = countConsents(periods)
   if (given + withdrawn === 0) {
     return <NothingToPlot title={title} text="No consent was given or withdrawn in this period." />
   }
@@ -44,13 +43,8 @@ export function ConsentPlot({ periods, by }: { periods: readonly ConsentPeriod[]
         rows: periods,
         columns: [
           { heading: 'Period', cell: name, sortBy: ({ from }) => from },
-          { heading: 'New', cell: period => formatCount(period.given), sortBy: period => period.given, numeric: true },
-          {
-            heading: 'Withdrawn',
-            cell: period => formatCount(period.withdrawn),
-            sortBy: period => period.withdrawn,
-            numeric: true,
-          },
+          numberColumn<ConsentPeriod>('New', period => period.given, formatCount),
+          numberColumn<ConsentPeriod>('Withdrawn', period => period.withdrawn, formatCount),
         ],
       }}
     />

@@ -1,21 +1,27 @@
 // Shows all currencies of a view.
 import { formatDays, formatMoney, formatNumberOf } from '../format.ts'
-import type { Go, View } from '../view.ts'
+import { useView } from '../shown-view.ts'
+import type { View } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
+import { outstandingIn, soldIn } from '../vouchers/filter.ts'
+import { VouchersLink } from '../vouchers/vouchers-link.tsx'
 import { balanceIn, type Currency, currenciesOf, type Figures, salesIn } from './model.ts'
 
 interface CurrenciesProps {
-  view: View
-  go: Go
   figures: Figures
   /** The currency that the figures show. */
   currency: Currency
 }
 
 /** The amounts in each currency when the view has several, and sentences about missing data. */
-export function Currencies({ view, go, figures, currency }: CurrenciesProps) {
+export function Currencies({ figures, currency }: CurrenciesProps) {
+  const { view } = useView()
   const currencies = currenciesOf(figures)
   const lack = describeLack(view, figures, currencies)
+  const shown = currencies.flatMap(code => {
+    const parts = partsOf(figures, code)
+    return parts.length > 0 ? [{ code, parts }] : []
+  })
   return (
     <>
       {lack && (
@@ -23,19 +29,29 @@ export function Currencies({ view, go, figures, currency }: CurrenciesProps) {
           {lack}
         </p>
       )}
-      {currencies.some(code => code !== currency) && (
+      {shown.some(({ code }) => code !== currency) && (
         <nav class="currencies" aria-label="Currencies">
           <ul class="notices">
-            {currencies.map(code => (
+            {shown.map(({ code, parts }) => (
               <li key={code}>
                 {code === null ? (
                   'No currency'
                 ) : (
-                  <ViewLink {...{ view, go }} change={{ currency: code }} current={code === currency}>
+                  <ViewLink change={{ currency: code }} current={code === currency}>
                     {code}
                   </ViewLink>
                 )}
-                : {describeAmounts(figures, code)}
+                :{' '}
+                {parts.map(({ name, amount, vouchers, filters }, index) => (
+                  <>
+                    {index > 0 && ', '}
+                    {(code !== null || amount !== 0) && `${formatMoney(amount, code)} from `}
+                    <VouchersLink {...{ filters }} change={{ currency: code }}>
+                      {formatNumberOf(vouchers, 'voucher')}
+                    </VouchersLink>{' '}
+                    {name}
+                  </>
+                ))}
               </li>
             ))}
           </ul>
@@ -45,11 +61,13 @@ export function Currencies({ view, go, figures, currency }: CurrenciesProps) {
   )
 }
 
-function describeAmounts({ totals, outstanding }: Figures, currency: Currency): string {
+/** Returns the sales and the outstanding balance in a currency, as far as there are vouchers. */
+function partsOf({ totals, outstanding }: Figures, currency: Currency) {
   const [sold, held] = [salesIn(totals ?? [], currency), balanceIn(outstanding ?? [], currency)]
-  const words = (amount: number, vouchers: number) =>
-    `${formatMoney(amount, currency)} from ${formatNumberOf(vouchers, 'voucher')}`
-  return `${words(sold.paid, sold.vouchers)} sold, ${words(held.balance, held.vouchers)} outstanding`
+  return [
+    { name: 'sold', amount: sold.paid, vouchers: sold.vouchers, filters: soldIn(null, currency) },
+    { name: 'outstanding', amount: held.balance, vouchers: held.vouchers, filters: outstandingIn(currency) },
+  ].filter(({ vouchers }) => vouchers > 0)
 }
 
 /** Says why a view shows zeros; null when it does not. */

@@ -1,6 +1,10 @@
-import { formatCount, formatDay, formatMoney, formatNumberOf, formatShortMoney } from '../format.ts'
+import { formatDay, formatMoney, formatNumberOf, formatShortMoney } from '../format.ts'
+import { addDays, startOfMonth } from '../period.ts'
 import { Plot } from '../plots/plot.tsx'
 import { NothingToPlot } from '../states.tsx'
+import { numberColumn } from '../tables/data-table.tsx'
+import { type Filters, outstandingIn } from '../vouchers/filter.ts'
+import { vouchersColumn } from '../vouchers/vouchers-link.tsx'
 import { type Expiry, expiriesOf } from './expiry.ts'
 import { type Currency, describeWithout, type Outstanding } from './model.ts'
 
@@ -34,6 +38,16 @@ export function ExpiryPlot({
     (found, row) => (found === null || row.balance > found.balance ? row : found),
     null,
   )
+  const filtersOf = ({ month, vouchers }: Expiry): Filters | null => {
+    const held = outstandingIn(currency)
+    if (held === null || vouchers === 0 || month === 'never') return null
+    const first = month === 'later' ? startOfMonth(months.at(-1)?.month ?? today, -1) : month
+    return {
+      ...held,
+      'valid-from': first,
+      ...(month !== 'later' && { 'valid-to': addDays(startOfMonth(month, -1), -1) }),
+    }
+  }
   const summary = [
     `${[`${money(outstanding.balance)} on ${formatNumberOf(outstanding.vouchers, 'voucher')}`, describeWithout(outstanding)].filter(Boolean).join(', ')}.`,
     most && `Most expires in ${nameExpiry(most)}: ${money(most.balance)}.`,
@@ -51,6 +65,7 @@ export function ExpiryPlot({
       rest={0}
       points={months.map(row => ({
         tick: formatDay(row.month, 'monthOfYear'),
+        filters: filtersOf(row),
         description: `${nameExpiry(row)}: ${money(row.balance)} on ${formatNumberOf(row.vouchers, 'voucher')}`,
       }))}
       panels={[
@@ -65,18 +80,11 @@ export function ExpiryPlot({
         rows,
         columns: [
           { heading: 'Expires in', cell: nameExpiry, sortBy: ({ month }) => month },
-          {
-            heading: 'Balance',
-            cell: ({ balance }) => money(balance),
-            sortBy: ({ balance }) => balance,
-            numeric: true,
-          },
-          {
-            heading: 'Vouchers',
-            cell: ({ vouchers }) => formatCount(vouchers),
-            sortBy: ({ vouchers }) => vouchers,
-            numeric: true,
-          },
+          numberColumn<Expiry>('Balance', ({ balance }) => balance, money),
+          vouchersColumn<Expiry>(
+            ({ vouchers }) => vouchers,
+            row => ({ filters: filtersOf(row) }),
+          ),
         ],
       }}
     />

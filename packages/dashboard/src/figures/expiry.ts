@@ -1,5 +1,6 @@
 // The months in which an outstanding balance expires, without gaps.
 import { addAmounts } from '../format.ts'
+import { startOfMonth } from '../period.ts'
 import type { Outstanding } from './model.ts'
 
 /** The balances and vouchers that expire in a month. */
@@ -8,12 +9,6 @@ export interface Expiry {
   month: string | 'later' | 'never'
   vouchers: number
   balance: number
-}
-
-const nextMonth = (month: string): string => {
-  const date = new Date(`${month}T00:00:00Z`)
-  date.setUTCMonth(date.getUTCMonth() + 1)
-  return date.toISOString().slice(0, 10)
 }
 
 /**
@@ -27,7 +22,7 @@ export function expiriesOf(byExpiry: Outstanding['byExpiry'], today: string, mos
   const dated = byExpiry.flatMap(({ month, ...figure }) => (month === null ? [] : [{ month, ...figure }]))
   const last = dated.reduce((latest, { month }) => (month > latest ? month : latest), '')
   const months: Expiry[] = []
-  for (let month = `${today.slice(0, 8)}01`; month <= last && months.length < most; month = nextMonth(month)) {
+  for (let month = startOfMonth(today, 0); month <= last && months.length < most; month = startOfMonth(month, -1)) {
     months.push({ vouchers: 0, balance: 0, ...dated.find(figure => figure.month === month), month })
   }
   const end = months.at(-1)?.month ?? ''

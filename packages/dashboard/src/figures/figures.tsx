@@ -1,12 +1,11 @@
 // The figures of a tenant and a period: cards, plots and tables.
 import { useEffect, useRef } from 'preact/hooks'
 import type { SendOperation } from '../api.ts'
-import { periodBefore } from '../comparison.ts'
 import { formatInstant } from '../format.ts'
 import { DashboardFigures, DashboardProducts } from '../operations.ts'
+import { ShownView, useView } from '../shown-view.ts'
 import { Empty, Failure, Placeholder } from '../states.tsx'
 import { useAnswer } from '../use-answer.ts'
-import type { Go, View } from '../view.ts'
 import { Cards } from './cards.tsx'
 import { Currencies } from './currencies.tsx'
 import { LagNotice } from './lag-notice.tsx'
@@ -17,8 +16,6 @@ import { mostProducts, nameProducts } from './product-names.ts'
 import { TableSection } from './table-section.tsx'
 
 interface FiguresProps {
-  view: View
-  go: Go
   request: SendOperation
   /** The permissions of the token. The page requests only the data that they allow. */
   permissions: readonly string[]
@@ -30,11 +27,14 @@ interface FiguresProps {
  * The figures of the view. While the figures of another view load, the page shows the former view, and its controls
  * are disabled.
  */
-export function Figures({ view: wanted, go, request, permissions, onCurrencies }: FiguresProps) {
+export function Figures({ request, permissions, onCurrencies }: FiguresProps) {
+  const { view: wanted, go } = useView()
+  const period = { from: wanted.from, to: wanted.to }
   const answer = useAnswer(request, DashboardFigures, {
     tenant: wanted.tenant,
-    period: { from: wanted.from, to: wanted.to },
-    before: periodBefore(wanted, wanted.period),
+    period,
+    before: wanted.compared ?? period,
+    withBefore: wanted.compared !== null,
     by: wanted.by,
     timeZone: wanted.timeZone,
     withDescendants: wanted.withDescendants,
@@ -86,39 +86,37 @@ export function Figures({ view: wanted, go, request, permissions, onCurrencies }
       ? nameProducts(topProducts.filter(product => product.currency === currency))
       : null
   return (
-    <div class="figures" aria-busy={!answer.isCurrent} inert={!answer.isCurrent}>
-      {answer.error && (
-        <Failure
-          error={answer.error}
-          what="The figures"
-          shownOf={formatInstant(figures.asOf, figures.timeZone)}
-          retry={answer.reload}
-        />
-      )}
-      <LagNotice asOf={figures.asOf} answeredAt={answer.answeredAt} reload={answer.reload} />
-      <PrintHeading {...{ view, figures, currency }} />
-      <Currencies {...{ view, go, figures, currency }} />
-      <Cards
-        {...{ view, go, figures, currency }}
-        before={answer.data?.tenant?.before ?? null}
-        compared={answer.of.before}
-      />
-      {/* Figures that are being counted are so for products, too. */}
-      {productsAnswer.error && answer.error?.kind !== 'unavailable' && (
-        <Failure
-          error={productsAnswer.error}
-          what={products ? 'Newer figures of products' : 'The products'}
-          retry={productsAnswer.reload}
-        />
-      )}
-      <Plots {...{ view, go, figures, currency, products }} by={answer.of.by} />
-      {figures.periods && (
-        <TableSection
-          {...{ view, go, request, permissions, figures, currency, products }}
-          currencies={currencies.filter(code => code !== null)}
-          by={answer.of.by}
-        />
-      )}
-    </div>
+    <ShownView.Provider value={{ view, go }}>
+      <div class="figures" aria-busy={!answer.isCurrent} inert={!answer.isCurrent}>
+        {answer.error && (
+          <Failure
+            error={answer.error}
+            what="The figures"
+            shownOf={formatInstant(figures.asOf, figures.timeZone)}
+            retry={answer.reload}
+          />
+        )}
+        <LagNotice asOf={figures.asOf} answeredAt={answer.answeredAt} reload={answer.reload} />
+        <PrintHeading {...{ view, figures, currency }} />
+        <Currencies {...{ figures, currency }} />
+        <Cards {...{ figures, currency }} before={answer.data?.tenant?.before ?? null} />
+        {/* Figures that are being counted are so for products, too. */}
+        {productsAnswer.error && answer.error?.kind !== 'unavailable' && (
+          <Failure
+            error={productsAnswer.error}
+            what={products ? 'Newer figures of products' : 'The products'}
+            retry={productsAnswer.reload}
+          />
+        )}
+        <Plots {...{ figures, currency, products }} by={answer.of.by} />
+        {figures.periods && (
+          <TableSection
+            {...{ request, permissions, figures, currency, products }}
+            currencies={currencies.filter(code => code !== null)}
+            by={answer.of.by}
+          />
+        )}
+      </div>
+    </ShownView.Provider>
   )
 }

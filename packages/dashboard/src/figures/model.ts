@@ -1,4 +1,5 @@
 // The figures of a view in one currency.
+import { sum } from '../../../charts/src/index.ts'
 import { formatCount, formatDay, formatDays, formatMoney, nameCurrency } from '../format.ts'
 import type { DashboardFiguresQuery } from '../operations.ts'
 import type { Days, Interval } from '../period.ts'
@@ -40,6 +41,12 @@ export const salesIn = (figures: readonly Sales[], currency: Currency): Sales =>
     voided: 0,
     withoutBalance: none,
   }
+
+/** Returns the sum of the consents of intervals. */
+export const countConsents = (periods: readonly Pick<ConsentPeriod, 'given' | 'withdrawn'>[]) => ({
+  given: sum(periods.map(({ given }) => given)),
+  withdrawn: sum(periods.map(({ withdrawn }) => withdrawn)),
+})
 
 /** A balance in one currency. */
 type Balance = Omit<Outstanding, 'byExpiry'>

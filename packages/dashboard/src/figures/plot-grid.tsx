@@ -1,6 +1,5 @@
 import { dayIn, type Interval } from '../period.ts'
 import { Placeholder } from '../states.tsx'
-import type { Go, View } from '../view.ts'
 import { ConsentPlot } from './consent-plot.tsx'
 import { ExpiryPlot } from './expiry-plot.tsx'
 import { type Currency, type Figures, salesIn } from './model.ts'
@@ -9,8 +8,6 @@ import type { NamedProduct } from './product-names.ts'
 import { StatusShares, TopProducts } from './shares.tsx'
 
 interface PlotsProps {
-  view: View
-  go: Go
   figures: Figures
   by: Interval
   currency: Currency
@@ -19,7 +16,7 @@ interface PlotsProps {
 }
 
 /** The plots of a view; those that the token may not read are left out. */
-export function Plots({ view, go, figures, by, currency, products }: PlotsProps) {
+export function Plots({ figures, by, currency, products }: PlotsProps) {
   const { periods, totals, outstanding, status, consents, asOf, timeZone } = figures
   return (
     <section class="plot-grid" aria-label="Plots">
@@ -36,9 +33,9 @@ export function Plots({ view, go, figures, by, currency, products }: PlotsProps)
           today={dayIn(timeZone, new Date(asOf))}
         />
       )}
-      {status && <StatusShares {...{ view, go }} figures={status} />}
-      {products ? <TopProducts {...{ view, go, products, currency }} /> : totals && <Placeholder kind="plot" />}
-      {consents && <ConsentPlot periods={consents} by={by} />}
+      {status && <StatusShares figures={status} />}
+      {products ? <TopProducts {...{ products, currency }} /> : totals && <Placeholder kind="plot" />}
+      {consents && <ConsentPlot {...{ by }} periods={consents} />}
     </section>
   )
 }

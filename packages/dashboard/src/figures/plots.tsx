@@ -1,9 +1,11 @@
 // The plots of the figures of one currency.
-import { formatCount, formatMoney, formatNumberOf, formatShare, formatShortCount, formatShortMoney } from '../format.ts'
+import { formatMoney, formatNumberOf, formatShare, formatShortCount, formatShortMoney } from '../format.ts'
 import type { Interval } from '../period.ts'
 import { Plot } from '../plots/plot.tsx'
 import { NothingToPlot } from '../states.tsx'
-import type { Column } from '../tables/data-table.tsx'
+import { type Column, numberColumn } from '../tables/data-table.tsx'
+import { type Filters, soldIn } from '../vouchers/filter.ts'
+import { vouchersColumn } from '../vouchers/vouchers-link.tsx'
 import {
   type Currency,
   describeWithout,
@@ -27,16 +29,22 @@ interface Point {
   tick: string
   sales: Sales
   period: FigurePeriod
+  /** The filters of its vouchers; null: it has none that the list can show. */
+  filters: Filters | null
 }
 
 function pointsOf({ periods, by, currency }: PeriodPlotProps): Point[] {
   const severalYears = periods.length > 12
-  return periods.map(period => ({
-    name: namePeriod(period, by),
-    tick: labelPeriod(period, by, severalYears),
-    sales: salesIn(period.sales, currency),
-    period,
-  }))
+  return periods.map(period => {
+    const sales = salesIn(period.sales, currency)
+    return {
+      name: namePeriod(period, by),
+      tick: labelPeriod(period, by, severalYears),
+      sales,
+      period,
+      filters: sales.vouchers > 0 ? soldIn(period, currency) : null,
+    }
+  })
 }
 
 const largest = <T,>(items: readonly T[], size: (item: T) => number): T | undefined =>
@@ -57,8 +65,9 @@ export function SalesPlot(props: PeriodPlotProps & { total: Sales }) {
       id="sales"
       title={title}
       summary={`${money(total.paid)} from ${formatNumberOf(total.vouchers, 'voucher')}. Highest: ${most.name}, ${money(most.sales.paid)}.`}
-      points={points.map(({ name, tick, sales }) => ({
+      points={points.map(({ name, tick, sales, filters }) => ({
         tick,
+        filters,
         description: `${name}: ${money(sales.paid)} from ${formatNumberOf(sales.vouchers, 'voucher')}`,
       }))}
       panels={[
@@ -81,18 +90,11 @@ export function SalesPlot(props: PeriodPlotProps & { total: Sales }) {
         rows: points,
         columns: [
           nameColumn,
-          {
-            heading: 'Paid',
-            cell: ({ sales }) => money(sales.paid),
-            sortBy: ({ sales }) => sales.paid,
-            numeric: true,
-          },
-          {
-            heading: 'Vouchers',
-            cell: ({ sales }) => formatCount(sales.vouchers),
-            sortBy: ({ sales }) => sales.vouchers,
-            numeric: true,
-          },
+          numberColumn<Point>('Paid', ({ sales }) => sales.paid, money),
+          vouchersColumn<Point>(
+            ({ sales }) => sales.vouchers,
+            point => point,
+          ),
         ],
       }}
     />
@@ -124,6 +126,7 @@ export function RedeemedPlot(props: PeriodPlotProps & { total: Sales }) {
         .join(' ')}
       points={points.map(point => ({
         tick: point.tick,
+        filters: point.filters,
         description:
           redeemedShare(point.sales) === null
             ? `${point.name}: nothing was sold`
@@ -149,12 +152,7 @@ export function RedeemedPlot(props: PeriodPlotProps & { total: Sales }) {
         columns: [
           { ...nameColumn, heading: 'Sold in' },
           { heading: 'Redeemed', cell: words, sortBy: ({ sales }) => redeemedShare(sales), numeric: true },
-          {
-            heading: 'Amount',
-            cell: ({ sales }) => money(sales.redeemed),
-            sortBy: ({ sales }) => sales.redeemed,
-            numeric: true,
-          },
+          numberColumn<Point>('Amount', ({ sales }) => sales.redeemed, money),
         ],
       }}
     />

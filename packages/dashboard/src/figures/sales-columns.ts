@@ -1,44 +1,38 @@
 // The columns of sales, which several tables share.
-import { formatCount, formatMoney, formatShare, nameCurrency } from '../format.ts'
-import type { Column } from '../tables/data-table.tsx'
+import { formatCount, formatMoney, formatShare } from '../format.ts'
+import { type Column, numberColumn } from '../tables/data-table.tsx'
+import { type VouchersTarget, vouchersColumn } from '../vouchers/vouchers-link.tsx'
 import { type Currency, redeemedShare, type Sales } from './model.ts'
 
 /**
  * Returns the columns of the sales in a currency.
  *
  * @param of gives the sales of a row; null when it has none that can be shown
+ * @param target gives the vouchers sold of a row
  */
-export const salesColumns = <Row>(currency: Currency, of: (row: Row) => Sales | null): Column<Row>[] => {
-  const column = (
-    heading: string,
-    number: (sales: Sales) => number | null,
-    format: (number: number) => string,
-    isMoney = false,
-  ): Column<Row> => {
-    const value = (row: Row) => {
-      const sales = of(row)
-      return sales && number(sales)
-    }
-    return {
-      heading,
-      csvHeading: isMoney ? `${heading} (${nameCurrency(currency)})` : heading,
-      cell: row => {
-        const found = value(row)
-        return found === null ? '–' : format(found)
-      },
-      sortBy: value,
-      numeric: true,
-    }
+export const salesColumns = <Row>(
+  currency: Currency,
+  of: (row: Row) => Sales | null,
+  target: (row: Row) => VouchersTarget,
+): Column<Row>[] => {
+  const ofSales = (number: (sales: Sales) => number | null) => (row: Row) => {
+    const sales = of(row)
+    return sales && number(sales)
   }
+  const column = (heading: string, number: (sales: Sales) => number | null, format: (number: number) => string) =>
+    numberColumn(heading, ofSales(number), format)
   const money = (amount: number) => formatMoney(amount, currency)
   return [
-    column('Vouchers', ({ vouchers }) => vouchers, formatCount),
-    column('Paid', ({ paid }) => paid, money, true),
-    column('Initial balance', ({ value }) => value, money, true),
-    column('Redeemed', ({ redeemed }) => redeemed, money, true),
+    vouchersColumn(
+      ofSales(({ vouchers }) => vouchers),
+      target,
+    ),
+    column('Paid', ({ paid }) => paid, money),
+    column('Initial balance', ({ value }) => value, money),
+    column('Redeemed', ({ redeemed }) => redeemed, money),
     column('Share', redeemedShare, formatShare),
     column('Without balance', ({ withoutBalance }) => withoutBalance.vouchers, formatCount),
-    column('Paid for these', ({ withoutBalance }) => withoutBalance.paid, money, true),
+    column('Paid for these', ({ withoutBalance }) => withoutBalance.paid, money),
     column('Voided', ({ voided }) => voided, formatCount),
   ]
 }

@@ -2,20 +2,14 @@
 import { formatCount, formatMoney, formatNumberOf, formatShare } from '../format.ts'
 import { ShareList } from '../plots/share-list.tsx'
 import { NothingToPlot } from '../states.tsx'
-import type { Go, View } from '../view.ts'
-import type { FilterName } from '../vouchers/filter.ts'
+import { type Filters, soldIn } from '../vouchers/filter.ts'
 import { VouchersLink } from '../vouchers/vouchers-link.tsx'
 import type { Currency, Figures } from './model.ts'
 import type { NamedProduct } from './product-names.ts'
 import { statuses, statusWords } from './status-words.ts'
 
-interface ViewProps {
-  view: View
-  go: Go
-}
-
 /** The vouchers of all periods and currencies by their present status. */
-export function StatusShares({ view, go, figures }: ViewProps & { figures: NonNullable<Figures['status']> }) {
+export function StatusShares({ figures }: { figures: NonNullable<Figures['status']> }) {
   const title = 'Vouchers by status'
   const total = figures.reduce((all, { vouchers }) => all + vouchers, 0)
   if (total === 0) return <NothingToPlot title={title} text="There are no vouchers yet." />
@@ -30,11 +24,7 @@ export function StatusShares({ view, go, figures }: ViewProps & { figures: NonNu
       summary={`${formatNumberOf(total, 'voucher')} in all currencies, whenever they were sold.`}
       headings={['Status', 'Vouchers', 'Share']}
       shares={shares.map(({ status, vouchers, share }) => ({
-        name: (
-          <VouchersLink {...{ view, go }} filters={{ status }}>
-            {statusWords[status]}
-          </VouchersLink>
-        ),
+        name: <VouchersLink filters={{ status }}>{statusWords[status]}</VouchersLink>,
         numbers: [formatCount(vouchers), formatShare(share)],
         length: share,
       }))}
@@ -42,30 +32,14 @@ export function StatusShares({ view, go, figures }: ViewProps & { figures: NonNu
   )
 }
 
-/**
- * Returns the filters of the vouchers that were sold of a product in the period, in a currency: those that are not void.
- * No filter finds vouchers without a currency: null.
- */
-export const soldOf = (
-  { productId }: Pick<NamedProduct, 'productId'>,
-  { from, to }: Pick<View, 'from' | 'to'>,
-  currency: Currency,
-): Partial<Record<FilterName, string>> | null =>
-  currency === null
-    ? null
-    : {
-        product: String(productId),
-        status: statuses.filter(status => status !== 'VOID').join(),
-        ...{ 'bought-from': from, 'bought-to': to, in: currency },
-      }
+/** Returns the filters of the vouchers of a product that were sold in the period and the currency of the view. */
+export const soldOf = ({ productId }: Pick<NamedProduct, 'productId'>, currency: Currency): Filters | null => {
+  const sold = soldIn(null, currency)
+  return sold && { ...sold, product: String(productId) }
+}
 
 /** The best-selling products, by the amount paid. */
-export function TopProducts({
-  view,
-  go,
-  products,
-  currency,
-}: ViewProps & { products: readonly NamedProduct[]; currency: Currency }) {
+export function TopProducts({ products, currency }: { products: readonly NamedProduct[]; currency: Currency }) {
   const title = 'Top products'
   const shown = products.slice(0, 8)
   const [first] = shown
@@ -77,11 +51,7 @@ export function TopProducts({
       summary={`${first.name} sold most: ${formatMoney(first.paid, currency)}.`}
       headings={['Product', 'Vouchers', 'Paid']}
       shares={shown.map(product => ({
-        name: (
-          <VouchersLink {...{ view, go }} filters={soldOf(product, view, currency)}>
-            {product.name}
-          </VouchersLink>
-        ),
+        name: <VouchersLink filters={soldOf(product, currency)}>{product.name}</VouchersLink>,
         numbers: [formatCount(product.vouchers), formatMoney(product.paid, currency)],
         length: first.paid > 0 ? product.paid / first.paid : 0,
       }))}

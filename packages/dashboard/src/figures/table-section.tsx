@@ -1,10 +1,10 @@
 import type { SendOperation } from '../api.ts'
 import { formatInstant } from '../format.ts'
 import type { Interval } from '../period.ts'
+import { useView } from '../shown-view.ts'
 import { Placeholder } from '../states.tsx'
-import type { Go, View } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
-import { noFilters } from '../vouchers/filter.ts'
+import { noFilters, soldIn } from '../vouchers/filter.ts'
 import { VoucherList } from '../vouchers/voucher-list.tsx'
 import { tablesId } from '../vouchers/vouchers-link.tsx'
 import { type Currency, describeSales, type Figures, salesIn } from './model.ts'
@@ -19,8 +19,6 @@ type TableName = keyof typeof tables
 const isTable = (name = ''): name is TableName => Object.hasOwn(tables, name)
 
 interface TableSectionProps {
-  view: View
-  go: Go
   request: SendOperation
   permissions: readonly string[]
   figures: Figures
@@ -33,17 +31,17 @@ interface TableSectionProps {
 
 /** One of the tables, and the links to the others. */
 export function TableSection(props: TableSectionProps) {
-  const { view, go, request, permissions, figures, by, currency, currencies, products } = props
+  const { request, permissions, figures, by, currency, currencies, products } = props
+  const { view } = useView()
   const shown = isTable(view.params.table) ? view.params.table : 'periods'
-  const { asOf, timeZone, periods, consents } = figures
+  const { asOf, timeZone, periods } = figures
   return (
     <section class="card tables" id={tablesId} tabIndex={-1} aria-label="Tables">
       <nav class="tabs" aria-label="Tables">
         {Object.entries(tables).map(([name, label]) => (
           <ViewLink
             key={name}
-            {...{ view, go }}
-            change={{ params: { ...noFilters, table: name } }}
+            change={{ params: { ...noFilters, table: name, ...(name === 'vouchers' && soldIn(null, currency)) } }}
             current={name === shown}
           >
             {label}
@@ -51,15 +49,12 @@ export function TableSection(props: TableSectionProps) {
         ))}
       </nav>
       {shown === 'periods' && periods && (
-        <PeriodTable
-          {...{ view, go, currency, periods, consents: consents ?? null, by }}
-          note={describeSales(figures, currency)}
-        />
+        <PeriodTable {...{ currency, figures, by }} note={describeSales(figures, currency)} />
       )}
       {shown === 'products' &&
         (products ? (
           <ProductTable
-            {...{ view, go, currency, products }}
+            {...{ currency, products }}
             total={figures.totals ? salesIn(figures.totals, currency).paid : 0}
           />
         ) : (
@@ -69,13 +64,13 @@ export function TableSection(props: TableSectionProps) {
         <TenantTable
           // Rows of another tenant or period must not stay under this one.
           key={[view.tenant, view.from, view.to, view.timeZone, view.withDescendants].join(' ')}
-          {...{ view, go, currency, request, figures }}
+          {...{ currency, request, figures }}
         />
       )}
       {shown === 'vouchers' && (
         <VoucherList
           key={view.tenant}
-          {...{ view, go, request, permissions, timeZone, currency, currencies }}
+          {...{ request, permissions, timeZone, currency, currencies }}
           products={(products ?? []).map(({ productId, name }) => ({ id: String(productId), name }))}
         />
       )}

@@ -1,135 +1,119 @@
 // The tables below the plots, one at a time.
 import { formatCount, formatDays, formatMoney, formatShare, nameCurrency } from '../format.ts'
-import type { Interval } from '../period.ts'
+import type { Days, Interval } from '../period.ts'
+import { useView } from '../shown-view.ts'
+import { type Column, numberColumn, tableCsv } from '../tables/data-table.tsx'
 import { WholeTable } from '../tables/whole-table.tsx'
-import type { Go, View } from '../view.ts'
-import { VouchersLink } from '../vouchers/vouchers-link.tsx'
-import { type ConsentPeriod, type Currency, type FigurePeriod, namePeriod, salesIn } from './model.ts'
+import { soldIn } from '../vouchers/filter.ts'
+import { vouchersColumn } from '../vouchers/vouchers-link.tsx'
+import {
+  type ConsentPeriod,
+  type Currency,
+  countConsents,
+  type Figures,
+  namePeriod,
+  type Sales,
+  salesIn,
+} from './model.ts'
 import { mostProducts, type NamedProduct } from './product-names.ts'
 import { salesColumns } from './sales-columns.ts'
 import { soldOf } from './shares.tsx'
 
-/** The parts of the view that all tables need. */
-export interface TableProps {
-  view: View
-  go: Go
+interface PeriodTableProps {
   currency: Currency
-}
-
-/** Returns the name of a table's file, without its extension. */
-export const fileOf = (name: string, { tenant, from, to }: View) => `${name}-${tenant}-${from}-${to}`
-
-/** Returns a function that changes the order and the search of a table in the address. */
-export const paramsIn =
-  (go: Go) =>
-  (params: Record<string, string>): void =>
-    go({ params }, 'replace')
-
-interface PeriodTableProps extends TableProps {
   /** Says what the amounts are. */
   note: string
-  periods: readonly FigurePeriod[]
-  consents: readonly ConsentPeriod[] | null
+  figures: Figures
   by: Interval
 }
 
+/** An interval, or the total of all: its days are null. */
+interface PeriodRow {
+  name: string
+  days: Days | null
+  sales: Sales
+  consents: Pick<ConsentPeriod, 'given' | 'withdrawn'>
+}
+
 /** The figures of each interval. */
-export function PeriodTable({ view, go, currency, note, periods, consents, by }: PeriodTableProps) {
-  const consentsOf = ({ from }: FigurePeriod) => consents?.find(period => period.from === from) ?? null
+export function PeriodTable({ currency, note, figures, by }: PeriodTableProps) {
+  const { periods, totals, consents } = figures
+  const rows = (periods ?? []).map(
+    ({ from, to, sales }): PeriodRow => ({
+      name: namePeriod({ from, to }, by),
+      days: { from, to },
+      sales: salesIn(sales, currency),
+      consents: consents?.find(period => period.from === from) ?? countConsents([]),
+    }),
+  )
+  const total: PeriodRow = {
+    name: 'Total',
+    days: null,
+    sales: salesIn(totals ?? [], currency),
+    consents: countConsents(consents ?? []),
+  }
+  const columns: Column<PeriodRow>[] = [
+    { heading: 'Period', cell: ({ name }) => name, sortBy: ({ days }) => days?.from ?? null, csvHeading: 'From' },
+    ...salesColumns<PeriodRow>(
+      currency,
+      ({ sales }) => sales,
+      ({ days }) => ({ filters: soldIn(days, currency) }),
+    ),
+    ...(consents
+      ? [
+          numberColumn<PeriodRow>('Consents', row => row.consents.given, formatCount),
+          numberColumn<PeriodRow>('Withdrawn', row => row.consents.withdrawn, formatCount),
+        ]
+      : []),
+  ]
   return (
     <WholeTable
       label="Periods"
-      note={note}
       empty="The period has no intervals."
-      rows={periods}
-      columns={[
-        {
-          heading: 'Period',
-          cell: period => namePeriod(period, by),
-          sortBy: ({ from }) => from,
-          csvHeading: 'From',
-        },
-        ...salesColumns<FigurePeriod>(currency, ({ sales }) => salesIn(sales, currency)),
-        ...(consents
-          ? [
-              {
-                heading: 'Consents',
-                csvHeading: 'New consents',
-                cell: (period: FigurePeriod) => formatCount(consentsOf(period)?.given ?? 0),
-                sortBy: (period: FigurePeriod) => consentsOf(period)?.given ?? 0,
-                numeric: true,
-              },
-              {
-                heading: 'Withdrawn',
-                cell: (period: FigurePeriod) => formatCount(consentsOf(period)?.withdrawn ?? 0),
-                sortBy: (period: FigurePeriod) => consentsOf(period)?.withdrawn ?? 0,
-                numeric: true,
-              },
-            ]
-          : []),
-      ]}
-      params={view.params}
-      onParams={paramsIn(go)}
-      file={fileOf('periods', view)}
+      {...{ note, rows, columns }}
+      foot={total}
+      toCsv={shown => tableCsv({ columns, rows: shown, currency })}
+      file="periods"
     />
   )
 }
 
 /** The products that sold most in the period. */
 export function ProductTable({
-  view,
-  go,
   currency,
   products,
   total,
-}: TableProps & { products: readonly NamedProduct[]; total: number }) {
+}: {
+  currency: Currency
+  products: readonly NamedProduct[]
+  total: number
+}) {
+  const { view } = useView()
   const isCut = products.length >= mostProducts
   const what = isCut ? `The ${mostProducts} products that sold most` : 'What was sold'
+  const columns: Column<NamedProduct>[] = [
+    { heading: 'Product', cell: ({ name }) => name, sortBy: ({ name }) => name },
+    vouchersColumn(
+      ({ vouchers }) => vouchers,
+      product => ({ filters: soldOf(product, currency) }),
+    ),
+    numberColumn(
+      'Paid',
+      ({ paid }) => paid,
+      paid => formatMoney(paid, currency),
+    ),
+    numberColumn('Share of sales', ({ paid }) => (total > 0 ? paid / total : null), formatShare),
+    numberColumn('Id', ({ productId }) => productId, String),
+  ]
   return (
     <WholeTable
       label="Products"
       note={`${what} from ${formatDays(view.from, view.to)}, in ${nameCurrency(currency)}.`}
       empty="No vouchers were sold in this period."
       rows={products}
-      columns={[
-        {
-          heading: 'Product',
-          cell: product => (
-            <VouchersLink {...{ view, go }} filters={soldOf(product, view, currency)}>
-              {product.name}
-            </VouchersLink>
-          ),
-          sortBy: ({ name }) => name,
-        },
-        {
-          heading: 'Vouchers',
-          cell: ({ vouchers }) => formatCount(vouchers),
-          sortBy: ({ vouchers }) => vouchers,
-          numeric: true,
-        },
-        {
-          heading: 'Paid',
-          csvHeading: `Paid (${nameCurrency(currency)})`,
-          cell: ({ paid }) => formatMoney(paid, currency),
-          sortBy: ({ paid }) => paid,
-          numeric: true,
-        },
-        {
-          heading: 'Share of sales',
-          cell: ({ paid }) => (total > 0 ? formatShare(paid / total) : '–'),
-          sortBy: ({ paid }) => (total > 0 ? paid / total : null),
-          numeric: true,
-        },
-        {
-          heading: 'Id',
-          cell: ({ productId }) => productId,
-          sortBy: ({ productId }) => productId,
-          numeric: true,
-        },
-      ]}
-      params={view.params}
-      onParams={paramsIn(go)}
-      file={fileOf(isCut ? `top-${mostProducts}-products` : 'products', view)}
+      columns={columns}
+      toCsv={shown => tableCsv({ columns, rows: shown, currency })}
+      file={isCut ? `top-${mostProducts}-products` : 'products'}
     />
   )
 }

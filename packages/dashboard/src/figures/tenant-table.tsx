@@ -2,17 +2,18 @@
 import type { SendOperation } from '../api.ts'
 import { formatMoney, formatNumberOf, nameCurrency } from '../format.ts'
 import { DashboardTenantsBelow, type DashboardTenantsBelowQuery } from '../operations.ts'
+import { useView } from '../shown-view.ts'
 import { Empty, Failure, Placeholder } from '../states.tsx'
-import { type Column, DataTable, readSort, sortText, tableCsv } from '../tables/data-table.tsx'
+import { type Column, DataTable, numberColumn, readSort, sortText, tableCsv } from '../tables/data-table.tsx'
 import { ListDownload } from '../tables/list-download.tsx'
 import { isPart, Pager, pageOf, useFirstPage } from '../tables/pager.tsx'
-import { WholeTable } from '../tables/whole-table.tsx'
+import { fileOf, WholeTable } from '../tables/whole-table.tsx'
 import { useAnswer } from '../use-answer.ts'
-import type { Change, Go, View } from '../view.ts'
+import type { Change } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
+import { soldIn } from '../vouchers/filter.ts'
 import { balanceIn, type Currency, currenciesOf, type Figures, salesIn } from './model.ts'
 import { salesColumns } from './sales-columns.ts'
-import { fileOf, paramsIn, type TableProps } from './tables.tsx'
 
 /** The number of tenants of a page. Each counts as six operations, so a page fits in the usual rate, 120 a minute. */
 const pageSize = 10
@@ -32,25 +33,29 @@ interface TenantRow {
   figures: Tenant['figures'] | undefined
 }
 
-const toRow = ({ databaseId, name, figures }: TenantBelow): TenantRow => ({
-  name,
-  change: { tenant: String(databaseId) },
-  figures,
-})
-
-interface TenantTableProps extends TableProps {
+interface TenantTableProps {
+  currency: Currency
   request: SendOperation
   /** The figures of the view. */
   figures: Figures
 }
 
 /** The tenant itself and the tenants directly below, compared with each other. Their total is what the cards show. */
-export function TenantTable({ view, go, currency: chosen, request, figures }: TenantTableProps) {
-  const { tenant, from, to, timeZone, params, withDescendants } = view
+export function TenantTable({ currency: chosen, request, figures }: TenantTableProps) {
+  const { view, go } = useView()
+  const { tenant, from, to, params, withDescendants } = view
+  // The days of all rows are those of the view, so that the rows add up to the total.
+  const { timeZone } = figures
+  const toRow = ({ databaseId, name, timeZone: own, figures }: TenantBelow): TenantRow => ({
+    name,
+    change: { tenant: String(databaseId), withDescendants: true, timeZone: own === timeZone ? null : timeZone },
+    figures,
+  })
   const query = { tenant, period: { from, to }, timeZone, withDescendants: !withDescendants }
   const answer = useAnswer(request, DashboardTenantsBelow, { ...query, ...pageOf(params, pageSize) })
   const children = answer.data?.tenant?.children
-  useFirstPage(answer.isCurrent && !children, params, paramsIn(go))
+  const replaceParams = (changed: Record<string, string>) => go({ params: changed }, 'replace')
+  useFirstPage(answer.isCurrent && !children, params, replaceParams)
   const failure = answer.error && (
     <Failure error={answer.error} what={children ? 'Newer figures of tenants' : 'The tenants'} retry={answer.reload} />
   )
@@ -77,18 +82,29 @@ export function TenantTable({ view, go, currency: chosen, request, figures }: Te
   const rows = nodes.map(toRow)
   // A tenant without its own vouchers has no currency: then it uses the most frequent currency of the tenants below it.
   const currency = chosen ?? (total.figures ? currenciesOf(total.figures)[0] : null) ?? null
-  const columns = columnsOf(view, go, currency)
+  const columns = columnsOf(currency)
+  const toCsv = (all: readonly TenantRow[]) => {
+    const codesOf = ({ figures: of }: TenantRow) => (of ? currenciesOf(of) : [])
+    // A tenant without amounts has a row in the first currency.
+    const partOf = (code: Currency, isFirst = false) => ({
+      columns: columnsOf(code),
+      rows: all.filter(row => codesOf(row).includes(code) || (isFirst && codesOf(row).length === 0)),
+      currency: code,
+    })
+    const others = new Set(all.flatMap(codesOf).filter(code => code !== currency))
+    return tableCsv(partOf(currency, true), ...[...others].map(code => partOf(code)))
+  }
   const label = 'Tenants below'
   const amounts = currency === null ? '' : `, in ${nameCurrency(currency)}`
   const note = `Each with the tenants below it${amounts}.`
-  const [onParams, file] = [paramsIn(go), fileOf('tenants', view)]
   if (!isPart(pageInfo)) {
     const empty = 'No tenants are below this one, or the token may not see them.'
     return (
       <>
         {failure}
         <WholeTable
-          {...{ label, note, empty, columns, params, onParams, file }}
+          {...{ label, note, empty, columns, toCsv }}
+          file="tenants"
           rows={rows.length === 0 ? [] : [own, ...rows]}
           foot={total}
         />
@@ -103,7 +119,8 @@ export function TenantTable({ view, go, currency: chosen, request, figures }: Te
           {formatNumberOf(totalCount, 'tenant')} by name. {note} The columns sort this page.
         </p>
         <ListDownload
-          {...{ most, file }}
+          most={most}
+          file={fileOf('tenants', view)}
           noun="tenant"
           whenCut="Choose a tenant below for the others."
           total={{ count: totalCount, precision: 'EXACT' }}
@@ -111,7 +128,7 @@ export function TenantTable({ view, go, currency: chosen, request, figures }: Te
             const { data } = await request(DashboardTenantsBelow, { ...query, first: pageSize, after }, signal)
             return data.tenant?.children
           }}
-          toCsv={(all: readonly TenantBelow[]) => tableCsv(columns, [own, ...all.map(toRow)])}
+          toCsv={(all: readonly TenantBelow[]) => toCsv([own, ...all.map(toRow)])}
         />
       </div>
       <DataTable
@@ -119,7 +136,7 @@ export function TenantTable({ view, go, currency: chosen, request, figures }: Te
         rows={pageInfo.hasPreviousPage ? rows : [own, ...rows]}
         foot={{ ...total, name: 'Total of all pages' }}
         sort={readSort(params.sort)}
-        onSort={next => onParams({ sort: sortText(next) })}
+        onSort={next => replaceParams({ sort: sortText(next) })}
         busy={answer.loading}
       />
       <Pager label="Pages of tenants" pageInfo={pageInfo} onPage={page => go({ params: page })} />
@@ -127,7 +144,7 @@ export function TenantTable({ view, go, currency: chosen, request, figures }: Te
   )
 }
 
-function columnsOf(view: View, go: Go, currency: Currency): Column<TenantRow>[] {
+function columnsOf(currency: Currency): Column<TenantRow>[] {
   const has = ({ currency: code }: { currency: Currency }) => code === currency
   // A dash, because a zero would hide amounts in another currency.
   const sold = ({ figures }: TenantRow) => (figures?.totals?.some(has) ? salesIn(figures.totals, currency) : null)
@@ -138,25 +155,19 @@ function columnsOf(view: View, go: Go, currency: Currency): Column<TenantRow>[] 
       .filter(sales => !has(sales))
       .map(sales => formatMoney(sales.paid, sales.currency))
       .join(', ')
-  const amounts = salesColumns<TenantRow>(currency, sold)
+  const amounts = salesColumns<TenantRow>(currency, sold, ({ change }) => ({
+    filters: soldIn(null, currency),
+    change: { ...change, currency },
+  }))
   return [
     {
       heading: 'Tenant',
-      cell: ({ name, change }) => <ViewLink {...{ view, go, change }}>{name}</ViewLink>,
+      cell: ({ name, change }) => <ViewLink {...{ change }}>{name}</ViewLink>,
       sortBy: ({ name }) => name,
     },
     ...amounts.slice(0, 2),
-    { heading: 'Paid in other currencies', cell: elsewhere, csv: elsewhere },
+    { heading: 'In other currencies', cell: elsewhere },
     ...amounts.slice(2),
-    {
-      heading: 'Outstanding',
-      csvHeading: `Outstanding (${nameCurrency(currency)})`,
-      cell: row => {
-        const balance = outstanding(row)
-        return balance === null ? '–' : formatMoney(balance, currency)
-      },
-      sortBy: outstanding,
-      numeric: true,
-    },
+    numberColumn('Outstanding', outstanding, balance => formatMoney(balance, currency)),
   ]
 }

@@ -1,7 +1,10 @@
 // A figure with bars over time: the words, the plot, the value that is pointed at, and the numbers as a table.
 import { useState } from 'preact/hooks'
 import { type AxisLabel, BarPlot, Legend, type Series, sum, ticksFor } from '../../../charts/src/index.ts'
+import { useView } from '../shown-view.ts'
 import { DataTable, type DataTableProps } from '../tables/data-table.tsx'
+import type { Filters } from '../vouchers/filter.ts'
+import { showVouchers, VouchersLink } from '../vouchers/vouchers-link.tsx'
 import { useWidth } from './use-width.ts'
 
 /** A place on the axis of a plot. */
@@ -10,6 +13,8 @@ export interface PlotPoint {
   tick: string
   /** Its name and its values in words: `November 2026: £1,204 of 31 vouchers`. */
   description: string
+  /** The filters of the vouchers that it counts; null or undefined: the list cannot show them. */
+  filters?: Filters | null
 }
 
 /** Bars in one unit. Several panels stand below each other over the same points. */
@@ -51,8 +56,12 @@ function measureAxis(panels: readonly PlotPanel[]): number {
 const ticksOf = ({ ticks, values, height }: PlotPanel): readonly number[] =>
   ticks ?? ticksFor(Math.max(0, ...values.map(sum)), height < 100 ? 2 : 4)
 
-/** Draws a plot. With the keyboard, it is a slider over its points. */
+/**
+ * Draws a plot. With the keyboard, it is a slider over its points. A click on a bar shows the vouchers that it counts, as
+ * does the link below the bars.
+ */
 export function Plot<Row>({ id, title, summary, points, panels, table, rest }: PlotProps<Row>) {
+  const { go } = useView()
   const { ref, width } = useWidth<HTMLDivElement>()
   const [pointed, setPointed] = useState<number | null>(null)
   const axisWidth = measureAxis(panels)
@@ -72,9 +81,9 @@ export function Plot<Row>({ id, title, summary, points, panels, table, rest }: P
     event.preventDefault()
     setPointed(Math.min(last, Math.max(0, index)))
   }
-  const point = (event: PointerEvent & { currentTarget: HTMLElement }) => {
+  const indexAt = (event: MouseEvent & { currentTarget: HTMLElement }) => {
     const index = Math.floor((event.clientX - event.currentTarget.getBoundingClientRect().left) / step)
-    setPointed(index >= 0 && index <= last ? index : null)
+    return index >= 0 && index <= last ? index : null
   }
   return (
     <figure class="plot-card card" aria-labelledby={`${id}-title`}>
@@ -87,7 +96,7 @@ export function Plot<Row>({ id, title, summary, points, panels, table, rest }: P
       )}
       <div
         ref={ref}
-        class="plot-frame"
+        class={points.some(({ filters }) => filters) ? 'plot-frame opens' : 'plot-frame'}
         role="slider"
         tabIndex={0}
         aria-label={`${title}, value by value`}
@@ -98,9 +107,13 @@ export function Plot<Row>({ id, title, summary, points, panels, table, rest }: P
         aria-valuetext={points[current]?.description ?? ''}
         onKeyDown={move}
         onFocus={() => setPointed(current)}
-        onBlur={() => setPointed(null)}
-        onPointerMove={point}
-        onPointerLeave={() => setPointed(null)}
+        onPointerMove={event => setPointed(indexAt(event))}
+        // A finger that leaves goes to the link.
+        onPointerLeave={event => event.pointerType === 'mouse' && setPointed(null)}
+        onClick={event => {
+          const { filters } = points[indexAt(event) ?? -1] ?? {}
+          if (filters) showVouchers(go, filters)
+        }}
       >
         {panels.map((panel, index) => (
           <div class="plot-panel">
@@ -123,8 +136,8 @@ export function Plot<Row>({ id, title, summary, points, panels, table, rest }: P
           </div>
         ))}
       </div>
-      <p class={selected === null ? 'readout resting' : 'readout'} aria-hidden="true">
-        {points[current]?.description}
+      <p class="readout">
+        <VouchersLink filters={points[current]?.filters ?? null}>{points[current]?.description}</VouchersLink>
       </p>
       <details>
         <summary>The numbers as a table</summary>

@@ -16,19 +16,10 @@ interface ShareListProps {
   summary: string
   headings: readonly [string, ...string[]]
   shares: readonly Share[]
-  /** Stands below the table. */
-  children?: ComponentChildren
 }
 
 /** A table with a bar in each row. */
-export function ShareList({
-  id,
-  title,
-  summary,
-  headings: [nameHeading, ...headings],
-  shares,
-  children,
-}: ShareListProps) {
+export function ShareList({ id, title, summary, headings: [nameHeading, ...headings], shares }: ShareListProps) {
   return (
     <figure class="plot-card card" aria-labelledby={`${id}-title`}>
       <h2 id={`${id}-title`}>{title}</h2>
@@ -61,7 +52,6 @@ export function ShareList({
           ))}
         </tbody>
       </table>
-      {children}
     </figure>
   )
 }

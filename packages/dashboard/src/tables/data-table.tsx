@@ -9,12 +9,26 @@ export interface Column<Row> {
   cell: (row: Row) => ComponentChildren
   /** Returns the value that the column is sorted by. Without it, the column cannot be sorted. */
   sortBy?: (row: Row) => string | number | null
-  /** Its cell in a CSV file; its heading there. Default: `sortBy`. */
-  csv?: (row: Row) => CsvCell
+  /** Its heading in a CSV file, whose cells are those of `sortBy`: a column without it is left out. */
   csvHeading?: string
   /** Aligns the cells to the right. */
   numeric?: boolean
 }
+
+/** Returns a column of numbers. A row without a number has a dash. */
+export const numberColumn = <Row,>(
+  heading: string,
+  number: (row: Row) => number | null,
+  format: (number: number, row: Row) => ComponentChildren,
+): Column<Row> => ({
+  heading,
+  cell: row => {
+    const value = number(row)
+    return value === null ? '–' : format(value, row)
+  },
+  sortBy: number,
+  numeric: true,
+})
 
 /** A sorted column: its index, and whether its order is descending. */
 export interface Sort {
@@ -31,12 +45,21 @@ export function readSort(text: string | undefined): Sort | null {
 /** Returns the index of the column, with `-` when it descends. */
 export const sortText = ({ column, descending }: Sort): string => `${descending ? '-' : ''}${column}`
 
-/** Returns rows as CSV, with a column for each of the table. */
-export const tableCsv = <Row,>(columns: readonly Column<Row>[], rows: readonly Row[]): string =>
-  toCsv(
-    columns.map(({ heading, csvHeading = heading }) => csvHeading),
-    rows.map(row => columns.map(({ csv, sortBy }): CsvCell => (csv ?? sortBy ?? (() => null))(row))),
-  )
+/** Rows, and the currency of their amounts. */
+interface CsvPart<Row> {
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
+  currency: string | null
+}
+
+/** Returns rows as CSV: a column for each of the table that can be sorted, and one for the currency of all amounts. */
+export function tableCsv<Row>(...parts: readonly [CsvPart<Row>, ...CsvPart<Row>[]]): string {
+  const [{ columns }] = parts
+  const headings = columns.flatMap(({ heading, csvHeading = heading, sortBy }) => (sortBy ? [csvHeading] : []))
+  const cellsOf = ({ columns, rows, currency }: CsvPart<Row>) =>
+    rows.map(row => columns.flatMap(({ sortBy }): CsvCell[] => (sortBy ? [sortBy(row)] : [])).toSpliced(1, 0, currency))
+  return toCsv(headings.toSpliced(1, 0, 'Currency'), parts.flatMap(cellsOf))
+}
 
 /** A table and its rows. */
 export interface DataTableProps<Row> {

@@ -1,8 +1,10 @@
 import type { ComponentChildren } from 'preact'
 import { type CsvCell, downloadCsv } from '../csv.ts'
 import { SearchInput } from '../search-input.tsx'
+import { useView } from '../shown-view.ts'
 import { Empty } from '../states.tsx'
-import { type Column, DataTable, readSort, sortRows, sortText, tableCsv } from './data-table.tsx'
+import type { View } from '../view.ts'
+import { type Column, DataTable, readSort, sortRows, sortText } from './data-table.tsx'
 
 interface WholeTableProps<Row> {
   label: string
@@ -14,22 +16,26 @@ interface WholeTableProps<Row> {
   foot?: Row | null
   /** Says that there are no rows. */
   empty: string
-  /** The parameters of the address: `text` is searched for, and `sort` says how the rows are sorted (`readSort`). */
-  params: Readonly<Record<string, string>>
-  onParams: (params: Record<string, string>) => void
-  /** The name of the CSV file, without its extension. */
+  /** Writes rows as a CSV file. */
+  toCsv: (rows: readonly Row[]) => string
+  /** The first part of the name of the CSV file. */
   file: string
 }
 
-/** A table with all its rows loaded, which can be searched and downloaded. */
+/** Returns the name of the CSV file of a table, without its extension. */
+export const fileOf = (name: string, { tenant, from, to }: View): string => `${name}-${tenant}-${from}-${to}`
+
+/** A table with all its rows loaded, which can be searched and downloaded. The address has the search and the order. */
 export function WholeTable<Row>(props: WholeTableProps<Row>) {
-  const { label, note, columns, rows, foot = null, empty, params, onParams, file } = props
-  const { text = '' } = params
-  const sort = readSort(params.sort)
+  const { label, note, columns, rows, foot = null, empty, toCsv, file } = props
+  const { view, go } = useView()
+  const onParams = (params: Record<string, string>) => go({ params }, 'replace')
+  const { text = '', sort: order } = view.params
+  const sort = readSort(order)
   const wanted = text.trim().toLocaleLowerCase()
   const name = columns[0]?.sortBy ?? (() => null)
   const shown = wanted === '' ? rows : rows.filter(row => searchText(columns, row, name).includes(wanted))
-  const download = () => downloadCsv(file, tableCsv(columns, sortRows(shown, columns, sort)))
+  const download = () => downloadCsv(fileOf(file, view), toCsv(sortRows(shown, columns, sort)))
   if (rows.length === 0) return <Empty text={empty} />
   return (
     <>

@@ -1,9 +1,9 @@
 // The customers that a search finds, beside the vouchers.
 import type { SendOperation } from '../api.ts'
 import { DashboardCustomers, type DashboardCustomersQuery, type MarketingSignupTextField } from '../operations.ts'
+import { useView } from '../shown-view.ts'
 import { Failure } from '../states.tsx'
 import { useAnswer } from '../use-answer.ts'
-import type { View } from '../view.ts'
 import { FoundIn, Marked } from './match.tsx'
 
 const fieldNames: Readonly<Record<MarketingSignupTextField, string>> = {
@@ -14,14 +14,14 @@ const fieldNames: Readonly<Record<MarketingSignupTextField, string>> = {
 }
 
 interface CustomersProps {
-  view: Pick<View, 'tenant' | 'withDescendants'>
   request: SendOperation
   /** The text that is searched for; not blank. */
   text: string
 }
 
 /** The customers with the text in their names or e-mail addresses. Each search is recorded in the audit. */
-export function Customers({ view: { tenant, withDescendants }, request, text }: CustomersProps) {
+export function Customers({ request, text }: CustomersProps) {
+  const { tenant, withDescendants } = useView().view
   const answer = useAnswer(request, DashboardCustomers, { tenant, withDescendants, text })
   const found = answer.data?.tenant?.marketingSignups
   return (

@@ -2,19 +2,47 @@
 import { statuses } from '../figures/status-words.ts'
 import { startOfDay } from '../instant.ts'
 import type { DashboardVouchersQueryVariables, PurchasedVoucherOrderField, VoucherStatus } from '../operations.ts'
-import { addDays, isDay } from '../period.ts'
+import { addDays, type Days, isDay } from '../period.ts'
 
 /** The parameters of the address that choose vouchers, and the position in their list. */
 export const filterNames = [
   ...(['text', 'status', 'product', 'bought-from', 'bought-to', 'valid-from', 'valid-to'] as const),
-  ...(['in', 'least', 'most', 'sort', 'after', 'before'] as const),
+  ...(['in', 'least', 'most', 'of', 'sort', 'after', 'before'] as const),
 ]
 
 /** A parameter of the address that chooses vouchers. */
 export type FilterName = (typeof filterNames)[number]
 
+/** Filters as the address has them. */
+export type Filters = Partial<Record<FilterName, string>>
+
 /** Empty parameters of all filters, for a link that sets some of them. */
 export const noFilters: Readonly<Record<string, string>> = Object.fromEntries(filterNames.map(name => [name, '']))
+
+/** The filter of the vouchers that count as sold. */
+const sold = { status: statuses.filter(status => status !== 'VOID').join() }
+
+/**
+ * Returns the filters of the vouchers that a figure counts as sold. No filter finds vouchers without a currency: null.
+ *
+ * @param days the days of their purchase; null: the period and the currency of the view, whatever they become
+ */
+export const soldIn = (days: Days | null, currency: string | null): Filters | null =>
+  currency === null
+    ? null
+    : { ...sold, ...(days ? { 'bought-from': days.from, 'bought-to': days.to, in: currency } : { of: 'view' }) }
+
+/** Returns the filters of the vouchers that are outstanding in a currency; null for vouchers without one. */
+export const outstandingIn = (currency: string | null): Filters | null =>
+  currency === null ? null : { status: 'REDEEMABLE,PART_REDEEMED,NOT_YET_VALID', in: currency }
+
+/** Returns the parameters of an address with the period and the currency of the view in place of `of=view`. */
+export const resolveFilters = (
+  params: Readonly<Record<string, string>>,
+  { from, to }: Days,
+  currency: string | null,
+): Readonly<Record<string, string>> =>
+  params.of === 'view' ? { ...params, 'bought-from': from, 'bought-to': to, in: currency ?? '' } : params
 
 /** The sortable columns of vouchers, as the address names them. */
 const orderFields = {

@@ -30,9 +30,15 @@ export function Filters(props: FiltersProps) {
   const chosen = readStatuses(params.status)
   const set = (name: FilterName) => (value: string) => onChange({ [name]: value })
   const isKnown = !params.product || products.some(({ id }) => id === params.product)
-  const hasMore = ['product', 'in', 'bought-from', 'bought-to', 'valid-from', 'valid-to', 'least', 'most'].some(
-    name => params[name],
-  )
+  const more = [
+    'product',
+    'valid-from',
+    'valid-to',
+    'least',
+    'most',
+    ...(params.of ? [] : ['in', 'bought-from', 'bought-to']),
+  ]
+  const hasMore = more.some(name => params[name])
   return (
     <search>
       <form class="voucher-filters" onSubmit={event => event.preventDefault()}>

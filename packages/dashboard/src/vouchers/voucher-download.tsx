@@ -1,9 +1,10 @@
 // The vouchers that the filters leave as a CSV file.
 import type { SendOperation } from '../api.ts'
-import { toCsv } from '../csv.ts'
+import { type CsvCell, toCsv } from '../csv.ts'
 import { nameStatus } from '../figures/status-words.ts'
 import type { Count } from '../format.ts'
 import { DashboardVouchers, type DashboardVouchersQueryVariables } from '../operations.ts'
+import { dayIn } from '../period.ts'
 import { ListDownload } from '../tables/list-download.tsx'
 import type { ListedVoucher } from './voucher.ts'
 
@@ -14,6 +15,8 @@ const pageSize = 100
 interface VoucherDownloadProps {
   request: SendOperation
   query: Pick<DashboardVouchersQueryVariables, 'tenant' | 'withDescendants' | 'filter' | 'orderBy'>
+  /** The time zone of the days of purchase. */
+  timeZone: string
   /** The number of vouchers; null while they are counted. */
   total: Count | null
   /** The name of the file, without its extension. */
@@ -21,7 +24,7 @@ interface VoucherDownloadProps {
 }
 
 /** A button that downloads the vouchers. */
-export const VoucherDownload = ({ request, query, total, file }: VoucherDownloadProps) => (
+export const VoucherDownload = ({ request, query, timeZone, total, file }: VoucherDownloadProps) => (
   <ListDownload
     {...{ total, most, file }}
     noun="voucher"
@@ -30,26 +33,35 @@ export const VoucherDownload = ({ request, query, total, file }: VoucherDownload
       const { data } = await request(DashboardVouchers, { ...query, first: pageSize, after }, signal)
       return data.tenant?.purchasedVouchers
     }}
-    toCsv={(vouchers: readonly ListedVoucher[]) => toCsv(headings, vouchers.map(toCells))}
+    toCsv={(vouchers: readonly ListedVoucher[]) => {
+      const columns = columnsIn(timeZone)
+      return toCsv(
+        columns.map(([heading]) => heading),
+        vouchers.map(voucher => columns.map(([, cell]) => cell(voucher))),
+      )
+    }}
   />
 )
 
-const headings = [
-  ...['Id', 'Reference', 'Status', 'Product', 'Currency', 'Initial balance', 'Balance'],
-  ...['Purchased (UTC)', 'Valid from', 'Valid until', 'Tenant id', 'Tenant'],
-]
-
-const toCells = (voucher: ListedVoucher) => [
-  voucher.databaseId,
-  voucher.reference,
-  nameStatus(voucher.status),
-  voucher.productTitle,
-  voucher.currency,
-  voucher.initialBalance,
-  voucher.currentBalance,
-  voucher.purchaseTimestamp,
-  voucher.dateValidStart,
-  voucher.dateValidEnd,
-  voucher.tenant?.databaseId ?? null,
-  voucher.tenant?.name ?? null,
+/** The columns of the file. @param timeZone of the days of purchase */
+const columnsIn = (
+  timeZone: string,
+): readonly (readonly [heading: string, cell: (voucher: ListedVoucher) => CsvCell])[] => [
+  ['Id', voucher => voucher.databaseId],
+  ['Reference', voucher => voucher.reference],
+  ['Status', voucher => nameStatus(voucher.status)],
+  ['Product', voucher => voucher.productTitle],
+  ['Currency', voucher => voucher.currency],
+  ['Paid', voucher => voucher.purchaseValue],
+  ['Initial balance', voucher => voucher.initialBalance],
+  ['Balance', voucher => voucher.currentBalance],
+  ['Order id', voucher => voucher.orderId],
+  ['Order item id', voucher => voucher.orderItemId],
+  ['Day of purchase', ({ purchaseTimestamp: at }) => at && dayIn(timeZone, new Date(at))],
+  ['Time zone of that day', () => timeZone],
+  ['Purchased (UTC)', voucher => voucher.purchaseTimestamp],
+  ['Valid from', voucher => voucher.dateValidStart],
+  ['Valid until', voucher => voucher.dateValidEnd],
+  ['Tenant id', ({ tenant }) => tenant?.databaseId ?? null],
+  ['Tenant', ({ tenant }) => tenant?.name ?? null],
 ]

@@ -1,17 +1,25 @@
 // The purchased vouchers of the view: filtered, sorted and paged by the API.
 import type { SendOperation } from '../api.ts'
 import { nameStatus, statusTones } from '../figures/status-words.ts'
-import { formatCountOf, formatDay, formatMoney } from '../format.ts'
+import { formatCountOf, formatDay, formatDays, formatMoney, nameCurrency } from '../format.ts'
 import { DashboardVoucherCount, DashboardVouchers, type PurchasedVoucherTextField } from '../operations.ts'
 import { dayIn } from '../period.ts'
+import { useView } from '../shown-view.ts'
 import { Empty, Failure, Placeholder } from '../states.tsx'
-import { type Column, Row, SortHeading, TableFrame } from '../tables/data-table.tsx'
+import { type Column, numberColumn, Row, SortHeading, TableFrame } from '../tables/data-table.tsx'
 import { type PageInfo, Pager, pageOf, useFirstPage } from '../tables/pager.tsx'
 import { useAnswer } from '../use-answer.ts'
-import type { Go, View } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
 import { Customers } from './customers.tsx'
-import { dropUnknownOrder, filterNames, noFilters, type OrderField, readOrder, toQuery } from './filter.ts'
+import {
+  dropUnknownOrder,
+  filterNames,
+  noFilters,
+  type OrderField,
+  readOrder,
+  resolveFilters,
+  toQuery,
+} from './filter.ts'
 import { Filters, type ProductChoice } from './filters.tsx'
 import { FoundIn, Marked } from './match.tsx'
 import type { ListedVoucher, VoucherMatch } from './voucher.ts'
@@ -21,8 +29,6 @@ import { VoucherDownload } from './voucher-download.tsx'
 const pageSize = 25
 
 interface VoucherListProps {
-  view: View
-  go: Go
   request: SendOperation
   /** The time zone of the days in filters. */
   timeZone: string
@@ -37,9 +43,11 @@ interface VoucherListProps {
 
 /** The purchased vouchers of the view. */
 export function VoucherList(props: VoucherListProps) {
-  const { view, go, request, timeZone, currency, currencies, products, permissions } = props
+  const { request, timeZone, currency, currencies, products, permissions } = props
+  const { view, go } = useView()
   const { tenant, withDescendants } = view
-  const params = dropUnknownOrder(view.params)
+  const given = dropUnknownOrder(view.params)
+  const params = resolveFilters(given, view, currency)
   const query = { tenant, withDescendants, ...toQuery(params, { timeZone, currency }) }
   const text = query.filter?.text ?? ''
   const findsRecipients = permissions.includes('redeem_vouchers')
@@ -49,8 +57,11 @@ export function VoucherList(props: VoucherListProps) {
   const count = useAnswer(request, DashboardVoucherCount, { tenant, withDescendants, filter: query.filter ?? null })
   const found = list.data?.tenant?.purchasedVouchers
   const total = count.data?.tenant?.purchasedVouchers?.count
-  const setParams = (changed: Record<string, string>, how: 'push' | 'replace' = 'push') =>
-    go({ params: { ...params, after: '', before: '', ...changed } }, how)
+  const setParams = (changed: Record<string, string>, how: 'push' | 'replace' = 'push') => {
+    // `of=view` ends when a person changes a filter that it stands for.
+    const isOwn = ['bought-from', 'bought-to', 'in'].some(name => name in changed)
+    go({ params: { ...(isOwn ? { ...params, of: '' } : given), after: '', before: '', ...changed } }, how)
+  }
   useFirstPage(list.isCurrent && !found, params, page => setParams(page, 'replace'))
   const isFiltered = filterNames.some(name => name !== 'sort' && name !== 'after' && name !== 'before' && params[name])
   return (
@@ -60,12 +71,13 @@ export function VoucherList(props: VoucherListProps) {
         onChange={setParams}
         onClear={() => setParams({ ...noFilters, sort: params.sort ?? '' })}
       />
-      {findsCustomers && text !== '' && <Customers {...{ view, request, text }} />}
+      {findsCustomers && text !== '' && <Customers {...{ request, text }} />}
       <div class="table-tools">
         <p role="status">
           {count.error ? '' : total === undefined || count.loading ? 'Counting …' : formatCountOf(total, 'voucher')}
+          {params.of && ` purchased ${formatDays(view.from, view.to)}, in ${nameCurrency(currency)}`}
         </p>
-        <VoucherDownload {...{ request, query }} total={total ?? null} file={`vouchers-${tenant}`} />
+        <VoucherDownload {...{ request, query, timeZone }} total={total ?? null} file={`vouchers-${tenant}`} />
       </div>
       {list.error && (
         <Failure error={list.error} what={found ? 'Newer vouchers' : 'The vouchers'} retry={list.reload} />
@@ -81,7 +93,7 @@ export function VoucherList(props: VoucherListProps) {
         <Empty text={nothingFound(isFiltered, found.pageInfo)} />
       ) : (
         <Vouchers
-          {...{ view, go }}
+          {...{ timeZone }}
           vouchers={found.nodes}
           matches={new Map(found.edges?.map(match => [match.node.id, match]))}
           search={list.of?.filter?.text ?? ''}
@@ -101,8 +113,8 @@ function nothingFound(isFiltered: boolean, { hasNextPage, hasPreviousPage }: Pag
 }
 
 interface VouchersProps {
-  view: View
-  go: Go
+  /** The time zone of the days of purchase. */
+  timeZone: string
   vouchers: readonly ListedVoucher[]
   /** The fields in which the searched text occurs, by the ids of the vouchers. */
   matches: ReadonlyMap<string, VoucherMatch>
@@ -112,17 +124,20 @@ interface VouchersProps {
   onSort: (sort: string) => void
 }
 
-function Vouchers({ view, go, vouchers, matches, search, busy, onSort }: VouchersProps) {
+function Vouchers({ timeZone, vouchers, matches, search, busy, onSort }: VouchersProps) {
+  const { view } = useView()
   const order = readOrder(view.params.sort)
   const marked = (id: string, field: PurchasedVoucherTextField, text: string) => (
     <Marked text={text} search={matches.get(id)?.matchedFields.includes(field) ? search : ''} />
   )
+  const money = (heading: string, amount: (voucher: ListedVoucher) => number | null) =>
+    numberColumn(heading, amount, (number, { currency }) => formatMoney(number, currency))
   const columns: (Column<ListedVoucher> & { order?: OrderField })[] = [
     {
       heading: 'Reference',
       cell: ({ id, reference }) => (
         <>
-          <ViewLink {...{ view, go }} change={{ voucher: id }} current={view.voucher === id}>
+          <ViewLink change={{ voucher: id }} current={view.voucher === id}>
             {marked(id, 'REFERENCE', reference)}
           </ViewLink>
           <VoucherFields match={matches.get(id)} search={search} />
@@ -139,22 +154,14 @@ function Vouchers({ view, go, vouchers, matches, search, busy, onSort }: Voucher
         </>
       ),
     },
-    {
-      heading: 'Balance',
-      order: 'balance',
-      numeric: true,
-      cell: ({ currentBalance, currency }) => (currentBalance === null ? '–' : formatMoney(currentBalance, currency)),
-    },
-    {
-      heading: 'Of',
-      numeric: true,
-      cell: ({ initialBalance, currency }) => (initialBalance === null ? '–' : formatMoney(initialBalance, currency)),
-    },
+    money('Paid', ({ purchaseValue }) => purchaseValue),
+    { ...money('Balance', ({ currentBalance }) => currentBalance), order: 'balance' },
+    money('Of', ({ initialBalance }) => initialBalance),
     {
       heading: 'Purchased',
       order: 'purchased',
-      cell: ({ purchaseTimestamp, tenant }) =>
-        purchaseTimestamp === null ? '–' : formatDay(dayIn(tenant?.timeZone ?? 'UTC', new Date(purchaseTimestamp))),
+      cell: ({ purchaseTimestamp }) =>
+        purchaseTimestamp === null ? '–' : formatDay(dayIn(timeZone, new Date(purchaseTimestamp))),
     },
     {
       heading: 'Valid until',

@@ -4,9 +4,9 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { SendOperation } from '../api.ts'
 import { formatDay, formatInstant, formatMoney } from '../format.ts'
 import { DashboardVoucher, type DashboardVoucherQuery } from '../operations.ts'
+import { useView } from '../shown-view.ts'
 import { Empty, Failure, Placeholder } from '../states.tsx'
 import { useAnswer } from '../use-answer.ts'
-import type { Go, View } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
 import { describeStatus } from './describe-status.ts'
 import type { ShownVoucher } from './voucher.ts'
@@ -14,13 +14,12 @@ import { Status } from './voucher-list.tsx'
 import { VouchersLink } from './vouchers-link.tsx'
 
 interface VoucherPageProps {
-  view: View
-  go: Go
   request: SendOperation
 }
 
 /** The voucher that the view names, in a dialog. */
-export function VoucherPage({ view, go, request }: VoucherPageProps) {
+export function VoucherPage({ request }: VoucherPageProps) {
+  const { view, go } = useView()
   const dialog = useRef<HTMLDialogElement>(null)
   const answer = useAnswer(request, DashboardVoucher, view.voucher === null ? null : { id: view.voucher })
   useEffect(() => {
@@ -58,7 +57,7 @@ export function VoucherPage({ view, go, request }: VoucherPageProps) {
         {answer.error ? (
           <Failure error={answer.error} what="The voucher" retry={answer.reload} />
         ) : voucher ? (
-          <Voucher {...{ view, go, voucher }} />
+          <Voucher {...{ voucher }} />
         ) : answer.loading ? (
           <Placeholder kind="table" />
         ) : (
@@ -72,7 +71,7 @@ export function VoucherPage({ view, go, request }: VoucherPageProps) {
 /** The id of another kind of record gives an object without fields. */
 const isVoucher = (node: NonNullable<DashboardVoucherQuery['node']>): node is ShownVoucher => 'reference' in node
 
-function Voucher({ view, go, voucher }: { view: View; go: Go; voucher: ShownVoucher }) {
+function Voucher({ voucher }: { voucher: ShownVoucher }) {
   const { tenant, product, currency } = voucher
   const zone = tenant?.timeZone ?? 'UTC'
   const money = (amount: number | null) => amount !== null && formatMoney(amount, currency)
@@ -90,20 +89,14 @@ function Voucher({ view, go, voucher }: { view: View; go: Go; voucher: ShownVouc
     [
       'Product',
       productId !== null ? (
-        <VouchersLink {...{ view, go }} filters={{ product: String(productId) }}>
-          {title ?? `Product ${productId}`}
-        </VouchersLink>
+        <VouchersLink filters={{ product: String(productId) }}>{title ?? `Product ${productId}`}</VouchersLink>
       ) : (
         title
       ),
     ],
     [
       'Tenant',
-      tenant && (
-        <ViewLink {...{ view, go }} change={{ tenant: String(tenant.databaseId), voucher: null }}>
-          {tenant.name}
-        </ViewLink>
-      ),
+      tenant && <ViewLink change={{ tenant: String(tenant.databaseId), voucher: null }}>{tenant.name}</ViewLink>,
     ],
     ['Valid from', day(voucher.dateValidStart)],
     ['Valid until', day(voucher.dateValidEnd) || 'No end'],

@@ -1,29 +1,45 @@
 import type { ComponentChildren } from 'preact'
-import type { Go, View } from '../view.ts'
-import { ViewLink } from '../view-link.tsx'
-import { type FilterName, noFilters } from './filter.ts'
+import { formatCount } from '../format.ts'
+import { type Column, numberColumn } from '../tables/data-table.tsx'
+import type { Change, Go } from '../view.ts'
+import { follow, ViewLink } from '../view-link.tsx'
+import { type Filters, noFilters } from './filter.ts'
 
 /** The id of the section with the tables. */
 export const tablesId = 'tables'
 
-interface VouchersLinkProps {
-  view: View
-  go: Go
-  /** The filters of the list, as the address has them; null: no filters give the vouchers that the figure counts. */
-  filters: Partial<Record<FilterName, string>> | null
-  children: ComponentChildren
+/** Returns the change of the view that shows the vouchers of these filters. */
+const changeTo = (filters: Filters): Change => ({
+  voucher: null,
+  params: { ...noFilters, table: 'vouchers', ...filters },
+})
+
+/** Shows the list of vouchers, which is below the figures. */
+export const showVouchers = (go: Go, filters: Filters): void => follow(go, changeTo(filters), tablesId)
+
+/** The vouchers that a figure counts. */
+export interface VouchersTarget {
+  /** The filters of the list; null: no filters give the vouchers that the figure counts. */
+  filters: Filters | null
+  /** Changes the view too, for a figure of another tenant or currency. */
+  change?: Change
 }
 
-/** A link to the vouchers that a figure counts: it shows their list, which is below the figures. */
-export const VouchersLink = ({ view, go, filters, children }: VouchersLinkProps) =>
+/** A link to the vouchers that a figure counts. */
+export const VouchersLink = ({ filters, change, children }: VouchersTarget & { children: ComponentChildren }) =>
   filters === null ? (
     children
   ) : (
-    <ViewLink
-      {...{ view, go }}
-      change={{ voucher: null, params: { ...noFilters, table: 'vouchers', ...filters } }}
-      reveals={tablesId}
-    >
+    <ViewLink change={{ ...change, ...changeTo(filters) }} reveals={tablesId}>
       {children}
     </ViewLink>
+  )
+
+/** Returns the column of the number of vouchers of each row, which leads to them. */
+export const vouchersColumn = <Row,>(
+  number: (row: Row) => number | null,
+  target: (row: Row) => VouchersTarget,
+): Column<Row> =>
+  numberColumn('Vouchers', number, (vouchers, row) =>
+    vouchers === 0 ? '0' : <VouchersLink {...target(row)}>{formatCount(vouchers)}</VouchersLink>,
   )
