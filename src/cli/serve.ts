@@ -67,6 +67,9 @@ export const serveCommand = new Command('serve')
     await served.finally(() => primary?.close())
   })
 
+/** Prints a text for people: on a terminal, or else beside the log, of which each line is JSON. */
+const tell = (text: string) => (process.stdout.isTTY ? console.log(text) : console.error(text))
+
 /** Prints where the service is and what to do first, and records its address for commands. */
 function announce(
   config: Config,
@@ -77,7 +80,7 @@ function announce(
 ): void {
   const adminOrigin = config.publicUrl ?? origin
   if (embedded) recordServiceOrigin(config.dataDir, adminOrigin)
-  console.log(welcome(config, { origin, adminOrigin, demoSecret, firstSteps: firstSteps(adminOrigin) }))
+  tell(welcome(config, { origin, adminOrigin, demoSecret, firstSteps: firstSteps(adminOrigin) }))
 }
 
 /** Starts to answer requests in this process. */
@@ -114,7 +117,7 @@ async function startService(
 async function prepareEmbedded(config: Config, { owner, pool }: Database): Promise<string | null> {
   await migrate(owner)
   if (await isEmpty(owner)) {
-    console.log('Loading demo data …')
+    tell('Loading demo data …')
     await loadDemo(owner, { scale: 1 })
     // The figures must exist when the addresses are printed.
     await createFollower(pool, new AbortController().signal)()

@@ -21,7 +21,7 @@ const askByCurl = ({ printed }: Service) =>
   JSON.parse(execFileSync('sh', ['-c', `${/^ *(curl .*)$/m.exec(printed())?.[1]} -s`], { encoding: 'utf8' }))
 
 test('on an embedded database it starts with demo data and a working curl line, keeps both at restarts, and recovers from SIGKILL', async () => {
-  const first = await serve(environment)
+  const first = await serve({ ...environment, LOG_LEVEL: 'info' })
   expect(first.printed()).toMatch(/GraphQL +http/)
   expect(first.printed()).toMatch(/GraphiQL +http/)
   const docs = /Docs +(http\S+)/.exec(first.printed())?.[1] ?? ''
@@ -35,6 +35,13 @@ test('on an embedded database it starts with demo data and a working curl line, 
   // A view of the dashboard counts as some 25 operations.
   expect(Number(counted.headers.get('ratelimit-limit'))).toBeGreaterThanOrEqual(1000)
   expect(await first.stop('SIGTERM')).toBe(0)
+  // Each line of a log that is a file is JSON.
+  const messages = first
+    .log()
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line).msg)
+  expect(messages.at(-1)).toBe('the service has stopped')
   expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false)
 
   const second = await serve(environment)

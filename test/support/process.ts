@@ -73,6 +73,10 @@ export function start(args: string[], environment: NodeJS.ProcessEnv, options: P
   const child = spawn(process.execPath, argumentsOf(options, args), settingsOf(options, environment))
   afterFile(() => child.kill('SIGKILL'))
   let printed = ''
+  let log = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    log += chunk
+  })
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
       printed += chunk
@@ -84,6 +88,8 @@ export function start(args: string[], environment: NodeJS.ProcessEnv, options: P
     child,
     /** Returns its output so far. */
     printed: () => printed,
+    /** Returns its standard output so far. */
+    log: () => log,
     /** Resolves with its exit code, or null when a signal has killed it. */
     ended,
   }
@@ -94,7 +100,11 @@ export type Service = Awaited<ReturnType<typeof serve>>
 
 /** Starts `serve` and waits until it listens. */
 export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOptions = {}) {
-  const { child, printed, ended } = start(['serve', ...(options.args ?? [])], { PORT: '0', ...environment }, options)
+  const { child, printed, log, ended } = start(
+    ['serve', ...(options.args ?? [])],
+    { PORT: '0', ...environment },
+    options,
+  )
   const restAddress = await new Promise<string>((resolve, reject) => {
     const read = () => {
       const found = /^ *REST +(\S+)\n[\s\S]*Ctrl-C stops it/m.exec(printed())?.[1]
@@ -109,6 +119,7 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOpti
   return {
     child,
     printed,
+    log,
     /** The address of REST v1, as printed. */
     restAddress,
     /** Asks v1 for the tenants of a token. */
