@@ -98,7 +98,7 @@ builder.objectField(PurchasedVoucher, 'status', t =>
   t.field({
     type: VoucherStatus,
     nullable: true,
-    description: "True when it can be redeemed today in its tenant's time zone, by the rules of a resolution.",
+    description: "Its status today in its tenant's time zone, by the rules of a resolution.",
     resolve: async (voucher, _args, { loaders }) =>
       statusOf(voucher, orNotFound('tenant')(await loaders.get(dayLoader).load(voucher.tenantId))),
   }),
