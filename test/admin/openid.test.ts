@@ -1,4 +1,5 @@
 import { createServer } from 'node:http'
+import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { listAdministrators, removeAdministrator } from '../../src/domain/administrator/administrator.ts'
 import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
@@ -25,6 +26,12 @@ const byGroup = await createApp(database, {
   ...environment,
   OIDC_GROUPS: 'gateway-admins',
   OIDC_GROUPS_CLAIM: 'groups',
+})
+
+const byEither = await createApp(database, {
+  ...environment,
+  OIDC_DOMAINS: 'example.com',
+  OIDC_GROUPS: 'gateway-admins',
 })
 
 beforeEach(async () => {
@@ -99,24 +106,46 @@ describe('a person who returns', () => {
     expect(entries[1]?.detail).toEqual({ means: 'openid' })
   })
 
-  test.each<[string, Person]>([
-    ['another domain', { sub: 'x', email: 'eve@evil.example', email_verified: true }],
-    ['a domain below', { sub: 'x', email: 'eve@mail.example.com', email_verified: true }],
-    ['a domain that ends alike', { sub: 'x', email: 'eve@notexample.com', email_verified: true }],
-    ['two at signs', { sub: 'x', email: 'eve@example.com@evil.example', email_verified: true }],
-    ['an e-mail that is not verified', { sub: 'x', email: 'eve@example.com', email_verified: false }],
-    ['an e-mail without a verification', { sub: 'x', email: 'eve@example.com' }],
-    ['an e-mail with a verification as text', { sub: 'x', email: 'eve@example.com', email_verified: 'true' }],
-    ['no e-mail', { sub: 'x' }],
-    ['a group that is not configured', { sub: 'x', groups: ['gateway-admins'] }],
-  ])('from %s is rejected', async (_what, person) => {
+  const noDomain = 'the claim email has no allowed domain'
+  const eve: Person = { sub: 'x', email: 'eve@example.com', email_verified: true }
+  test.each<[string, Person, string]>([
+    ['another domain', { ...eve, email: 'eve@evil.example' }, noDomain],
+    ['a domain below', { ...eve, email: 'eve@mail.example.com' }, noDomain],
+    ['a domain that ends alike', { ...eve, email: 'eve@notexample.com' }, noDomain],
+    ['two at signs', { ...eve, email: 'eve@example.com@evil.example' }, noDomain],
+    ['an e-mail that is none', { ...eve, email: 'example.com' }, noDomain],
+    ['an e-mail that is not verified', { ...eve, email_verified: false }, 'the claim email_verified is not true'],
+    [
+      'an e-mail that the text says is not',
+      { ...eve, email_verified: 'false' },
+      'the claim email_verified is not true',
+    ],
+    ['both verifications', { ...eve, email_verified: false, xms_edov: true }, 'the claim email_verified is not true'],
+    [
+      'a domain that is not verified',
+      { ...eve, email_verified: undefined, xms_edov: 0 },
+      'the claim xms_edov is not true',
+    ],
+    ['no verification', { ...eve, email_verified: undefined }, 'the claim email_verified is missing'],
+    ['no e-mail', { sub: 'x', email_verified: true }, 'the claim email is missing'],
+    ['a group that is not configured', { sub: 'x', groups: ['gateway-admins'] }, 'the claim email is missing'],
+  ])('from %s is rejected, and the reason names the claim', async (_what, person, reason) => {
     const browser = open()
     const page = await enter(browser, person)
     expect(page.status).toBe(403)
-    expect(page.text).toContain('you are not allowed to use this page')
+    expect(page.text).toContain(`you are not allowed to use this page: ${reason}.`)
     expect(browser.jar.has('__Host-session')).toBe(false)
     expect(await people()).toEqual([])
-    expect((await failures())[0]?.reason).toBe('openid: stranger')
+    expect((await failures())[0]?.reason).toBe(`openid: ${reason}`)
+  })
+
+  test.each([
+    { email_verified: 'true' },
+    { email_verified: 1 },
+    ...[true, 'true', 1, '1'].map(xms_edov => ({ email_verified: undefined, xms_edov })),
+  ])('with an e-mail that is verified in another form is accepted: %j', async claims => {
+    expect((await enter(open(), { ...ann, ...claims })).status).toBe(200)
+    expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
   })
 
   test('in an allowed group is accepted, with one group or several', async () => {
@@ -126,10 +155,12 @@ describe('a person who returns', () => {
     }
     for (const groups of ['gateway', ['gateway-admins-not'], [['gateway-admins']], { 'gateway-admins': true }, null]) {
       expect((await enter(open(byGroup), { ...ann, groups })).status).toBe(403)
+      expect((await failures())[0]?.reason).toBe('openid: the claim groups has no allowed group')
     }
-    const nameless = await enter(open(byGroup), { sub: 'y', groups: 'gateway-admins', email: 'y@example.com' })
-    expect(nameless.status).toBe(403)
-    expect(nameless.text).toContain('has not verified your e-mail')
+    const groupless = await enter(open(byGroup), ann)
+    expect(groupless.text).toContain('you are not allowed to use this page: the claim groups is missing.')
+    const neither = await enter(open(byEither), { sub: 'z' })
+    expect(neither.text).toContain('the claim email is missing, and the claim groups is missing.')
   })
 
   test('is identified by the subject when the e-mail changes', async () => {
@@ -169,6 +200,43 @@ describe('a person who returns', () => {
       expect((await enter(open(), person)).status).toBe(403)
     }
     expect(await people()).toEqual([])
+  })
+
+  test.each<[string, Omit<Person, 'sub'>]>([
+    ['no e-mail', {}],
+    ['an e-mail without a verification', { email: 'ann@example.com' }],
+    ['an e-mail that is not verified', { email: 'ann@example.com', email_verified: false }],
+    ['an e-mail whose domain is not verified', { email: 'ann@example.com', xms_edov: false }],
+    ['an e-mail that is verified elsewhere', { email: 'ann@example.com', idToken: { email_verified: true } }],
+  ])('in an allowed group with %s is bound to the subject alone', async (_what, claims) => {
+    await createAdministrator(pool, tester, 'ann@example.com', root.password)
+    const eve = { sub: 'Eve@1', groups: 'gateway-admins', ...claims }
+    for (const client of [byGroup, byEither, byGroup]) {
+      const browser = open(client)
+      expect((await enter(browser, eve)).status).toBe(200)
+      expect((await browser.get('/admin/account')).text).toContain('eve%401@127.0.0.1.invalid')
+    }
+    expect(await people()).toEqual([
+      { email: 'ann@example.com', hasOpenId: false },
+      { email: 'eve%401@127.0.0.1.invalid', hasOpenId: true },
+    ])
+    const created = await pool`select detail from gateway.audit_entry where detail ->> 'subject' like '%Eve@1'`
+    expect(created).not.toEqual([])
+    // The account of the e-mail is still there for the person whose e-mail is verified.
+    expect((await enter(open(byGroup), { ...ann, groups: 'gateway-admins' })).status).toBe(200)
+    expect(await people()).toContainEqual({ email: 'ann@example.com', hasOpenId: true })
+  })
+
+  test('in an allowed group is rejected after the removal of the account, and when the subject is too long', async () => {
+    const group = { groups: 'gateway-admins' }
+    await createAdministrator(pool, tester, root.email, root.password)
+    await enter(open(byGroup), { sub: 'eve', ...group })
+    await removeAdministrator(pool, tester, 'eve@127.0.0.1.invalid')
+    for (const sub of ['eve', 'e'.repeat(255)]) {
+      const page = await enter(open(byGroup), { sub, ...group })
+      expect([page.status, (await failures())[0]?.reason]).toEqual([403, 'openid: account'])
+    }
+    expect(await people()).toHaveLength(1)
   })
 })
 
@@ -286,7 +354,11 @@ describe('the ID token', () => {
       'that is signed with the public key as a secret',
       withHeader({ alg: 'HS256' }, provider.key.publicKey.export({ type: 'spki', format: 'pem' })),
     ],
-    ['that has expired', withClaims(() => ({ exp: now() - 60, iat: now() - 120 }))],
+    ['that has expired', withClaims(() => ({ exp: now() - 301, iat: now() - 400 }))],
+    ['that is issued in 2286', withClaims(() => ({ iat: 9_999_999_999, exp: 10_000_000_000 }))],
+    ['that is issued later than now', withClaims(() => ({ iat: now() + 330 }))],
+    ['that is issued before the sign-in', withClaims(() => ({ iat: now() - 901 }))],
+    ['whose person is authenticated later than now', withClaims(() => ({ auth_time: now() + 330 }))],
     ['that never expires', withClaims(() => ({ exp: undefined }))],
     ['that is not valid yet', withClaims(() => ({ nbf: now() + 600 }))],
     ['for another client', withClaims(() => ({ aud: 'another' }))],
@@ -326,7 +398,9 @@ describe('the ID token', () => {
   test.each<[string, Parameters<typeof answerWith>[0]]>([
     ['as it comes', (_, text) => text],
     ['made like the rejected ones, but unchanged', signed],
-    ['that expired seconds ago, within the clock tolerance', withClaims(() => ({ exp: now() - 5 }))],
+    ['that expired minutes ago, by our clock', withClaims(() => ({ exp: now() - 270 }))],
+    ['that is issued in some minutes, by our clock', withClaims(() => ({ iat: now() + 270, nbf: now() + 270 }))],
+    ['that is as old as the sign-in', withClaims(() => ({ iat: now() - 870, auth_time: 1 }))],
   ])('%s is accepted', async (_what, change) => {
     const browser = open()
     const path = await journey(browser, ann)
@@ -360,6 +434,24 @@ describe('the ID token', () => {
       provider.answerAsUsual()
     }
     expect(await people()).toEqual([])
+  })
+
+  test('answers 503 when an answer of the provider does not end, and reads little of it', async () => {
+    for (const path of ['/.well-known/openid-configuration', '/token', '/jwks', '/me']) {
+      const browser = open()
+      const back = await journey(browser, ann)
+      let sent = 0
+      provider.answer(path, () =>
+        Readable.from(
+          (function* () {
+            for (; sent < 100; sent++) yield Buffer.alloc(1_000_000, ' ')
+          })(),
+        ),
+      )
+      expect((await browser.get(back)).status, path).toBe(503)
+      expect(sent).toBeLessThan(50)
+      provider.answerAsUsual()
+    }
   })
 })
 

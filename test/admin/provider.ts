@@ -9,9 +9,10 @@ export type Person = {
   sub: string
   email?: string
   email_verified?: unknown
+  xms_edov?: unknown
   groups?: unknown
   /** The claims of the ID token beside `sub`; the others are user info. */
-  idToken?: { email?: string; email_verified?: boolean }
+  idToken?: { email?: string; email_verified?: boolean; xms_edov?: boolean }
 }
 
 interface ClaimsContext {
@@ -54,7 +55,7 @@ export async function startProvider(redirectUris: string[]) {
     jwks: { keys: [key.privateJwk] },
     enabledJWA: { idTokenSigningAlgValues: ['RS256', 'HS256'] },
     pkce: { required: () => true },
-    claims: { openid: ['sub'], email: ['email', 'email_verified'], groups: ['groups'] },
+    claims: { openid: ['sub'], email: ['email', 'email_verified', 'xms_edov'], groups: ['groups'] },
     scopes: ['openid', 'email', 'groups'],
     cookies: { keys: ['a key for the cookies of the provider'] },
     ttl: { AccessToken: 60, Grant: 60, IdToken: 60, Interaction: 60, Session: 60 },
@@ -89,7 +90,7 @@ export async function startProvider(redirectUris: string[]) {
      * Changes what the provider answers until `answerAsUsual`.
      *
      * @param path `/token`, `/me`, `/jwks` or `/.well-known/openid-configuration`
-     * @param change the body to answer with; a text is sent as the body of a 502
+     * @param change the body to answer with, perhaps a stream; a text is sent as the body of a 502
      */
     answer(path: string, change: (body: Json) => unknown) {
       changes.set(path, change)

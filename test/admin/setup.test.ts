@@ -79,7 +79,11 @@ describe('the sign-in without an administrator', () => {
     })
     const browser = createBrowser(openId.app)
     expect((await browser.get('/admin/login')).text).toContain('Or sign in with your organisation.')
-    await verifyOpenIdAdministrator(pool, tester, { subject: 'issuer 1', email: 'ann@example.com' })
+    await verifyOpenIdAdministrator(pool, tester, {
+      subject: 'issuer 1',
+      email: 'ann@example.com',
+      name: 'ann@example.com',
+    })
     expect((await browser.get('/admin/login')).text).not.toContain('no administrator')
   })
 

@@ -9,7 +9,7 @@ import { loginPath, parseNext } from './redirects.tsx'
 import { signIn } from './session.ts'
 
 /** The administrator of the demo. No OpenID provider has this subject: theirs begin with an issuer. */
-const identity = { subject: 'demo', email: 'demo@example.com' }
+const identity = { subject: 'demo', email: 'demo@example.com', name: 'demo@example.com' }
 
 /** POST /admin/login/demo. `checkOrigin` has accepted only a browser on this machine: the demo has no `PUBLIC_URL`. */
 export const logInToDemo: Handler = async ({ sql }, request, reply) => {

@@ -3,44 +3,48 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import * as client from 'openid-client'
 import { z } from 'zod'
 import type { Config } from '../../config.ts'
-import { parseEmail } from '../../domain/administrator/administrator.ts'
 import { type OpenIdIdentity, verifyOpenIdAdministrator } from '../../domain/administrator/openid.ts'
 import { GatewayError } from '../../domain/errors.ts'
+import { Semaphore } from '../../domain/rate/semaphore.ts'
+import { fetchBounded } from '../../http/bounded-fetch.ts'
 import { clientAddress } from '../../http/client-address.ts'
 import { loadOnce } from '../../http/load-once.ts'
 import { adminPath } from '../../http/paths.ts'
 import type { AdminContext } from '../context.ts'
 import { queryParameters } from '../form-body.ts'
 import { cookieSettings } from './cookies.ts'
+import { type Claims, findRefusal, identityOf } from './openid-claims.ts'
 import { parseNext, sendRefresh } from './redirects.tsx'
 import { signIn } from './session.ts'
 
 type OpenIdConfig = NonNullable<Config['openId']>
 
-/** The time that a person may take at the provider, and that the provider may take to answer, in seconds. */
-const timeouts = { person: 600, provider: 5 }
+/**
+ * The time that a person may take at the provider, and that the provider may take to answer; how far its clock may be
+ * from ours, in either direction. In seconds.
+ */
+const timeouts = { person: 600, provider: 5, skew: 300 }
+
+/** The most bytes of an answer of the provider. */
+const maxAnswerBytes = 1_000_000
+
+/** Anyone can start a callback, and each makes the service call the provider. */
+const callbacks = new Semaphore({
+  maxRunning: 4,
+  maxWaiting: 20,
+  tooMany: () => new GatewayError('UNAVAILABLE', 'Too many people sign in now. Start again.', { retryAfter: 5 }),
+})
 
 /** The content of the cookie that the browser keeps while a person is at the provider. */
 const PendingSignIn = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), next: z.string() })
 type PendingSignIn = z.infer<typeof PendingSignIn>
 
-const Claims = z.object({
-  iss: z.string(),
-  sub: z.string(),
-  email: z.string().optional().catch(undefined),
-  email_verified: z.boolean().optional().catch(undefined),
-})
-
-// The words are the reasons in the audit.
 const failures = {
   journey: 'The sign-in took too long, or was started in another browser. Start it again.',
   provider: 'Your organisation did not sign you in. Start again, or ask the people who manage its accounts.',
-  stranger: 'Your organisation has signed you in, but you are not allowed to use this page.',
-  email: 'Your organisation has signed you in, but has not verified your e-mail, which this page needs.',
+  stranger: 'Your organisation has signed you in, but you are not allowed to use this page',
   account: 'The account of this e-mail was removed, or belongs to another person. Ask another administrator.',
 } as const
-
-const failure = (reason: keyof typeof failures) => new GatewayError('FORBIDDEN', failures[reason])
 
 const providerUnavailable = (cause: unknown) =>
   new GatewayError(
@@ -80,15 +84,15 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
   async function finish(request: FastifyRequest, reply: FastifyReply) {
     reply.clearCookie(name, options)
     const pending = readPending(request.cookies[name])
-    if (!pending) throw failure('journey')
+    if (!pending) throw new GatewayError('FORBIDDEN', failures.journey)
     // Every callback makes the service call the provider.
     return throttle.fromAddress(actorFor(request, null), async () => {
-      const claims = await fetchClaims(request, pending)
-      if (!claims) throw await recordedFailure(request, 'provider')
-      const { iss, sub, email: claimed, email_verified: isVerified } = Claims.parse(claims)
-      const email = isVerified === true && claimed !== undefined ? parseEmail(claimed) : null
-      if (!isAllowed(openId, email, claims[openId.groupsClaim])) throw await recordedFailure(request, 'stranger', email)
-      return signInAs(reply, { subject: `${iss} ${sub}`, email }, parseNext(pending.next))
+      const claims = await callbacks.run(() => fetchClaims(request, pending))
+      if (!claims) throw await recordedFailure(request, 'provider', failures.provider)
+      const identity = identityOf(claims)
+      const refusal = findRefusal(openId, claims)
+      if (refusal) throw await recordedFailure(request, refusal, `${failures.stranger}: ${refusal}.`, identity.email)
+      return signInAs(reply, identity, parseNext(pending.next))
     })
   }
 
@@ -100,7 +104,7 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
   async function fetchClaims(
     request: FastifyRequest,
     { state, nonce, verifier }: PendingSignIn,
-  ): Promise<Record<string, unknown> | null> {
+  ): Promise<Claims | null> {
     const provider = await discovery.fetch()
     try {
       const tokens = await client.authorizationCodeGrant(provider, new URL(request.url, request.publicOrigin), {
@@ -111,10 +115,11 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
       })
       const claims = tokens.claims()
       if (!claims) throw new Error('The token response has no ID token.')
+      checkOrigin(claims, provider.serverMetadata().issuer)
       if (provider.serverMetadata().userinfo_endpoint === undefined) return claims
       const userInfo = await client.fetchUserInfo(provider, tokens.access_token, claims.sub)
-      const { email, email_verified } = claims.email === undefined ? userInfo : claims
-      return { ...userInfo, ...claims, email, email_verified }
+      const { email, email_verified, xms_edov } = claims.email === undefined ? userInfo : claims
+      return { ...userInfo, ...claims, email, email_verified, xms_edov }
     } catch (error) {
       if (!isRejection(error)) throw providerUnavailable(error)
       request.log.info({ reqId: request.id, err: error }, 'sign-in through the OpenID provider failed')
@@ -124,37 +129,44 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
 
   async function signInAs(reply: FastifyReply, identity: OpenIdIdentity, next: string) {
     const { request } = reply
-    const { email } = identity
-    const verified = await verifyOpenIdAdministrator(sql, actorFor(request, email), identity)
-    if (!verified) throw await recordedFailure(request, email === null ? 'email' : 'account', email)
-    if (!(await signIn(sql, request, verified, 'openid'))) throw await recordedFailure(request, 'account', email)
+    const verified = await verifyOpenIdAdministrator(sql, actorFor(request, identity.name), identity)
+    if (!verified || !(await signIn(sql, request, verified, 'openid'))) {
+      throw await recordedFailure(request, 'account', failures.account, identity.name)
+    }
     // A redirect would still belong to the navigation of another site, without the strict session cookie.
     return sendRefresh(reply, next)
   }
 
-  /** Records in the audit that a sign-in through the provider failed. */
+  /** Records in the audit why a sign-in failed. @returns the error to show */
   async function recordedFailure(
     request: FastifyRequest,
-    reason: keyof typeof failures,
-    email: string | null = null,
+    reason: string,
+    message: string,
+    name: string | null = null,
   ): Promise<GatewayError> {
-    await throttle.recordFailure(actorFor(request, email), `openid: ${reason}`)
-    return failure(reason)
+    await throttle.recordFailure(actorFor(request, name), `openid: ${reason}`)
+    return new GatewayError('FORBIDDEN', message)
   }
 
   return { start, finish }
 }
 
-const actorFor = (request: FastifyRequest, email: string | null) => ({
-  name: email ?? 'no e-mail',
+const actorFor = (request: FastifyRequest, name: string | null) => ({
+  name: name ?? 'no e-mail',
   address: clientAddress(request),
 })
 
 /** Reads the provider's metadata (OpenID Connect Discovery). */
 function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig) {
   const url = new URL(issuer)
+  const metadata = { client_secret: clientSecret, [client.clockTolerance]: timeouts.skew }
   const options = {
     timeout: timeouts.provider,
+    // Forms are the only bodies that are sent to a provider.
+    [client.customFetch]: (address: string, { body, signal, ...init }: client.CustomFetchOptions) => {
+      const form = body instanceof URLSearchParams ? body : null
+      return fetchBounded(maxAnswerBytes, address, { ...init, body: form, signal: signal ?? null })
+    },
     execute: [
       client.enableNonRepudiationChecks,
       // The configuration accepts plain http only for this machine.
@@ -163,7 +175,7 @@ function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig) {
   }
   /** Returns the current metadata, with the current keys: an ID token signed with a rotated key is accepted. */
   const fetch = () =>
-    client.discovery(url, clientId, clientSecret, undefined, options).catch(error => {
+    client.discovery(url, clientId, metadata, undefined, options).catch(error => {
       throw providerUnavailable(error)
     })
   return {
@@ -199,9 +211,16 @@ const isRejection = (error: unknown) =>
   (error instanceof client.ResponseBodyError && error.error === 'invalid_grant') ||
   (error instanceof client.ClientError && error.code !== undefined && rejectionCodes.includes(error.code))
 
-/** @param groups the claim that lists the groups of the person: one or several */
-function isAllowed(openId: OpenIdConfig, email: string | null, groups: unknown): boolean {
-  const domain = email?.slice(email.lastIndexOf('@') + 1)
-  if (domain !== undefined && openId.domains.includes(domain)) return true
-  return [groups].flat().some(group => typeof group === 'string' && openId.groups.includes(group))
+/**
+ * Checks what openid-client leaves to the caller (OpenID Connect Core §3.1.3.7): that an ID token was issued since the
+ * sign-in began, and by the issuer itself. With one address for many organisations, each could name its groups as ours.
+ *
+ * @throws ClientError
+ */
+function checkOrigin({ iss, iat, auth_time = iat }: client.IDToken, issuer: string): void {
+  const now = Date.now() / 1000
+  const isTimely = iat > now - timeouts.person - timeouts.skew && Math.max(iat, auth_time) < now + timeouts.skew
+  if (isTimely && iss === issuer) return
+  const error = new client.ClientError('The ID token was not issued during the sign-in, or not by OIDC_ISSUER.')
+  throw Object.assign(error, { code: 'OAUTH_JWT_CLAIM_COMPARISON_FAILED' })
 }

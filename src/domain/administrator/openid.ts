@@ -8,18 +8,20 @@ export interface OpenIdIdentity {
   subject: string
   /** As `parseEmail` returns it; null when the provider has not verified one. */
   email: string | null
+  /** The e-mail of a new account: that one, or what stands for it; null when there is none. */
+  name: string | null
 }
 
 /**
  * Finds the administrator of an OpenID identity: the account that is bound to the subject; otherwise the account with
  * the e-mail, which is then bound; otherwise a new account.
  *
- * @returns null when the account was removed, the e-mail belongs to another subject, or a new account has no e-mail
+ * @returns null when the account was removed, the e-mail or name belongs to another subject, or there is no name
  */
 export async function verifyOpenIdAdministrator(
   sql: Sql,
   actor: Actor,
-  { subject, email }: OpenIdIdentity,
+  { subject, email, name }: OpenIdIdentity,
 ): Promise<VerifiedAdministrator | null> {
   const emailAndSubject = sql`jsonb_build_object('email', email, 'subject', ${subject}::text)`
   const [verified] = await sql<VerifiedAdministrator[]>`
@@ -33,7 +35,7 @@ export async function verifyOpenIdAdministrator(
       returning administrator.id, administrator.email, administrator.generation
     ), created as (
       insert into gateway.administrator (email, subject)
-      select ${email}::text, ${subject} where ${email}::text is not null and not exists (select from found)
+      select ${name}::text, ${subject} where ${name}::text is not null and not exists (select from found)
       on conflict do nothing
       returning id, email, generation
     ), voided as (
@@ -42,7 +44,7 @@ export async function verifyOpenIdAdministrator(
     ), audited_binding as (
       ${auditEntry(sql, actor, 'administrator.bind', sql`id, ${emailAndSubject} from bound`)}
     ), audited_creation as (
-      ${auditEntry(sql, actor, 'administrator.create', sql`id, jsonb_build_object('email', email) from created`)}
+      ${auditEntry(sql, actor, 'administrator.create', sql`id, ${emailAndSubject} from created`)}
     )
     select id, email, generation from found where subject = ${subject} and removed_at is null
     union all select id, email, generation from bound

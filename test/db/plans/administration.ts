@@ -96,7 +96,11 @@ export const administration: Journey[] = [
   }),
   journey('a sign-in through the OpenID provider', 'administrator.verify_openid', async ({ pool }) => {
     for (let time = 0; time < 2; time++) {
-      await verifyOpenIdAdministrator(pool, tester, { subject: 'issuer 1', email: 'open@example.com' })
+      await verifyOpenIdAdministrator(pool, tester, {
+        subject: 'issuer 1',
+        email: 'open@example.com',
+        name: 'open@example.com',
+      })
     }
   }),
   ...[

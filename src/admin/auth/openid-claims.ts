@@ -1,0 +1,57 @@
+// Decides by the claims of an OpenID provider who may sign in.
+import type { Config } from '../../config.ts'
+import { parseEmail } from '../../domain/administrator/administrator.ts'
+import type { OpenIdIdentity } from '../../domain/administrator/openid.ts'
+
+type Conditions = Pick<NonNullable<Config['openId']>, 'domains' | 'groups' | 'groupsClaim'>
+
+/** The claims of an ID token and of user info, of which `iss` and `sub` are checked. */
+export type Claims = Readonly<Record<string, unknown>> & { readonly iss: string; readonly sub: string }
+
+/** The forms in which providers say that an e-mail is verified. */
+const affirmations: readonly unknown[] = [true, 'true', 1, '1']
+
+/**
+ * Reads the e-mail of the claims.
+ *
+ * @returns the e-mail when the provider has verified it, otherwise null; and why it allows no sign-in by its domain
+ */
+function readEmail({ email, email_verified, xms_edov }: Claims): { email: string | null; flaw: string } {
+  if (email === undefined) return { email: null, flaw: 'the claim email is missing' }
+  // Microsoft Entra has `xms_edov` instead: the domain of the e-mail is verified.
+  const verified = email_verified ?? xms_edov
+  if (verified === undefined) return { email: null, flaw: 'the claim email_verified is missing' }
+  if (!affirmations.includes(verified)) {
+    return {
+      email: null,
+      flaw: `the claim ${email_verified === undefined ? 'xms_edov' : 'email_verified'} is not true`,
+    }
+  }
+  return { email: typeof email === 'string' ? parseEmail(email) : null, flaw: 'the claim email has no allowed domain' }
+}
+
+/**
+ * Returns whom the claims are about. Anyone may have chosen an e-mail that is not verified, so it is no part of this: the
+ * name is then the subject, at a domain that cannot exist (RFC 2606 §2).
+ */
+export function identityOf(claims: Claims): OpenIdIdentity {
+  const { iss, sub } = claims
+  const { email } = readEmail(claims)
+  const name = email ?? parseEmail(`${sub.replaceAll('@', '%40')}@${new URL(iss).hostname}.invalid`)
+  return { subject: `${iss} ${sub}`, email, name }
+}
+
+/**
+ * Returns why the claims allow no sign-in, with each claim that is missing or not as needed; null: they allow one. An
+ * allowed group suffices; an e-mail with an allowed domain has to be verified.
+ */
+export function findRefusal({ domains, groups, groupsClaim }: Conditions, claims: Claims): string | null {
+  const given = claims[groupsClaim]
+  if ([given].flat().some(group => typeof group === 'string' && groups.includes(group))) return null
+  const { email, flaw } = readEmail(claims)
+  if (email !== null && domains.includes(email.slice(email.lastIndexOf('@') + 1))) return null
+  const flaws = domains.length > 0 ? [flaw] : []
+  if (groups.length > 0)
+    flaws.push(`the claim ${groupsClaim} ${given === undefined ? 'is missing' : 'has no allowed group'}`)
+  return flaws.join(', and ')
+}
