@@ -3,7 +3,9 @@ import type { Config } from '../config.ts'
 import { connect, type DatabaseAddress, type Pool, serviceRole } from '../db/connect.ts'
 import { requirePatchedDriver } from '../db/driver.ts'
 import { countMissingMigrations, describeMissing, UnreleasedDatabaseError } from '../db/migrate.ts'
+import { DatabaseRefusedError } from '../db/refused.ts'
 import { readRights } from '../db/rights.ts'
+import { requireUnicode } from '../db/session.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { databaseError, dataDirectoryError, unreleasedDatabaseError } from './database-errors.ts'
 import { shellCommand } from './shell-command.ts'
@@ -83,10 +85,12 @@ async function openDatabase(config: Config, attach: boolean): Promise<Database> 
   }
   const pools = openPools(config, databaseUrl)
   try {
-    await pools.owner`select /* database.reach */ 1`
+    const [row] = await pools.owner<{ encoding: string }[]>`
+      select /* database.reach */ current_setting('server_encoding') as encoding`
+    requireUnicode(row?.encoding)
   } catch (error) {
     await pools.close()
-    throw databaseError(databaseUrl, error)
+    throw error instanceof DatabaseRefusedError ? error : databaseError(databaseUrl, error)
   }
   return { ...pools, embedded: false, attached: false }
 }

@@ -37,6 +37,7 @@ export const sessionStatement = `select /* session.read */ session_user, current
   (1000 * extract(epoch from current_setting('statement_timeout')::interval))::bigint,
   current_setting('default_transaction_isolation'), current_setting('TimeZone'), current_setting('DateStyle'),
   current_setting('jit'), pg_is_in_recovery(), current_setting('transaction_read_only') = 'on',
+  current_setting('server_encoding'),
   coalesce((select bool_or(has_table_privilege(session_user, pg_class.oid, 'delete, truncate')
                             or has_any_column_privilege(session_user, pg_class.oid, 'update'))
             from pg_class join pg_namespace on pg_namespace.oid = relnamespace
@@ -57,8 +58,9 @@ export function requireSession(
   pooler: PoolerParameters,
   required: SessionRequirements,
 ): void {
-  const [login = '', role, timeout, isolated, timeZone, dateStyle, jit, standby, readOnly, changesAudit] =
+  const [login = '', role, timeout, isolated, timeZone, dateStyle, jit, standby, readOnly, encoding, changesAudit] =
     row.map(String)
+  requireUnicode(encoding)
   if (standby === 't') throw new DatabaseRefusedError(['The database is a standby. Set DATABASE_URL to its primary.'])
   if (readOnly === 't') {
     throw new DatabaseRefusedError([
@@ -98,6 +100,15 @@ export function requireSession(
     sentences.push('PgBouncer keeps no prepared statements. Set max_prepared_statements = 500 in its configuration.')
   }
   if (sentences.length > 0) throw new DatabaseRefusedError(sentences)
+}
+
+/** Checks that a database can hold every text. @param encoding its `server_encoding`. @throws DatabaseRefusedError */
+export function requireUnicode(encoding: string | undefined): void {
+  if (encoding === 'UTF8') return
+  throw new DatabaseRefusedError([
+    `The database has the encoding ${encoding}, in which some texts cannot be stored. It must be UTF8. Create another one, ` +
+      "and set DATABASE_URL to it: create database gateway encoding 'UTF8' locale 'C' template template0;",
+  ])
 }
 
 const remedyOf = ({ startupParameters }: SessionRequirements) =>

@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Positions } from '../checkpoint.ts'
+import { exitCodes, SyncError } from '../errors.ts'
 import { type ListName, listNames, tableOf } from '../lists.ts'
 import type { Change, CopiedRecord, RecordCount, Store } from '../store.ts'
 import { type Connection, connect } from './connect.ts'
@@ -110,6 +111,7 @@ export class PostgresStore implements Store {
   static async open(url: string, schema: string): Promise<PostgresStore> {
     const { sql, pooled } = await connect(url)
     try {
+      await requireUnicode(sql)
       await takeLock(sql, schema, pooled)
       await sql.unsafe(`/* copy.define */ ${definitions(`"${schema}"`, pooled)}`)
       const run = randomUUID()
@@ -179,6 +181,18 @@ export class PostgresStore implements Store {
   async close(): Promise<void> {
     await this.sql.end({ timeout: 5 })
   }
+}
+
+/** Checks that the database can hold every text. @throws SyncError that names its encoding */
+async function requireUnicode(sql: Connection): Promise<void> {
+  const [row] = await sql<{ encoding: string }[]>`
+    select /* copy.encoding */ current_setting('server_encoding') as encoding`
+  if (row?.encoding === 'UTF8') return
+  throw new SyncError(
+    exitCodes.usage,
+    `The database of the copy has the encoding ${row?.encoding}, in which some texts cannot be stored. It must be UTF8. ` +
+      "Create another one, and name it with --to: create database copy encoding 'UTF8' locale 'C' template template0;",
+  )
 }
 
 /**
