@@ -13,7 +13,8 @@ export async function isDemo(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ demo: boolean }[]>`
     select /* demo.is_demo */ exists (
       select from purchased_voucher
-      where tenant_id = ${demoTenant.tenantId} and lower(reference) = lower(${demoTenant.voucherReference})) as demo`
+      where tenant_id = ${demoTenant.tenantId} 
+        and gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(${demoTenant.voucherReference})) as demo`
   return row?.demo ?? false
 }
 

@@ -1,10 +1,12 @@
 import { describe, expect, test } from 'vitest'
+import { trimmed } from '../../src/domain/trimmed.ts'
 import { bearer, createWorld, faultyFields, flawOf, worldReference } from './support.ts'
 
 const { client, build, secret, tenantId, pool } = await createWorld()
 const resolve = (body: unknown) => client.resolve(secret, tenantId, body)
 const qr = 'QR/42 é'
 const qrVoucher = await build.voucher(tenantId, { qr_token: qr, reference: 'Ref-Ünï 7' })
+const edged = await build.voucher(tenantId, { reference: '\ufeffEdge-ß\u00a0', qr_token: '\u200bZm9v+YmFy8==\r' })
 const both = ['qr_token', 'voucher_reference']
 
 describe('the body of a resolution', () => {
@@ -21,6 +23,7 @@ describe('the body of a resolution', () => {
     ['an empty object', '{}', both],
     ['nulls', '{"qr_token":null,"voucher_reference":null}', both],
     ['blanks', '{"qr_token":"","voucher_reference":" \\t\\n"}', both],
+    ['nothing that is visible', '{"qr_token":"\\u200b\\u0000","voucher_reference":"\\ufeff\\u3000\\u0085"}', both],
     ['other names', '{"reference":"WORLD-1","qrToken":"x","voucherReference":"x"}', both],
     ['both', '{"qr_token":"x","voucher_reference":"WORLD-1"}', both],
     ['a number as token', '{"qr_token":5}', ['qr_token']],
@@ -40,12 +43,39 @@ describe('the body of a resolution', () => {
   test.each<[string, object]>([
     ['in any case', { voucher_reference: 'world-1' }],
     ['not trimmed', { voucher_reference: ' \t WORLD-1\r\n' }],
+    ['with invisible edges', { voucher_reference: '\ufeff\u2028\u200fWORLD-1\u00a0\u0000\u009f\u2060' }],
     ['with a null beside', { voucher_reference: worldReference, qr_token: null }],
     ['with a blank beside', { voucher_reference: worldReference, qr_token: '  ' }],
     ['with unknown fields', { voucher_reference: worldReference, tenant: 5, constructor: 1, extra: { deep: [] } }],
   ])('a reference %s is found', async (_, body) => {
     const { status, body: answer } = await resolve(body)
     expect([status, answer.data.voucher.reference]).toEqual([200, worldReference])
+  })
+
+  test('finds a stored text with invisible edges by itself and by what is visible of it', async () => {
+    const references = ['\ufeffEdge-ß\u00a0', 'Edge-ß', 'EDGE-SS', '\tedge-ẞ\u200d']
+    for (const voucher_reference of references) {
+      expect((await resolve({ voucher_reference })).body.data?.voucher.id, voucher_reference).toBe(edged)
+    }
+    for (const qr_token of ['\u200bZm9v+YmFy8==\r', 'Zm9v+YmFy8==', '\r\nZm9v+YmFy8==\u00a0']) {
+      expect((await resolve({ qr_token })).body.data?.voucher.id, qr_token).toBe(edged)
+    }
+    expect((await resolve({ qr_token: 'zm9v+YmFy8==' })).status).toBe(404)
+  })
+
+  test('is blank for the service when it is blank for the database, and not of a letter', async () => {
+    const rows = await pool<{ code: number }[]>`
+      select code from generate_series(1, 65535) code
+      where code not between 55296 and 57343 and gateway.trimmed(chr(code)) is null`
+    const blank = new Set(rows.map(({ code }) => code))
+    for (let code = 1; code < 65536; code++) {
+      const character = String.fromCharCode(code)
+      if (blank.has(code) !== (trimmed(character) === '')) expect.fail(`U+${code.toString(16)} is trimmed in one place`)
+      const is = /[\p{White_Space}\p{Cc}\ufeff\u200b-\u200f\u202a-\u202e\u2060-\u2064]/u.test(character)
+      if (is && !blank.has(code)) expect.fail(`U+${code.toString(16)} is not trimmed`)
+      if (/[\p{L}\p{N}\p{P}\p{S}]/u.test(character) && !/\p{Default_Ignorable_Code_Point}/u.test(character))
+        if (blank.has(code)) expect.fail(`U+${code.toString(16)} is trimmed`)
+    }
   })
 
   test('may contain __proto__, and any Unicode', async () => {
@@ -59,7 +89,7 @@ describe('the body of a resolution', () => {
     }
   })
 
-  const unknown = ['\0', 'WORLD-1\0', '\ud800', '\\', '%', '_', "' or true --", 'W%', '\u202e', 'undefined', 'NaN']
+  const unknown = ['WORLD\0-1', 'WORLD\u200b-1', '\ud800', '\\', '%', '_', "' or true --", 'W%', 'undefined', 'NaN']
   test.each(unknown)('is 404 when no voucher has it: %j', async text => {
     expect(flawOf(await resolve({ voucher_reference: text }), 404)).toBeNull()
     expect(flawOf(await resolve({ qr_token: text }), 404)).toBeNull()
@@ -85,7 +115,11 @@ describe('the body of a resolution', () => {
   })
 })
 
-describe('a QR token', () => {
+describe('a QR token', async () => {
+  const [spaced, plus] = [
+    await build.voucher(tenantId, { qr_token: 'a b' }),
+    await build.voucher(tenantId, { qr_token: 'a+b' }),
+  ]
   const encoded = encodeURIComponent(qr)
   test.each([
     qr,
@@ -100,6 +134,8 @@ describe('a QR token', () => {
     `https://x.example/redeem/${encoded}///?x=1#wrong`,
     `https://user:pw@x.example:8443/${encoded}?other=wrong`,
     `  https://x.example/${encoded}  `,
+    `\ufeffhttps://x.example/${encoded}\u00a0\r`,
+    ` ${qr}\n`,
   ])('is found in %s', async text => {
     const { status, body } = await resolve({ qr_token: text })
     expect([status, body.data?.voucher.id]).toEqual([200, qrVoucher])
@@ -107,8 +143,6 @@ describe('a QR token', () => {
 
   test.each([
     qr.toLowerCase(),
-    ` ${qr}`,
-    `${qr} `,
     `https://x.example/?token=wrong&t=${encoded}`,
     `https://x.example/?TOKEN=${encoded}`,
     `https://x.example/${encoded}/wrong`,
@@ -125,6 +159,20 @@ describe('a QR token', () => {
     worldReference,
   ])('is matched exactly, and not found in %s', async text => {
     expect(flawOf(await resolve({ qr_token: text }), 404)).toBeNull()
+  })
+
+  test.each([
+    ['?qr_token=Zm9v%2BYmFy8==', 0],
+    ['?qr_token=Zm9v+YmFy8==', 0],
+    ['?t=x&code=Zm9v+YmFy8%3D%3D&token=', 404],
+    ['Zm9v+YmFy8==', 0],
+    // What form decoding gives comes first.
+    ['?token=a+b', 1],
+    ['?token=a%2Bb', 2],
+    ['?token=a%20b', 1],
+  ])('with a plus or a space is found in the URL %s', async (end, wanted) => {
+    const { status, body } = await resolve({ qr_token: `https://x.example/${end}` })
+    expect(body.data?.voucher.id ?? status).toBe([edged, spaced, plus][wanted] ?? wanted)
   })
 
   test('is not a reference, and is not in the answer', async () => {

@@ -1,6 +1,7 @@
 import type { Sql } from '../../db/connect.ts'
 import { badInput, notFound } from '../errors.ts'
 import type { Instant } from '../record/instant.ts'
+import { trimmed } from '../trimmed.ts'
 import { type Actor, auditEntry } from './audit.ts'
 
 /** An account that may use the API access page. */
@@ -21,7 +22,7 @@ export interface AdministratorRecord extends Administrator {
 
 /** Returns the e-mail in lower case, or null when the text is not an e-mail. */
 export function parseEmail(text: string): string | null {
-  const email = text.trim().toLowerCase()
+  const email = trimmed(text).toLowerCase()
   return email.length <= 254 && /^[^@\s\p{Cc}]+@[^@\s\p{Cc}]+$/u.test(email) ? email : null
 }
 
@@ -47,7 +48,7 @@ const recordColumns = (sql: Sql) => sql`
 export async function listAdministrators(sql: Sql): Promise<AdministratorRecord[]> {
   return sql<AdministratorRecord[]>`
     select /* administrator.list */ ${recordColumns(sql)}
-    from gateway.administrator where removed_at is null order by email`
+    from gateway.administrator where removed_at is null order by email collate "C"`
 }
 
 /** Returns an administrator by id, or throws `NOT_FOUND`. */

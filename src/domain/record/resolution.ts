@@ -103,11 +103,13 @@ export async function resolveVoucher(
   name: VoucherName,
   timeToLive: number,
 ): Promise<Resolution> {
-  const [column, text] =
-    'reference' in name ? (['reference', name.reference] as const) : (['qrToken', name.qrToken] as const)
-  // PostgreSQL cannot store U+0000, and its protocol rejects it.
-  if (text.includes('\0')) throw notFound('voucher')
-  const found = await findBy[column](group, sql, { text, at, placePath, tokenId: caller.id })
+  const [find, texts] =
+    'reference' in name ? [findBy.reference, [name.reference]] : ([findBy.qrToken, name.qrTokens] as const)
+  let found: Found | null = null
+  for (const text of texts) {
+    // PostgreSQL cannot store U+0000, and its protocol rejects it.
+    if (!text.includes('\0')) found ??= await find(group, sql, { text, at, placePath, tokenId: caller.id })
+  }
   if (!found) throw notFound('voucher')
   const { voucher, tenant } = found
   const reasonCode = reasonAgainst(voucher, voucher.today)
@@ -138,10 +140,12 @@ const tenantRow = rowCodec<ResolutionTenant>(resolutionTenantColumns)
 /** The most requests that share a statement. */
 const maxShared = 8
 
-/** Finds a voucher by each of its names. */
+/** Finds a voucher by each of its names, as the indexes have them (`sql/0001`). */
 const findBy = {
-  reference: findByCondition('lower(reference) = lower(wanted.text)'),
-  qrToken: findByCondition('qr_token = wanted.text'),
+  reference: findByCondition(
+    'gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(wanted.text))',
+  ),
+  qrToken: findByCondition('gateway.trimmed(qr_token) collate "C" = gateway.trimmed(wanted.text)'),
 }
 
 /**

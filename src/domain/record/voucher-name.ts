@@ -1,7 +1,8 @@
 import { type FieldErrors, hasErrors, throwIfErrors } from '../errors.ts'
+import { trimmed } from '../trimmed.ts'
 
-/** A voucher by its reference or by its QR token. */
-export type VoucherName = { reference: string } | { qrToken: string }
+/** A voucher by its reference, or by its QR token: the first of these texts that is one. */
+export type VoucherName = { reference: string } | { qrTokens: readonly string[] }
 
 /** The longest inputs, in characters (R9). */
 export const maxLengths = { qrToken: 2048, voucherReference: 255 }
@@ -20,7 +21,7 @@ export function readVoucherName(
   const read = (field: keyof typeof maxLengths) => {
     const text = given[field] ?? ''
     if ([...text].length > maxLengths[field]) fieldErrors[field] = [`Give at most ${maxLengths[field]} characters.`]
-    return text.trim() === '' ? null : text
+    return trimmed(text) || null
   }
   const qrToken = read('qrToken')
   const voucherReference = read('voucherReference')
@@ -31,22 +32,24 @@ export function readVoucherName(
     fieldErrors.voucherReference = [error]
   }
   throwIfErrors(fieldErrors)
-  return qrToken === null ? { reference: (voucherReference ?? '').trim() } : { qrToken: qrTokenIn(qrToken) }
+  return qrToken === null ? { reference: voucherReference ?? '' } : { qrTokens: [...new Set(qrTokensIn(qrToken))] }
 }
 
-/** Returns the QR token in a scanned text: the text itself, or a part of its URL (R27). */
-function qrTokenIn(text: string): string {
-  if (!/^\s*https?:/i.test(text) || !URL.canParse(text)) return text
+/** Returns what may be the QR token in a scanned text: the text itself, or a part of its URL (R27). */
+function qrTokensIn(text: string): string[] {
+  if (!/^https?:/i.test(text) || !URL.canParse(text)) return [text]
   const url = new URL(text)
+  // Form decoding makes a space of a `+` that was not encoded, as in Base64.
+  const withPlus = new URLSearchParams(url.search.replaceAll('+', '%2B'))
   for (const name of ['qr_token', 'token', 'qr', 't', 'code']) {
     const value = url.searchParams.get(name)
-    if (value) return value
+    if (value) return [value, withPlus.get(name) ?? value]
   }
   const segment = url.pathname.split('/').findLast(part => part !== '')
-  if (!segment) return text
+  if (!segment) return [text]
   try {
-    return decodeURIComponent(segment)
+    return [decodeURIComponent(segment)]
   } catch {
-    return segment
+    return [segment]
   }
 }

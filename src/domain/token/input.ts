@@ -1,4 +1,5 @@
 import type { FieldErrors } from '../errors.ts'
+import { trimmed } from '../trimmed.ts'
 import { permissionNames } from './permission.ts'
 import type { TenantGrant, TokenRecord } from './token.ts'
 
@@ -31,8 +32,8 @@ export function normalizeTokenInput(input: TokenInput): TokenInput {
     grants.set(tenantId, withDescendants || (grants.get(tenantId) ?? false))
   }
   return {
-    name: input.name.trim(),
-    contact: input.contact?.trim() || null,
+    name: trimmed(input.name),
+    contact: trimmed(input.contact ?? '') || null,
     rateLimit: input.rateLimit,
     permissions: permissionNames.filter(name => input.permissions.includes(name)),
     tenants: [...grants]

@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { FieldErrors } from '../../domain/errors.ts'
 import { maxLengths } from '../../domain/record/voucher-name.ts'
+import { notBlank } from '../../domain/trimmed.ts'
 import { queryParameter, queryParameterValues } from '../../http/query-parameter.ts'
 import type { Input, InputSource } from '../operation.ts'
 
@@ -47,7 +48,7 @@ export const catalogQuery: InputSource<ListVariables & Record<(typeof includable
 }
 
 const nameOfVoucher = (field: keyof typeof maxLengths, description: string) =>
-  z.string().regex(/\S/).max(maxLengths[field]).meta({ description })
+  z.string().regex(notBlank).max(maxLengths[field]).meta({ description })
 
 /** The input of a resolution: its body (R9). */
 export const resolveBody: InputSource<{ qr_token?: string | null; voucher_reference?: string | null }> = {
