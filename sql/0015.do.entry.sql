@@ -33,10 +33,18 @@ return case
   else 'full'
 end;
 
--- Returns the sort key of a text: its beginning, because an index stores no long text.
+-- Returns the sort key of a text, to be compared by bytes: a letter with an accent follows the one without it. Only the
+-- beginning of the text, because an index stores no long text.
 create function gateway.text_order(words text) returns text
 language sql immutable parallel safe
-return left(lower(words), 100);
+return left(normalize(gateway.folded(words), nfd), 100);
+
+-- Returns whether a word occurs in a text of gateway.folded. One of one or two characters must begin a word of the text: it
+-- comes after neither a letter nor a digit.
+create function gateway.has_word(words text, word text) returns boolean
+language sql immutable parallel safe
+return words collate "und-x-icu" ~ (case when length(word) < 3 then '(?<![[:alnum:]])' else '' end
+                                    || regexp_replace(gateway.folded(word), '[][\\^$.*+?(){}|]', '\\\&', 'g'));
 
 -- Always true, but with a high cost estimate, so that a search uses the index that bounds it to the fewest rows, also when a
 -- tenant has most of a table. Not parallel, because starting workers takes longer than such a read.
@@ -64,7 +72,7 @@ create table gateway.voucher_entry (
 create table gateway.voucher_text (
   id        bigint primary key,
   tenant_id bigint not null,
-  words     text not null, -- The texts that are searched, in lower case, with a space before each word.
+  words     text not null, -- The texts that are searched: gateway.folded.
   recipient text           -- The same of its recipient's name: not every token may search it.
 );
 
@@ -76,7 +84,8 @@ create table gateway.consent_entry (
   marketing_opted boolean not null,
   consented_at    timestamptz,
   consent_source  text, -- Null without consent, like words: figures need no personal data.
-  name            text, -- Of the full name, else of the given and the family name: gateway.text_order; empty without consent.
+  -- Of the full name, else of the given and the family name: gateway.text_order; empty without consent.
+  name            text collate "C",
   words           text
 );
 
@@ -143,8 +152,8 @@ $$;
 create function gateway.text_of(voucher public.purchased_voucher) returns setof gateway.voucher_text
 language sql stable
 as $$
-  select voucher.id, voucher.tenant_id, lower(' ' || voucher.reference || ' ' || coalesce(voucher.product_title, '')),
-         lower(' ' || voucher.recipient_name)
+  select voucher.id, voucher.tenant_id, gateway.folded(concat_ws(' ', voucher.reference, voucher.product_title)),
+         gateway.folded(voucher.recipient_name)
 $$;
 
 -- Returns the entry of a customer, or no row.
@@ -157,7 +166,7 @@ as $$
          case when customer.marketing_opted then gateway.text_order(coalesce(
            customer.full_name, customer.forename || ' ' || customer.surname, customer.surname, customer.forename))
          else '' end,
-         case when customer.marketing_opted then lower(concat(
-           ' ', customer.full_name, ' ', customer.forename, ' ', customer.surname, ' ', customer.email)) end
+         case when customer.marketing_opted then gateway.folded(concat_ws(
+           ' ', customer.full_name, customer.forename, customer.surname, customer.email)) end
   where customer.marketing_opted or customer.consented_at is not null
 $$;

@@ -12,9 +12,9 @@ from (select string_agg(distinct quote_ident(nspname), ', ') as schemas
 create index concurrently if not exists product_sort_order on public.product (tenant_id, sort_order, id);
 create index concurrently if not exists product_monetary on public.product (tenant_id) where is_monetary;
 create index concurrently if not exists product_price on public.product (tenant_id, currency, price, id);
-create index concurrently if not exists product_title on public.product (tenant_id, gateway.text_order(title), id);
+create index concurrently if not exists product_title on public.product (tenant_id, gateway.text_order(title) collate "C", id);
 create index concurrently if not exists product_text on public.product
-  using gin (tenant_id, lower(' ' || title) gin_trgm_ops);
+  using gin (tenant_id, gateway.folded(title) gin_trgm_ops);
 
 -- Changes of all tenants since an instant. An index of ranges of pages costs writers the least: docs/operating.md says how
 -- much.

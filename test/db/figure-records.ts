@@ -15,13 +15,12 @@ const expected = {
            coalesce(parent_product_id, product_id) as product_id, currency, initial_balance, current_balance, purchase_value
     from purchased_voucher order by id`,
   voucher_text: `
-    select id, tenant_id, ' ' || lower(reference) || ' ' || coalesce(lower(product_title), '') as words,
-           ' ' || lower(recipient_name) as recipient
+    select id, tenant_id, upper(concat_ws(' ', reference, product_title)) as words, upper(recipient_name) as recipient
     from purchased_voucher order by id`,
   consent_entry: `
     select id, tenant_id, updated_at, marketing_opted, consented_at, consent_source,
-           left(lower(coalesce(full_name, forename || ' ' || surname, surname, forename)), 100) as name,
-           lower(format(' %s %s %s %s', full_name, forename, surname, email)) as words
+           left(upper(coalesce(full_name, forename || ' ' || surname, surname, forename)), 100) as name,
+           upper(concat_ws(' ', full_name, forename, surname, email)) as words
     from customer where marketing_opted
     union all
     select id, tenant_id, updated_at, marketing_opted, consented_at, null, '', null

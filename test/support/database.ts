@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
 import postgres from '#postgres'
 import { connect, type Pool, serviceRole } from '../../src/db/connect.ts'
+import { migrate } from '../../src/db/migrate.ts'
 import { afterFile } from './cleanups.ts'
 
 /** The database of one test file. */
@@ -16,12 +17,12 @@ export interface TestDatabase {
   address: { host: string; port: number; user: string; database: string }
 }
 
-/** Creates a database, which is dropped after the file's tests. @param template a clause that names its template */
-async function create(template: string) {
+/** Creates a database, which is dropped after the file's tests. @param options of `create database` */
+async function create(options: string) {
   const { host, port, user } = inject('server')
   const database = `test_${randomBytes(6).toString('hex')}`
   const admin = postgres({ host, port, user, database: 'postgres', max: 1, onnotice: () => {} })
-  await admin.unsafe(`create database ${database} ${template}`)
+  await admin.unsafe(`create database ${database} ${options}`)
   afterFile(async () => {
     await admin.unsafe(`drop database ${database} with (force)`)
     await admin.end()
@@ -30,17 +31,18 @@ async function create(template: string) {
   return { address: { host, port, user, database }, url }
 }
 
-/** Creates a database without tables. */
-export const createEmptyDatabase = () => create('')
+/** Creates a database without tables. @param options of `create database` */
+export const createEmptyDatabase = (options = '') => create(options)
 
-/** Clones the migrated template database. */
-export async function createDatabase(): Promise<TestDatabase> {
-  const { address, url } = await create(`template ${inject('server').templateDatabase} strategy file_copy`)
+/** Clones the migrated template database. @param options of `create database`, for another one, which is migrated */
+export async function createDatabase(options?: string): Promise<TestDatabase> {
+  const { address, url } = await create(options ?? `template ${inject('server').templateDatabase} strategy file_copy`)
   const pooler = inject('pooler')
   const service = { max: 10, statementTimeoutMs: 10_000, role: serviceRole, startupParameters: pooler === undefined }
   const pool = connect(pooler === undefined ? address : `${pooler}${address.database}`, service)
   const platform = connect(address, { max: 4, statementTimeoutMs: 60_000 })
   const loader = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+  if (options !== undefined) await migrate(loader)
   await loader`select set_config('gateway.keep_updated_at', 'on', false)`
   afterFile(() => Promise.all([pool, platform, loader].map(each => each.end({ timeout: 1 }))))
   return { pool, platform, loader, url, address }

@@ -2,9 +2,13 @@ import { createApp } from './app.ts'
 import { createBuilders } from './builders.ts'
 import { createDatabase } from './database.ts'
 
-/** Starts the service on a database of its own, with builders of its records. All ends after the file's tests. */
-export async function startService(environment?: NodeJS.ProcessEnv) {
-  const database = await createDatabase()
+/**
+ * Starts the service on a database of its own, with builders of its records. All ends after the file's tests.
+ *
+ * @param options of `create database`
+ */
+export async function startService(environment?: NodeJS.ProcessEnv, options?: string) {
+  const database = await createDatabase(options)
   return { database, build: createBuilders(database), client: await createApp(database, environment) }
 }
 

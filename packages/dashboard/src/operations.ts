@@ -94,7 +94,7 @@ export type PurchasedVoucherFilter = {
   readonly purchased?: InstantRange | null | undefined;
   /** Vouchers that have one of these statuses now. */
   readonly status?: ReadonlyArray<VoucherStatus> | null | undefined;
-  /** Vouchers with this text in their reference, in the title of their product or, with `redeem_vouchers`, in the name of their recipient. Case does not matter. All words must occur; one of one or two characters must begin a word of the text. */
+  /** Vouchers with this text in their reference, in the title of their product or, with `redeem_vouchers`, in the name of their recipient. Case does not matter. All words must occur; one of one or two characters must begin a word of the text: a word begins after anything that is neither a letter nor a digit. */
   readonly text?: string | null | undefined;
   /** Vouchers that are valid on at least one day of this range, by `dateValidStart` and `dateValidEnd`. */
   readonly validOn?: DateRange | null | undefined;

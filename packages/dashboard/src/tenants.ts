@@ -1,5 +1,6 @@
 // The tenants of the token, as far as they are loaded.
 import type { DashboardTenantFragment } from './operations.ts'
+import { folded, searchWords } from './search-words.ts'
 
 /** A tenant in the tree. */
 export interface TreeTenant {
@@ -55,10 +56,10 @@ export const byName = (one: TreeTenant, other: TreeTenant): number => collator.c
 
 /** Returns the known tenants with all words of a text in their names or with the text as id: the best matches first. */
 export function search(tenants: TenantMap, text: string): TreeTenant[] {
-  const words = text.trim().toLowerCase().split(/\s+/)
+  const words = searchWords(text)
   const [first = ''] = words
-  const startsFirst = ({ name }: TreeTenant) => (name.toLowerCase().startsWith(first) ? 0 : 1)
+  const startsFirst = ({ name }: TreeTenant) => (folded(name).startsWith(first) ? 0 : 1)
   return [...tenants.values()]
-    .filter(({ id, name }) => id === text.trim() || words.every(word => name.toLowerCase().includes(word)))
+    .filter(({ id, name }) => id === words.join() || words.every(word => folded(name).includes(word)))
     .sort((one, other) => startsFirst(one) - startsFirst(other) || byName(one, other))
 }

@@ -84,7 +84,7 @@ export interface AuditFilter {
 
 const matching = (sql: Sql, { actor, action, tokenId, from, to }: AuditFilter) => sql`
   true
-  ${actor ? sql`and position(lower(${actor}) in lower(entry.actor)) > 0` : sql``}
+  ${actor ? sql`and gateway.has_text(entry.actor, ${actor})` : sql``}
   ${action ? sql`and entry.action = ${action}` : sql``}
   ${tokenId ? sql`and entry.token_id = ${tokenId}` : sql``}
   ${from ? sql`and entry.at >= ${from}::text::date` : sql``}

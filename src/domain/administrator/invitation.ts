@@ -136,7 +136,7 @@ export async function listInvitations(sql: Sql): Promise<PendingInvitation[]> {
   return sql<PendingInvitation[]>`
     select /* invitation.list */ email, created_at as "createdAt", expires_at as "expiresAt",
            (select administrator.email from gateway.administrator where administrator.id = invited_by) as "invitedBy"
-    from gateway.invitation where email is not null and ${isValid(sql)} order by email`
+    from gateway.invitation where email is not null and ${isValid(sql)} order by email collate "C"`
 }
 
 /** Deletes the pending link of an account, or throws `NOT_FOUND`. */

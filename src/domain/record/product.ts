@@ -62,7 +62,7 @@ export const products = defineResource<Product>({
       text: searchedText(
         [
           {
-            expression: "lower(' ' || title)",
+            expression: 'gateway.folded(title)',
             fields: { TITLE: { property: 'title', description: 'The `title`.' } },
           },
         ],
@@ -70,7 +70,12 @@ export const products = defineResource<Product>({
       ),
     },
     orders: {
-      TITLE: { key: 'gateway.text_order(title)', type: 'text', nullable: false, description: 'By `title`.' },
+      TITLE: {
+        key: 'gateway.text_order(title) collate "C"',
+        type: 'text',
+        nullable: false,
+        description: 'By `title`.',
+      },
       PRICE: byPrice,
       SORT_ORDER: bySortOrder,
     },

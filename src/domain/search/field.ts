@@ -4,6 +4,7 @@ import type { Fragment, Sql } from '../../db/connect.ts'
 import { dateMessage, parseDate } from '../record/date.ts'
 import { instantMessage, parseInstant } from '../record/instant.ts'
 import type { Permission } from '../token/permission.ts'
+import { trimmed } from '../trimmed.ts'
 import type { SearchedWords, TextField } from './matched-fields.ts'
 import type { Order } from './order.ts'
 
@@ -146,7 +147,7 @@ export const currencyMessage = 'Give the ISO 4217 code of a currency, for exampl
 
 /** Returns the ISO 4217 code that was typed, in upper case; null when the text does not have the form of a code. */
 export function parseCurrency(text: string): string | null {
-  const code = text.trim().toUpperCase()
+  const code = trimmed(text).toUpperCase()
   return /^[A-Z]{3}$/.test(code) ? code : null
 }
 

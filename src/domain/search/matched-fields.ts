@@ -10,21 +10,19 @@ export interface TextField {
 
 /** The words of a text, and the fields in which they were searched. */
 export interface SearchedWords {
-  /** The patterns of `like` that find the words. */
-  patterns: readonly string[]
+  words: readonly string[]
   /** The fields, by their names. Fields that the token may not search are left out (R32). */
   fields: Readonly<Record<string, TextField>>
 }
 
 /**
- * Finds the fields of each row in which at least one of the words occurs. PostgreSQL compares, as it does to find the rows:
- * the conversion to lower case depends on the database.
+ * Finds the fields of each row in which at least one of the words occurs. PostgreSQL compares, as it does to find the rows.
  *
  * @returns the names of the fields
  */
 export async function findMatchedFields<Row extends object>(
   sql: Sql,
-  { patterns, fields }: SearchedWords,
+  { words, fields }: SearchedWords,
   rows: readonly Row[],
 ): Promise<ReadonlyMap<Row, readonly string[]>> {
   const cells = rows.flatMap(row =>
@@ -36,9 +34,9 @@ export async function findMatchedFields<Row extends object>(
   if (cells.length === 0) return new Map()
   const found = await sql<{ place: number }[]>`
     select /* search.matched_fields */ place::integer
-    from unnest(${arrayText(cells.map(({ text }) => text))}::text::text[]) with ordinality as cell(words, place)
-    where lower(' ' || words) like any (array(
-      select lower(pattern) from unnest(${arrayText(patterns)}::text::text[]) as pattern))
+    from unnest(${arrayText(cells.map(({ text }) => text))}::text::text[]) with ordinality as cell(text, place)
+    where exists (select from unnest(${arrayText(words)}::text::text[]) as word
+                  where gateway.has_word(gateway.folded(text), word))
     order by place`
   const names = new Map<Row, string[]>()
   for (const { place } of found) {

@@ -2,8 +2,11 @@
 import { z } from 'zod'
 import type { Fragment, Sql } from '../../db/connect.ts'
 import type { Permission } from '../token/permission.ts'
+import { invisible } from '../trimmed.ts'
 import type { FilterField } from './field.ts'
 import type { TextField } from './matched-fields.ts'
+
+const separator = new RegExp(`${invisible}+`)
 
 /** The longest text that is searched, in characters, and the most words of it. */
 const longest = { characters: 200, words: 10 }
@@ -13,7 +16,7 @@ const mostTrigrams = 24
 
 /** A text that is searched. */
 export interface SearchedText {
-  /** In lower case; each word has a space before it, as its trigram index has it. */
+  /** What `gateway.folded` returns, as its trigram index has it. */
   expression: string
   /** Its fields, by name. */
   fields: Readonly<Record<string, TextField>>
@@ -22,36 +25,37 @@ export interface SearchedText {
 }
 
 /**
- * A field that selects the rows whose texts contain all words of a text, in any case. A word of one or two characters
- * has no trigram inside it, so it must be the beginning of a word. A text whose permission the token lacks is not
- * searched.
+ * A field that selects the rows whose texts contain all words of a text, in any case (`gateway.has_word`). A text whose
+ * permission the token lacks is not searched.
  */
 export const searchedText = (texts: readonly SearchedText[], description: string): FilterField => ({
   kind: 'text',
   description:
     `${description} Case does not matter. All words must occur; one of one or two characters must begin a word of the ` +
-    'text.',
+    'text: a word begins after anything that is neither a letter nor a digit.',
   searches: true,
   textFields: fieldsOf(texts),
   read(given, report, permissions) {
     const text = z.string().parse(given)
-    const words = text.split(/[\s\0]+/).filter(word => word !== '')
+    const words = text.split(separator).filter(word => word !== '')
     if ([...text].length > longest.characters) report(`Give at most ${longest.characters} characters.`)
     if (words.length > longest.words) report(`Give at most ${longest.words} words.`)
     if (words.length === 0) return null
     const searched = texts.filter(({ permission }) => !permission || permissions.includes(permission))
-    const isIn = (sql: Sql, pattern: Fragment) =>
+    const isInAny = (sql: Sql, condition: (expression: Fragment) => Fragment) =>
       searched
-        .map(({ expression }) => sql`${sql.unsafe(expression)} like ${pattern}`)
+        .map(({ expression }) => condition(sql.unsafe(expression)))
         .reduce((one, other) => sql`(${one} or ${other})`)
     return {
       where: sql =>
         words
-          .map(word => isIn(sql, sql`lower(${patternOf(word)}::text)`))
+          .map(word => isInAny(sql, expression => sql`gateway.has_word(${expression}, ${word})`))
           .reduce((one, other) => sql`${one} and ${other}`),
-      textConditions: trigramsOf(words).map(trigram => sql => isIn(sql, hidden(sql, trigram))),
+      textConditions: trigramsOf(words).map(
+        trigram => sql => isInAny(sql, expression => sql`${expression} like ${hidden(sql, trigram)}`),
+      ),
       searchesPersonalData: searched.some(({ permission }) => permission),
-      words: { patterns: words.map(patternOf), fields: fieldsOf(searched) },
+      words: { words, fields: fieldsOf(searched) },
     }
   },
 })
@@ -59,18 +63,17 @@ export const searchedText = (texts: readonly SearchedText[], description: string
 const fieldsOf = (texts: readonly SearchedText[]): Readonly<Record<string, TextField>> =>
   Object.fromEntries(texts.flatMap(({ fields }) => Object.entries(fields)))
 
-/** Returns the pattern of `like` that finds a word; its wildcards are literal. */
-function patternOf(word: string): string {
-  const literal = word.replaceAll(/[\\%_]/g, '\\$&')
-  return [...word].length < 3 ? `% ${literal}%` : `%${literal}%`
-}
-
 /**
  * Returns the trigrams of words that consist of letters or digits of ASCII. A row that the index finds has them, so none is
  * read and left out. The database decides whether PostgreSQL treats other characters as letters.
  */
 function trigramsOf(words: readonly string[]): string[] {
-  const runs = words.flatMap(word => word.toLowerCase().match(/[a-z0-9]{3,}/g) ?? [])
+  const runs =
+    words
+      .join(' ')
+      .toLowerCase()
+      .toUpperCase()
+      .match(/[A-Z0-9]{3,}/g) ?? []
   const all = runs.flatMap(run => Array.from({ length: run.length - 2 }, (_, at) => run.slice(at, at + 3)))
   return [...new Set(all)].slice(0, mostTrigrams)
 }

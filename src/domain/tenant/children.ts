@@ -31,7 +31,7 @@ function visibleBelow(sql: Sql, token: Token, parentIds: readonly number[]) {
 }
 
 /**
- * Reads pages in the order of `lower(name)`, then `id`; pages from the starts of lists and pages from the ends take one
+ * Reads pages in the order of `byName`, then `id`; pages from the starts of lists and pages from the ends take one
  * statement each. A cursor of a deleted tenant is ignored.
  */
 export async function listChildTenants(
@@ -51,7 +51,7 @@ export async function listChildTenants(
           where ${isVisible}
             and (${besideRow(sql, byName, 'after', sql`after_id`)}) is not false
             and (${besideRow(sql, byName, 'before', sql`before_id`)}) is not false
-          order by lower(name) ${direction}, id ${direction} limit wanted.size
+          order by gateway.text_order(name) collate "C" ${direction}, id ${direction} limit wanted.size
         ) page
       )
       from unnest(${parents}, ${arrayText(asked.map(({ window }) => window.after?.id ?? null))}::text::bigint[],

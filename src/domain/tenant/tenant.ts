@@ -26,7 +26,7 @@ export type Tenant = RowOf<typeof tenantColumns>
 export const tenantList: ListIdentity = { name: 'tenants' }
 
 /** The order of the tenants directly below one. */
-export const byName: RowOrder = { table: 'tenant', key: 'lower(name)' }
+export const byName: RowOrder = { table: 'tenant', key: 'gateway.text_order(name) collate "C"' }
 
 /** Returns the list of the tenants directly below one. */
 export const childList = (tenantId: number): ListIdentity => ({ name: 'children', tenantId })

@@ -59,14 +59,14 @@ const above = (sql: Sql) => sql`
 export async function placeTenants(sql: Sql, ids: readonly number[]): Promise<PlacedTenant[]> {
   return sql<PlacedTenant[]>`
     select /* tenant_tree.place */ id, name, subdomain, ${above(sql)} from tenant
-    where id = any(${arrayText(ids)}::text::bigint[]) order by lower(name), id`
+    where id = any(${arrayText(ids)}::text::bigint[]) order by gateway.text_order(name) collate "C", id`
 }
 
 /** Returns the condition for a tenant that a search finds: by part of its name or subdomain, in any case, or by its id. */
 const isFound = (sql: Sql, search: string) => sql`
   (id = ${parseIdentifier(search)}
-   or position(lower(${search}) in lower(name)) > 0
-   or position(lower(${search}) in lower(subdomain)) > 0)`
+   or gateway.has_text(name, ${search})
+   or gateway.has_text(subdomain, ${search}))`
 
 /** Finds tenants; those whose name begins with the text come before the others. */
 export async function searchTenants(sql: Sql, search: string, chosen: readonly number[]): Promise<TenantMatches> {
@@ -75,7 +75,8 @@ export async function searchTenants(sql: Sql, search: string, chosen: readonly n
       select id, name, subdomain, count(*) over () as count,
              count(*) filter (where id not in (select unnest(${arrayText(chosen)}::text::bigint[]))) over () as unchosen,
              row_number() over (order by id = ${parseIdentifier(search)} desc,
-                                         position(lower(${search}) in lower(name)) <> 1, lower(name), id) as rank
+                                         not starts_with(gateway.folded(name), gateway.folded(${search})),
+                                         gateway.text_order(name) collate "C", id) as rank
       from tenant where ${isFound(sql, search)}
       order by rank limit ${matchesLength}
     )
@@ -87,7 +88,8 @@ export async function searchTenants(sql: Sql, search: string, chosen: readonly n
 /** Returns the ids of at most `limit` tenants that a search finds. */
 export async function listFoundTenants(sql: Sql, search: string, limit: number): Promise<number[]> {
   const rows = await sql<{ id: number }[]>`
-    select /* tenant_tree.found */ id from tenant where ${isFound(sql, search)} order by lower(name), id limit ${limit}`
+    select /* tenant_tree.found */ id from tenant where ${isFound(sql, search)}
+    order by gateway.text_order(name) collate "C", id limit ${limit}`
   return rows.map(({ id }) => id)
 }
 
@@ -114,7 +116,7 @@ export async function listTreeLevels(sql: Sql, ranges: readonly LevelRange[]): P
       (select null::bigint as "parentId", id, name, subdomain, count(*) over () as count
        from tenant where parent_id is null
          and (${besideRow(sql, byName, 'after', sql`${roots.afterId}::bigint`)}) is not false
-       order by lower(name), id limit ${roots.size})
+       order by gateway.text_order(name) collate "C", id limit ${roots.size})
       union all
       (select parent_id, child.*
        from unnest(${arrayText(below.map(({ parentId }) => parentId))}::text::bigint[],
@@ -124,9 +126,9 @@ export async function listTreeLevels(sql: Sql, ranges: readonly LevelRange[]): P
          select id, name, subdomain, count(*) over () as count
          from tenant where tenant.parent_id = wanted.parent_id
            and (${besideRow(sql, byName, 'after', sql`after_id`)}) is not false
-         order by lower(name), id limit wanted.size) as child)
+         order by gateway.text_order(name) collate "C", id limit wanted.size) as child)
     ) as level
-    order by lower(name), id`
+    order by gateway.text_order(name) collate "C", id`
   const levels = new Map<number | null, TreeLevel>()
   for (const { parentId, count, ...tenant } of rows) {
     const level = levels.get(parentId) ?? { tenants: [], more: count }

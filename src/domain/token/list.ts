@@ -25,7 +25,7 @@ export interface TokenFilter {
 /** The expressions that the list can be ordered by; they are never null. */
 const orders = {
   created: 'token.id',
-  name: 'lower(token.name)',
+  name: 'gateway.text_order(token.name) collate "C"',
   token: 'token.hint',
   tenants: '(select count(*) from gateway.token_tenant where token_id = token.id)',
   permissions: 'cardinality(token.permissions)',
@@ -71,7 +71,7 @@ export async function listTokens(
   const found = await sql<TokenRecord[]>`
     select /* token.list */ ${recordColumns(sql)}
     from gateway.token
-    where position(lower(${search}) in lower(concat_ws(' ', name, contact, created_by, hint))) > 0
+    where gateway.has_text(concat_ws(' ', name, contact, created_by, hint), ${search})
       ${state ? sql`and ${conditionsOf(sql)[state]}` : sql``}
       ${permission ? sql`and ${permission} = any(permissions)` : sql``}
       ${tenant ? sql`and id in (${tokensReaching(sql, tenant)})` : sql``}
@@ -93,7 +93,7 @@ export async function countTokensInNeed(sql: Sql): Promise<{ unused: number; exp
 /** Selects the ids of tokens with a grant for a matching tenant, or for one above it with its descendants. */
 const tokensReaching = (sql: Sql, tenant: string) => sql`
   with found as materialized (
-    select id, parent_id from tenant where id = ${parseIdentifier(tenant)} or position(lower(${tenant}) in lower(name)) > 0
+    select id, parent_id from tenant where id = ${parseIdentifier(tenant)} or gateway.has_text(name, ${tenant})
   ), above as materialized (
     select distinct unnest(gateway.tenant_path(parent_id)) as id from (select distinct parent_id from found) parent
   )

@@ -63,8 +63,11 @@ for (let n = 0; n < 60; n++) {
 const opted = signups.filter(row => row.marketing_opted)
 await followed(pool)
 
+/** A letter with an accent follows the one without it. */
+const orderOf = (text: string | null) => text?.toUpperCase().normalize('NFD') ?? null
+
 const nameOf = ({ full_name, forename, surname }: Signup) =>
-  (full_name ?? (forename && surname ? `${forename} ${surname}` : (surname ?? forename)))?.toLowerCase() ?? null
+  orderOf(full_name ?? (forename && surname ? `${forename} ${surname}` : (surname ?? forename)))
 
 const textOf = ({ full_name, forename, surname, email }: Signup) =>
   [full_name, forename, surname, email].join(' ').toLowerCase()
@@ -77,6 +80,7 @@ const productFilters: Filter<Product>[] = [
   [{ currency: 'EUR', price: { to: 10 } }, row => row.currency === 'EUR' && row.price !== null && row.price <= 10],
   [{ text: 'TEA' }, row => row.title.toLowerCase().includes('tea')],
   [{ text: 'über 1' }, () => false],
+  [{ text: 'fo' }, row => row.title.includes('for')],
   [{ text: '00%' }, row => row.title.includes('00%')],
   [{ categoryId: String(categories[0]) }, row => row.categories.includes(categories[0]!)],
   [{ categoryId: globalId('Category', categories[1]!) }, row => row.categories.includes(categories[1]!)],
@@ -90,7 +94,7 @@ const cellOf: Record<string, (row: Product) => unknown> = {
 
 const productOrders: Order<Product>[] = [
   ['UPDATED_AT', row => row.updated_at ?? '', {}],
-  ['TITLE', row => row.title.toLowerCase(), {}],
+  ['TITLE', row => orderOf(row.title), {}],
   ['PRICE', row => row.price, { currency: 'EUR' }],
   ['SORT_ORDER', row => row.sort_order, {}],
   ['SORT_ORDER', row => row.sort_order, { isMonetary: true }],

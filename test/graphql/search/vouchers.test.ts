@@ -25,7 +25,7 @@ function drawVoucher(n: number) {
   return {
     reference: `${draw(['GIFT', 'gift', 'A%B', 'Ö_', 'x\\y'])}-${n}`,
     recipient_name: draw([null, 'Ann Lee', 'Zoë O’Neil', '100% Ann', 'Le_ Ann']),
-    product_title: draw([null, 'Afternoon Tea', 'Tea for two', 'Spa day']),
+    product_title: draw([null, 'Afternoon Tea', 'Tea (2 people)', 'Spa\nlight', 'Day\u00a0XL', 'Tea/day_li']),
     currency,
     initial_balance: currency === null ? null : draw([null, 50]),
     current_balance: currency === null ? null : draw([null, 0, 12.5, 50]),
@@ -74,6 +74,14 @@ const within = (value: string | number | null, from: string | number | null, to:
 
 const words = (row: Row) => ` ${row.reference} ${row.recipient_name ?? ''} ${row.product_title ?? ''}`.toLowerCase()
 
+/** A short word must begin a word of the text. */
+const contains = (text: string, word: string) =>
+  word.length < 3
+    ? Array.from(text, (_, at) => text.slice(0, at)).some(
+        before => text.startsWith(word, before.length) && !/[\p{L}\p{Nd}]$/u.test(before),
+      )
+    : text.includes(word)
+
 const statuses = ['VOID', 'NOT_YET_VALID', 'EXPIRED', 'REDEEMED', 'PART_REDEEMED', 'REDEEMABLE']
 
 /** Filters, each with the equivalent predicate in TypeScript. */
@@ -112,12 +120,32 @@ const filters: Filter<Row>[] = [
     { currency: 'EUR', balance: { from: 0, to: 12.5 } },
     row => row.currency === 'EUR' && within(row.current_balance, 0, 12.5),
   ],
-  ...['gift-1', 'TEA', '%', 'a%b', '_', '\\', 'ö_-', 'zoë', 'afternoon ann', ' tea  ann ', 'an', 'nn', 'l', '1'].map(
-    (text): Filter<Row> => {
-      const parts = text.toLowerCase().split(' ').filter(Boolean)
-      return [{ text }, row => parts.every(word => words(row).includes(word.length < 3 ? ` ${word}` : word))]
-    },
-  ),
+  ...[
+    'gift-1',
+    'TEA',
+    '%',
+    'a%b',
+    '_',
+    '\\',
+    'ö_-',
+    'zoë',
+    'afternoon ann',
+    ' tea  ann ',
+    'an',
+    'nn',
+    'l',
+    '1',
+    '2',
+    'xl',
+    'li',
+    'o’',
+    '(2',
+    'le)',
+    '(',
+  ].map((text): Filter<Row> => {
+    const parts = text.toLowerCase().split(' ').filter(Boolean)
+    return [{ text }, row => parts.every(word => contains(words(row), word))]
+  }),
 ]
 
 const orders: Order<Row>[] = [

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { type CsvCell, downloadCsv } from '../csv.ts'
 import { SearchInput } from '../search-input.tsx'
+import { folded, searchWords } from '../search-words.ts'
 import { useView } from '../shown-view.ts'
 import { Empty } from '../states.tsx'
 import type { View } from '../view.ts'
@@ -32,9 +33,10 @@ export function WholeTable<Row>(props: WholeTableProps<Row>) {
   const onParams = (params: Record<string, string>) => go({ params }, 'replace')
   const { text = '', sort: order } = view.params
   const sort = readSort(order)
-  const wanted = text.trim().toLocaleLowerCase()
+  const words = searchWords(text)
   const name = columns[0]?.sortBy ?? (() => null)
-  const shown = wanted === '' ? rows : rows.filter(row => searchText(columns, row, name).includes(wanted))
+  const hasWords = (row: Row) => words.every(word => searchText(columns, row, name).includes(word))
+  const shown = words.length === 0 ? rows : rows.filter(hasWords)
   const download = () => downloadCsv(fileOf(file, view), toCsv(sortRows(shown, columns, sort)))
   if (rows.length === 0) return <Empty text={empty} />
   return (
@@ -68,8 +70,8 @@ export function WholeTable<Row>(props: WholeTableProps<Row>) {
   )
 }
 
-/** Returns the text of a row's first cell in lower case. */
+/** Returns the text of a row's first cell, folded. */
 function searchText<Row>(columns: readonly Column<Row>[], row: Row, name: (row: Row) => CsvCell): string {
   const cell = columns[0]?.cell(row)
-  return String(typeof cell === 'string' ? cell : name(row)).toLocaleLowerCase()
+  return folded(String(typeof cell === 'string' ? cell : name(row)))
 }

@@ -1,0 +1,53 @@
+/** Databases of other locales: what depends on letters does not depend on theirs (R27). */
+import { expect, test } from 'vitest'
+import { whole } from '../support/builders.ts'
+import { followed } from '../support/followed.ts'
+import { startService } from '../support/service.ts'
+
+const names = ['Ida', 'ida', 'Éclair', 'zeta', 'ILSE', 'Eva', 'Öl', 'oben']
+const inOrder = ['Eva', 'Éclair', 'Ida', 'ida', 'ILSE', 'oben', 'Öl', 'zeta']
+
+test.each([
+  // Not in English: the small letter of I has no dot.
+  ['Turkish', "locale_provider icu icu_locale 'tr' locale 'C'"],
+  // Not in English: Z comes before T.
+  ['Estonian', "locale_provider icu icu_locale 'et' locale 'C'"],
+  ['of bytes, for which only ASCII has letters', "locale_provider libc locale 'C'"],
+])('a locale that is %s', async (_, locale) => {
+  const { database, build, client } = await startService({}, `${locale} encoding 'UTF8' template template0`)
+  const tenantId = await build.tenant({ name: 'Group' })
+  const { secret } = await build.token([whole(tenantId)])
+  for (const [at, title] of names.entries()) {
+    await build.tenant({ name: title, parent_id: tenantId })
+    await build.product(tenantId, { title })
+    await build.voucher(tenantId, { reference: `${title}-IX-${at}`, product_title: `${title}\u0085(ıiß ÖĞ)` })
+    await build.customer(tenantId, { full_name: title, email: `${title}@example.com` })
+  }
+  await followed(database.pool)
+
+  for (const [at, name] of names.entries()) {
+    for (const voucher_reference of [`${name.toUpperCase()}-IX-${at}`, `\u00a0${name.toLowerCase()}-ix-${at}\ufeff`]) {
+      const { status, body } = await client.resolve(secret, tenantId, { voucher_reference })
+      expect([status, body.data?.voucher.reference], voucher_reference).toEqual([200, `${name}-IX-${at}`])
+    }
+  }
+
+  const { tenant } = await client.read(
+    secret,
+    `{ tenant(id: ${tenantId}) {
+       children { nodes { name } }
+       catalogVouchers(orderBy: { field: TITLE }) { nodes { name: title } }
+       marketingSignups(orderBy: { field: NAME }) { nodes { name: fullName } }
+       ${['ix', 'IX', 'öğ', 'SS', 'ß', 'Iİ', 'ida', 'IDA', 'öl', 'ös'].map(
+         (text, at) => `found${at}: purchasedVouchers(filter: { text: "${text}" }) { edges { matchedFields } }`,
+       )} } }`,
+  )
+  for (const list of ['children', 'catalogVouchers', 'marketingSignups']) {
+    expect(
+      tenant[list].nodes.map(({ name }: { name: string }) => name),
+      list,
+    ).toEqual(inOrder)
+  }
+  const counts = Array.from({ length: 10 }, (_, at) => tenant[`found${at}`].edges.length)
+  expect(counts).toEqual([8, 8, 8, 0, 0, 0, 2, 2, 1, 0])
+})
