@@ -1,4 +1,5 @@
-# Writes the answer to the file "answer". While the service refuses, waits the seconds of Retry-After, and at least one.
+# Writes the answer to the file "answer".
+# While the service refuses, waits the seconds of Retry-After, and at least one.
 get() {
   while true; do
     status=$(curl --silent --show-error --get "$@" \
@@ -19,7 +20,8 @@ list="$VOUCHER_GATEWAY_URL/api/external/v1/tenants/1/sales/purchased-vouchers"
 # The copy: the vouchers by id, the bound, and the cursor while a round has not ended.
 [ -e copy.json ] || echo '{"bound": "", "cursor": null, "vouchers": {}}' >copy.json
 while true; do
-  get "$list" --data-urlencode "$(jq --raw-output 'if .cursor then "cursor=\(.cursor)" else "updated_since=\(.bound)" end' copy.json)"
+  next=$(jq --raw-output 'if .cursor then "cursor=\(.cursor)" else "updated_since=\(.bound)" end' copy.json)
+  get "$list" --data-urlencode "$next"
   # Replaces the file: the records, the cursor and the bound are stored in one step.
   jq --slurpfile pages answer '$pages[0] as $page
     | if .cursor then . else .bound = $page.server_time end

@@ -6,7 +6,8 @@ query='query Removed($since: DateTime!, $after: String) {
   }
 }'
 
-# Writes the answer to the file "answer". While the service refuses, waits the seconds of Retry-After, and at least one.
+# Writes the answer to the file "answer".
+# While the service refuses, waits the seconds of Retry-After, and at least one.
 ask() {
   while true; do
     status=$(curl --silent --show-error --data "$1" \

@@ -1,4 +1,5 @@
-# Writes the answer to the file "answer". While the service refuses, waits the seconds of Retry-After, and at least one.
+# Writes the answer to the file "answer".
+# While the service refuses, waits the seconds of Retry-After, and at least one.
 get() {
   while true; do
     status=$(curl --silent --show-error --get "$@" \
