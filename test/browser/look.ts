@@ -37,9 +37,20 @@ export async function look(page: Page, name: string): Promise<void> {
   expect.soft(problems).toEqual([])
 }
 
-/** Returns the findings of axe-core, whose source the page has evaluated. @param left the rules that are left out */
-export async function violations(page: Page, left: readonly string[] = []): Promise<string[]> {
-  const { violations } = await page.evaluate<AxeResults>(`axe.run({ resultTypes: ['violations'] })`)
+/**
+ * Returns the findings of axe-core, whose source the page has evaluated.
+ *
+ * @param left the rules that are left out
+ * @param added rules that axe-core does not check by default
+ */
+export async function violations(
+  page: Page,
+  left: readonly string[] = [],
+  added: readonly string[] = [],
+): Promise<string[]> {
+  const rules = Object.fromEntries(added.map(rule => [rule, { enabled: true }]))
+  const options = JSON.stringify({ resultTypes: ['violations'], rules })
+  const { violations } = await page.evaluate<AxeResults>(`axe.run(${options})`)
   return violations
     .filter(({ id }) => !left.includes(id))
     .map(({ id, nodes }) => {
