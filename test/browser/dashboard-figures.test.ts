@@ -74,7 +74,7 @@ test('the cards show what the records add up to, and the change against the days
   ])
   // Last year is compared with the same days of this year alone.
   const compare = page.getByLabel('Compare with')
-  await compare.selectOption('As many days before')
+  await compare.selectOption('Period before')
   await cards.first().getByText('+201%').waitFor()
   expect((await card(page, 'Sold'))[3]).toMatch(/£50\.00$/)
   expect(params(page).compare).toBe('before')

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { type Comparison, comparisons } from './comparison.ts'
 import { CopyLink } from './copy-link.tsx'
 import type { Currency } from './figures/model.ts'
+import { formatDay } from './format.ts'
 import { findFault, type Interval, intervals, isAnswered, isDay, type Period, presets } from './period.ts'
 import { useView } from './shown-view.ts'
 
@@ -13,25 +14,15 @@ interface ControlsProps {
   currencies: readonly Currency[] | null
 }
 
-const periodLabels: Record<Period, string> = {
-  today: 'Today',
-  'last-7-days': 'Last 7 days',
-  'last-30-days': 'Last 30 days',
-  'this-month': 'This month',
-  'last-month': 'Last month',
-  'this-quarter': 'This quarter',
-  'last-quarter': 'Last quarter',
-  'this-year': 'This year',
-  'last-year': 'Last year',
-  'last-12-months': 'Last 12 months',
-  custom: 'From … to …',
-}
+/** Returns the label of a period: its name in words. */
+const labelOf = (period: Period): string =>
+  period === 'custom' ? 'From … to …' : `${period[0]?.toUpperCase()}${period.slice(1).replaceAll('-', ' ')}`
 
 const intervalLabels: Record<Interval, string> = { DAY: 'Day', WEEK: 'Week', MONTH: 'Month' }
 
 const comparisonLabels: Record<Comparison, string> = {
-  'last-year': 'Same days last year',
-  before: 'As many days before',
+  'last-year': 'Last year',
+  before: 'Period before',
   none: 'Nothing',
 }
 
@@ -50,7 +41,7 @@ export function Controls({ timeZone, currencies }: ControlsProps) {
           id="period"
           label="Period"
           value={period}
-          options={[...presets, 'custom' as const].map(value => [value, periodLabels[value]])}
+          options={[...presets, 'custom' as const].map(value => [value, labelOf(value)])}
           onChoice={chosen => go(chosen === 'custom' ? { from, to } : { period: chosen })}
         />
         <Choice
@@ -165,8 +156,3 @@ function CustomPeriod(shown: { from: string; to: string }) {
     </form>
   )
 }
-
-const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
-
-/** Returns a day in the viewer's language. */
-const formatDay = (day: string): string => dayFormat.format(new Date(`${day}T00:00:00Z`))

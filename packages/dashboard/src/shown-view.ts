@@ -2,17 +2,11 @@ import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Go, View } from './view.ts'
 
-/** The view that a part of the page shows, and the function that changes it. */
-interface Shown {
-  view: View
-  go: Go
-}
-
 /** Provides the view to the parts of the page. While the figures of another view load, theirs is the former one. */
-export const ShownView = createContext<Shown | null>(null)
+export const ShownView = createContext<{ view: View; go: Go } | null>(null)
 
-/** Returns the view that is shown around a component. */
-export function useView(): Shown {
+/** Returns the view that is shown around a component, and the function that changes it. */
+export function useView(): { view: View; go: Go } {
   const shown = useContext(ShownView)
   if (!shown) throw new Error('There is no ShownView around this component.')
   return shown

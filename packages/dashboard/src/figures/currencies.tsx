@@ -18,10 +18,9 @@ export function Currencies({ figures, currency }: CurrenciesProps) {
   const { view } = useView()
   const currencies = currenciesOf(figures)
   const lack = describeLack(view, figures, currencies)
-  const shown = currencies.flatMap(code => {
-    const parts = partsOf(figures, code)
-    return parts.length > 0 ? [{ code, parts }] : []
-  })
+  const shown = currencies
+    .map(code => ({ code, parts: partsOf(figures, code) }))
+    .filter(({ parts }) => parts.length > 0)
   return (
     <>
       {lack && (
