@@ -189,7 +189,7 @@ const resolution = `
                 when lower(redemption_status) = 'redeemed' then 'redeemed'
                 when current_balance <= 0 then 'no_balance' end as reason_code
     from purchased_voucher voucher join tenant on tenant.id = tenant_id
-    where lower(reference) = lower($2::text) and tenant_id = $1::bigint
+    where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed($2::text)) and tenant_id = $1::bigint
   ), row as (
     select *, case when reason_code is null then 'redeemable' else 'not_redeemable' end as status from found
   ), issued as (

@@ -248,7 +248,7 @@ await serve(sql, {
       select voucher.*, (now() at time zone time_zone)::date as today, tenant.name as tenant_name,
              tenant.type as tenant_type
       from purchased_voucher voucher join tenant on tenant.id = tenant_id
-      where lower(reference) = lower(${reference.trim()}) and tenant_id = ${tenant}`
+      where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(${reference})) and tenant_id = ${tenant}`
     if (!row) return null
     const reason_code = reasonAgainst(row)
     const status = reason_code === undefined ? 'redeemable' : 'not_redeemable'
