@@ -5,7 +5,7 @@ import { ticksFor } from '../../packages/charts/src/index.ts'
 import { type Comparison, changeFrom, comparedDays, comparisons } from '../../packages/dashboard/src/comparison.ts'
 import { toCsv } from '../../packages/dashboard/src/csv.ts'
 import { expiriesOf } from '../../packages/dashboard/src/figures/expiry.ts'
-import { addAmounts } from '../../packages/dashboard/src/format.ts'
+import { addAmounts, formatMoney } from '../../packages/dashboard/src/format.ts'
 import { startOfDay } from '../../packages/dashboard/src/instant.ts'
 import { addDays, countIntervals, type Days, isDay } from '../../packages/dashboard/src/period.ts'
 import { dropUnknownOrder, readOrder, toQuery } from '../../packages/dashboard/src/vouchers/filter.ts'
@@ -78,6 +78,14 @@ test.each([
 test('adds amounts exactly', () => {
   expect(addAmounts([0.1, 0.2])).toBe(0.3)
   expect(addAmounts([1.005, 2.01, 0.07])).toBe(3.085)
+})
+
+test('shows all digits of an amount, also where browsers know fewer for its currency', () => {
+  for (const currency of [...Intl.supportedValuesOf('currency'), 'XYZ', null]) {
+    const shown = [25, 25.5, 0.07, 1.385].map(amount => /\d[\d.]*/.exec(formatMoney(amount, currency))?.[0])
+    expect(shown.map(Number), `${currency}`).toEqual([25, 25.5, 0.07, 1.385])
+  }
+  expect(formatMoney(1204.5, 'GBP')).toBe('£1,204.50')
 })
 
 test('writes CSV that spreadsheets open as it is, and run no part of', () => {

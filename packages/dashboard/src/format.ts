@@ -57,13 +57,14 @@ function amountFormat(currency: string | null, options: Intl.NumberFormatOptions
 }
 
 /**
- * Returns an amount in its currency: `£1,204.50`.
+ * Returns an amount in its currency: `£1,204.50`. All its digits are shown: browsers give some currencies fewer than ISO
+ * 4217, and would round 25.50 ALL to 26.
  *
  * @param amount in major units
  * @param currency an ISO 4217 code; null: an amount without a currency
  */
 export const formatMoney = (amount: number, currency: string | null): string =>
-  amountFormat(currency, {}).format(amount)
+  amountFormat(currency, { maximumFractionDigits: 3 }).format(amount)
 
 /** Returns an amount for an axis: `£1.2K`. */
 export const formatShortMoney = (amount: number, currency: string | null): string =>
