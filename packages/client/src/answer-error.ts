@@ -54,10 +54,14 @@ function toFieldErrors(value: unknown): Record<string, string[]> | undefined {
   )
 }
 
-/** Reads a header that holds seconds. A proxy may send fractions, or a date in Retry-After (RFC 9110 §10.2.3). */
+/**
+ * Reads a header that holds seconds. A proxy may send fractions, or a date in Retry-After (RFC 9110 §10.2.3).
+ *
+ * @returns undefined for any other text, which `Date.parse` may read as a time: `-5`, or `0, 120` of two proxies
+ */
 function secondsIn(headers: Headers, name: string): number | undefined {
   const text = headers.get(name)
-  if (!text) return undefined
-  const seconds = /^\d+(\.\d+)?$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000
+  if (text && /^\d+(\.\d+)?$/.test(text)) return Number(text)
+  const seconds = text?.endsWith(' GMT') ? (Date.parse(text) - Date.now()) / 1000 : Number.NaN
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
 }

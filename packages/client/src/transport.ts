@@ -15,7 +15,7 @@ export interface ClientOptions {
    * can change them. Default: `http://` is for this machine only.
    */
   allowHttp?: boolean
-  /** The most times that a request is sent; default 8, with some 45 seconds of waits between them. */
+  /** The most times that a request is sent; default 8, with some 40 seconds of waits between them. */
   maxAttempts?: number
   /** The time that a connection may be silent, in milliseconds; default 60,000. */
   timeoutMs?: number
@@ -88,7 +88,7 @@ export class Transport {
         `${origin} would get the token unencrypted. Use https://, or set allowHttp for a network that you trust.`,
       )
     }
-    this.#base = origin + pathname.replace(/\/+$/, '').replace(/\/api\/external(\/v1)?$/, '')
+    this.#base = origin + pathname.replace(/(?<!\/)\/+$/, '').replace(/\/api\/external(\/v1)?$/, '')
     // The browser's fetch must be called without an object before it.
     const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
     this.#options = { url, token, allowHttp, maxAttempts, timeoutMs, maxWaitMs, onWait, fetch }
@@ -195,12 +195,10 @@ export class Transport {
     const isAskedFor = error.code === 'RATE_LIMITED' || error.code === 'UNAVAILABLE'
     const isUnknown = error.code === 'CONNECTION_FAILED' || error.code === 'TIMEOUT'
     if (!isAskedFor && !(repeatable && isUnknown)) throw error
-    // Jitter, so that clients do not all retry at once. The wait is never shorter than Retry-After, because the rate
-    // window is fixed.
-    const ms =
-      error.retryAfter === undefined
-        ? Math.min(30_000, 500 * 2 ** (failures - 1)) * (0.5 + Math.random() / 2)
-        : (error.retryAfter + Math.random()) * 1000
+    // At least a second, whatever a proxy sends, and never shorter than Retry-After, because the rate window is fixed.
+    // Jitter, so that clients do not all retry at once.
+    const jitter = error.retryAfter === undefined ? Math.min(30_000, 500 * 2 ** (failures - 1)) : 1000
+    const ms = Math.max(1, error.retryAfter ?? 0) * 1000 + Math.random() * jitter
     if (failures >= this.#options.maxAttempts || ms > this.#options.maxWaitMs) throw error
     this.#options.onWait(error, ms)
     await pause(ms, signal)

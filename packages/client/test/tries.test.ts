@@ -72,7 +72,7 @@ describe.concurrent('a request is not sent again', () => {
   test('more often than the limit allows, and each wait is announced', async () => {
     const { arrived, address } = await start(busy, busy, away)
     const waits: unknown[] = []
-    const onWait: ClientOptions['onWait'] = ({ code }, ms) => waits.push([code, ms < 1_000])
+    const onWait: ClientOptions['onWait'] = ({ code }, ms) => waits.push([code, ms < 2_000])
     const client = new VoucherGateway({ url: address, token, maxAttempts: 3, onWait })
     await expect(client.purchasedVoucher(tenant, voucher)).rejects.toMatchObject({ code: 'UNAVAILABLE', status: 503 })
     expect(arrived).toHaveLength(3)
@@ -112,8 +112,35 @@ describe('the wait before the next try', () => {
   })
 
   test.each([
-    [0, [250, 500, 0]],
-    [0.5, [375, 750, 500]],
+    ...[null, '', '0', '0.2', '-5', '0, 120', 'soon', '1e9', '0x7f'],
+    ...['Wed, 21 Oct 2015 07:28:00 GMT', 'Wed, 99 GMT', new Date(0).toUTCString()],
+  ])('is at least a second, and short, when Retry-After is %j', async value => {
+    const headers = value === null ? {} : { 'retry-after': value }
+    const waits = [429, 502, 503, 504].map(async status => {
+      const { address } = await start({ answer: answerOf(status, headers, '<h1>Busy</h1>') })
+      const controller = new AbortController()
+      const waited = new Promise<number>(resolve => {
+        const onWait: ClientOptions['onWait'] = (_error, ms) => {
+          resolve(ms)
+          controller.abort()
+        }
+        const client = new VoucherGateway({ url: address, token, onWait })
+        client.purchasedVoucher(tenant, voucher, controller).catch(() => {})
+      })
+      return waited
+    })
+    for (const ms of await Promise.all(waits)) expect(ms >= 1_000 && ms < 2_000, `${ms}`).toBe(true)
+  })
+
+  test('is refused when it is longer than the limit, however long', async () => {
+    const { address } = await start({ answer: answerOf(503, { 'retry-after': '9'.repeat(400) }) })
+    const client = new VoucherGateway({ url: address, token })
+    await expect(client.count(tenant, 'purchased-vouchers')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  })
+
+  test.each([
+    [0, [1000, 1000, 1000]],
+    [0.5, [1250, 1500, 1500]],
   ])('has jitter: with the random number %d it is %j ms', async (random, expected) => {
     vi.spyOn(Math, 'random').mockReturnValue(random)
     onTestFinished(() => void vi.restoreAllMocks())
