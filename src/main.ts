@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import addCompletion from '@bomb.sh/tab/commander'
 import { Command, CommanderError } from 'commander'
 import postgres from '#postgres'
+import { endWithOutput, requireOptionsLast } from '#program'
 import { syncCommand } from '#sync'
 import { adminCommand } from './cli/admin.ts'
 import { demoCommand } from './cli/demo.ts'
@@ -30,9 +31,11 @@ const program = new Command('voucher-gateway')
   .addCommand(verifyCommand)
 
 inheritSettings(program)
+requireOptionsLast(program)
 // Its own command accepts any words.
 addCompletion(program)
 
+endWithOutput()
 try {
   await program.parseAsync()
 } catch (error) {

@@ -92,7 +92,7 @@ describe.concurrent('sync', () => {
   test('--verify, --status, --dry-run and --quiet', async () => {
     const { to } = directoryPlace()
     expect((await sync(['--to', to, '--dry-run'])).stdout).toContain(
-      'would read 1 purchased voucher from the beginning',
+      'would read 1 purchased voucher, to the end of the list',
     )
     expect(await sync(['--to', to, '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' })
     const status = await sync(['--to', to, '--status'], {})
@@ -111,6 +111,26 @@ describe.concurrent('sync', () => {
     expect((await sync(['--to', to, '--verify', '--quiet'])).code).toBe(0)
   })
 
+  test('a full disk is an error with the file and a remedy, and the same command continues later', async () => {
+    const place = directoryPlace()
+    const tenantId = await build.tenant()
+    for (let count = 0; count < 120; count++) await build.voucher(tenantId)
+    const { secret } = await build.token([tenantId])
+    const variables = { ...environment, VOUCHER_GATEWAY_TOKEN: secret }
+    // The limit of the system for a file, in KB, is met as a full disk is.
+    const full = await sync(['--to', place.to], variables, { shell: 'ulimit -f 24; exec "$@"' })
+    expect(full).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/EFBIG.*journal-1\.ndjson'\. Free space there/),
+    })
+    const status = await sync(['--to', place.to, '--status'], {})
+    expect(status).toMatchObject({ code: 7, stderr: expect.stringContaining('The copy is not in step') })
+    expect(status.stdout).toMatch(/not yet in step\.\n(.*\n)*.*: [1-9]\d* purchased vouchers, not yet in step\./)
+    expect(await sync(['--to', place.to, '--quiet'], variables)).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect(await place.read()).toEqual(await readService(origin, secret))
+    expect((await sync(['--to', place.to, '--status'], {})).code).toBe(0)
+  })
+
   test('exit codes say what is wrong', async () => {
     const to = () => directoryPlace().to
     const occupied = createDirectory()
@@ -123,6 +143,9 @@ describe.concurrent('sync', () => {
       [2, 'is not empty and holds no copy', ['--to', occupied]],
       [2, 'The file of --token-file cannot be read: ENOENT', ['--to', to(), '--token-file', join(occupied, 'none')]],
       [1, `The copy in ${file} cannot be opened: ENOTDIR`, ['--to', file]],
+      [1, "mkdir '/proc/copy'. Name another place with --to", ['--to', '/proc/copy']],
+      [1, "mkdir '/proc/of'. Name another place with --to", ['--to', '/proc/of/a/copy']],
+      [2, 'Did you mean --to?', ['--too', to()]],
       [1, `, schema voucher_gateway_copy cannot be opened: `, ['--to', 'postgres://127.0.0.1:9/none']],
       (await hasSqlite()) ? [0, null, sqlite] : [2, 'needs Node 22.13 or later', sqlite],
       [2, "'--to <place>' has colour, which is not known", ['--to', 'postgres://127.0.0.1:9/none?colour=red']],

@@ -19,10 +19,18 @@ export interface ProcessOptions {
   args?: string[]
   /** A module to load first, as JavaScript. */
   preload?: string
+  /** A line of Bash that runs the program, which is `"$@"` there. */
+  shell?: string
 }
 
 /** Makes standard output a terminal for the program; `.ci/newcomer` starts the service on a real one. */
 export const onTerminal: ProcessOptions = { preload: 'process.stdout.isTTY = true' }
+
+/** Returns the words of the command. */
+const commandOf = (options: ProcessOptions, args: string[]): [string, ...string[]] => {
+  const words = [process.execPath, ...argumentsOf(options, args)] as const
+  return options.shell === undefined ? [...words] : ['bash', '-c', options.shell, 'bash', ...words]
+}
 
 const argumentsOf = (options: ProcessOptions, args: string[]) => [
   ...(options.preload === undefined ? [] : ['--import', `data:text/javascript,${encodeURIComponent(options.preload)}`]),
@@ -55,7 +63,8 @@ export function run(
 ): Promise<Outcome> {
   return new Promise(resolve => {
     const settings = { ...settingsOf(options, environment), timeout: 60_000 }
-    const child = execFile(process.execPath, argumentsOf(options, args), settings, (error, stdout, stderr) => {
+    const [file, ...words] = commandOf(options, args)
+    const child = execFile(file, words, settings, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code ?? -1) : 0, stdout, stderr })
     })
     child.stdin?.end(options.input)

@@ -4,6 +4,7 @@ import { Checkpoint, tenantKey } from '../../packages/sync/src/checkpoint.ts'
 import type { SyncEvent } from '../../packages/sync/src/report.ts'
 import { readTarget } from '../../packages/sync/src/target.ts'
 import { directoryPlace, everyPlace, postgresPlace, readService } from '../support/copies.ts'
+import { createEmptyDatabase } from '../support/database.ts'
 import { createWorld, sync } from '../support/reference-sync.ts'
 
 describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
@@ -15,12 +16,30 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
   test('has all records after the first pass, which a stop interrupts', async () => {
     const stopped = await run({ stopAt: (event: SyncEvent) => event.event === 'progress' && event.received === 50 })
     expect([stopped.code, stopped.events.at(-1)]).toEqual([130, { event: 'stopped' }])
+    const list = 'purchased-vouchers'
+    const status = await run({ task: 'status' })
+    expect(status).toMatchObject({ code: 7, error: { message: expect.stringContaining('not in step') } })
+    expect(status.events[0]).toMatchObject({ event: 'copy', tenants: 2, server_time: null, age_seconds: null })
+    expect(status.events.filter(({ event }) => event === 'list')).toHaveLength(6)
+    const held = { records: 50, state: 'reading', server_time: null }
+    expect(status.events).toContainEqual({ event: 'list', tenant: chain, list, ...held })
+    const dry = await run({ task: 'dry run' })
+    expect(dry.events).toContainEqual({ event: 'would_read', tenant: chain, list, count: 70 })
     const finished = await run()
     expect(finished).toMatchObject({ code: 0, error: undefined })
     expect(finished.events[0]).toMatchObject({ event: 'start', resumed: true })
     // The first pages of the voucher list were not read again.
     const vouchers = finished.events.filter(event => event.event === 'progress' && event.received > 100)
-    expect(vouchers).toMatchObject([{ tenant: chain, list: 'purchased-vouchers', received: 120, done: true }])
+    expect(vouchers).toMatchObject([{ tenant: chain, list, received: 120, done: true }])
+    await expectInStep()
+    expect((await run({ task: 'status' })).code).toBe(0)
+  })
+
+  test('is not in step while a full pass is unfinished', async () => {
+    expect((await run({ full: true, stopAt: ({ event }) => event === 'progress' })).code).toBe(130)
+    expect((await run({ task: 'status' })).code).toBe(7)
+    expect((await run()).code).toBe(0)
+    expect((await run({ task: 'status' })).code).toBe(0)
     await expectInStep()
   })
 
@@ -123,6 +142,33 @@ test('a schema in PostgreSQL may have the name of a word of SQL', async () => {
   const { run, expectInStep } = copyIn(postgresPlace(database.url, '"user"'))
   expect(await run({ schema: 'user' })).toMatchObject({ code: 0, error: undefined })
   await expectInStep()
+})
+
+test('a watch opens its copy again after an outage of the database', async () => {
+  const { database, origin, chain, token } = await createWorld(1)
+  const { platform } = database
+  const { url, address } = await createEmptyDatabase()
+  const place = postgresPlace(url)
+  const name = address.database
+  let outage: Promise<unknown> | undefined
+  let end: Promise<unknown> | undefined
+  const allow = (isAllowed: boolean) => platform.unsafe(`alter database ${name} allow_connections ${isAllowed}`)
+  const breakOff = () => platform`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`
+  const insert = () => platform`insert into purchased_voucher (tenant_id, reference) values (${chain}, 'Later')`
+  const { code, events } = await sync(origin, token.secret, place, {
+    watch: 1,
+    stopAt(event) {
+      if (event.event === 'in_step') outage ??= allow(false).then(breakOff)
+      if (event.event === 'wait') end ??= insert().then(() => allow(true))
+      return end !== undefined && event.event === 'in_step' && event.received > 0
+    },
+  })
+  await Promise.all([outage, end])
+  expect([code, events.find(({ event }) => event === 'failed')]).toMatchObject([
+    0,
+    { message: expect.stringMatching(/^The copy in .* cannot be written: /) },
+  ])
+  expect(await place.read()).toEqual(await readService(origin, token.secret))
 })
 
 describe('a token', async () => {

@@ -60,12 +60,12 @@ type CopyState = z.infer<typeof copyStateSchema>
 /** The state of a list that was never read. */
 export const newListState: ListState = { pass: 1, bound: null, reading: null, swept: false, refused: false }
 
+/** Returns whether a list was read at all. */
+export const hasBegun = ({ pass, bound, reading }: ListState): boolean => pass > 1 || bound !== null || reading !== null
+
 /** Resets a list, so that it is read again from its beginning. */
-export const restartList = ({ pass }: ListState, refused = false): ListState => ({
-  ...newListState,
-  pass: pass + 1,
-  refused,
-})
+export const restartList = (state: ListState, refused = false): ListState =>
+  hasBegun(state) ? { ...newListState, pass: state.pass + 1, refused } : state
 
 /** Changed positions by key; null deletes one. Values are JSON. */
 export type Positions = ReadonlyMap<string, unknown>
@@ -126,6 +126,12 @@ export class Checkpoint {
   setList(tenantId: number, list: TenantListName, state: ListState): Positions {
     const tenant = this.tenant(tenantId)
     return this.setTenant(tenantId, { ...tenant, lists: { ...tenant.lists, [list]: state } })
+  }
+
+  /** Leaves a list out of the copy. @returns the changed positions */
+  leaveOut(tenantId: number, list: TenantListName): Positions {
+    const { [list]: _, ...lists } = this.tenant(tenantId).lists
+    return this.setTenant(tenantId, { ...this.tenant(tenantId), lists })
   }
 
   /** Drops tenants. @returns the changed positions */

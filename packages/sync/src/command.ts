@@ -15,7 +15,7 @@ function readUrl(text: string): string {
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
     throw new InvalidArgumentError('Give the address of the service, such as https://vouchers.example.com.')
   }
-  return (url.origin + url.pathname).replace(/(\/api\/external\/v1)?\/*$/, '')
+  return url.origin + url.pathname.replace(/(?<!\/)\/+$/, '').replace(/\/api\/external\/v1$/, '')
 }
 
 function readTenants(text: string, earlier: number[] = []): number[] {
@@ -169,8 +169,8 @@ export const syncCommand = new Command('sync')
     `\nThe token is read from --token-file, or from ${tokenVariable}.\n` +
       '\nExit codes: 0 in step, or a watch that was stopped; 1 error; 2 wrong usage; 3 the service refuses the token,\n' +
       'a tenant, a permission or the documents of this version; 4 the service cannot be reached, or its answers are not\n' +
-      'those of Voucher Gateway; 5 --verify found differences; 6 another sync uses the copy; 130 stopped by a signal\n' +
-      'before it was in step.',
+      'those of Voucher Gateway; 5 --verify found differences; 6 another sync uses the copy; 7 --status found an unfinished\n' +
+      'pass; 130 stopped by a signal before it was in step; 141 the reader of the output has left.',
   )
   .action(async (options: Options) => {
     const target = readPlace(options)

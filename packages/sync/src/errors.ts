@@ -16,6 +16,8 @@ export const exitCodes = {
   differs: 5,
   /** Another sync uses the copy. */
   inUse: 6,
+  /** The copy is not read to its end (`--status`). */
+  unfinished: 7,
   /** Stopped by a signal before the copy was in step. */
   interrupted: 130,
 } as const

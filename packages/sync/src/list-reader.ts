@@ -1,6 +1,6 @@
 /** Brings one list of one tenant in step: from its beginning, from where a former sync stopped, or from its bound. */
 import type { TenantListName } from '#client'
-import type { ListReading, ListState } from './checkpoint.ts'
+import { type ListReading, type ListState, restartList } from './checkpoint.ts'
 import { isReadable } from './removals.ts'
 import { codeOf, isGone, isUnknownCursor, retryAfterOf } from './service-error.ts'
 import type { ListPage } from './source.ts'
@@ -23,8 +23,9 @@ const defaultDelay = 60
  */
 export async function readList(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
   const { checkpoint, report, source, store } = sync
-  if (sync.isDryRun && checkpoint.list(tenantId, list).bound === null) {
-    const count = await source.count(tenantId, list)
+  const { bound, reading } = checkpoint.list(tenantId, list)
+  if (sync.isDryRun && bound === null) {
+    const count = Math.max(0, (await source.count(tenantId, list)) - (reading?.received ?? 0))
     report({ event: 'would_read', tenant: tenantId, list, count })
     result.received += count
     return
@@ -163,7 +164,8 @@ async function restartOnUnknownCursor({ sync, tenantId, list }: Part, error: unk
   const { checkpoint, store } = sync
   const state = checkpoint.list(tenantId, list)
   if (!isUnknownCursor(error) || !state.reading) throw error
-  await store.commit([], checkpoint.setList(tenantId, list, { ...state, reading: null }))
+  const restarted = state.bound === null ? restartList(state) : { ...state, reading: null }
+  await store.commit([], checkpoint.setList(tenantId, list, restarted))
 }
 
 /** Returns the state after a page or a part of an export. */

@@ -3,9 +3,12 @@
 import { readFileSync } from 'node:fs'
 import { CommanderError } from 'commander'
 import { syncCommand } from './command.ts'
+import { endWithOutput, requireOptionsLast } from './program.ts'
 
 const { version }: { version: string } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
+endWithOutput()
+requireOptionsLast(syncCommand)
 try {
   await syncCommand.name('voucher-gateway-sync').version(version).exitOverride().parseAsync()
 } catch (error) {

@@ -1,6 +1,6 @@
 /** Applies the removals of a tenant: the records that left its lists. */
 import { type Removal, type TenantListName, tenantListNames } from '#client'
-import { restartList, type TenantState } from './checkpoint.ts'
+import { hasBegun, restartList, type TenantState } from './checkpoint.ts'
 import { exitCodes, SyncError } from './errors.ts'
 import { removalResourceOf } from './lists.ts'
 import { isGone, isOfGraphql, isUnknownCursor, messageOf, needsFullPass } from './service-error.ts'
@@ -54,7 +54,7 @@ export async function isReadable({ source }: Sync, tenantId: number): Promise<bo
 
 /** The lists of a tenant whose records a copy may hold, and whose removals it must not miss. */
 const keptLists = ({ lists }: TenantState): TenantListName[] =>
-  tenantListNames.filter(list => lists[list] !== undefined && !lists[list].refused)
+  tenantListNames.filter(list => lists[list] !== undefined && hasBegun(lists[list]) && !lists[list].refused)
 
 async function readPages(sync: Sync, tenantId: number, result: RoundResult): Promise<RemovalOutcome> {
   const { checkpoint, source, store } = sync

@@ -26,7 +26,7 @@ export type SyncEvent =
   | { event: 'skipped'; list: TenantListName; message: string }
   /** A round is complete. */
   | { event: 'in_step'; server_time: string; tenants: number; received: number; removed: number; seconds: number }
-  /** A dry run has found a list that a sync would read from its beginning. */
+  /** A dry run has found a list that a sync would read to its end; `count` leaves out what an earlier run has read. */
   | { event: 'would_read'; tenant: number; list: TenantListName; count: number }
   /** A dry run is complete. */
   | { event: 'dry_run'; tenants: number; received: number; removed: number }

@@ -1,6 +1,6 @@
 /** One round of the recipe in docs/syncing.md: removals, then the list of tenants, then the lists of each tenant. */
 import { type TenantListName, tenantListNames } from '#client'
-import { newListState, restartList, type TenantState } from './checkpoint.ts'
+import { hasBegun, newListState, restartList, type TenantState } from './checkpoint.ts'
 import { beginFullPass } from './full-pass.ts'
 import { readList } from './list-reader.ts'
 import { titleOf } from './lists.ts'
@@ -25,7 +25,7 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
   for (const tenantId of selectedTenants(sync)) {
     for (const list of tenantListNames) {
       if (!checkpoint.tenants.has(tenantId)) break
-      if (selection.lists && !selection.lists.has(list)) continue
+      if (!isListSelected(sync, list)) continue
       if (!lacking.has(list)) await readOrSkip(sync, tenantId, list, lacking, result)
       if (lacking.has(list)) await refuse(sync, tenantId, list, result)
     }
@@ -47,6 +47,9 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
 /** Returns whether the copy is to hold a tenant. */
 export const isSelected = ({ selection }: Pick<Sync, 'selection'>, tenantId: number) =>
   selection.tenants?.has(tenantId) ?? true
+
+const isListSelected = ({ selection }: Pick<Sync, 'selection'>, list: TenantListName) =>
+  selection.lists?.has(list) ?? true
 
 /** Returns the tenants of the copy that are read. */
 export const selectedTenants = (sync: Sync) => [...sync.checkpoint.tenants.keys()].filter(id => isSelected(sync, id))
@@ -79,7 +82,9 @@ async function readTenants(sync: Sync, result: RoundResult): Promise<void> {
     const added = selected.filter(({ id }) => !checkpoint.tenants.has(id))
     const positions = new Map<string, unknown>()
     for (const { id } of added) {
-      const state: TenantState = { removals: { bound, reading: null }, lists: {} }
+      // All of them from the start: a sync that stops before it reads them leaves a copy that is not in step.
+      const lists = tenantListNames.filter(list => isListSelected(sync, list)).map(list => [list, newListState])
+      const state: TenantState = { removals: { bound, reading: null }, lists: Object.fromEntries(lists) }
       for (const [key, value] of checkpoint.setTenant(id, state)) positions.set(key, value)
     }
     const changes: Change[] = [
@@ -123,6 +128,7 @@ async function refuse(sync: Sync, tenantId: number, list: TenantListName, result
   const { checkpoint, store } = sync
   const state = checkpoint.tenants.get(tenantId)?.lists[list]
   if (!state) return
+  if (!hasBegun(state)) return store.commit([], checkpoint.leaveOut(tenantId, list))
   if (!state.refused) await store.commit([], checkpoint.setList(tenantId, list, restartList(state, true)))
   result.unreadable.push(
     `The token may not read the ${titleOf(list)} of tenant ${tenantId} any more: those in the copy are not in step. ` +
@@ -140,13 +146,14 @@ async function dropTenant({ checkpoint, store, report }: Sync, tenantId: number)
  * cannot sweep records that it has published in the same pass.
  */
 async function restartUnselected(sync: Sync): Promise<void> {
-  const { checkpoint, selection, store } = sync
+  const { checkpoint, store } = sync
   for (const [tenantId, { lists }] of checkpoint.tenants) {
     for (const list of tenantListNames) {
-      const { swept, bound, reading } = lists[list] ?? newListState
-      if (swept || (bound === null && reading === null)) continue
-      if (isSelected(sync, tenantId) && (selection.lists?.has(list) ?? true)) continue
-      await store.commit([], checkpoint.setList(tenantId, list, restartList(checkpoint.list(tenantId, list))))
+      const state = lists[list]
+      if (!state || state.swept || (isSelected(sync, tenantId) && isListSelected(sync, list))) continue
+      if (!hasBegun(state)) await store.commit([], checkpoint.leaveOut(tenantId, list))
+      else if (state.bound !== null || state.reading !== null)
+        await store.commit([], checkpoint.setList(tenantId, list, restartList(state)))
     }
   }
 }

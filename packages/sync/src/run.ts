@@ -1,16 +1,17 @@
 /** Runs a sync to its end: rounds until the copy is in step, once or at intervals. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Checkpoint } from './checkpoint.ts'
+import { CopyError } from './copy-error.ts'
 import { createDryStore } from './dry-run.ts'
 import { exitCodes, SyncError } from './errors.ts'
 import { Exports } from './exports.ts'
 import { beginFullPass, dropUnknownTenants } from './full-pass.ts'
 import type { ReportEvent } from './report.ts'
 import { runRound } from './round.ts'
-import { codeOf, exitCodeOf, messageOf, requestIdOf } from './service-error.ts'
+import { codeOf, exitCodeOf, messageOf, requestIdOf, retryAfterOf } from './service-error.ts'
 import { createSource, type Source } from './source.ts'
 import { reportStatus } from './status.ts'
-import type { CopyReader, OpenStore, ReadCopy, Store } from './store.ts'
+import type { OpenStore, ReadCopy } from './store.ts'
 import type { CopySelection, Sync } from './sync.ts'
 import { verifyCopy } from './verify.ts'
 
@@ -43,17 +44,8 @@ export interface SyncOptions {
  * @returns the exit code of the command; an error was reported
  */
 export async function runSync(options: SyncOptions, report: ReportEvent, stop: AbortSignal): Promise<number> {
-  let copy: CopyReader | null = null
   try {
-    if (options.task === 'status') {
-      copy = await openCopy(options, options.readCopy)
-      await reportStatus(options.to, copy, report)
-      return exitCodes.inStep
-    }
-    const openDry = async () => createDryStore(await options.readCopy())
-    const store = await openCopy(options, options.task === 'dry run' ? openDry : options.openStore)
-    copy = store
-    return await runRounds(options, store, report, stop)
+    return options.task === 'status' ? await runStatus(options, report) : await runRounds(options, report, stop)
   } catch (error) {
     if (stop.aborted) {
       report({ event: 'stopped' })
@@ -62,6 +54,14 @@ export async function runSync(options: SyncOptions, report: ReportEvent, stop: A
     const code = exitCodeOf(error)
     report({ event: 'error', code, message: messageOf(error), request_id: requestIdOf(error) })
     return code
+  }
+}
+
+async function runStatus({ to, readCopy }: SyncOptions, report: ReportEvent): Promise<number> {
+  const copy = await openCopy(to, readCopy)
+  try {
+    await reportStatus(to, copy, report)
+    return exitCodes.inStep
   } finally {
     await copy?.close()
   }
@@ -71,49 +71,85 @@ export async function runSync(options: SyncOptions, report: ReportEvent, stop: A
  * Opens the copy. @throws SyncError that names the copy, because a refused connection could also be the connection to
  * the service
  */
-async function openCopy<Copy>({ to }: SyncOptions, open: () => Promise<Copy>): Promise<Copy> {
+async function openCopy<Copy>(to: string, open: () => Promise<Copy>): Promise<Copy> {
   try {
     return await open()
   } catch (error) {
-    if (error instanceof SyncError) throw error
-    throw new SyncError(exitCodes.failed, `The copy in ${to} cannot be opened: ${messageOf(error)}`, { cause: error })
+    throw error instanceof SyncError ? error : new CopyError(to, 'opened', error)
   }
 }
 
-async function runRounds(options: SyncOptions, store: Store, report: ReportEvent, stop: AbortSignal): Promise<number> {
-  const { url, allowHttp = false, readToken, to, selection, watch, task, full = false } = options
-  const checkpoint = new Checkpoint(store.positions)
-  if (checkpoint.copy && checkpoint.copy.source !== url) {
-    throw new SyncError(
-      exitCodes.usage,
-      `${to} holds a copy of ${checkpoint.copy.source}, not of ${url}. Name another place with --to, or delete that copy.`,
-    )
+async function openStore({ url, to, task, ...options }: SyncOptions) {
+  const openDry = async () => createDryStore(await options.readCopy())
+  const store = await openCopy(to, task === 'dry run' ? openDry : options.openStore)
+  try {
+    const checkpoint = new Checkpoint(store.positions)
+    const source = checkpoint.copy?.source ?? url
+    if (source === url) return { store, checkpoint }
+    const message = `${to} holds a copy of ${source}, not of ${url}. Name another place with --to, or delete that copy.`
+    throw new SyncError(exitCodes.usage, message)
+  } catch (error) {
+    await store.close()
+    throw error
   }
-  report({ event: 'start', url, to, resumed: checkpoint.copy !== null })
+}
+
+/** Errors that neither the service nor the sync has made come from the files or the database of the copy. */
+const ownErrorOf = (error: unknown, to: string): unknown =>
+  error instanceof SyncError || codeOf(error) !== null ? error : new CopyError(to, 'written', error)
+
+/** The longest pauses of a watch after a failed round, in seconds: for the copy, and when the service names the time. */
+const longestPause = { copy: 60, service: 900 }
+
+async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortSignal): Promise<number> {
+  const { url, allowHttp = false, readToken, to, selection, watch, task, full = false } = options
+  let copy: Awaited<ReturnType<typeof openStore>> | null = await openStore(options)
+  report({ event: 'start', url, to, resumed: copy.checkpoint.copy !== null })
   const exports = new Exports()
   const skipped: Sync['skipped'] = new Set()
-  for (let round = 0; ; round++) {
-    const started = performance.now()
-    try {
-      const connection = { url, allowHttp, token: await readToken(), stop, report }
-      if (round === 0) await requireService(createSource({ ...connection, maxAttempts: 1 }))
-      const source = createSource(connection)
-      const isDryRun = task === 'dry run'
-      const sync: Sync = { source, exports, store, checkpoint, selection, report, skipped, isDryRun, stop }
-      if (full && round === 0) await beginAgain(sync)
-      const unreadable = await bringInStep(sync, started)
-      if (task === 'verify') await verifyCopy(sync)
-      if (watch === null) {
-        if (unreadable.length > 0) throw new SyncError(exitCodes.refused, unreadable.join('\n'))
-        return exitCodes.inStep
+  let hasBegun = false
+  let outages = 0
+  try {
+    for (;;) {
+      const started = performance.now()
+      let least = 0
+      try {
+        copy ??= await openStore(options)
+        const connection = { url, allowHttp, token: await readToken(), stop, report }
+        if (!hasBegun) await requireService(createSource({ ...connection, maxAttempts: 1 }))
+        const source = createSource(connection)
+        const isDryRun = task === 'dry run'
+        const sync: Sync = { source, exports, ...copy, selection, report, skipped, isDryRun, stop }
+        if (full && !hasBegun) await beginAgain(sync)
+        hasBegun = true
+        const unreadable = await bringInStep(sync, started)
+        if (task === 'verify') await verifyCopy(sync)
+        if (watch === null) {
+          if (unreadable.length > 0) throw new SyncError(exitCodes.refused, unreadable.join('\n'))
+          return exitCodes.inStep
+        }
+        outages = 0
+        for (const message of unreadable) report({ event: 'failed', message, request_id: null })
+      } catch (failure) {
+        const error = stop.aborted ? failure : ownErrorOf(failure, to)
+        // A copy that was open once is opened again, whatever is wrong: its lock may outlast an outage for some time.
+        const isOutage = copy === null || error instanceof CopyError
+        if (stop.aborted || watch === null || !(isOutage || exitCodeOf(error) === exitCodes.unreachable)) throw error
+        report({ event: 'failed', message: messageOf(error), request_id: requestIdOf(error) })
+        least = Math.min(Math.max(1, retryAfterOf(error) ?? 0), longestPause.service)
+        if (isOutage) {
+          // After a commit with an unknown outcome, only the store has the checkpoint.
+          await copy?.store.close().catch(() => {})
+          copy = null
+          least = Math.min(2 ** outages++, longestPause.copy)
+          report({ event: 'wait', seconds: least, reason: 'until the copy is opened again' })
+        }
       }
-      for (const message of unreadable) report({ event: 'failed', message, request_id: null })
-    } catch (error) {
-      if (stop.aborted || watch === null || exitCodeOf(error) !== exitCodes.unreachable) throw error
-      report({ event: 'failed', message: messageOf(error), request_id: requestIdOf(error) })
+      const left = copy ? watch - (performance.now() - started) / 1000 : 0
+      await pause(Math.max(least, left) * 1000, undefined, { signal: stop })
     }
-    const left = watch * 1000 - (performance.now() - started)
-    await pause(Math.max(0, left), undefined, { signal: stop })
+  } finally {
+    await copy?.store.close()
   }
 }
 

@@ -62,7 +62,7 @@ function textOf(event: SyncEvent, speed: Speed | null): string {
         `received, ${amount(event.removed, 'removal')}, ${formatSeconds(event.seconds)}.`
       )
     case 'would_read':
-      return `Tenant ${event.tenant}: would read ${describeCount(event.count, event.list)} from the beginning.`
+      return `Tenant ${event.tenant}: would read ${describeCount(event.count, event.list)}, to the end of the list.`
     case 'dry_run':
       return (
         `A sync would receive ${amount(event.received, 'record')} of ${amount(event.tenants, 'tenant')} and apply ` +
@@ -92,7 +92,7 @@ function textOf(event: SyncEvent, speed: Speed | null): string {
   }
 }
 
-const statusTexts = { reading: 'not yet read to the end', refused: 'kept as they were: the token lacks the permission' }
+const statusTexts = { reading: 'not yet in step', refused: 'kept as they were: the token lacks the permission' }
 
 /** Returns the outcome of a comparison as a sentence. */
 export function describeComparison(event: SyncEvent & { event: 'compared' }): string {

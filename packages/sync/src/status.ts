@@ -1,6 +1,6 @@
 /** Reports the content of a copy, from the copy alone. */
 import { tenantListNames } from '#client'
-import { Checkpoint, type ListState } from './checkpoint.ts'
+import { Checkpoint, type ListState, newListState } from './checkpoint.ts'
 import { exitCodes, SyncError } from './errors.ts'
 import type { ListStatus, ReportEvent } from './report.ts'
 import type { CopyReader } from './store.ts'
@@ -10,22 +10,30 @@ import type { CopyReader } from './store.ts'
  *
  * @param to the place as messages name it
  * @param reader the copy; null when there is none
- * @throws SyncError when there is no copy
+ * @throws SyncError when there is no copy, or when it is not read to its end
  */
 export async function reportStatus(to: string, reader: CopyReader | null, report: ReportEvent): Promise<void> {
   const { copy, tenants } = new Checkpoint(reader?.positions ?? new Map())
   if (!reader || !copy) throw new SyncError(exitCodes.failed, `There is no copy in ${to}.`)
+  const published = new Checkpoint(reader.published ?? reader.positions)
   const counts = new Map((await reader.counts()).map(each => [`${each.list} ${each.tenantId}`, each.count]))
-  const states = [...tenants].flatMap(([tenant, { lists }]) =>
-    tenantListNames.flatMap(list => (lists[list] ? [{ tenant, list, state: lists[list] }] : [])),
+  const lists = [...tenants].flatMap(([tenant, { lists }]) =>
+    tenantListNames.flatMap(list => {
+      if (!lists[list]) return []
+      // A list that is in step in the journal alone is not in step for a reader of the files.
+      const found = published.tenants.get(tenant)?.lists[list] ?? newListState
+      const { state, bound } = statusOf(lists[list]).state === 'in_step' ? statusOf(found) : statusOf(lists[list])
+      const records = counts.get(`${list} ${tenant}`) ?? 0
+      return [{ event: 'list' as const, tenant, list, records, state, server_time: bound }]
+    }),
   )
+  const isFinished = tenants.size > 0 && published.copy !== null && lists.every(({ state }) => state !== 'reading')
   const bounds = [
-    ...[...tenants.values()].map(({ removals }) => removals.bound),
-    ...states.flatMap(({ state }) => (statusOf(state) === 'in_step' ? [state.bound] : [])),
+    ...[...published.tenants.values()].map(({ removals }) => removals.bound),
+    ...lists.flatMap(({ state, server_time: bound }) => (state === 'in_step' && bound !== null ? [bound] : [])),
   ]
-  const isRead = states.length > 0 && states.every(({ state }) => statusOf(state) !== 'reading')
   // Bounds can be compared as texts.
-  const earliest = isRead ? (bounds.sort()[0] ?? null) : null
+  const earliest = isFinished ? (bounds.sort()[0] ?? null) : null
   report({
     event: 'copy',
     url: copy.source,
@@ -34,13 +42,15 @@ export async function reportStatus(to: string, reader: CopyReader | null, report
     server_time: earliest,
     age_seconds: earliest === null ? null : Math.max(0, Math.round((Date.now() - Date.parse(earliest)) / 1000)),
   })
-  for (const { tenant, list, state } of states) {
-    const records = counts.get(`${list} ${tenant}`) ?? 0
-    report({ event: 'list', tenant, list, records, state: statusOf(state), server_time: state.bound })
-  }
+  for (const list of lists) report(list)
+  if (isFinished) return
+  throw new SyncError(
+    exitCodes.unfinished,
+    'The copy is not in step: a pass over its lists has not ended. Run the sync to its end: it continues from its checkpoint.',
+  )
 }
 
-function statusOf({ bound, refused, swept }: ListState): ListStatus {
-  if (refused) return 'refused'
-  return bound !== null && swept ? 'in_step' : 'reading'
-}
+const statusOf = ({ bound, refused, swept }: ListState): { state: ListStatus; bound: string | null } => ({
+  state: refused ? 'refused' : bound !== null && swept ? 'in_step' : 'reading',
+  bound,
+})

@@ -39,7 +39,9 @@ export interface RecordCount {
 export interface CopyReader {
   /** The checkpoint: positions by key. */
   readonly positions: Positions
-  /** Counts the records that a user of the copy finds. */
+  /** The checkpoint of what a user of the copy finds, where that can be older than `positions`. */
+  readonly published?: Positions
+  /** Counts the records that the copy holds. */
   counts(): Promise<RecordCount[]>
   /** Reads the records of a tenant; for the list of tenants, the records of all tenants. */
   records(list: ListName, tenantId: number): AsyncIterable<CopiedRecord>

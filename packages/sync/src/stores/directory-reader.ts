@@ -8,9 +8,9 @@ import { type Positions, parsePosition, unreadable } from '../checkpoint.ts'
 import { exitCodes, SyncError } from '../errors.ts'
 import type { ListName } from '../lists.ts'
 import type { CopiedRecord, CopyReader, RecordCount } from '../store.ts'
-import { fileOf, Journal } from './journal.ts'
-import { isMissing, readLines } from './lines.ts'
-import { openOwnFile } from './own-file.ts'
+import { fileOf, JournalContent } from './journal.ts'
+import { readLines } from './lines.ts'
+import { isMissing, openOwnFile } from './own-file.ts'
 
 const checkpointSchema = z.object({
   /** The number of the journal that continues this checkpoint. */
@@ -80,26 +80,37 @@ export function idOf(line: string, list: ListName): number {
   }
 }
 
-/** The published files of a copy. */
-export class PublishedFiles {
+/** The published files of a copy, and the journal of the round that has not ended. */
+export abstract class CopyFiles {
+  protected abstract readonly journal: JournalContent
+
   protected constructor(protected readonly path: string) {}
 
-  /** Counts the records in all files. */
+  /** Counts the records of the files and of the journal. */
   async counts(): Promise<RecordCount[]> {
     const counts: RecordCount[] = []
-    for await (const { id } of this.records('tenants', 0)) {
+    for (const id of await this.ids('tenants', 0)) {
       if (!Number.isNaN(id)) counts.push({ list: 'tenants', tenantId: id, count: 1 })
     }
     for (const list of tenantListNames) {
-      for (const name of await listNames(join(this.path, list))) {
-        const tenantId = Number(/^([1-9]\d*)\.ndjson$/.exec(name)?.[1])
-        if (Number.isNaN(tenantId)) continue
-        let count = 0
-        for await (const _ of readLines(join(this.path, list, name))) count += 1
-        counts.push({ list, tenantId, count })
+      const names = await listNames(join(this.path, list))
+      const tenants = new Set(names.map(name => Number(/^([1-9]\d*)\.ndjson$/.exec(name)?.[1])))
+      for (const changes of this.journal.files.values()) if (changes.list === list) tenants.add(changes.tenantId)
+      for (const tenantId of tenants) {
+        const count = (await this.ids(list, tenantId)).length
+        if (count > 0) counts.push({ list, tenantId, count })
       }
     }
     return counts
+  }
+
+  /** Returns the ids that a list has when the journal is applied; NaN for a line that was damaged. */
+  private async ids(list: ListName, tenantId: number): Promise<number[]> {
+    const { replaced = false, records = new Map() } = this.journal.files.get(fileOf(list, tenantId)) ?? {}
+    const ids = [...records].flatMap(([id, place]) => (place === null ? [] : [id]))
+    if (replaced) return ids
+    for await (const { id } of this.records(list, tenantId)) if (!records.has(id)) ids.push(id)
+    return ids
   }
 
   /** Reads the records of a file. */
@@ -111,12 +122,17 @@ export class PublishedFiles {
 }
 
 /** A copy in a directory that is read, also while a sync writes it. */
-export class DirectoryReader extends PublishedFiles implements CopyReader {
+export class DirectoryReader extends CopyFiles implements CopyReader {
   private constructor(
     path: string,
-    readonly positions: Positions,
+    readonly published: Positions,
+    protected readonly journal: JournalContent,
   ) {
     super(path)
+  }
+
+  get positions(): Positions {
+    return applyPositions(this.published, this.journal.positions)
   }
 
   /** Opens a copy. @returns null when there is none */
@@ -124,8 +140,8 @@ export class DirectoryReader extends PublishedFiles implements CopyReader {
     if ((await listCopy(path)).length === 0) return null
     const own = join(path, ownDirectory)
     const { journal, positions } = await readCheckpoint(join(own, 'checkpoint.json'))
-    const changes = await Journal.readPositions(join(own, journalName(journal)))
-    return new DirectoryReader(path, applyPositions(new Map(Object.entries(positions)), changes))
+    const content = await JournalContent.read(join(own, journalName(journal)))
+    return new DirectoryReader(path, new Map(Object.entries(positions)), content)
   }
 
   async close(): Promise<void> {}

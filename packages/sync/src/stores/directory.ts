@@ -2,32 +2,32 @@
  * A copy in a directory: one NDJSON file for each list of each tenant. Commits go to a journal; at the end of a round its
  * changes are put into the files, each of which is replaced whole.
  */
-import { mkdir, readdir, rename, rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Positions } from '../checkpoint.ts'
 import type { Change, Store } from '../store.ts'
 import {
   applyPositions,
+  CopyFiles,
   idOf,
   journalName,
   listCopy,
   ownDirectory,
-  PublishedFiles,
   readCheckpoint,
   type StoredCheckpoint,
 } from './directory-reader.ts'
 import { type FileChanges, Journal } from './journal.ts'
-import { LineFile, readLines, syncDirectory, writeWhole } from './lines.ts'
+import { LineFile, readLines, syncDirectory } from './lines.ts'
 import { type Lock, takeLock } from './lock.ts'
-import { ensureOwnDirectory, openOwnFile, writing } from './own-file.ts'
+import { ensureDirectory, ensureOwnDirectory } from './own-file.ts'
 
 /** A copy in a directory. */
-export class DirectoryStore extends PublishedFiles implements Store {
+export class DirectoryStore extends CopyFiles implements Store {
   private constructor(
     path: string,
     private readonly lock: Lock,
     private stored: StoredCheckpoint,
-    private journal: Journal,
+    protected journal: Journal,
   ) {
     super(path)
   }
@@ -40,7 +40,7 @@ export class DirectoryStore extends PublishedFiles implements Store {
   static async open(path: string): Promise<DirectoryStore> {
     const own = join(path, ownDirectory)
     await listCopy(path)
-    await mkdir(path, { recursive: true })
+    await ensureDirectory(path)
     await ensureOwnDirectory(own)
     const lock = await takeLock(join(own, 'lock'))
     try {
@@ -94,22 +94,14 @@ export class DirectoryStore extends PublishedFiles implements Store {
 }
 
 async function writeCheckpoint(path: string, stored: StoredCheckpoint): Promise<void> {
-  const file = await openOwnFile(`${path}.tmp`, writing)
-  try {
-    await writeWhole(file, Buffer.from(JSON.stringify(stored)), null)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(`${path}.tmp`, path)
+  await LineFile.replace(path, file => file.add(JSON.stringify(stored)))
   await syncDirectory(dirname(path))
 }
 
 /** Replaces a file by one with the changes. A list without records has no file. */
 async function applyChanges(path: string, changes: FileChanges, read: ReturnType<Journal['reader']>): Promise<void> {
-  const file = await LineFile.create(path)
   let count = 0
-  try {
+  await LineFile.replace(path, async file => {
     if (!changes.replaced) {
       for await (const { text } of readLines(path)) {
         const id = idOf(text, changes.list)
@@ -125,10 +117,6 @@ async function applyChanges(path: string, changes: FileChanges, read: ReturnType
       await file.add(Buffer.from(await read(place)))
       count += 1
     }
-  } catch (error) {
-    await file.abandon()
-    throw error
-  }
-  await file.replace()
+  })
   if (count === 0) await rm(path)
 }

@@ -11,8 +11,8 @@ import type { Positions } from '../checkpoint.ts'
 import { type ListName, listNames } from '../lists.ts'
 import { escapeLineEnds } from '../sentence.ts'
 import type { Change } from '../store.ts'
-import { readLines, writeWhole } from './lines.ts'
-import { appending, openOwnFile } from './own-file.ts'
+import { readLines } from './lines.ts'
+import { appending, openOwnFile, throwWithName } from './own-file.ts'
 
 /** The position of a record in the journal, in bytes. */
 interface Place {
@@ -24,6 +24,7 @@ interface Place {
 /** The changes of a journal in the file of one list of one tenant. */
 export interface FileChanges {
   list: ListName
+  tenantId: number
   /** True when all records of the published file were deleted. */
   replaced: boolean
   /** The records by id, in the order in which they came; null for one that was removed. */
@@ -49,19 +50,22 @@ const tenantFile = 'tenants.ndjson'
 export const fileOf = (list: ListName, tenantId: number): string =>
   list === 'tenants' ? tenantFile : `${list}/${tenantId}.ndjson`
 
-/** The committed part of a journal. */
-export class Journal {
+/** The committed part of a journal, also while another process writes it. */
+export class JournalContent {
   /** Changed files by name. */
   readonly files = new Map<string, FileChanges>()
   /** Positions by key; null for one that was deleted. */
   readonly positions = new Map<string, unknown>()
-  private length = 0
+  protected length = 0
 
-  private constructor(private readonly file: FileHandle) {}
+  /** Reads a journal, and changes nothing. One that is missing is empty. */
+  static async read(path: string): Promise<JournalContent> {
+    const content = new JournalContent()
+    await content.load(path)
+    return content
+  }
 
-  /** Opens a journal, cuts off uncommitted data, and reads the rest. */
-  static async open(path: string): Promise<Journal> {
-    const journal = new Journal(await openOwnFile(path, appending))
+  protected async load(path: string): Promise<void> {
     let waiting: { entry: Entry; place: Omit<Place, 'pass'> }[] = []
     for await (const { text, offset, end } of readLines(path)) {
       const entry = parseEntry(text)
@@ -70,89 +74,22 @@ export class Journal {
       const prefix = entry[0] === 'put' ? putPrefix(entry[1], entry[2], entry[3], entry[4]).length : 0
       waiting.push({ entry, place: { offset: offset + prefix, length: end - offset - prefix - 2 } })
       if (entry[0] !== 'commit') continue
-      for (const { entry, place } of waiting) journal.apply(entry, place)
+      for (const { entry, place } of waiting) this.apply(entry, place)
       waiting = []
-      journal.length = end
+      this.length = end
     }
-    await journal.file.truncate(journal.length)
-    return journal
-  }
-
-  /** Reads the committed positions, and changes nothing: another process may be writing the journal. */
-  static async readPositions(path: string): Promise<Positions> {
-    const positions = new Map<string, unknown>()
-    for await (const { text } of readLines(path)) {
-      const entry = text.startsWith('["commit"') ? parseEntry(text) : null
-      if (entry?.[0] !== 'commit') continue
-      for (const [key, value] of Object.entries(entry[1])) positions.set(key, value)
-    }
-    return positions
-  }
-
-  /** Adds changes and positions to the file, and returns when they are on the disk. */
-  async commit(changes: readonly Change[], positions: Positions): Promise<void> {
-    const parts: string[] = []
-    const entries: { entry: Entry; place: Omit<Place, 'pass'> }[] = []
-    let size = this.length
-    const add = (entry: Entry, prefix: string, body: string, suffix: string) => {
-      const bodyLength = Buffer.byteLength(body)
-      entries.push({ entry, place: { offset: size + prefix.length, length: bodyLength } })
-      parts.push(prefix, body, suffix)
-      size += prefix.length + bodyLength + suffix.length
-    }
-    const addPlain = (entry: Entry) => add(entry, '', JSON.stringify(entry), '\n')
-    for (const change of changes) {
-      if (change.kind === 'put') {
-        const { list, tenantId, pass, records } = change
-        for (const { id, record } of records) {
-          const body = escapeLineEnds(JSON.stringify(record))
-          add(['put', list, tenantId, pass, id, null], putPrefix(list, tenantId, pass, id), body, ']\n')
-        }
-      } else if (change.kind === 'remove') {
-        for (const id of change.ids) addPlain(['remove', change.list, change.tenantId, id])
-      } else if (change.kind === 'drop') addPlain(['drop', change.tenantId])
-      else addPlain(['sweep', change.list, change.tenantId, change.pass])
-    }
-    addPlain(['commit', Object.fromEntries(positions)])
-    await writeWhole(this.file, Buffer.from(parts.join('')), null)
-    await this.file.datasync()
-    this.length = size
-    for (const { entry, place } of entries) this.apply(entry, place)
-  }
-
-  /**
-   * Reads the text of a record. The returned function buffers a part of the file, so call it in the order of the file.
-   */
-  reader(): (place: Place) => Promise<Buffer> {
-    let buffer: Buffer = Buffer.alloc(0)
-    let start = 0
-    return async ({ offset, length }) => {
-      if (offset < start || offset + length > start + buffer.length) {
-        const size = Math.max(length, Math.min(1 << 20, this.length - offset))
-        const bytes = Buffer.allocUnsafe(size)
-        const { bytesRead } = await this.file.read(bytes, 0, size, offset)
-        if (bytesRead < length) throw new Error('The journal of this copy is shorter than it was.')
-        start = offset
-        buffer = bytes.subarray(0, bytesRead)
-      }
-      return buffer.subarray(offset - start, offset - start + length)
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.file.close()
   }
 
   private changesOf(list: ListName, tenantId: number): FileChanges {
     const name = fileOf(list, tenantId)
     const known = this.files.get(name)
     if (known) return known
-    const created = { list, replaced: false, records: new Map() }
+    const created = { list, tenantId, replaced: false, records: new Map() }
     this.files.set(name, created)
     return created
   }
 
-  private apply(entry: Entry, place: Omit<Place, 'pass'>): void {
+  protected apply(entry: Entry, place: Omit<Place, 'pass'>): void {
     switch (entry[0]) {
       case 'put': {
         const { records } = this.changesOf(entry[1], entry[2])
@@ -184,6 +121,78 @@ export class Journal {
       case 'commit':
         for (const [key, value] of Object.entries(entry[1])) this.positions.set(key, value)
     }
+  }
+}
+
+/** A journal that this process writes. */
+export class Journal extends JournalContent {
+  private constructor(
+    private readonly path: string,
+    private readonly file: FileHandle,
+  ) {
+    super()
+  }
+
+  /** Opens a journal, cuts off uncommitted data, and reads the rest. */
+  static async open(path: string): Promise<Journal> {
+    const journal = new Journal(path, await openOwnFile(path, appending))
+    await journal.load(path)
+    await journal.file.truncate(journal.length)
+    return journal
+  }
+
+  /** Adds changes and positions to the file, and returns when they are on the disk. */
+  async commit(changes: readonly Change[], positions: Positions): Promise<void> {
+    const parts: string[] = []
+    const entries: { entry: Entry; place: Omit<Place, 'pass'> }[] = []
+    let size = this.length
+    const add = (entry: Entry, prefix: string, body: string, suffix: string) => {
+      const bodyLength = Buffer.byteLength(body)
+      entries.push({ entry, place: { offset: size + prefix.length, length: bodyLength } })
+      parts.push(prefix, body, suffix)
+      size += prefix.length + bodyLength + suffix.length
+    }
+    const addPlain = (entry: Entry) => add(entry, '', JSON.stringify(entry), '\n')
+    for (const change of changes) {
+      if (change.kind === 'put') {
+        const { list, tenantId, pass, records } = change
+        for (const { id, record } of records) {
+          const body = escapeLineEnds(JSON.stringify(record))
+          add(['put', list, tenantId, pass, id, null], putPrefix(list, tenantId, pass, id), body, ']\n')
+        }
+      } else if (change.kind === 'remove') {
+        for (const id of change.ids) addPlain(['remove', change.list, change.tenantId, id])
+      } else if (change.kind === 'drop') addPlain(['drop', change.tenantId])
+      else addPlain(['sweep', change.list, change.tenantId, change.pass])
+    }
+    addPlain(['commit', Object.fromEntries(positions)])
+    await this.file.writeFile(parts.join('')).catch(throwWithName(this.path))
+    await this.file.datasync().catch(throwWithName(this.path))
+    this.length = size
+    for (const { entry, place } of entries) this.apply(entry, place)
+  }
+
+  /**
+   * Reads the text of a record. The returned function buffers a part of the file, so call it in the order of the file.
+   */
+  reader(): (place: Place) => Promise<Buffer> {
+    let buffer: Buffer = Buffer.alloc(0)
+    let start = 0
+    return async ({ offset, length }) => {
+      if (offset < start || offset + length > start + buffer.length) {
+        const size = Math.max(length, Math.min(1 << 20, this.length - offset))
+        const bytes = Buffer.allocUnsafe(size)
+        const { bytesRead } = await this.file.read(bytes, 0, size, offset)
+        if (bytesRead < length) throw new Error('The journal of this copy is shorter than it was.')
+        start = offset
+        buffer = bytes.subarray(0, bytesRead)
+      }
+      return buffer.subarray(offset - start, offset - start + length)
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.file.close()
   }
 }
 

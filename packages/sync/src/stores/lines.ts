@@ -1,6 +1,6 @@
 /** Files of lines: read with the offsets of their lines, and written so that a crash leaves the old or the new file. */
-import { type FileHandle, open, rename } from 'node:fs/promises'
-import { openOwnFile, writing } from './own-file.ts'
+import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { isMissing, openOwnFile, throwWithName, writing } from './own-file.ts'
 
 /** A line of a file, without its line feed. */
 interface Line {
@@ -34,24 +34,36 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
   }
 }
 
-/** Returns whether an error says that there is no such file. */
-export const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ENOENT'
-
 /** Buffers this many bytes before it writes. */
 const writeSize = 1 << 20
 
-/** Writes a file of lines under another name, and then puts it in the place of the former one. */
+/** A file of lines that is written under another name, and then put in the place of the former one. */
 export class LineFile {
+  private readonly waiting: (string | Buffer)[] = []
+  private size = 0
+
   private constructor(
-    private readonly path: string,
+    private readonly draft: string,
     private readonly file: FileHandle,
-    private readonly waiting: (string | Buffer)[] = [],
-    private size = 0,
   ) {}
 
-  static async create(path: string): Promise<LineFile> {
-    return new LineFile(path, await openOwnFile(`${path}.tmp`, writing))
+  /** Replaces a file by the lines that `write` adds. When it fails, the former one stays as it is. */
+  static async replace(path: string, write: (lines: LineFile) => Promise<void>): Promise<void> {
+    const draft = `${path}.tmp`
+    const lines = new LineFile(draft, await openOwnFile(draft, writing))
+    try {
+      try {
+        await write(lines)
+        await lines.flush()
+        await lines.file.sync().catch(throwWithName(draft))
+      } finally {
+        await lines.file.close()
+      }
+      await rename(draft, path)
+    } catch (error) {
+      await rm(draft, { force: true })
+      throw error
+    }
   }
 
   /** Adds a line. */
@@ -65,40 +77,7 @@ export class LineFile {
     const bytes = Buffer.concat(this.waiting.flatMap(line => [Buffer.from(line), Buffer.from('\n')]))
     this.waiting.length = 0
     this.size = 0
-    await writeWhole(this.file, bytes, null)
-  }
-
-  /** Replaces the former file. */
-  async replace(): Promise<void> {
-    try {
-      await this.flush()
-      await this.file.sync()
-    } finally {
-      await this.file.close()
-    }
-    await rename(`${this.path}.tmp`, this.path)
-  }
-
-  /** Closes the file, and leaves the former one as it is. */
-  async abandon(): Promise<void> {
-    await this.file.close()
-  }
-}
-
-/**
- * Writes all bytes.
- *
- * @param position where in the file; null for its end
- */
-export async function writeWhole(file: FileHandle, bytes: Buffer, position: number | null): Promise<void> {
-  for (let done = 0; done < bytes.length; ) {
-    const { bytesWritten } = await file.write(
-      bytes,
-      done,
-      bytes.length - done,
-      position === null ? null : position + done,
-    )
-    done += bytesWritten
+    await this.file.writeFile(bytes).catch(throwWithName(this.draft))
   }
 }
 

@@ -5,7 +5,7 @@ import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import { inUse, takenOver } from './in-use.ts'
-import { isMissing } from './lines.ts'
+import { isMissing } from './own-file.ts'
 
 /** Longer than a process takes from reading a lock to replacing it, in milliseconds. */
 const settlingMs = 250
@@ -104,8 +104,13 @@ async function createLock(path: string, text: string): Promise<boolean> {
 
 async function replaceLock(path: string, text: string): Promise<void> {
   const written = `${path}-${randomUUID()}`
-  await writeFile(written, text)
-  await rename(written, path)
+  try {
+    await writeFile(written, text)
+    await rename(written, path)
+  } catch (error) {
+    await rm(written, { force: true })
+    throw error
+  }
 }
 
 /** The place whose processes are seen here: a machine since its start, and a container of it; Linux only tells them apart. */

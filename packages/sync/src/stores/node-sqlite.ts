@@ -35,7 +35,8 @@ export async function openSqlite(path: string, options: { readOnly?: boolean } =
   throw new SyncError(
     exitCodes.usage,
     `This Node (${process.version}) has no SQLite: a copy in sqlite:FILE needs Node 22.13 or later. ` +
-      'Use that, or name a directory or a postgres:// URL with --to.',
+      'Install it (https://nodejs.org), or keep the copy in a directory (--to copy) or in PostgreSQL ' +
+      '(--to postgres://user@host/database).',
   )
 }
 

@@ -1,6 +1,7 @@
 /** The files and directories within a copy. A symbolic link could lead anywhere, so none of them is followed. */
 import { constants } from 'node:fs'
-import { type FileHandle, lstat, mkdir, open } from 'node:fs/promises'
+import { type FileHandle, lstat, mkdir, open, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { exitCodes, SyncError } from '../errors.ts'
 
 /** Opens to write a file from its beginning. */
@@ -23,6 +24,32 @@ export async function openOwnFile(path: string, flags: number = constants.O_RDON
     throw error instanceof Error && 'code' in error && error.code === 'ELOOP' ? isLink(path) : error
   }
 }
+
+/** Adds the name of an open file to an error, as Node does for a path, and throws it. */
+export const throwWithName =
+  (path: string) =>
+  (error: Error): never => {
+    error.message += ` '${path}'`
+    throw error
+  }
+
+/**
+ * Creates a directory, and those above it, when they are missing. Node's own recursive `mkdir` does not end where the
+ * system answers that the directory above is missing although it exists, as `/proc` does.
+ */
+export async function ensureDirectory(path: string): Promise<void> {
+  const isThere = await stat(path).then(
+    found => found.isDirectory(),
+    () => false,
+  )
+  if (isThere) return
+  if (dirname(path) !== path) await ensureDirectory(dirname(path))
+  await ensureOwnDirectory(path)
+}
+
+/** Returns whether an error says that there is no such file. */
+export const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ENOENT'
 
 /** Creates a directory of the copy when it is missing. @throws SyncError when its name leads elsewhere */
 export async function ensureOwnDirectory(path: string): Promise<void> {

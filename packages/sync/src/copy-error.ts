@@ -1,0 +1,28 @@
+/** The errors of a copy that cannot be used, with what to do. */
+import { exitCodes, SyncError } from './errors.ts'
+import { messageOf } from './service-error.ts'
+
+/** What to do, by the code of the system, of SQLite or of PostgreSQL. */
+const remedies: readonly [codes: RegExp, remedy: string][] = [
+  [
+    /^(ENOSPC|EDQUOT|EFBIG|13|53100)$/,
+    'Free space there, and run the command again: it continues from its checkpoint.',
+  ],
+  [
+    /^(EACCES|EPERM|EROFS|ENOENT|ENOTDIR|ENAMETOOLONG|8|14|42501)$/,
+    'Name another place with --to, one where this account can create files.',
+  ],
+]
+
+/** The files or the database of a copy cannot be used. */
+export class CopyError extends SyncError {
+  /** @param to the place as messages name it */
+  constructor(to: string, problem: 'opened' | 'written', cause: unknown) {
+    const codes = cause instanceof Error ? ['code', 'errcode'].map(name => String(Reflect.get(cause, name))) : []
+    const remedy = remedies.find(([known]) => codes.some(code => known.test(code)))?.[1]
+    const message = messageOf(cause).replace(/\.$/, '')
+    super(exitCodes.failed, `The copy in ${to} cannot be ${problem}: ${message}.${remedy ? ` ${remedy}` : ''}`, {
+      cause,
+    })
+  }
+}
