@@ -42,7 +42,7 @@ function isAddressRange(text: string): boolean {
 const requestLog = z
   .string()
   .regex(
-    /^(all|errors|off|sample:(0\.\d*[1-9]\d*|1(\.0+)?))$/,
+    /^(all|errors|off|sample:(0\.0*[1-9]\d*|1(\.0+)?))$/,
     'must be one of: all, errors, sample:0.01 (any share above 0, up to 1), off',
   )
   .transform(text => ({

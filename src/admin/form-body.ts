@@ -12,7 +12,7 @@ export const formBody = (request: FastifyRequest): URLSearchParams => findForm(r
 
 /** Returns the parameters after the `?` of the URL. */
 export const queryParameters = (request: FastifyRequest): URLSearchParams =>
-  new URLSearchParams(/\?(.*)$/.exec(request.url)?.[1])
+  new URLSearchParams(/\?(.*)/.exec(request.url)?.[1])
 
 /** Returns the trimmed value without NUL, which Postgres rejects; empty when the field is missing. */
 export const textField = (form: URLSearchParams, name: string): string =>

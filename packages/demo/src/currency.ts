@@ -39,7 +39,7 @@ export const reduced = (amount: MinorUnits, currency: Currency, percent: number)
 export function cardAmounts(currency: Currency): { label: string; major: number; amount: MinorUnits }[] {
   const { digits, label, cards } = currencies[currency]
   return cards.map(major => ({
-    label: label.replace('*', String(major).replace(/\B(?=(\d{3})+$)/g, ',')),
+    label: label.replace('*', major.toLocaleString('en')),
     major,
     amount: major * 10 ** digits,
   }))
