@@ -4,8 +4,9 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { connect, type Pool, serviceRole } from '../src/db/connect.ts'
+import { connect, serviceRole } from '../src/db/connect.ts'
 import { migrate } from '../src/db/migrate.ts'
+import type { Pool } from '../src/db/sql.ts'
 import { fill } from './figures/fill.ts'
 import { seed, tree } from './figures/seed.ts'
 import { startTemporaryServer } from './harness/database-server.ts'

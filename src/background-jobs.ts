@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import type { Pool } from './db/connect.ts'
 import { isOutage } from './db/outage.ts'
+import type { Pool } from './db/sql.ts'
 import type { TriggerWatch } from './db/triggers.ts'
 import { deleteExpiredSessions } from './domain/administrator/session.ts'
 import { deleteEndedWindows } from './domain/rate/table.ts'

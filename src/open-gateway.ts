@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config.ts'
-import type { Pool } from './db/connect.ts'
+import type { Pool } from './db/sql.ts'
 import { ExpensiveRequests } from './domain/rate/expensive-requests.ts'
 import { createCursorCipher } from './domain/record/cursor.ts'
 import { getOrCreateSecret } from './domain/setting.ts'

@@ -1,5 +1,5 @@
 /** The first fill of entries and rollups, by the steps of the service's background job. */
-import type { Pool, Sql } from '../../src/db/connect.ts'
+import type { Pool, Sql } from '../../src/db/sql.ts'
 import { createFollower } from '../../src/domain/sync/follower.ts'
 
 /**

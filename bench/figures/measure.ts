@@ -1,6 +1,6 @@
 /** Measures each figure at tenants of several sizes. */
 import { readFileSync } from 'node:fs'
-import type { Pool } from '../../src/db/connect.ts'
+import type { Pool } from '../../src/db/sql.ts'
 import type { FigureInterval, Selection } from '../../src/domain/figures/figure.ts'
 import { cutPeriod } from '../../src/domain/figures/period.ts'
 import { readFigures } from '../../src/domain/figures/read.ts'

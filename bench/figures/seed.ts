@@ -1,5 +1,5 @@
 /** The data of the benchmark of figures: five years of a group of tenants. */
-import type { Pool } from '../../src/db/connect.ts'
+import type { Pool } from '../../src/db/sql.ts'
 
 /** Raise it when the seeded data change: databases of another version are created again. */
 export const seedVersion = 4

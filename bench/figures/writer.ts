@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Pool } from '../../src/db/connect.ts'
+import type { Pool } from '../../src/db/sql.ts'
 
 /**
  * Changes the balances of vouchers, ten a transaction, and lets figures follow five times a second, until it is stopped.

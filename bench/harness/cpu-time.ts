@@ -4,7 +4,7 @@
  */
 import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Pool } from '../../src/db/connect.ts'
+import type { Pool } from '../../src/db/sql.ts'
 
 /** @returns the seconds of CPU time that have been used so far */
 export type CpuClock = () => number

@@ -3,7 +3,8 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startEmbedded } from '../../packages/embedded/src/embedded.ts'
-import { connect, type Pool } from '../../src/db/connect.ts'
+import { connect } from '../../src/db/connect.ts'
+import type { Pool } from '../../src/db/sql.ts'
 import { type Installation, runCommand } from './processes.ts'
 
 /** The address of a database for a client other than the service. */

@@ -1,4 +1,4 @@
-import type { Pool } from '../../src/db/connect.ts'
+import type { Pool } from '../../src/db/sql.ts'
 
 /** Raise it when the seeded data change: databases of another version are created again. */
 export const seedVersion = 3

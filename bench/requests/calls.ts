@@ -1,4 +1,4 @@
-import type { Pool } from '../../src/db/connect.ts'
+import type { Pool } from '../../src/db/sql.ts'
 import type { OperationName, Sample } from '../harness/operations.ts'
 import { Random } from '../harness/random.ts'
 import { bigTenant, type Size, tenants } from '../harness/seed.ts'

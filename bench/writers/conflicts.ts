@@ -1,5 +1,5 @@
 /** Writers of the same rows: how many of their transactions commit, and how many end in a deadlock. */
-import type { Pool, Sql } from '../../src/db/connect.ts'
+import type { Pool, Sql } from '../../src/db/sql.ts'
 
 /** The outcome of one group of writers. */
 export interface Tally {

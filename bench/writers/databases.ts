@@ -1,8 +1,8 @@
 /** The databases of the writers' benchmarks: a template for each contender, which every round copies. */
 import { readFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import type { Pool } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import type { Pool } from '../../src/db/sql.ts'
 import { type DatabaseServer, startTemporaryServer } from '../harness/database-server.ts'
 import { describeRun } from '../harness/report.ts'
 

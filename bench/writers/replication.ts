@@ -1,7 +1,7 @@
 /** Measures a subscription: a second server publishes vouchers, without the gateway's triggers and indexes. */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Pool } from '../../src/db/connect.ts'
+import type { Pool } from '../../src/db/sql.ts'
 import { type DatabaseServer, startTemporaryServer } from '../harness/database-server.ts'
 import { type Connections, population } from './databases.ts'
 

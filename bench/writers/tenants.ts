@@ -1,4 +1,4 @@
-import type { Fragment, Pool } from '../../src/db/connect.ts'
+import type { Fragment, Pool } from '../../src/db/sql.ts'
 
 /** Shapes of a tree of tenants: SQL for the parent of tenant `n + 1`, from 1 to n. */
 export const shapes: { name: string; parent: (sql: Pool) => Fragment }[] = [

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Pool } from '../../src/db/connect.ts'
+import type { Pool } from '../../src/db/sql.ts'
 import { median, quantile } from '../harness/report.ts'
 import { type Connections, population } from './databases.ts'
 import { measureRate, takeWriteMarker, updateOne } from './workloads.ts'

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { Pool, Sql } from '../../src/db/connect.ts'
+import type { Pool, Sql } from '../../src/db/sql.ts'
 import { type Connections, population } from './databases.ts'
 import { replicatedCopy, replicatedTransactions } from './replication.ts'
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { h, type VNode } from 'preact'
 import type { Config } from '../config.ts'
-import type { Sql } from '../db/connect.ts'
+import type { Sql } from '../db/sql.ts'
 import type { Administrator } from '../domain/administrator/administrator.ts'
 import type { Actor } from '../domain/administrator/audit.ts'
 import type { FieldErrors } from '../domain/errors.ts'

@@ -1,7 +1,7 @@
 import cookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config.ts'
-import type { Pool } from '../db/connect.ts'
+import type { Pool } from '../db/sql.ts'
 import { registerNotFound } from '../http/not-found.ts'
 import { adminPath } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'

@@ -1,6 +1,6 @@
 // The paths of all pages, below `/admin`.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Pool } from '../db/connect.ts'
+import type { Pool } from '../db/sql.ts'
 import { waitsFor } from '../http/caller.ts'
 import { statusOf } from '../http/errors.ts'
 import { adminPath } from '../http/paths.ts'

@@ -1,6 +1,6 @@
 /** The transactions for which a session waits. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Sql } from './connect.ts'
+import type { Sql } from './sql.ts'
 
 /** A transaction for whose lock another session waits. */
 export interface Blocker {

@@ -5,39 +5,7 @@ import type { DriverPool, DriverTypes } from './driver-pool.ts'
 import { queueStatements } from './queued-pool.ts'
 import { figureSettings, isolation, type SessionRequirements, timeFormat } from './session.ts'
 import { poolSockets } from './socket.ts'
-
-/** A pool of connections. */
-export type Pool = DriverPool & {
-  /**
-   * Returns an `Sql` for the statements of a caller, who may disconnect.
-   *
-   * @param isWanted whether the caller still waits; a statement fails unsent when the caller is gone
-   */
-  whileWanted(isWanted: () => boolean): Sql
-  /**
-   * Does the same for an expensive request, on separate connections. Callers share these evenly.
-   *
-   * @param caller whose statements they are: the id of its token
-   */
-  expensive(isWanted: () => boolean, caller: number): Sql
-  /** Sends statements for which no caller waits, and which may take long. */
-  background: Sql
-  /** Sends the statements of bulk exports, which must not take the connections of other requests. */
-  exports: Sql
-  /**
-   * Opens one connection beside the pool, for work that needs a session. After it is lost, each further statement fails.
-   *
-   * @param limits the limits that differ from those of the pool
-   * @returns the connection; close it with `end()`
-   */
-  openSession(limits?: Pick<PoolOptions, 'answerTimeoutMs'>): DriverPool
-}
-
-/** A pool or a transaction, through which statements run. */
-export type Sql = postgres.ISql<DriverTypes>
-
-/** A fragment of a statement. */
-export type Fragment = postgres.Fragment
+import type { Pool } from './sql.ts'
 
 /** The address of the database: a URL, or the Unix socket of an embedded server. */
 export type DatabaseAddress = string | { host: string; port: number; user: string; database: string }
@@ -51,10 +19,6 @@ export function addressUrl(address: DatabaseAddress): string {
 
 /** The role under which the service works (`sql/0002`): it cannot change the audit. */
 export const serviceRole = 'voucher_gateway'
-
-/** Returns an array as PostgreSQL's text for it, to be cast: `any(${arrayText(ids)}::text::bigint[])`. */
-export const arrayText = (values: readonly (number | string | boolean | null)[]): string =>
-  `{${values.map(value => (typeof value === 'string' ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : `${value}`)).join(',')}}`
 
 /** A type of PostgreSQL that the driver decodes as rows do. */
 const driverType = <Value>(oid: number, { decode }: ColumnCodec<Value>) => ({
@@ -149,7 +113,7 @@ export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
       expensive: queueFor(maxWaitMs === undefined ? driver : openOwn({ max: expensiveMax }), expensiveMax),
       background: openBackground(ownConnections.background),
       exports: openBackground(ownConnections.exports),
-      openSession(limits?: Pick<PoolOptions, 'answerTimeoutMs'>) {
+      openSession(limits?: { answerTimeoutMs?: number }) {
         const onClose = () => void session.end({ timeout: 0 })
         const session = openDriver(address, { ...options, ...limits, max: 1, keepsSessions: true, onClose })
         return session

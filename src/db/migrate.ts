@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Blocker, describeBlocker, watchBlockers } from './blockers.ts'
-import { arrayText, type Pool, type Sql } from './connect.ts'
+import { arrayText, type Pool, type Sql } from './sql.ts'
 
 /** The key of the advisory lock of a migration: any number, the same for all instances. */
 const migrationLock = 7_302_155_601

@@ -1,4 +1,5 @@
-import { type Sql, serviceRole } from './connect.ts'
+import { serviceRole } from './connect.ts'
+import type { Sql } from './sql.ts'
 
 /** The rights of a login on the schema and on the role of the service. */
 interface LoginRights {

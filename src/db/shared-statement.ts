@@ -1,4 +1,4 @@
-import type { Sql } from './connect.ts'
+import type { Sql } from './sql.ts'
 
 /** Reads several items in one statement; the results are in the order of the items. */
 type ReadItems<Item, Result> = (sql: Sql, items: readonly Item[]) => Promise<readonly Result[]>

@@ -5,9 +5,9 @@
  * make set off the triggers of the tables that they write.
  */
 
-import { arrayText, type Sql } from './connect.ts'
 import { isNewerThanCode } from './migrate.ts'
 import { type Firing, listTriggers, ownTriggers, type TableTriggers } from './own-triggers.ts'
+import { arrayText, type Sql } from './sql.ts'
 
 /** Reports triggers that are not as `sql/` makes them: clients would miss changes. */
 export interface TriggerWatch {

@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import type { Row } from '#demo'
-import type { Sql } from '../db/connect.ts'
+import type { Sql } from '../db/sql.ts'
 
 const chunkLength = 64 * 1024
 

@@ -1,5 +1,5 @@
 import { countsAt, demoTenant, rowsByTable } from '#demo'
-import type { Pool, Sql } from '../db/connect.ts'
+import type { Pool, Sql } from '../db/sql.ts'
 import { copyRows } from './copy-rows.ts'
 
 const largestScale = 99_999

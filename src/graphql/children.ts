@@ -1,7 +1,7 @@
 /** Reads the children of records, for many records in one statement. */
 import DataLoader from 'dataloader'
-import type { Sql } from '../db/connect.ts'
 import { shareStatements } from '../db/shared-statement.ts'
+import type { Sql } from '../db/sql.ts'
 import type { Context } from './context.ts'
 import { offerBatch } from './direct-resolver.ts'
 import type { Reader } from './loaders.ts'

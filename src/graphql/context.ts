@@ -1,4 +1,4 @@
-import type { Pool, Sql } from '../db/connect.ts'
+import type { Pool, Sql } from '../db/sql.ts'
 import type { FieldErrors } from '../domain/errors.ts'
 import type { ExpensiveRequests } from '../domain/rate/expensive-requests.ts'
 import type { RateBudget } from '../domain/rate/rate.ts'

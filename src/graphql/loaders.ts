@@ -1,5 +1,5 @@
 import DataLoader from 'dataloader'
-import type { Pool, Sql } from '../db/connect.ts'
+import type { Pool, Sql } from '../db/sql.ts'
 import type { Instant } from '../domain/record/instant.ts'
 import type { Page, PageWindow } from '../domain/record/page.ts'
 import type { CountRequest, PageRequest, RecordRequest, TenantTable } from '../domain/record/tenant-table.ts'

@@ -1,4 +1,4 @@
-import type { Pool } from '../../src/db/connect.ts'
+import type { Pool } from '../../src/db/sql.ts'
 import { untilLockWaits } from '../support/locks.ts'
 
 /**

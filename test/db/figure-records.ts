@@ -1,6 +1,6 @@
 /** A database with records of all kinds that have entries, and the comparison of its entries with them. */
 import { expect } from 'vitest'
-import type { Sql } from '../../src/db/connect.ts'
+import type { Sql } from '../../src/db/sql.ts'
 import { checkFigures } from '../../src/domain/figures/check.ts'
 import { createDatabase } from '../support/database.ts'
 import { followed } from '../support/followed.ts'

@@ -2,7 +2,7 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { Sql } from '../../src/db/connect.ts'
+import type { Sql } from '../../src/db/sql.ts'
 import { followed } from '../support/followed.ts'
 import { until } from '../support/until.ts'
 import { createFigures, insertCustomers, insertVouchers, undo } from './figure-records.ts'

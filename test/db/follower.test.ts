@@ -3,8 +3,9 @@
  * other.
  */
 import { beforeEach, describe, expect, test } from 'vitest'
-import { connect, type Sql, serviceRole } from '../../src/db/connect.ts'
+import { connect, serviceRole } from '../../src/db/connect.ts'
 import { listTriggers } from '../../src/db/own-triggers.ts'
+import type { Sql } from '../../src/db/sql.ts'
 import { checkFigures } from '../../src/domain/figures/check.ts'
 import { createFollower } from '../../src/domain/sync/follower.ts'
 import { followed } from '../support/followed.ts'

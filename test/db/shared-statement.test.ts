@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
-import { arrayText, connect, type Sql } from '../../src/db/connect.ts'
+import { connect } from '../../src/db/connect.ts'
 import { shareStatements } from '../../src/db/shared-statement.ts'
+import { arrayText, type Sql } from '../../src/db/sql.ts'
 import { CallerGoneError } from '../../src/db/statement.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createDatabase } from '../support/database.ts'

@@ -4,7 +4,8 @@ import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync } f
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { serverAccount } from '../../packages/embedded/src/paths.ts'
-import { arrayText, connect, type Sql } from '../../src/db/connect.ts'
+import { connect } from '../../src/db/connect.ts'
+import { arrayText, type Sql } from '../../src/db/sql.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createDatabase } from '../support/database.ts'
 

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import type postgres from '#postgres'
-import type { Pool } from '../../src/db/connect.ts'
+import type { Pool } from '../../src/db/sql.ts'
 import { start } from '../support/process.ts'
 import { isShort } from './support/form.ts'
 import { startFaultServer } from './support/start.ts'

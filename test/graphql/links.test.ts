@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { arrayText } from '../../src/db/connect.ts'
+import { arrayText } from '../../src/db/sql.ts'
 import type { TenantGrant } from '../../src/domain/token/token.ts'
 import { codeOf, remainingOf } from '../support/app.ts'
 import { whole } from '../support/builders.ts'

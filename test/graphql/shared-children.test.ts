@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Sql } from '../../src/db/connect.ts'
+import type { Sql } from '../../src/db/sql.ts'
 import { childLoader } from '../../src/graphql/children.ts'
 import type { Reader } from '../../src/graphql/loaders.ts'
 import { createDatabase } from '../support/database.ts'

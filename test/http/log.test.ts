@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connect, type Pool, serviceRole } from '../../src/db/connect.ts'
+import { connect, serviceRole } from '../../src/db/connect.ts'
+import type { Pool } from '../../src/db/sql.ts'
 import { toLoggedError } from '../../src/log.ts'
 import { createBrowser } from '../admin/support.ts'
 import { type Client, createApp, v1 } from '../support/app.ts'

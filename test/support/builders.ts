@@ -1,4 +1,4 @@
-import { arrayText, type Pool } from '../../src/db/connect.ts'
+import { arrayText, type Pool } from '../../src/db/sql.ts'
 import type { Actor } from '../../src/domain/administrator/audit.ts'
 import { type CreatedToken, createToken } from '../../src/domain/token/lifecycle.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
 import postgres from '#postgres'
-import { connect, type Pool, serviceRole } from '../../src/db/connect.ts'
+import { connect, serviceRole } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import type { Pool } from '../../src/db/sql.ts'
 import { afterFile } from './cleanups.ts'
 
 /** The database of one test file. */

@@ -1,4 +1,4 @@
-import type { Sql } from '../../src/db/connect.ts'
+import type { Sql } from '../../src/db/sql.ts'
 
 /** Updates the figures of a database to all committed changes, as the service's background job does. */
 export async function followed(sql: Sql): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Pool } from '../../src/db/connect.ts'
+import type { Pool } from '../../src/db/sql.ts'
 import { ExpensiveRequests } from '../../src/domain/rate/expensive-requests.ts'
 import { RateWindows } from '../../src/domain/rate/windows.ts'
 import { createCursorCipher } from '../../src/domain/record/cursor.ts'

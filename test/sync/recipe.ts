@@ -1,6 +1,6 @@
 /** Clients that keep a whole copy by the recipe of docs/syncing.md: lists and removals, for all tenants of a token. */
 import type postgres from '#postgres'
-import { arrayText } from '../../src/db/connect.ts'
+import { arrayText } from '../../src/db/sql.ts'
 import { type PassTimes, readPass, upsert } from './clients.ts'
 import { type Ask, type CopiedRecord, instant, type List, lists, RequestError } from './lists.ts'
 

@@ -1,4 +1,4 @@
-import type { Pool } from '../../db/connect.ts'
+import type { Pool } from '../../db/sql.ts'
 import { recordFailedSignIn } from '../../domain/administrator/administrator-password.ts'
 import type { Actor } from '../../domain/administrator/audit.ts'
 import { GatewayError } from '../../domain/errors.ts'

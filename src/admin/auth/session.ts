@@ -2,7 +2,7 @@ import { hkdfSync, randomBytes } from 'node:crypto'
 import csrfProtection from '@fastify/csrf-protection'
 import session from '@fastify/session'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Sql } from '../../db/connect.ts'
+import type { Sql } from '../../db/sql.ts'
 import type { Administrator } from '../../domain/administrator/administrator.ts'
 import {
   deleteSession,

@@ -1,5 +1,5 @@
 // Loads the tenants that the tenant picker shows.
-import type { Sql } from '../../db/connect.ts'
+import type { Sql } from '../../db/sql.ts'
 import {
   listFoundTenants,
   listTreeLevels,

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/connect.ts'
+import type { Sql } from '../../db/sql.ts'
 import { millisecondsPerDay } from '../../domain/record/date.ts'
 import { type DailyExport, listExports } from '../../domain/record/export.ts'
 import { listRequestCounts, listRequestErrors, type RequestErrorCount } from '../../domain/token/request-count.ts'

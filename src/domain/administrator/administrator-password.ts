@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from '../../db/connect.ts'
+import type { Fragment, Sql } from '../../db/sql.ts'
 import { type Actor, auditEntry } from './audit.ts'
 import { hashPassword, verifyPassword } from './password.ts'
 import { type NewSession, sessionEntry, type VerifiedAdministrator } from './session.ts'

@@ -1,6 +1,6 @@
 /** One-time links with which an administrator chooses a password. */
 import { randomBytes } from 'node:crypto'
-import type { Fragment, Sql } from '../../db/connect.ts'
+import type { Fragment, Sql } from '../../db/sql.ts'
 import { notFound } from '../errors.ts'
 import type { Instant } from '../record/instant.ts'
 import { hashSecret } from '../secret.ts'

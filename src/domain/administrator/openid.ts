@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/connect.ts'
+import type { Sql } from '../../db/sql.ts'
 import { type Actor, auditEntry } from './audit.ts'
 import type { VerifiedAdministrator } from './session.ts'
 

@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from '../../db/connect.ts'
+import type { Fragment, Sql } from '../../db/sql.ts'
 import type { Instant } from '../record/instant.ts'
 import { hashSecret } from '../secret.ts'
 import type { Administrator } from './administrator.ts'

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/connect.ts'
+import type { Sql } from '../../db/sql.ts'
 import type { Instant } from '../record/instant.ts'
 import { instantText } from './interval.ts'
 

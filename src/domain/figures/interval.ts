@@ -1,5 +1,5 @@
 /** SQL of the intervals of a period, and of the events in them. */
-import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
+import { arrayText, type Fragment, type Sql } from '../../db/sql.ts'
 import type { FiguresRequest } from './figure.ts'
 
 /** Returns the instant at which a calendar day begins. An hour that is repeated at midnight begins with its first time. */

@@ -1,5 +1,5 @@
 /** SQL of the parts of a period, for figures of products. */
-import type { Fragment, Sql } from '../../db/connect.ts'
+import type { Fragment, Sql } from '../../db/sql.ts'
 
 /** Returns an instant, limited to the time in which vouchers were sold, so that no time without sales is read. */
 const clamped = (sql: Sql, instant: Fragment): Fragment =>

@@ -1,5 +1,5 @@
 /** SQL of the products with the most sales in a period. */
-import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
+import { arrayText, type Fragment, type Sql } from '../../db/sql.ts'
 import type { ProductRanking } from './figure.ts'
 import { productParts } from './product-parts.ts'
 

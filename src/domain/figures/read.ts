@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from '../../db/connect.ts'
+import type { Fragment, Sql } from '../../db/sql.ts'
 import { unprepared } from '../../db/statement.ts'
 import { badInput, GatewayError } from '../errors.ts'
 import { grantedBy } from '../tenant/granted.ts'

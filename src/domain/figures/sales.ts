@@ -1,5 +1,5 @@
 /** SQL of the sales and consents of each interval. */
-import type { Fragment, Sql } from '../../db/connect.ts'
+import type { Fragment, Sql } from '../../db/sql.ts'
 import { intervalMembers, rolledUp } from './interval.ts'
 
 /** Returns the relation `sale(place, currency, ...)`: sums of the vouchers of each interval, by the instant of purchase. */

@@ -1,5 +1,5 @@
 /** SQL of the current vouchers, by status and by the end of their validity. */
-import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
+import { arrayText, type Fragment, type Sql } from '../../db/sql.ts'
 import type { Selection } from './figure.ts'
 
 /**

@@ -1,5 +1,5 @@
 // Windows in the table gateway.rate_window, which all processes share. The clock is the database's.
-import { arrayText, type Sql } from '../../db/connect.ts'
+import { arrayText, type Sql } from '../../db/sql.ts'
 import type { CountCalls } from './batch.ts'
 import { type RateWindow, rateWindowSeconds } from './rate.ts'
 

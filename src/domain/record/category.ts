@@ -1,6 +1,6 @@
 import { column, type RowOf } from '../../db/column.ts'
-import { arrayText, type Sql } from '../../db/connect.ts'
 import { rowCodec } from '../../db/row-codec.ts'
+import { arrayText, type Sql } from '../../db/sql.ts'
 import { groupByProduct } from './product.ts'
 
 /** The columns of a category. */

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import type { Sql } from '../../db/connect.ts'
+import type { Sql } from '../../db/sql.ts'
 import { GatewayError } from '../errors.ts'
 import { secondsLeft } from '../rate/rate.ts'
 import { createAttemptCounter } from '../rate/table.ts'

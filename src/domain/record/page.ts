@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from '../../db/connect.ts'
+import type { Fragment, Sql } from '../../db/sql.ts'
 import { type FieldErrors, throwIfErrors } from '../errors.ts'
 import type { Cursor, CursorCipher, ListIdentity, Position } from './cursor.ts'
 import { afterAll, beforeAll, type Instant, instantMessage, parseInstant } from './instant.ts'

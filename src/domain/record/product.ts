@@ -1,6 +1,6 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
-import { arrayText, type Sql } from '../../db/connect.ts'
 import { rowCodec } from '../../db/row-codec.ts'
+import { arrayText, type Sql } from '../../db/sql.ts'
 import { inRange, isTrue, ofCurrency, ofRecord } from '../search/field.ts'
 import { byAmount, type Order } from '../search/order.ts'
 import { searchedText } from '../search/text-field.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { arrayText, type Sql } from '../../db/connect.ts'
 import { shareStatements } from '../../db/shared-statement.ts'
+import { arrayText, type Sql } from '../../db/sql.ts'
 import { hashSecret } from '../secret.ts'
 
 /** A token that is to be stored. */

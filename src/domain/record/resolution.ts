@@ -1,7 +1,7 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
-import { arrayText, type Sql } from '../../db/connect.ts'
 import { rowCodec } from '../../db/row-codec.ts'
 import { shareStatements } from '../../db/shared-statement.ts'
+import { arrayText, type Sql } from '../../db/sql.ts'
 import { notFound } from '../errors.ts'
 import type { TenantPath } from '../token/scope.ts'
 import type { Token } from '../token/token.ts'

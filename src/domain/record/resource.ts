@@ -1,7 +1,7 @@
 /** Descriptions of the records that tenants own: loaders, `node`, global ids, connections and removals follow from them. */
 import type { Column, Columns } from '../../db/column.ts'
-import type { Fragment, Sql } from '../../db/connect.ts'
 import { rowCodec } from '../../db/row-codec.ts'
+import type { Fragment, Sql } from '../../db/sql.ts'
 import type { Order } from '../search/order.ts'
 import type { TextTable } from '../search/ranges.ts'
 import type { SearchDescription } from '../search/search.ts'

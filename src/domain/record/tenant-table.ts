@@ -1,5 +1,5 @@
-import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
 import type { RowCodec } from '../../db/row-codec.ts'
+import { arrayText, type Fragment, type Sql } from '../../db/sql.ts'
 import type { Chunk } from './chunk.ts'
 import { beforeAll, type Instant } from './instant.ts'
 import { boundsOf, type Page, type PageWindow, readFromBothEnds, toPage, within } from './page.ts'

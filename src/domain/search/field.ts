@@ -1,6 +1,6 @@
 /** The fields of filters: the value that a caller gives, and the resulting condition. */
 import { z } from 'zod'
-import type { Fragment, Sql } from '../../db/connect.ts'
+import type { Fragment, Sql } from '../../db/sql.ts'
 import { dateMessage, parseDate } from '../record/date.ts'
 import { instantMessage, parseInstant } from '../record/instant.ts'
 import type { Permission } from '../token/permission.ts'

@@ -1,5 +1,5 @@
 /** Finds the fields of records in which the words of a text occur. */
-import { arrayText, type Sql } from '../../db/connect.ts'
+import { arrayText, type Sql } from '../../db/sql.ts'
 
 /** A field of records in which a text is searched. */
 export interface TextField {

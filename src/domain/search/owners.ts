@@ -1,5 +1,5 @@
 /** The tenants whose records a search reads. */
-import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
+import { arrayText, type Fragment, type Sql } from '../../db/sql.ts'
 import { visibleTenants } from '../tenant/granted.ts'
 import type { Search } from './search.ts'
 

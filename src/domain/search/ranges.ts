@@ -1,5 +1,5 @@
 /** The rows that filtered and ordered lists read, as parts of their statements. */
-import type { Fragment, Sql } from '../../db/connect.ts'
+import type { Fragment, Sql } from '../../db/sql.ts'
 import type { PageWindow } from '../record/page.ts'
 import { type Condition, parsedOnce } from './field.ts'
 import type { Search } from './search.ts'

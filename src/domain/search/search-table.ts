@@ -1,7 +1,7 @@
 /** Reads pages and counts of filtered and ordered lists, of one tenant or of several. */
 import { z } from 'zod'
-import type { Fragment, Sql } from '../../db/connect.ts'
 import type { RowCodec } from '../../db/row-codec.ts'
+import type { Fragment, Sql } from '../../db/sql.ts'
 import { unprepared } from '../../db/statement.ts'
 import type { Instant } from '../record/instant.ts'
 import { type Page, type PageWindow, toPage } from '../record/page.ts'

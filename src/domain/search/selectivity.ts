@@ -1,5 +1,5 @@
 /** Finds the conditions of a search that few rows meet, so that an index is read instead of the list. */
-import type { Sql } from '../../db/connect.ts'
+import type { Sql } from '../../db/sql.ts'
 import { unprepared } from '../../db/statement.ts'
 import type { Condition } from './field.ts'
 import type { Owners } from './owners.ts'

@@ -1,6 +1,6 @@
 /** The field of filters that searches a text. */
 import { z } from 'zod'
-import type { Fragment, Sql } from '../../db/connect.ts'
+import type { Fragment, Sql } from '../../db/sql.ts'
 import type { Permission } from '../token/permission.ts'
 import { invisible } from '../trimmed.ts'
 import type { FilterField } from './field.ts'

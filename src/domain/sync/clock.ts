@@ -2,7 +2,7 @@
  * Detects that the clock of the database stepped back: clients that resume could miss records that are stamped after
  * that.
  */
-import type { Pool, Sql } from '../../db/connect.ts'
+import type { Pool, Sql } from '../../db/sql.ts'
 import { GatewayError } from '../errors.ts'
 import { requireFullPass } from './full-pass.ts'
 

@@ -1,4 +1,4 @@
-import type { Pool, Sql } from '../../db/connect.ts'
+import type { Pool, Sql } from '../../db/sql.ts'
 import { GatewayError } from '../errors.ts'
 import type { Instant } from '../record/instant.ts'
 

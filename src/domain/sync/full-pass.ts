@@ -1,7 +1,7 @@
 /**
  * Rejects copies that cannot be brought up to date any more: their clients have to read all lists again (`sql/0008`).
  */
-import type { Sql } from '../../db/connect.ts'
+import type { Sql } from '../../db/sql.ts'
 import { badInput } from '../errors.ts'
 import type { Instant } from '../record/instant.ts'
 

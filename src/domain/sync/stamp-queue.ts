@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/connect.ts'
+import type { Sql } from '../../db/sql.ts'
 
 /**
  * Creates the worker that stamps records after changes of their content, unless the transaction did so itself

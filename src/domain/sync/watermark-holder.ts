@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/connect.ts'
+import type { Sql } from '../../db/sql.ts'
 import type { Instant } from '../record/instant.ts'
 
 /** The transaction that holds the watermark, so that lists stand still: a prepared one, or one of a backend. */

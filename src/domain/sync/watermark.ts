@@ -1,5 +1,5 @@
 import { coalesceReads } from '../../db/coalesce-reads.ts'
-import type { Sql } from '../../db/connect.ts'
+import type { Sql } from '../../db/sql.ts'
 import type { Instant } from '../record/instant.ts'
 
 /** Reads the instant up to which a page may list rows (`sql/0003`). */

@@ -1,5 +1,5 @@
 /** The tenants directly below a tenant that a token is authorised for, by name. */
-import { arrayText, type Sql } from '../../db/connect.ts'
+import { arrayText, type Sql } from '../../db/sql.ts'
 import { besideRow, type Page, type PageWindow, readFromBothEnds, toPage } from '../record/page.ts'
 import type { Token } from '../token/token.ts'
 import { grantedBy } from './granted.ts'

@@ -1,4 +1,4 @@
-import { arrayText, type Fragment, type Sql } from '../../db/connect.ts'
+import { arrayText, type Fragment, type Sql } from '../../db/sql.ts'
 import type { Token } from '../token/token.ts'
 
 /**

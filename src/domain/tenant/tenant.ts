@@ -1,6 +1,6 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
-import { arrayText, type Sql } from '../../db/connect.ts'
 import { rowCodec } from '../../db/row-codec.ts'
+import { arrayText, type Sql } from '../../db/sql.ts'
 import type { ListIdentity } from '../record/cursor.ts'
 import { beforeAll, type Instant } from '../record/instant.ts'
 import { type Page, type PageWindow, type RowOrder, toPage, within } from '../record/page.ts'

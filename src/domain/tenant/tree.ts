@@ -1,4 +1,4 @@
-import { arrayText, type Sql } from '../../db/connect.ts'
+import { arrayText, type Sql } from '../../db/sql.ts'
 import { parseIdentifier } from '../record/identifier.ts'
 import { besideRow } from '../record/page.ts'
 import { byName } from './tenant.ts'

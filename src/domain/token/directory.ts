@@ -1,4 +1,4 @@
-import { arrayText, type Pool, type Sql } from '../../db/connect.ts'
+import { arrayText, type Pool, type Sql } from '../../db/sql.ts'
 import { isValidSession } from '../administrator/session.ts'
 import { createLoadingCache } from '../loading-cache.ts'
 import { hashSecret } from '../secret.ts'

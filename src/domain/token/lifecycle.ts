@@ -1,4 +1,4 @@
-import { arrayText, type Sql } from '../../db/connect.ts'
+import { arrayText, type Sql } from '../../db/sql.ts'
 import { type Actor, auditEntry } from '../administrator/audit.ts'
 import { badInput, notFound, throwIfErrors } from '../errors.ts'
 import { hashSecret } from '../secret.ts'

@@ -1,6 +1,6 @@
 // The list of tokens, as administrators search and order it.
 
-import type { Fragment, Sql } from '../../db/connect.ts'
+import type { Fragment, Sql } from '../../db/sql.ts'
 import { parseIdentifier } from '../record/identifier.ts'
 import { betweenRows, type Page, type RowWindow, toPage } from '../record/page.ts'
 import type { Permission } from './permission.ts'

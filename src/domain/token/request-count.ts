@@ -1,4 +1,4 @@
-import { arrayText, type Sql } from '../../db/connect.ts'
+import { arrayText, type Sql } from '../../db/sql.ts'
 import { millisecondsPerDay } from '../record/date.ts'
 import type { Instant } from '../record/instant.ts'
 import { createWriteBuffer } from '../write-buffer.ts'

@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/connect.ts'
+import type { Sql } from '../../db/sql.ts'
 import { type Actor, auditEntry } from '../administrator/audit.ts'
 import { badInput, throwIfErrors } from '../errors.ts'
 import { hashSecret } from '../secret.ts'

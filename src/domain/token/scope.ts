@@ -1,4 +1,4 @@
-import { arrayText, type Sql } from '../../db/connect.ts'
+import { arrayText, type Sql } from '../../db/sql.ts'
 import { lacksTenant, notFound } from '../errors.ts'
 import { createLoadingCache } from '../loading-cache.ts'
 import { mapMaybePromise } from '../maybe-promise.ts'

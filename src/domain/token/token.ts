@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/connect.ts'
+import type { Sql } from '../../db/sql.ts'
 import { isValidSession } from '../administrator/session.ts'
 import { notFound } from '../errors.ts'
 import type { Instant } from '../record/instant.ts'

@@ -1,4 +1,4 @@
-import type { Pool, Sql } from '../../../src/db/connect.ts'
+import type { Pool, Sql } from '../../../src/db/sql.ts'
 import type { Client } from '../../support/app.ts'
 import type { Builders } from '../../support/builders.ts'
 

@@ -1,4 +1,5 @@
-import { connect, type Pool, serviceRole } from '../../../src/db/connect.ts'
+import { connect, serviceRole } from '../../../src/db/connect.ts'
+import type { Pool } from '../../../src/db/sql.ts'
 import { afterFile } from '../../support/cleanups.ts'
 import type { TestDatabase } from '../../support/database.ts'
 

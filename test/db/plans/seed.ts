@@ -1,4 +1,4 @@
-import type { Sql } from '../../../src/db/connect.ts'
+import type { Sql } from '../../../src/db/sql.ts'
 import type { TestDatabase } from '../../support/database.ts'
 
 /** The number of rows of each table that is large in a large installation. */

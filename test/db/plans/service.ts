@@ -1,7 +1,7 @@
 import { letDriverCompile } from '../../../src/db/compilable.ts'
-import type { Pool } from '../../../src/db/connect.ts'
 import { readRights } from '../../../src/db/rights.ts'
 import { sessionStatement } from '../../../src/db/session.ts'
+import type { Pool } from '../../../src/db/sql.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { deleteExpiredSessions } from '../../../src/domain/administrator/session.ts'
 import { countInTable, createAttemptCounter, deleteEndedWindows } from '../../../src/domain/rate/table.ts'

@@ -3,8 +3,9 @@
  * detected.
  */
 import { join } from 'node:path'
-import { connect, type Pool } from '../../../src/db/connect.ts'
+import { connect } from '../../../src/db/connect.ts'
 import { migrate } from '../../../src/db/migrate.ts'
+import type { Pool } from '../../../src/db/sql.ts'
 import { v1 } from '../../support/app.ts'
 import { createTestToken, whole } from '../../support/builders.ts'
 import type { Operation } from './load.ts'

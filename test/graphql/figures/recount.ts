@@ -1,5 +1,5 @@
 /** Counts figures from the records, one by one: slow, and simple enough to be right. */
-import { arrayText, type Pool } from '../../../src/db/connect.ts'
+import { arrayText, type Pool } from '../../../src/db/sql.ts'
 import type { Days } from '../../../src/domain/figures/period.ts'
 
 const withoutBalance = (condition: string) => `

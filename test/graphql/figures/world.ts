@@ -1,5 +1,5 @@
 /** A tree of tenants in several time zones, with records whose instants lie around the boundaries of days. */
-import type { Pool } from '../../../src/db/connect.ts'
+import type { Pool } from '../../../src/db/sql.ts'
 
 /** The tenants by id, each with its parent and its time zone. */
 export const tenants: readonly [id: number, parent: number | null, zone: string][] = [

@@ -1,0 +1,39 @@
+import type postgres from '#postgres'
+import type { DriverPool, DriverTypes } from './driver-pool.ts'
+
+/** A pool of connections. */
+export type Pool = DriverPool & {
+  /**
+   * Returns an `Sql` for the statements of a caller, who may disconnect.
+   *
+   * @param isWanted whether the caller still waits; a statement fails unsent when the caller is gone
+   */
+  whileWanted(isWanted: () => boolean): Sql
+  /**
+   * Does the same for an expensive request, on separate connections. Callers share these evenly.
+   *
+   * @param caller whose statements they are: the id of its token
+   */
+  expensive(isWanted: () => boolean, caller: number): Sql
+  /** Sends statements for which no caller waits, and which may take long. */
+  background: Sql
+  /** Sends the statements of bulk exports, which must not take the connections of other requests. */
+  exports: Sql
+  /**
+   * Opens one connection beside the pool, for work that needs a session. After it is lost, each further statement fails.
+   *
+   * @param limits the limits that differ from those of the pool
+   * @returns the connection; close it with `end()`
+   */
+  openSession(limits?: { answerTimeoutMs?: number }): DriverPool
+}
+
+/** A pool or a transaction, through which statements run. */
+export type Sql = postgres.ISql<DriverTypes>
+
+/** A fragment of a statement. */
+export type Fragment = postgres.Fragment
+
+/** Returns an array as PostgreSQL's text for it, to be cast: `any(${arrayText(ids)}::text::bigint[])`. */
+export const arrayText = (values: readonly (number | string | boolean | null)[]): string =>
+  `{${values.map(value => (typeof value === 'string' ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : `${value}`)).join(',')}}`
