@@ -52,6 +52,21 @@ const requestLog = z
 
 const words = z.string().transform(text => text.split(',').flatMap(part => part.trim() || []))
 
+/** A contact as its URI (RFC 9116 §2.5.3). */
+const contact = z.union([
+  z.email().transform(address => `mailto:${address}`),
+  z.url({ protocol: /^https$/, normalize: true }),
+])
+
+const contacts = z
+  .string()
+  .transform(text => text.split(/[\s,]+/).flatMap(part => (part === '' ? [] : [contact.safeParse(part).data])))
+  .refine(
+    uris => uris.length > 0 && !uris.includes(undefined),
+    'must be e-mail addresses and https:// URLs, separated by commas or spaces, for example security@example.com',
+  )
+  .transform(uris => uris.flatMap(uri => uri ?? []))
+
 const addressRanges = words.refine(
   parts => parts.length > 0 && parts.every(isAddressRange),
   'must be IP addresses and CIDR ranges, separated by commas, for example 10.0.0.0/8,192.168.1.7',
@@ -132,6 +147,7 @@ const variables = z.object({
   GRAPHQL_DOCUMENTS_PATH: z.string().optional(),
   COMPRESSION: flag.optional(),
   PUBLIC_URL: origin.optional(),
+  SECURITY_CONTACT: contacts.default([]),
   OIDC_ISSUER: privateUrl.optional(),
   OIDC_CLIENT_ID: z.string().optional(),
   OIDC_CLIENT_SECRET: z.string().optional(),
@@ -211,6 +227,8 @@ const Environment = variables
     compression: environment.COMPRESSION ?? environment.TRUST_PROXY.length === 0,
     /** The origin under which people reach the service; when undefined, only this machine, under any of its names. */
     publicUrl: environment.PUBLIC_URL,
+    /** URIs of those who are told about weaknesses of the service, the preferred one first. */
+    securityContacts: environment.SECURITY_CONTACT,
     /** The OpenID provider for the sign-in of administrators. */
     openId:
       environment.OIDC_ISSUER === undefined

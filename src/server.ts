@@ -22,6 +22,7 @@ import { registerDemoToken } from './http/demo-token.ts'
 import { buildHealthServer, createReadiness, registerHealth, type WorkerRole } from './http/health.ts'
 import { handleInOrder } from './http/pipelining.ts'
 import { registerRequestCounts } from './http/request-count.ts'
+import { registerSecurityTxt } from './http/security-txt.ts'
 import { describeSite } from './http/site.ts'
 import { registerLandingPage } from './landing/landing-page.tsx'
 import type { LogDestination } from './log.ts'
@@ -102,6 +103,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     })
   })
   registerAssets(app)
+  registerSecurityTxt(app, config)
   if (shownToken !== null) registerDemoToken(app, shownToken)
   registerLandingPage(app, config, site)
   registerDocs(app, config, site)

@@ -66,6 +66,12 @@ test.each<[NodeJS.ProcessEnv, Partial<Config>, number?]>([
   [{ PUBLIC_URL: 'http://localhost:8080' }, { publicUrl: 'http://localhost:8080' }],
   [{ PUBLIC_URL: 'http://127.0.0.1:80/' }, { publicUrl: 'http://127.0.0.1' }],
   [{ PUBLIC_URL: 'http://[::1]:8080' }, { publicUrl: 'http://[::1]:8080' }],
+  [
+    { SECURITY_CONTACT: 'https://Example.com/report,\tann@example.com sec+gw@example.com,' },
+    {
+      securityContacts: ['https://example.com/report', 'mailto:ann@example.com', 'mailto:sec+gw@example.com'],
+    },
+  ],
 ])('%j gives %j', (environment, settings, workers = 1) => {
   const config = readConfig(environment, workers)
   expect(config).toEqual({ ...config, ...settings })
@@ -181,6 +187,19 @@ test.each<[NodeJS.ProcessEnv, string[], number?]>([
   ...each('PUBLIC_URL', [`${url}/admin`, `${url}?`, `${url}/#`], noPath),
   ...each('PUBLIC_URL', ['https://ann:secret@gateway.example.com'], noUser),
   ...each('PUBLIC_URL', ['https://ann@gateway.example.com/x'], noUser, noPath),
+  ...each(
+    'SECURITY_CONTACT',
+    [
+      'ann',
+      'ann@example.com;bo@example.com',
+      'http://example.com',
+      'https://',
+      'javascript:x',
+      'ann@example.com?x',
+      ',',
+    ],
+    'SECURITY_CONTACT must be e-mail addresses and https:// URLs, separated by commas or spaces, for example security@example.com',
+  ),
   ...each(
     'LOG_REQUESTS',
     ['some', 'sample', 'sample:0', 'sample:0.0', 'sample:2', 'sample:1%'],

@@ -149,6 +149,7 @@ describe('an address where nothing is', () => {
     '/docs/downloads/nothing',
     '/graphiql/x',
     '/apis',
+    '/.well-known/security.txt',
   ])('%s is a page with links for a browser, and JSON for others', async path => {
     const { status, headers, text } = await ask(path)
     expect([status, headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
@@ -186,4 +187,26 @@ test('browsers find an icon, and crawlers what they may read', async () => {
   const { headers, text } = await client.ask({ method: 'GET', url: '/robots.txt' })
   expect(headers['content-type']).toBe('text/plain; charset=utf-8')
   expect(text).toMatch(/^User-agent: \*\n(Allow: .*\n)+Disallow: \/\n$/)
+})
+
+test('security.txt names whom to tell about a weakness', async () => {
+  const url = '/.well-known/security.txt'
+  const read = async (settings: NodeJS.ProcessEnv) =>
+    (await createApp(database, { SECURITY_CONTACT: 'ann@example.com https://example.com/report', ...settings })).ask({
+      url,
+    })
+  const { status, headers, text } = await read({ PUBLIC_URL: 'https://gateway.example.com' })
+  expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8'])
+  const [, expires = ''] = /^Expires: (.*)$/m.exec(text) ?? []
+  expect(text).toBe(
+    'Contact: mailto:ann@example.com\nContact: https://example.com/report\n' +
+      `Expires: ${expires}\nPreferred-Languages: en\nCanonical: https://gateway.example.com${url}\n`,
+  )
+  const days = (Date.parse(expires) - Date.now()) / 86_400_000
+  expect(days).toBeGreaterThan(30)
+  expect(days).toBeLessThan(365)
+  // An address that only this machine reaches is none for others.
+  for (const settings of [{}, { PUBLIC_URL: 'http://localhost:8080' }]) {
+    expect((await read(settings)).text).toMatch(/^Contact: .*\nContact: .*\nExpires: .*\nPreferred-Languages: en\n$/)
+  }
 })
