@@ -1,5 +1,6 @@
 import cookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
+import { describeUnusedProxy } from '#unused-proxy'
 import type { Config } from '../config.ts'
 import type { Pool } from '../db/sql.ts'
 import { registerNotFound } from '../http/not-found.ts'
@@ -24,6 +25,8 @@ interface RegisterOptions {
 /** Registers the API access page under `/admin`: its headers, its sessions and all its pages. */
 export function registerAdmin(app: FastifyInstance, { sql, config, site }: RegisterOptions): void {
   const context: AdminContext = { sql, config, site, throttle: createLoginThrottle(sql) }
+  const unusedProxy = config.openId && describeUnusedProxy()
+  if (unusedProxy) app.log.info(`the OpenID provider is asked directly: ${unusedProxy}`)
   app.register(
     async scope => {
       scope.decorate('site', site)

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { listAdministrators, removeAdministrator } from '../../src/domain/administrator/administrator.ts'
 import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { inviteFirstAdministrator } from '../../src/domain/administrator/invitation.ts'
@@ -469,7 +469,12 @@ test('the requested page is validated again at the callback', async () => {
 test('a provider that is down gives 503, passwords keep working, and a later sign-in succeeds', async () => {
   const port = await freePort()
   const issuer = `http://127.0.0.1:${port}`
-  const client = await createApp(database, { ...environment, OIDC_ISSUER: issuer, OIDC_DOMAINS: 'example.com' })
+  const { lines, log } = collectLog()
+  vi.stubEnv('HTTPS_PROXY', 'http://127.0.0.1:9')
+  const settings = { ...environment, OIDC_ISSUER: issuer, OIDC_DOMAINS: 'example.com', LOG_LEVEL: 'info' }
+  const client = await createApp(database, settings, log)
+  vi.unstubAllEnvs()
+  expect(lines()[0]?.msg).toMatch(/^the OpenID provider is asked directly: HTTPS_PROXY is not used: set /)
   await createAdministrator(pool, tester, root.email, root.password)
   const browser = open(client)
   const page = await browser.get('/admin/login/openid')

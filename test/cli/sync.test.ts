@@ -134,6 +134,7 @@ describe.concurrent('sync', () => {
   test('exit codes say what is wrong', async () => {
     const to = () => directoryPlace().to
     const occupied = createDirectory()
+    const nowhere = 'http://127.0.0.1:9'
     const sqlite = ['--to', `sqlite:${join(createDirectory(), 'copy.db')}`]
     const file = join(occupied, 'mine')
     writeFileSync(file, '')
@@ -150,7 +151,13 @@ describe.concurrent('sync', () => {
       (await hasSqlite()) ? [0, null, sqlite] : [2, 'needs Node 22.13 or later', sqlite],
       [2, "'--to <place>' has colour, which is not known", ['--to', 'postgres://127.0.0.1:9/none?colour=red']],
       [2, "'--to <place>' has a value of channel_binding", ['--to', 'postgres://h/x?channel_binding=require']],
-      [4, 'The connection failed', ['--to', to(), '--url', 'http://127.0.0.1:9']],
+      [4, 'The connection failed', ['--to', to(), '--url', nowhere]],
+      [
+        4,
+        'https_proxy is not used: set HTTPS_PROXY',
+        ['--to', to(), '--url', nowhere],
+        { ...environment, https_proxy: nowhere },
+      ],
       [2, "option '--url <address>' not specified", ['--to', to()], {}],
       [2, "option '--verify' cannot be used with option '--full'", ['--to', to(), '--verify', '--full']],
       [1, 'There is no copy in', ['--to', to(), '--status'], {}],

@@ -1,6 +1,7 @@
 /** Interprets the errors of the service for a sync. */
 import { VoucherGatewayError } from '#client'
 import { exitCodes, SyncError } from './errors.ts'
+import { describeUnusedProxy } from './unused-proxy.ts'
 
 /** Returns the code of an error of the service; null for another error. */
 export const codeOf = (error: unknown): string | null => (error instanceof VoucherGatewayError ? error.code : null)
@@ -30,8 +31,12 @@ export const requestIdOf = (error: unknown): string | null =>
 export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const message = error.message || ('code' in error ? String(error.code) : error.name)
-  const { cause } = error
-  return error instanceof VoucherGatewayError && cause !== undefined ? `${message} (${reasonOf(cause)})` : message
+  if (!(error instanceof VoucherGatewayError)) return message
+  const { cause, code, status } = error
+  const isUnanswered = status === undefined && (code === 'CONNECTION_FAILED' || code === 'TIMEOUT')
+  return [message, cause !== undefined && `(${reasonOf(cause)})`, isUnanswered && describeUnusedProxy()]
+    .filter(Boolean)
+    .join(' ')
 }
 
 /** Node's fetch says `fetch failed`, and has the reason in the cause. */
