@@ -21,13 +21,23 @@ const startLower = (name: string) => name.charAt(0).toLowerCase() + name.slice(1
 /** Returns the texts of the generated files of the client by name. */
 export async function generateClient(document: OpenApiDocument): Promise<Record<string, string>> {
   const operations = listOperations(document)
-  // The examples are values of the demo data: types need none.
-  const described = JSON.stringify(document, (key, value) => (key === 'example' ? undefined : value))
   return {
-    'schema.ts': COMMENT_HEADER + astToString(await openapiTS(described, { silent: true })),
+    'schema.ts': COMMENT_HEADER + (await writeSchema(document)),
     'records.ts': writeRecords(document),
     'reads.ts': writeReads(document, operations),
   }
+}
+
+/** What a path has without need: methods that are not there, and its parameters, which each of its operations repeats. */
+const needless = /^ {8}(\w+\?: never;|parameters: \{\n.*?^ {8}\};)\n/gms
+
+/** Returns the types of the document. Types need no examples, and have one kind of number for integers of all sizes. */
+async function writeSchema(document: OpenApiDocument): Promise<string> {
+  const described = JSON.stringify(document, (key, value) =>
+    key === 'example' || (key === 'format' && /^int/.test(value)) ? undefined : value,
+  )
+  const types = astToString(await openapiTS(described, { silent: true }))
+  return types.replace(/^export interface paths \{\n.*?^\}$/ms, paths => paths.replaceAll(needless, ''))
 }
 
 function listOperations({ servers, paths }: OpenApiDocument): ReadOperation[] {

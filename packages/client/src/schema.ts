@@ -5,12 +5,6 @@
 
 export interface paths {
     "/v1/tenants": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * List tenants
          * @description A page of the tenants of the token.
@@ -20,24 +14,8 @@ export interface paths {
          *     Any valid token may call it.
          */
         get: operations["listTenants"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/tenants/{tenant}/catalog/vouchers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The `tenant_id` of a tenant of the token. */
-                tenant: number;
-            };
-            cookie?: never;
-        };
         /**
          * List catalog vouchers
          * @description A page of voucher products.
@@ -47,26 +25,8 @@ export interface paths {
          *     Needs the permission `view_vouchers`.
          */
         get: operations["listCatalogVouchers"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/tenants/{tenant}/catalog/vouchers/{product}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The `tenant_id` of a tenant of the token. */
-                tenant: number;
-                /** @description The `id` of a catalog voucher. */
-                product: number;
-            };
-            cookie?: never;
-        };
         /**
          * Get catalog voucher
          * @description One voucher product, with its categories and variants.
@@ -74,24 +34,8 @@ export interface paths {
          *     Needs the permission `view_vouchers`.
          */
         get: operations["getCatalogVoucher"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/tenants/{tenant}/sales/purchased-vouchers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The `tenant_id` of a tenant of the token. */
-                tenant: number;
-            };
-            cookie?: never;
-        };
         /**
          * List purchased vouchers
          * @description A page of purchased vouchers, with their balances.
@@ -101,26 +45,8 @@ export interface paths {
          *     Needs the permissions `view_vouchers` and `view_orders`.
          */
         get: operations["listPurchasedVouchers"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/tenants/{tenant}/sales/purchased-vouchers/{voucher}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The `tenant_id` of a tenant of the token. */
-                tenant: number;
-                /** @description The `id` of a purchased voucher. */
-                voucher: number;
-            };
-            cookie?: never;
-        };
         /**
          * Get purchased voucher
          * @description One purchased voucher, with its balance.
@@ -128,24 +54,8 @@ export interface paths {
          *     Needs the permissions `view_vouchers` and `view_orders`.
          */
         get: operations["getPurchasedVoucher"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/tenants/{tenant}/customers/marketing-signups": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The `tenant_id` of a tenant of the token. */
-                tenant: number;
-            };
-            cookie?: never;
-        };
         /**
          * List marketing signups
          * @description A page of customers who opted in to marketing. Personal data.
@@ -155,26 +65,8 @@ export interface paths {
          *     Needs the permission `export_customer_information`.
          */
         get: operations["listMarketingSignups"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/tenants/{tenant}/customers/marketing-signups/{customer}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The `tenant_id` of a tenant of the token. */
-                tenant: number;
-                /** @description The `id` of a marketing signup. */
-                customer: number;
-            };
-            cookie?: never;
-        };
         /**
          * Get marketing signup
          * @description One customer who opted in to marketing. Personal data.
@@ -182,26 +74,8 @@ export interface paths {
          *     Needs the permission `export_customer_information`.
          */
         get: operations["getMarketingSignup"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/v1/tenants/{tenant}/redemptions/resolve": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The `tenant_id` of a tenant of the token. */
-                tenant: number;
-            };
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
         /**
          * Resolve voucher
          * @description Checks a voucher: returns its status, its value, and a token to redeem it with. Redeems nothing.
@@ -209,19 +83,8 @@ export interface paths {
          *     Needs the permission `redeem_vouchers`.
          */
         post: operations["resolveVoucher"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/export/v1/tenants": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
         /**
          * Export tenants
          * @description All tenants of the token.
@@ -233,24 +96,8 @@ export interface paths {
          *     Any valid token may call it.
          */
         get: operations["exportTenants"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/export/v1/tenants/{tenant}/catalog-vouchers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The `tenant_id` of a tenant of the token. */
-                tenant: number;
-            };
-            cookie?: never;
-        };
         /**
          * Export catalog vouchers
          * @description All voucher products.
@@ -262,24 +109,8 @@ export interface paths {
          *     Needs the permission `view_vouchers`.
          */
         get: operations["exportCatalogVouchers"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/export/v1/tenants/{tenant}/purchased-vouchers": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The `tenant_id` of a tenant of the token. */
-                tenant: number;
-            };
-            cookie?: never;
-        };
         /**
          * Export purchased vouchers
          * @description All purchased vouchers, with their balances.
@@ -291,24 +122,8 @@ export interface paths {
          *     Needs the permissions `view_vouchers` and `view_orders`.
          */
         get: operations["exportPurchasedVouchers"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
     "/export/v1/tenants/{tenant}/marketing-signups": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @description The `tenant_id` of a tenant of the token. */
-                tenant: number;
-            };
-            cookie?: never;
-        };
         /**
          * Export marketing signups
          * @description All customers who opted in to marketing. Personal data.
@@ -320,13 +135,6 @@ export interface paths {
          *     Needs the permission `export_customer_information`.
          */
         get: operations["exportMarketingSignups"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
     };
 }
 export type webhooks = Record<string, never>;
@@ -334,19 +142,13 @@ export interface components {
     schemas: {
         /** @description An organisation unit that can have a parent. Its lists have its own records only, not those of tenants below it. */
         Tenant: {
-            /**
-             * Format: int64
-             * @description The numeric id.
-             */
+            /** @description The numeric id. */
             tenant_id: number;
             /** @description The name. */
             name: string;
             /** @description The subdomain of its shop. */
             subdomain?: string;
-            /**
-             * Format: int64
-             * @description The numeric id of the tenant above it.
-             */
+            /** @description The numeric id of the tenant above it. */
             parent_id?: number;
             /** @description The type of tenant. */
             type?: string;
@@ -369,27 +171,18 @@ export interface components {
         };
         /** @description A category of products. */
         CategoryReference: {
-            /**
-             * Format: int64
-             * @description The numeric id.
-             */
+            /** @description The numeric id. */
             id: number;
             /** @description Its name in URLs. */
             slug: string;
             /** @description The title. */
             title: string;
-            /**
-             * Format: int32
-             * @description Its place among its siblings, lowest first.
-             */
+            /** @description Its place among its siblings, lowest first. */
             sort_order: number;
         };
         /** @description A variant of a product, with its own price. */
         Variant: {
-            /**
-             * Format: int64
-             * @description The numeric id.
-             */
+            /** @description The numeric id. */
             id: number;
             /** @description Its name in URLs. */
             slug: string;
@@ -403,10 +196,7 @@ export interface components {
             currency: string;
             /** @description True when its value is an amount of money. */
             is_monetary: boolean;
-            /**
-             * Format: int32
-             * @description Its place among its siblings, lowest first.
-             */
+            /** @description Its place among its siblings, lowest first. */
             sort_order: number;
             /**
              * Format: date-time
@@ -416,10 +206,7 @@ export interface components {
         };
         /** @description A product that is sold as a voucher. */
         CatalogVoucher: {
-            /**
-             * Format: int64
-             * @description The numeric id.
-             */
+            /** @description The numeric id. */
             id: number;
             /** @description Its name in URLs. */
             slug: string;
@@ -447,17 +234,11 @@ export interface components {
             allow_part_redeem: boolean;
             /** @description How its validity is calculated. */
             validity_type?: string;
-            /**
-             * Format: int32
-             * @description The number of months for which it is valid.
-             */
+            /** @description The number of months for which it is valid. */
             validity_months: number | null;
             /** @description How to redeem it. */
             redemption_info: string | null;
-            /**
-             * Format: int32
-             * @description Its place among its siblings, lowest first.
-             */
+            /** @description Its place among its siblings, lowest first. */
             sort_order: number;
             /** @description The URL of its main image. */
             image_url: string | null;
@@ -494,10 +275,7 @@ export interface components {
         };
         /** @description A purchased voucher with its balance. */
         PurchasedVoucher: {
-            /**
-             * Format: int64
-             * @description The numeric id.
-             */
+            /** @description The numeric id. */
             id: number;
             /** @description The reference that is printed on it; unique without regard to case. */
             reference: string;
@@ -515,29 +293,17 @@ export interface components {
             allow_part_redeem: boolean;
             /** @description True when it was voided. */
             void: boolean;
-            /**
-             * Format: int64
-             * @description The numeric id of the order.
-             */
+            /** @description The numeric id of the order. */
             order_id?: number;
-            /**
-             * Format: int64
-             * @description The numeric id of the item of that order.
-             */
+            /** @description The numeric id of the item of that order. */
             order_item_id?: number;
-            /**
-             * Format: int64
-             * @description The numeric id of the product or of the variant that was purchased.
-             */
+            /** @description The numeric id of the product or of the variant that was purchased. */
             product_id?: number;
             /** @description The title of the product at the time of purchase. */
             product_title?: string;
             /** @description The slug of the product at the time of purchase. */
             product_slug?: string;
-            /**
-             * Format: int64
-             * @description The numeric id of the product of the purchased variant.
-             */
+            /** @description The numeric id of the product of the purchased variant. */
             parent_product_id?: number;
             /** @description The title of that product at the time of purchase. */
             parent_product_title?: string;
@@ -603,10 +369,7 @@ export interface components {
         };
         /** @description A customer who consents to marketing now. Personal data. */
         MarketingSignup: {
-            /**
-             * Format: int64
-             * @description The numeric id.
-             */
+            /** @description The numeric id. */
             id: number;
             /** @description E-mail address. */
             email?: string;
@@ -671,10 +434,7 @@ export interface components {
         };
         /** @description A voucher as a point of sale needs it. */
         ResolutionVoucher: {
-            /**
-             * Format: int64
-             * @description The numeric id.
-             */
+            /** @description The numeric id. */
             id: number;
             /** @description The reference that is printed on it. */
             reference: string;
@@ -715,19 +475,13 @@ export interface components {
         };
         /** @description The tenant at which a voucher was resolved, and the one that owns the voucher. */
         ResolutionTenant: {
-            /**
-             * Format: int64
-             * @description The numeric id of the tenant at which it was resolved.
-             */
+            /** @description The numeric id of the tenant at which it was resolved. */
             id: number;
             /** @description The name of the tenant at which it was resolved. */
             name: string;
             /** @description The type of that tenant. */
             type?: string;
-            /**
-             * Format: int64
-             * @description The numeric id of the tenant that owns the voucher.
-             */
+            /** @description The numeric id of the tenant that owns the voucher. */
             source_tenant_id: number;
             /** @description The name of the owner. */
             source_tenant_name: string;
