@@ -52,6 +52,11 @@ const requestLog = z
 
 const words = z.string().transform(text => text.split(',').flatMap(part => part.trim() || []))
 
+const domains = words.refine(
+  parts => parts.every(part => /^[\p{L}\d-]+(\.[\p{L}\d-]+)*$/u.test(part)),
+  'must be domains, separated by commas, for example example.com,example.org',
+)
+
 /** A contact as its URI (RFC 9116 §2.5.3). */
 const contact = z.union([
   z.email().transform(address => `mailto:${address}`),
@@ -151,7 +156,7 @@ const variables = z.object({
   OIDC_ISSUER: privateUrl.optional(),
   OIDC_CLIENT_ID: z.string().optional(),
   OIDC_CLIENT_SECRET: z.string().optional(),
-  OIDC_DOMAINS: words.default([]),
+  OIDC_DOMAINS: domains.default([]),
   OIDC_GROUPS: words.default([]),
   OIDC_GROUPS_CLAIM: z.string().default('groups'),
 })
@@ -261,9 +266,11 @@ export const unknownVariable = (name: string, similar: readonly string[]) =>
 export function readConfig(environment: NodeJS.ProcessEnv, workers = 1): Config {
   const trimmed = Object.entries(environment).map(([name, value = '']) => [name, value.trim()] as const)
   const set = trimmed.filter(([, value]) => value !== '')
-  const read = Environment.safeParse({ ...Object.fromEntries(set), workers })
+  const values = Object.fromEntries(set)
+  const unset = variableNames.filter(name => values[name] === undefined)
+  const read = Environment.safeParse({ ...values, workers })
   const unknown = set.flatMap(([name]) => {
-    const similar = variableNames.includes(name) ? [] : similarNames(name, variableNames)
+    const similar = variableNames.includes(name) ? [] : similarNames(name, variableNames, unset)
     return similar.length > 0 ? [unknownVariable(name, similar)] : []
   })
   if (read.success && unknown.length === 0) return read.data

@@ -22,15 +22,17 @@ function isTypo(name: string, known: string): boolean {
 }
 
 /**
- * Returns the variables that an unknown name probably means: those of which it is a typing error or the first words, or
- * else those of its family.
+ * Returns the variables that an unknown name probably means: those of which it is a typing error or the first words, those
+ * with which it begins (`DATABASE_URL_FILE`), or else those of its family.
  *
  * @param known the names of all variables
+ * @param unset those without a value: where `DATABASE_URL` is set, `DATABASE_URL_UNPOOLED` is of another program
  * @returns none when the variable is probably of another program
  */
-export function similarNames(name: string, known: readonly string[]): string[] {
+export function similarNames(name: string, known: readonly string[], unset = known): string[] {
   const near = known.filter(each => isTypo(name, each) || (name.includes('_') && each.startsWith(`${name}_`)))
+  if (near.length > 0 || serviceLink.test(name)) return near
+  const begun = unset.filter(each => each.includes('_') && name.startsWith(`${each}_`))
   const family = ownFamily.exec(name)?.[0]
-  if (near.length > 0 || family === undefined || serviceLink.test(name)) return near
-  return known.filter(each => each.startsWith(family))
+  return begun.length > 0 || family === undefined ? begun : known.filter(each => each.startsWith(family))
 }

@@ -100,6 +100,8 @@ test.each([
   ['RATE_LIMIT', 'RATE_LIMIT_PER_MINUTE'],
   ['RATE_PER_MINUTE', 'RATE_STORE or RATE_LIMIT_PER_MINUTE'],
   ['TRUST_PROXIES', 'TRUST_PROXY'],
+  ['DATABASE_URL_FILE', 'DATABASE_URL'],
+  ['DATABASE_POOL_SIZE', 'DATABASE_POOL'],
 ])('%s, which is nearly the name of a variable, is rejected', (name, meant) => {
   expect(problemsOf({ [name]: 'x' })).toEqual([`${name} is not a variable of this service. Did you mean ${meant}?`])
 })
@@ -107,8 +109,9 @@ test.each([
 test('variables of other programs are none of ours', () => {
   const links = { REDIS_PORT_6379_TCP_ADDR: 'x', DATABASE_SERVICE_HOST: 'x', GRAPHQL_SERVICE_PORT_HTTP: 'x' }
   const hosts = { HOSTNAME: 'x', PORTS: 'x', REDIS_HOST: 'x', DATABASE_PASSWORD: 'x', DATABASE_PRIVATE_URL: 'x' }
+  const longer = { DATABASE_URL: 'postgres://host/name', DATABASE_URL_UNPOOLED: 'x', HEALTH_PORT_80_TCP_ADDR: 'x' }
   const others = { PATH: 'x', LOGNAME: 'x', PGHOST: 'x', NODE_OPTIONS: 'x', npm_config_cache: 'x', PUBLIC_IP: 'x' }
-  expect(problemsOf({ ...links, ...hosts, ...others, RATE_PORT: 'tcp://10.0.0.1:80' })).toEqual([])
+  expect(problemsOf({ ...links, ...hosts, ...longer, ...others, RATE_PORT: 'tcp://10.0.0.1:80' })).toEqual([])
 })
 
 const provider = {
@@ -173,9 +176,14 @@ test.each<[NodeJS.ProcessEnv, string[], number?]>([
   ],
   ...each(
     'DATABASE_URL',
-    ['gssencmode=require', 'target_session_attrs=standby', 'service=shop', 'sslcert=/nowhere', 'hostaddr=::1'].map(
-      parameter => `postgres://host/x?${parameter}`,
-    ),
+    [
+      'gssencmode=require',
+      'target_session_attrs=standby',
+      'service=shop',
+      'sslcert=/nowhere',
+      'hostaddr=::1',
+      'sslcrldir=/etc',
+    ].map(parameter => `postgres://host/x?${parameter}`),
     expect.stringMatching(/^DATABASE_URL has (a value of \w+ that is not supported: |the file sslcert, which cannot)/),
   ),
   ...each(
@@ -207,6 +215,12 @@ test.each<[NodeJS.ProcessEnv, string[], number?]>([
   ),
   ...[id, secret, 'OIDC_DOMAINS', 'OIDC_GROUPS'].flatMap(name =>
     each(name, ['x'], `${name} needs OIDC_ISSUER, for example OIDC_ISSUER=https://login.example.com`),
+  ),
+  ...['@example.com', '*.example.com', 'a.com;b.com', 'a.com b.com', 'https://a.com'].map(
+    (value): [NodeJS.ProcessEnv, string[]] => [
+      { ...provider, OIDC_DOMAINS: value },
+      ['OIDC_DOMAINS must be domains, separated by commas, for example example.com,example.org'],
+    ],
   ),
   ...each(
     'OIDC_ISSUER',

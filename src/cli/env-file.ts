@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
+import { databaseVariables } from '#database-url'
 import { unknownVariable, variableNames } from '../config.ts'
 import { similarNames } from '../variable-names.ts'
 
@@ -15,8 +16,12 @@ const value = /""[ \t]*(#.*)?|(?![ \t]*["'`])([^#]*[ \t]#.*|#.*|[^#]*)/
 /** An assignment, a comment or an empty line. */
 const line = new RegExp(`^[ \\t]*((export[ \\t]+)?(?<name>[A-Za-z_]\\w*)[ \\t]*=[ \\t]*(${value.source})|#.*)?$`)
 
-/** Variables that other parts of a process read: libpq's (`packages/sync/src/stores/database-url.ts`), and the sync's. */
-const otherNames = /^(PG[A-Z]+(_TIMEOUT)?|VOUCHER_GATEWAY_(TOKEN|URL|SYNC_TO))$/
+/** The names that have a meaning for a command, the sync's included. */
+const knownNames = [
+  ...variableNames,
+  ...databaseVariables,
+  ...['TOKEN', 'URL', 'SYNC_TO'].map(name => `VOUCHER_GATEWAY_${name}`),
+]
 
 /**
  * Adds the variables of `.env` in the working directory, if the file exists, to the environment. A variable that is
@@ -59,8 +64,7 @@ function findProblems(text: string): string[] {
     if (name === undefined) continue
     const problem = (text: string) => problems.push(`line ${index + 1}: ${text}`)
     if (names.has(name)) problem(`${name} is set twice. Remove one of the two lines.`)
-    else if (!variableNames.includes(name) && !otherNames.test(name))
-      problem(unknownVariable(name, similarNames(name, variableNames)))
+    else if (!knownNames.includes(name)) problem(unknownVariable(name, similarNames(name, knownNames)))
     names.add(name)
   }
   if (invalid.length === 0) return problems

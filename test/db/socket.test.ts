@@ -222,8 +222,8 @@ const hasIpv6 = Object.values(networkInterfaces()).some(all => all?.some(({ addr
 test.runIf(hasIpv6)('an address of IPv6 and a password file lead to the database', async () => {
   const file = join(createDirectory(), 'pgpass')
   writeFileSync(file, `# comment\n\\:\\:1:1:x:y:no\n*:*:${address.database}:${address.user}:s3:cret\n`)
-  const url = `postgres://${address.user}@[::1]:5/${address.database}?passfile=${file}`
-  expect(readDatabaseUrl(url)).toMatchObject({ host: '::1', port: 5, password: 's3' })
+  const url = `postgres://${address.user}@[::1]:65432/${address.database}?passfile=${file}`
+  expect(readDatabaseUrl(url)).toMatchObject({ host: '::1', port: 65432, password: 's3' })
   const { pool } = await openBehind(pass, {}, '::1')
   expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
 })

@@ -48,7 +48,7 @@ const limited: Readonly<Record<string, readonly [values: RegExp, remedy: string]
   gssencmode: [/^(disable|prefer)$/, 'remove it, and encrypt with sslmode=verify-full'],
   hostaddr: [/^$/, 'write the address in the place of the host'],
   pgbouncer: flag,
-  port: [/^([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3})$/, 'write a port such as 5432'],
+  port: [/^([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])$/, 'write a port such as 5432'],
   prepare: flag,
   require_auth: [/^$/, provesServer],
   requirepeer: [/^$/, provesServer],
@@ -56,6 +56,8 @@ const limited: Readonly<Record<string, readonly [values: RegExp, remedy: string]
   service: [/^$/, 'write the host, the user and the database of that service into the URL'],
   ssl: tlsMode,
   ssl_min_protocol_version: [/^TLSv1(\.[12])?$/, 'remove it, because TLS 1.2 is the least'],
+  sslcertmode: [/^allow$/, 'remove it, and name a certificate with sslcert where the server asks for one'],
+  sslcrldir: [/^$/, 'name a file with sslcrl'],
   sslmode: tlsMode,
   sslpassword: [/^$/, 'name a key without a password with sslkey'],
   target_session_attrs: [/^(any|read-write|primary|prefer-standby)$/, 'remove it, and name the primary'],
@@ -67,8 +69,13 @@ const unknown =
   'which is not known: remove it, or write it as options=-c%20name%3Dvalue if it is a setting of the server'
 
 /** Returns the variable of libpq that is the default of a parameter. */
-const variableOf = (name: string) =>
-  `PG${{ dbname: 'DATABASE', application_name: 'APPNAME' }[name] ?? name.toUpperCase().replaceAll('_', '')}`
+function variableOf(name: string): string {
+  const irregular = { dbname: 'DATABASE', application_name: 'APPNAME', connect_timeout: 'CONNECT_TIMEOUT' }[name]
+  return `PG${irregular ?? name.toUpperCase().replaceAll('_', '')}`
+}
+
+/** The variables of libpq that have a meaning, or none. */
+export const databaseVariables = names.map(variableOf)
 
 /**
  * Reads the URL of a database. The default of a parameter is libpq's variable, such as `PGSSLMODE`.
