@@ -28,7 +28,7 @@ test('tables fit the screen, and on a narrow one rows are cards with labels, whi
     await tables(page).getByRole('link', { name: tab, exact: true }).click()
     await table(page, name).waitFor()
     const headings = await shown.locator('thead th').allInnerTexts()
-    for (const width of [1440, 320, 390]) {
+    for (const width of [1440, 1280, 1024, 320, 390]) {
       await page.setViewportSize({ width, height: 900 })
       const wide = await page.evaluate<string[]>(`[document.documentElement, ...document.querySelectorAll('.scroll')]
         .filter(part => part.scrollWidth > part.clientWidth).map(part => part.outerHTML.slice(0, 80))`)
