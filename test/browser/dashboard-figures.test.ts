@@ -256,6 +256,8 @@ test('products with the same title show their tenants, or their ids within one t
   await page.goto(`${origin}/dashboard?tenant=${chain}&${period}&table=products`)
   await table(page, 'Products').waitFor()
   expect((await textOf(page, 'Products')).map(([name]) => name)).toEqual(names)
+  const total = await table(page, 'Products').locator('tfoot').innerText()
+  expect(total.split('\t')).toEqual(['Total', '4', '£140.00', '100%', '–'])
   const figure = page.getByRole('figure', { name: 'Top products' })
   expect(await figure.locator('tbody th').allInnerTexts()).toEqual(names)
   expect(await figure.locator('.plot-summary').innerText()).toBe('Spa day · Lake sold most: £50.00.')
@@ -360,6 +362,7 @@ test('each number of vouchers leads to these vouchers', async () => {
     ['Periods', rows('Periods', 'tbody tr').nth(1)],
     ['Periods', rows('Periods', 'tfoot')],
     ['Products', rows('Products', 'tbody tr').first()],
+    ['Products', rows('Products', 'tfoot')],
     ['Tenants', rows('Tenants below', 'tbody tr').last()],
     ['Tenants', rows('Tenants below', 'tfoot')],
   ] as const) {

@@ -32,10 +32,10 @@ export function StatusShares({ figures }: { figures: NonNullable<Figures['status
   )
 }
 
-/** Returns the filters of the vouchers of a product that were sold in the period and the currency of the view. */
-export const soldOf = ({ productId }: Pick<NamedProduct, 'productId'>, currency: Currency): Filters | null => {
+/** Returns the filters of the vouchers sold in the period and the currency of the view, of one product or of all (null). */
+export const soldOf = ({ productId }: { productId: number | null }, currency: Currency): Filters | null => {
   const sold = soldIn(null, currency)
-  return sold && { ...sold, product: String(productId) }
+  return sold && { ...sold, ...(productId !== null && { product: String(productId) }) }
 }
 
 /** The best-selling products, by the amount paid. */

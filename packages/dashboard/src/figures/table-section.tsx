@@ -53,10 +53,7 @@ export function TableSection(props: TableSectionProps) {
       )}
       {shown === 'products' &&
         (products ? (
-          <ProductTable
-            {...{ currency, products }}
-            total={figures.totals ? salesIn(figures.totals, currency).paid : 0}
-          />
+          <ProductTable {...{ currency, products }} total={salesIn(figures.totals ?? [], currency)} />
         ) : (
           <Placeholder kind="table" />
         ))}

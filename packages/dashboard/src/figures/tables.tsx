@@ -78,6 +78,9 @@ export function PeriodTable({ currency, note, figures, by }: PeriodTableProps) {
   )
 }
 
+/** A product, or the total of all: it has no id. */
+type ProductRow = Pick<NamedProduct, 'name' | 'vouchers' | 'paid'> & { productId: number | null }
+
 /** The products that sold most in the period. */
 export function ProductTable({
   currency,
@@ -86,12 +89,12 @@ export function ProductTable({
 }: {
   currency: Currency
   products: readonly NamedProduct[]
-  total: number
+  total: Sales
 }) {
   const { view } = useView()
   const isCut = products.length >= mostProducts
   const what = isCut ? `The ${mostProducts} products that sold most` : 'What was sold'
-  const columns: Column<NamedProduct>[] = [
+  const columns: Column<ProductRow>[] = [
     { heading: 'Product', cell: ({ name }) => name, sortBy: ({ name }) => name },
     vouchersColumn(
       ({ vouchers }) => vouchers,
@@ -102,8 +105,8 @@ export function ProductTable({
       ({ paid }) => paid,
       paid => formatMoney(paid, currency),
     ),
-    numberColumn('Share of sales', ({ paid }) => (total > 0 ? paid / total : null), formatShare),
-    numberColumn('Id', ({ productId }) => productId, String),
+    numberColumn('Share of sales', ({ paid }) => (total.paid > 0 ? paid / total.paid : null), formatShare),
+    numberColumn<ProductRow>('Id', ({ productId }) => productId, String),
   ]
   return (
     <WholeTable
@@ -112,6 +115,7 @@ export function ProductTable({
       empty="No vouchers were sold in this period."
       rows={products}
       columns={columns}
+      foot={{ ...total, name: isCut ? 'Total of all products' : 'Total', productId: null }}
       toCsv={shown => tableCsv({ columns, rows: shown, currency })}
       file={isCut ? `top-${mostProducts}-products` : 'products'}
     />
