@@ -98,9 +98,8 @@ const statusTexts = { reading: 'not yet in step', refused: 'kept as they were: t
 export function describeComparison(event: SyncEvent & { event: 'compared' }): string {
   const { tenant, list, service, copy, missing, extra, different, examples } = event
   if (missing + extra + different === 0) return `Tenant ${tenant}: ${describeCount(copy, list)}, as in the service.`
-  const ids = examples.length === 0 ? '' : `such as ${examples.join(', ')}`
   return (
     `Tenant ${tenant}: ${describeCount(service, list)} in the service, ${format(copy)} in the copy: ${format(missing)} missing, ` +
-    `${format(extra)} too many, ${format(different)} different${ids && ` (${ids})`}.`
+    `${format(extra)} too many, ${format(different)} different (such as ${examples.join(', ')}).`
   )
 }
