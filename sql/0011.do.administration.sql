@@ -2,8 +2,9 @@
 
 create table gateway.administrator (
   id            bigint generated always as identity primary key,
-  email         text not null unique check (email = lower(email) and email ~ '^[^@[:space:]]+@[^@[:space:]]+$'
-                                            and length(email) <= 254),
+  email         text not null unique check (
+    email = lower(email collate "und-x-icu") and email ~ '^[^@]+@[^@]+$'
+    and email collate "C" ~ ('^' || gateway.visible() || '+$') and length(email) <= 254),
   password_hash text,
   subject       text unique,
   generation    integer not null default 1,

@@ -161,8 +161,8 @@ test('an error is shown at its field, and all values stay', async () => {
     [{ tenant: '999999' }, 'No such tenant: 999999'],
     [{ rateLimit: '0' }, 'whole number'],
     [{ rateLimit: '1.5' }, 'whole number'],
-    [{ name: 'x'.repeat(201) }, '200 characters'],
-    [{ contact: 'x'.repeat(201) }, '200 characters'],
+    [{ name: '🎁'.repeat(201) }, '200 characters'],
+    [{ contact: '🎁'.repeat(201) }, '200 characters'],
     [{ expiry: 'date', expiresAt: '2020-01-01' }, 'in the future'],
     [{ expiry: 'never', expiresAt: '2100-01-01' }, 'leave the date empty'],
     [{ expiry: '-5' }, 'Choose when the token ends'],
@@ -173,6 +173,10 @@ test('an error is shown at its field, and all values stay', async () => {
     expect(rejected.text).toContain(said)
   }
   expect(await all()).toHaveLength(before)
+  // Browsers count the units of UTF-16.
+  expect((await browser.get('/admin/tokens/new')).html).not.toMatch(/<input [^>]*maxlength[^>]* id="name"/)
+  const longest = { name: '🎁'.repeat(200), contact: '🎁'.repeat(200) }
+  expect(await getToken(pool, (await create(longest)).id)).toMatchObject(longest)
 })
 
 test('a token ends at the chosen time', async () => {

@@ -7,7 +7,8 @@ interface FieldProps {
   label: string
   /** Text that helps to fill in the field. */
   hint?: string
-  type?: 'text' | 'email' | 'password' | 'search' | 'date'
+  type?: 'text' | 'password' | 'search' | 'date'
+  inputmode?: 'email'
   /** The values to choose from. Without them the field is for text. */
   options?: { value: string; label: string }[]
   /** The value of a form that was not posted yet. */
@@ -110,7 +111,7 @@ export const FieldGroup = (props: { legend: string; hint?: string; children: Com
   </fieldset>
 )
 
-/** The e-mail of an account. */
+/** The e-mail of an account. Without `type="email"`, which rejects some that `parseEmail` accepts, and rewrites others. */
 export const EmailField = (props: Pick<FieldProps, 'hint' | 'autocomplete'>) => (
-  <Field {...props} name="email" label="E-mail" type="email" required maxlength={254} />
+  <Field {...props} name="email" label="E-mail" inputmode="email" required />
 )

@@ -69,7 +69,6 @@ export function TokenForm(props: TokenFormProps) {
           hint="The partner and the purpose, for example “Acme booking system”."
           value={token?.name ?? ''}
           required
-          maxlength={200}
           autocomplete="off"
         />
         <Field
@@ -77,7 +76,6 @@ export function TokenForm(props: TokenFormProps) {
           label="Contact"
           hint="The person at the partner who is responsible for it, for example an e-mail address. Optional."
           value={token?.contact ?? ''}
-          maxlength={200}
           autocomplete="off"
         />
         <Field

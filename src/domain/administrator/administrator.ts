@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/sql.ts'
 import { badInput, notFound } from '../errors.ts'
 import type { Instant } from '../record/instant.ts'
-import { trimmed } from '../trimmed.ts'
+import { invisible, trimmed } from '../trimmed.ts'
 import { type Actor, auditEntry } from './audit.ts'
 
 /** An account that may use the API access page. */
@@ -20,10 +20,13 @@ export interface AdministratorRecord extends Administrator {
   signedInAt: Instant | null
 }
 
-/** Returns the e-mail in lower case, or null when the text is not an e-mail. */
+const emailPart = `[^@${invisible.slice(1)}+`
+const emailForm = new RegExp(`^${emailPart}@${emailPart}$`)
+
+/** Returns the e-mail in lower case, or null when the text is not an e-mail. `gateway.administrator` has the same rule. */
 export function parseEmail(text: string): string | null {
   const email = trimmed(text).toLowerCase()
-  return email.length <= 254 && /^[^@\s\p{Cc}]+@[^@\s\p{Cc}]+$/u.test(email) ? email : null
+  return [...email].length <= 254 && emailForm.test(email) ? email : null
 }
 
 /** Returns the condition that no administrator exists. */

@@ -15,9 +15,9 @@ const maxRateLimit = 1_000_000
 export function checkTokenInput(input: TokenInput): FieldErrors {
   const fieldErrors: FieldErrors = {}
   const { name, contact, rateLimit } = normalizeTokenInput(input)
-  if (name === '' || name.length > maxTextLength)
+  if (name === '' || [...name].length > maxTextLength)
     fieldErrors.name = [`Give the token a name of 1 to ${maxTextLength} characters.`]
-  if (contact !== null && contact.length > maxTextLength)
+  if (contact !== null && [...contact].length > maxTextLength)
     fieldErrors.contact = [`Give at most ${maxTextLength} characters.`]
   if (rateLimit !== null && !(Number.isInteger(rateLimit) && rateLimit >= 1 && rateLimit <= maxRateLimit)) {
     fieldErrors.rateLimit = [`Give a whole number from 1 to ${maxRateLimit.toLocaleString('en')}.`]
