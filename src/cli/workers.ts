@@ -170,7 +170,8 @@ function relayLines(stream: Readable | null, write: (line: string) => void): voi
   let rest = ''
   stream?.setEncoding('utf8')
   stream?.on('data', (text: string) => {
-    const lines = (rest + text).split('\n')
+    const [first = '', ...others] = text.split('\n')
+    const lines = [rest + first, ...others]
     rest = lines.pop() ?? ''
     for (const line of lines) write(`${line}\n`)
   })

@@ -17,6 +17,11 @@ test.each([
   const { database, build, client } = await startService({}, `${locale} encoding 'UTF8' template template0`)
   const tenantId = await build.tenant({ name: 'Group' })
   const { secret } = await build.token([whole(tenantId)])
+  const currencies = ['TRY', 'USD', 'ZAR']
+  for (const currency of currencies.toReversed()) {
+    const sold = { currency, purchase_timestamp: '2026-03-03T12:00:00Z', product_id: 1 }
+    await build.voucher(tenantId, { ...sold, initial_balance: 5, current_balance: 5, purchase_value: 5 })
+  }
   for (const [at, title] of names.entries()) {
     await build.tenant({ name: title, parent_id: tenantId })
     await build.product(tenantId, { title })
@@ -47,6 +52,16 @@ test.each([
       tenant[list].nodes.map(({ name }: { name: string }) => name),
       list,
     ).toEqual(inOrder)
+  }
+  const { figures } = (
+    await client.read(
+      secret,
+      `{ tenant(id: ${tenantId}) { figures(period: { from: "2026-03-03", to: "2026-03-03" }) {
+           totals { currency } periods { sales { currency } } outstanding { currency } topProducts(by: PAID) { currency } } } }`,
+    )
+  ).tenant
+  for (const list of [figures.totals, figures.periods[0].sales, figures.outstanding, figures.topProducts]) {
+    expect(list.map(({ currency }: { currency: string | null }) => currency).filter(Boolean)).toEqual(currencies)
   }
   const counts = Array.from({ length: 10 }, (_, at) => tenant[`found${at}`].edges.length)
   expect(counts).toEqual([8, 8, 8, 0, 0, 0, 2, 2, 1, 0])

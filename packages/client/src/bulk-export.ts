@@ -62,7 +62,8 @@ async function* readChunks<T>(
   let requestId = ''
   for await (const part of transport.read(request)) {
     requestId = part.requestId
-    const lines = (rest + part.text).split('\n')
+    const [first = '', ...others] = part.text.split('\n')
+    const lines = [rest + first, ...others]
     rest = lines.pop() ?? ''
     for (const text of lines) {
       const line = parseJson(text)

@@ -167,7 +167,8 @@ function privateDirectory(): string {
   const usual = uid === 0 ? '/var/lib/voucher-gateway' : join(homedir(), '.cache', 'voucher-gateway')
   for (const place of [usual, `/var/tmp/voucher-gateway-${uid}`]) {
     try {
-      fs.mkdirSync(place, { recursive: true, mode: 0o711 })
+      // Node's recursive `mkdirSync` does not end below /proc.
+      for (const path of [dirname(place), place]) if (!fs.existsSync(path)) fs.mkdirSync(path, { mode: 0o711 })
       const found = fs.lstatSync(place)
       if (!found.isDirectory() || found.uid !== uid || found.mode & 0o022) continue
       // The server's account must be able to traverse it, with any umask. This fails on a read-only file system.

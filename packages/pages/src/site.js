@@ -53,9 +53,12 @@ export function storeToken(token) {
   draw()
 }
 
-/** Returns the token that was typed, without `Bearer`; null when it cannot be one. */
+/** Returns the token that was typed, without `Bearer` and invisible characters; null when it cannot be one. */
 export function parseToken(text) {
-  const token = text.trim().replace(/^Bearer\s+/i, '')
+  const token = text
+    .replace(/\p{Cf}/gu, '')
+    .trim()
+    .replace(/^Bearer\s+/i, '')
   return /^[\x21-\x7e]+$/.test(token) ? token : null
 }
 

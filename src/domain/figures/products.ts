@@ -52,7 +52,7 @@ export function topProductsJson(sql: Sql, rankings: readonly ProductRanking[]): 
                                 join purchased_voucher voucher
                                   on voucher.id = entry.id and voucher.tenant_id = entry.tenant_id
                                  and coalesce(parent_product_id, voucher.product_id) = ranked.product_id limit 1)))
-             order by nullif(part.currency, ''), ${order}), '[]')
+             order by nullif(part.currency, '') collate "C", ${order}), '[]')
     from (
       select distinct case when by_paid then currency end as currency from product_sale
       where wanted.currency in ('', currency)

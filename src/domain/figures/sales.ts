@@ -38,7 +38,7 @@ const salesObject = (sql: Sql): Fragment => sql`
 export const periodsJson = (sql: Sql): Fragment => sql`
   select json_agg(json_build_object(${intervalMembers(sql)}, 'sales', coalesce(sales, '[]')) order by place)
   from period left join (
-    select place, json_agg(figure order by currency = '', currency) as sales from (
+    select place, json_agg(figure order by currency = '', currency collate "C") as sales from (
       select place, currency, ${salesObject(sql)} as figure from sale group by place, currency
       having sum(vouchers) <> 0 or sum(voided) <> 0
     ) figures group by place
@@ -46,7 +46,7 @@ export const periodsJson = (sql: Sql): Fragment => sql`
 
 /** Returns a query for the JSON of the sales of the whole period. */
 export const totalsJson = (sql: Sql): Fragment => sql`
-  select coalesce(json_agg(figure order by currency = '', currency), '[]') from (
+  select coalesce(json_agg(figure order by currency = '', currency collate "C"), '[]') from (
     select currency, ${salesObject(sql)} as figure from sale group by currency
     having sum(vouchers) <> 0 or sum(voided) <> 0
   ) figures`

@@ -56,7 +56,7 @@ export const outstandingJson = (sql: Sql, condition: Fragment = sql``): Fragment
   select coalesce(json_agg(json_build_object(
            'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance, 'byExpiry', by_expiry,
            'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance))
-           order by currency = '', currency), '[]')
+           order by currency = '', currency collate "C"), '[]')
   from (
     select currency, sum(vouchers) as vouchers, sum(balance) as balance,
            json_agg(json_build_object('month', month, 'vouchers', vouchers, 'balance', balance) order by month) as by_expiry,
