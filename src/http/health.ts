@@ -59,7 +59,8 @@ const failing = (...reasons: string[]): Readiness => ({
  * has its triggers. Each result is no older than its call, so a repair shows at once.
  *
  * @param own a separate connection, because all connections of requests may be busy
- * @param pool the connections of requests, which are asked when the separate one fails: the database may be full
+ * @param pool the connections of requests, which are asked when the separate one fails or is late: the database may be
+ *   full, or a pooler may let new connections wait
  * @param countWorkers in a worker: returns how many listen, which the result reports
  */
 export function createReadiness(
@@ -68,15 +69,19 @@ export function createReadiness(
   triggers: TriggerWatch,
   countWorkers: () => WorkerCount | null = () => null,
 ): CheckReadiness {
-  const run = (sql: Pool) => runChecks(sql, triggers)
+  async function run(): Promise<Readiness> {
+    const first = runChecks(own, triggers)
+    const early = await Promise.race([first.catch(() => null), sleep(readyTimeoutMs / 2, null, { ref: false })])
+    if (early) return early
+    const second = runChecks(pool, triggers)
+    return Promise.any([first, second]).catch(() => second)
+  }
   const check = coalesceReads(
     () =>
-      run(own)
-        .catch(() => run(pool))
-        .catch(error => {
-          app.failureLog.report({ error, message: 'not ready', kind: 'outage' })
-          return failing(...describeError(error))
-        }),
+      run().catch(error => {
+        app.failureLog.report({ error, message: 'not ready', kind: 'outage' })
+        return failing(...describeError(error))
+      }),
     readyTimeoutMs,
   )
   const figures = coalesceReads(() => readFigures(pool), figuresTimeoutMs)
