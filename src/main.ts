@@ -1,65 +1,10 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs'
-import addCompletion from '@bomb.sh/tab/commander'
-import { Command, CommanderError } from 'commander'
-import postgres from '#postgres'
-import { endWithOutput, requireOptionsLast } from '#program'
-import { syncCommand } from '#sync'
-import { adminCommand } from './cli/admin.ts'
-import { demoCommand } from './cli/demo.ts'
-import { loadEnvFile } from './cli/env-file.ts'
-import { migrateCommand } from './cli/migrate.ts'
-import { serveCommand } from './cli/serve.ts'
-import { tokenCommand } from './cli/token.ts'
-import { verifyCommand } from './cli/verify.ts'
-import { GatewayError } from './domain/errors.ts'
+import { findFewFiles } from './process-limits.ts'
 
-const { version }: { version: string } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
-
-const program = new Command('voucher-gateway')
-  .description('The external integration service of a gift voucher platform.')
-  .version(version)
-  // Before the command reads its options: some have a variable.
-  .hook('preSubcommand', loadEnvFile)
-  .exitOverride()
-  .addCommand(serveCommand)
-  .addCommand(migrateCommand)
-  .addCommand(demoCommand)
-  .addCommand(tokenCommand)
-  .addCommand(syncCommand)
-  .addCommand(adminCommand)
-  .addCommand(verifyCommand)
-
-inheritSettings(program)
-requireOptionsLast(program)
-// Its own command accepts any words.
-addCompletion(program)
-
-endWithOutput()
-try {
-  await program.parseAsync()
-} catch (error) {
-  if (error instanceof CommanderError) {
-    // Commander has printed the message. `--help` and `--version` end with exit code 0.
-    process.exitCode = error.exitCode === 0 ? 0 : 2
-  } else {
-    console.error(messageOf(error))
-    process.exitCode = error instanceof GatewayError && error.code === 'BAD_USER_INPUT' ? 2 : 1
-  }
-}
-
-/** Passes the parent's settings to its commands: `addCommand` does not do that. */
-function inheritSettings(parent: Command): void {
-  for (const command of parent.commands) {
-    command.copyInheritedSettings(parent)
-    inheritSettings(command)
-  }
-}
-
-/** Returns the message for a command that failed, without the stack. */
-function messageOf(error: unknown): string {
-  if (error instanceof GatewayError && error.fieldErrors) return Object.values(error.fieldErrors).flat().join(' ')
-  if (!(error instanceof Error)) return String(error)
-  if (error instanceof postgres.PostgresError && error.hint) return `${error.message}\n${error.hint}`
-  return error.message || ('code' in error ? String(error.code) : error.name)
+const problem = findFewFiles()
+// Imported after the check, because Node opens the files of many modules at a time.
+if (problem === null) await import('./cli/program.ts')
+else {
+  console.error(problem)
+  process.exitCode = 1
 }

@@ -17,6 +17,7 @@ import { limitRequests } from './http/admission.ts'
 import { registerAssets } from './http/assets.ts'
 import { createAuthenticate } from './http/caller.ts'
 import { compressResponses } from './http/compression.ts'
+import { limitConnections } from './http/connection-limit.ts'
 import { createServer } from './http/create-server.ts'
 import { registerDemoToken } from './http/demo-token.ts'
 import { buildHealthServer, createReadiness, registerHealth, type WorkerRole } from './http/health.ts'
@@ -27,6 +28,7 @@ import { describeSite } from './http/site.ts'
 import { registerLandingPage } from './landing/landing-page.tsx'
 import type { LogDestination } from './log.ts'
 import { openGateway } from './open-gateway.ts'
+import { connectionLimit } from './process-limits.ts'
 import { registerOpenApi } from './rest/openapi.ts'
 import { registerRest } from './rest/register.ts'
 import { v1 } from './rest/v1/routes.ts'
@@ -85,6 +87,8 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   const checkReadiness = createReadiness(app, { own: healthPool, pool }, triggers, role?.workers)
   const health = config.healthPort === undefined ? null : buildHealthServer(app, requests, checkReadiness, draining)
   if (!health) registerHealth(app, checkReadiness, draining)
+  const maxConnections = connectionLimit(config.databasePool)
+  for (const server of [app, health]) if (server) limitConnections(server, draining.sockets, maxConnections)
   app.decorate('health', health)
   app.addHook('onClose', () => health?.close())
   app.register(async transports => {

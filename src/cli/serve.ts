@@ -16,6 +16,7 @@ import { createToken } from '../domain/token/lifecycle.ts'
 import { permissionNames } from '../domain/token/permission.ts'
 import { adminPath, dashboardPath, docsPath, graphiqlPath, graphqlPath, setupPath, v1Path } from '../http/paths.ts'
 import { createLogDestination } from '../log-destination.ts'
+import { requireProcessLimits } from '../process-limits.ts'
 import { commandLine } from './actor.ts'
 import { type Database, requireMigrated, withUnmigratedDatabase } from './database.ts'
 import { listen, requireFreePorts } from './listen.ts'
@@ -37,7 +38,10 @@ export const serveCommand = new Command('serve')
   .action(async ({ workers, port }: { workers: number; port?: number }) => {
     const config = readConfig(port === undefined ? process.env : { ...process.env, PORT: String(port) }, workers)
     const primary = linkToPrimary()
-    if (!primary) await requireFreePorts(config)
+    if (!primary) {
+      requireProcessLimits(config, workers)
+      await requireFreePorts(config)
+    }
     const stopped = primary?.stopped ?? untilSignal()
     let listens = false
     // Before the service listens, nothing has to finish: an embedded server ends with its process.
@@ -80,7 +84,23 @@ function announce(
 ): void {
   const adminOrigin = config.publicUrl ?? origin
   if (embedded) recordServiceOrigin(config.dataDir, adminOrigin)
-  tell(welcome(config, { origin, adminOrigin, demoSecret, firstSteps: firstSteps(adminOrigin) }))
+  const lines = ['', `  REST       ${origin}${v1Path}`, `  GraphQL    ${origin}${graphqlPath}`]
+  if (config.graphiql) lines.push(`  GraphiQL   ${origin}${graphiqlPath}`)
+  lines.push(
+    `  Dashboard  ${origin}${dashboardPath}`,
+    `  Docs       ${origin}${docsPath}`,
+    `  Admin      ${adminOrigin}${adminPath}`,
+  )
+  if (demoSecret !== null) {
+    lines.push(
+      `  Token      ${demoSecret}`,
+      '',
+      '  Try it:',
+      '',
+      `  curl -H 'Accept: application/json' -H 'Authorization: Bearer ${demoSecret}' ${origin}${v1Path}/tenants`,
+    )
+  }
+  tell([...lines, ...firstSteps(adminOrigin), '', '  Ctrl-C stops it.', ''].join('\n'))
 }
 
 /** Starts to answer requests in this process. */
@@ -178,34 +198,4 @@ async function describeFirstAdministrator(pool: Pool): Promise<(adminOrigin: str
     '',
     `  ${shellCommand('admin create --email you@example.com')}`,
   ]
-}
-
-interface Welcome {
-  /** The origin at which this machine reaches the service. */
-  origin: string
-  /** The origin of the API access page. */
-  adminOrigin: string
-  demoSecret: string | null
-  /** Lines about the first administrator. */
-  firstSteps: string[]
-}
-
-function welcome(config: Config, { origin, adminOrigin, demoSecret, firstSteps }: Welcome): string {
-  const lines = ['', `  REST       ${origin}${v1Path}`, `  GraphQL    ${origin}${graphqlPath}`]
-  if (config.graphiql) lines.push(`  GraphiQL   ${origin}${graphiqlPath}`)
-  lines.push(
-    `  Dashboard  ${origin}${dashboardPath}`,
-    `  Docs       ${origin}${docsPath}`,
-    `  Admin      ${adminOrigin}${adminPath}`,
-  )
-  if (demoSecret !== null) {
-    lines.push(
-      `  Token      ${demoSecret}`,
-      '',
-      '  Try it:',
-      '',
-      `  curl -H 'Accept: application/json' -H 'Authorization: Bearer ${demoSecret}' ${origin}${v1Path}/tenants`,
-    )
-  }
-  return [...lines, ...firstSteps, '', '  Ctrl-C stops it.', ''].join('\n')
 }

@@ -1,11 +1,12 @@
+import { once } from 'node:events'
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
-import { describe, expect, inject, test } from 'vitest'
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { listen } from '../support/free-port.ts'
-import { type Outcome, type ProcessOptions, refusalOf, run } from '../support/process.ts'
+import { type Outcome, type ProcessOptions, refusalOf, run, serve } from '../support/process.ts'
 
 const { url } = await createDatabase()
 const { host: socketDirectory, port: databasePort, user } = inject('server')
@@ -88,6 +89,36 @@ describe('a database that cannot be used', () => {
     const refusal = refusalOf(await run(['token', 'list'], environment))
     expect(refusal).toContain('DATABASE_URL must have each % / ? # @ in a user name or password written as %25')
     expect(refusal).not.toContain(password)
+  })
+})
+
+describe.runIf(process.platform === 'linux')('the limits of the process', () => {
+  const environment = { DATABASE_URL: url, LOG_LEVEL: 'warn' }
+
+  test.each([
+    ['ulimit -n 20', {}, /^This process may have 20 files open, and needs 256 to load its code\. .* ulimit -n 4096/],
+    ['ulimit -n 300', { MAX_REQUESTS: '500' }, /^This process may have 300 files open, .* MAX_REQUESTS=500/],
+    [
+      'true',
+      { NODE_OPTIONS: '--max-old-space-size=48' },
+      /^This process may have a heap of \d+ MiB, .* MAX_REQUESTS=160/,
+    ],
+  ])('with %s and %j the service does not start', async (shell, variables, sentence) => {
+    const outcome = await run(['serve'], { ...environment, ...variables }, { shell: `${shell}; exec "$@"` })
+    expect(reasonOf(outcome)).toMatch(sentence)
+  })
+
+  test('beside more idle connections than may be open the service is ready, and the log has a warning', async () => {
+    const service = await serve(environment, { shell: 'ulimit -n 300; exec "$@"' })
+    const { port } = new URL(service.restAddress)
+    const idle = Array.from({ length: 400 }, () => connect(Number(port), '127.0.0.1').on('error', () => {}))
+    onTestFinished(() => {
+      for (const socket of idle) socket.destroy()
+    })
+    await Promise.all(idle.map(socket => once(socket, 'connect')))
+    expect((await service.ready()).status).toBe(200)
+    expect(service.printed()).toContain('few more connections fit')
+    await service.stop('SIGKILL')
   })
 })
 

@@ -79,7 +79,8 @@ export function refusalOf({ code, stdout, stderr }: Outcome): string {
 
 /** Starts a command, which is killed after the file's tests. */
 export function start(args: string[], environment: NodeJS.ProcessEnv, options: ProcessOptions = {}) {
-  const child = spawn(process.execPath, argumentsOf(options, args), settingsOf(options, environment))
+  const [file, ...words] = commandOf(options, args)
+  const child = spawn(file, words, settingsOf(options, environment))
   afterFile(() => child.kill('SIGKILL'))
   let printed = ''
   let log = ''

@@ -1,0 +1,24 @@
+import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import { hasRequest } from './pipelining.ts'
+
+/** The share of the limit from which on a warning is logged, and the time between two of them, in milliseconds. */
+const warning = { share: 0.8, interval: 60_000 }
+
+/**
+ * Closes the oldest connection without a request for each one beyond the limit, so that idle ones do not keep health checks
+ * and requests away. Logs a warning before.
+ *
+ * @param sockets the open connections, in the order in which they came
+ * @param max the most connections that the process can have
+ */
+export function limitConnections({ server, log }: FastifyInstance, sockets: ReadonlySet<Socket>, max: number): void {
+  let silentUntil = 0
+  server.on('connection', () => {
+    if (sockets.size > max) [...sockets].find(socket => !hasRequest(socket))?.destroy()
+    if (sockets.size < warning.share * max || performance.now() < silentUntil) return
+    silentUntil = performance.now() + warning.interval
+    const message = 'few more connections fit into the limit of open files: then idle ones are closed; raise it'
+    log.warn({ connections: sockets.size, max }, message)
+  })
+}

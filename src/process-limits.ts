@@ -1,0 +1,50 @@
+/** The limits of this process, which are checked before it meets them: its open files, and its heap. */
+import { existsSync, readFileSync } from 'node:fs'
+import { getHeapStatistics } from 'node:v8'
+import type { Config } from './config.ts'
+
+/** Files that are open at a time while Node loads the modules of `serve`: 200, and some more. */
+const moduleFiles = 256
+
+/** Files of a process of the service beside connections (its log, its event loop, what it reads), and for each worker. */
+const files = { own: 64, worker: 4 }
+
+/** The heap for the start, and for each request under way, in MiB; V8's young generation (48) is part of it. */
+const heap = { start: 96, request: 0.1 }
+
+/** Returns how many files this process may have open; Infinity where the system does not say. */
+function openFileLimit(): number {
+  const limits = existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : ''
+  return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY)
+}
+
+/** Files that callers cannot have; docs/scaling.md counts the connections to the database. */
+const filesBesideCallers = (databasePool: number) => files.own + Math.ceil(1.3 * databasePool) + 12
+
+/** Returns how many connections of callers this process can have open. */
+export const connectionLimit = (databasePool: number): number => openFileLimit() - filesBesideCallers(databasePool)
+
+/** Returns a sentence when this process may have fewer files open than it needs. @param use what needs them */
+export function findFewFiles(needed = moduleFiles, use = 'to load its code'): string | null {
+  if (openFileLimit() >= needed) return null
+  const remedy = 'Raise the limit, for example with ulimit -n 4096 or LimitNOFILE=4096.'
+  return `This process may have ${openFileLimit()} files open, and needs ${needed} ${use}. ${remedy}`
+}
+
+/**
+ * Checks that the service can answer `MAX_REQUESTS` requests at a time. Workers have the limits of their primary.
+ *
+ * @param workers the processes that answer requests: with one it is this one
+ * @throws Error that names the limit, what is needed, and how to raise it
+ */
+export function requireProcessLimits({ maxRequests, databasePool }: Config, workers: number): void {
+  const use = `for MAX_REQUESTS=${maxRequests}, DATABASE_POOL=${databasePool} and --workers ${workers}`
+  const fewFiles = findFewFiles(filesBesideCallers(databasePool) + Math.max(maxRequests, files.worker * workers), use)
+  if (fewFiles !== null) throw new Error(fewFiles)
+  const limit = Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20)
+  const needed = Math.ceil(heap.start + heap.request * maxRequests)
+  if (limit >= needed) return
+  const remedy =
+    'Raise the limit, for example with NODE_OPTIONS=--max-old-space-size=512, or the memory of the container.'
+  throw new Error(`This process may have a heap of ${limit} MiB, and needs ${needed} ${use}. ${remedy}`)
+}
