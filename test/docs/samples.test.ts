@@ -315,8 +315,7 @@ const refusals: [status: number, retryAfter?: string][] = [
  * Starts a proxy that refuses the first requests of each language.
  *
  * @param forward answers the other requests
- * @returns its address, and a function that expects each refused request again, but not within a second; the waits of the
- *   client have tests of their own
+ * @returns its address, and a function that expects each refused request again, but not within a second
  */
 async function startRefusingProxy(forward = pass, options: { awayMs?: number } = {}) {
   const times = new Map<string, number[]>(extensions.map(extension => [extension, []]))
@@ -328,7 +327,7 @@ async function startRefusingProxy(forward = pass, options: { awayMs?: number } =
     return response.end('<html><body>Come back later.</body></html>')
   }, options)
   const expectWaits = (languages: readonly Extension[]) => {
-    for (const language of languages.filter(each => each !== 'mts')) {
+    for (const language of languages) {
       const [first = 0, ...others] = (times.get(language) ?? []).slice(0, refusals.length + 1)
       expect(others, language).toHaveLength(refusals.length)
       others.reduce((before, time) => {
