@@ -11,6 +11,9 @@ import { recordError } from './request-count.ts'
 /** `uri-host [ ":" port ]` (RFC 9110 §7.2). It is empty when the client's URL has no host. */
 const hostValue = /^(\[[\da-f:.]+\]|([\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(:\d*)?$/i
 
+/** A fragment, or a URL without a host: no target has either (RFC 9112 §3.2, RFC 9110 §4.2.1). */
+const invalidTarget = /#|^https?:\/\/([:/?]|$)/i
+
 /** Answers such a request with 400, as `client-error.ts` does those that the parser rejects, and closes its connection. */
 export function refuseInvalidHttp(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -18,7 +21,8 @@ export function refuseInvalidHttp(app: FastifyInstance): void {
     // A target with a host replaces the header (RFC 9112 §3.2.2).
     const named = /^https?:\/\/([^/?#]*)/i.exec(originalUrl)?.[1]
     const hosts = [raw.headers.host ?? '', named ?? '']
-    if (hasKnownFraming(raw) && hasOneHost(raw) && hosts.every(host => hostValue.test(host))) {
+    const isValid = !invalidTarget.test(originalUrl) && hosts.every(host => hostValue.test(host))
+    if (isValid && hasKnownFraming(raw) && hasOneHost(raw)) {
       if (named !== undefined) raw.headers.host = named
       done()
       return

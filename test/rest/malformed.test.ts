@@ -102,6 +102,18 @@ describe('HTTP that Node accepts and RFC 9112 does not gets a message, and its c
     expect(differenceFrom({ method: 'GET', url: v1, ...answer })).toBeNull()
   })
 
+  test.each([
+    '/livez#a',
+    '/livez?a#b',
+    'http://x/livez#',
+    'http:///livez',
+    'HTTPS://:80/livez',
+    'http://?a',
+    'http://',
+  ])('the target %s', async target => {
+    expect((await send(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`)).status).toBe(400)
+  })
+
   test('also in a target with a host, which replaces the header', async () => {
     for (const host of ['user@localhost', 'a b', '[x]']) {
       expect((await send(`GET http://${host}/livez HTTP/1.1\r\nHost: x\r\n\r\n`)).status).toBe(400)
