@@ -25,14 +25,12 @@ export function ConsentPlot({ periods, by }: { periods: readonly ConsentPeriod[]
       }))}
       panels={[
         {
-          title: 'New',
           series: [{ label: 'New', color: 'plot-first' }],
           values: periods.map(period => [period.given]),
           height: 190,
           formatTick: formatShortCount,
         },
         {
-          title: 'Withdrawn',
           series: [{ label: 'Withdrawn', color: 'plot-second' }],
           values: periods.map(period => [period.withdrawn]),
           height: 60,

@@ -34,10 +34,7 @@ export function ExpiryPlot({
   const [later, never] = [rest('later'), rest('never')]
   // A bar with several months would make the other bars small.
   const months = rows.filter(row => row !== later && row !== never)
-  const most = months.reduce<Expiry | null>(
-    (found, row) => (found === null || row.balance > found.balance ? row : found),
-    null,
-  )
+  const [most] = months.toSorted((one, other) => other.balance - one.balance)
   const filtersOf = ({ month, vouchers }: Expiry): Filters | null => {
     const held = outstandingIn(currency)
     if (held === null || vouchers === 0 || month === 'never') return null

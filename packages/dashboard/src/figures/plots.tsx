@@ -47,9 +47,6 @@ function pointsOf({ periods, by, currency }: PeriodPlotProps): Point[] {
   })
 }
 
-const largest = <T,>(items: readonly T[], size: (item: T) => number): T | undefined =>
-  items.reduce<T | undefined>((most, item) => (most === undefined || size(item) > size(most) ? item : most), undefined)
-
 const nameColumn: Column<Point> = { heading: 'Period', cell: ({ name }) => name, sortBy: ({ period }) => period.from }
 
 /** Plots the amounts paid for the vouchers sold, and their number, over time. */
@@ -57,7 +54,7 @@ export function SalesPlot(props: PeriodPlotProps & { total: Sales }) {
   const { currency, total } = props
   const points = pointsOf(props)
   const title = 'Vouchers sold'
-  const most = largest(points, ({ sales }) => sales.paid)
+  const [most] = points.toSorted((one, other) => other.sales.paid - one.sales.paid)
   if (!most || total.vouchers === 0) return <NothingToPlot title={title} text="No vouchers were sold in this period." />
   const money = (amount: number) => formatMoney(amount, currency)
   return (
@@ -72,14 +69,12 @@ export function SalesPlot(props: PeriodPlotProps & { total: Sales }) {
       }))}
       panels={[
         {
-          title: 'Paid',
           series: [{ label: 'Paid', color: 'plot-first' }],
           values: points.map(({ sales }) => [sales.paid]),
           height: 150,
           formatTick: tick => formatShortMoney(tick, currency),
         },
         {
-          title: 'Number',
           series: [{ label: 'Number', color: 'plot-second' }],
           values: points.map(({ sales }) => [sales.vouchers]),
           height: 56,

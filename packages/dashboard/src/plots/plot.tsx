@@ -19,8 +19,7 @@ export interface PlotPoint {
 
 /** Bars in one unit. Several panels stand below each other over the same points. */
 export interface PlotPanel {
-  /** The title of its bars, when there are several panels. */
-  title?: string
+  /** Their first label is the title of the panel, when there are several panels. */
   series: readonly Series[]
   /** One value a series, for each point. */
   values: readonly (readonly number[])[]
@@ -117,7 +116,7 @@ export function Plot<Row>({ id, title, summary, points, panels, table, rest }: P
       >
         {panels.map((panel, index) => (
           <div class="plot-panel">
-            {panel.title && <p class="panel-title">{panel.title}</p>}
+            {panels.length > 1 && <p class="panel-title">{panel.series[0]?.label}</p>}
             {width > 0 ? (
               <BarPlot
                 {...{ step, barWidth, axisWidth, selected }}
