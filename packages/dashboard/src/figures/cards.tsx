@@ -148,7 +148,7 @@ function Change({ days, now, before, format }: ChangeProps) {
   if (days === null || before === undefined) return null
   const change = changeFrom(before, now)
   const compared = formatDays(days.from, days.to)
-  if (change === null) return <>None in {compared}</>
+  if (change === null) return <>Compared with {compared}: none</>
   return (
     <>
       <span class={`badge ${change > 0 ? 'good' : change < 0 ? 'warn' : ''}`}>

@@ -77,9 +77,9 @@ function describeLack(
 ): string | null {
   if (!totals || !outstanding || !status) return null
   if (status.every(({ vouchers }) => vouchers === 0)) return 'Nothing to count: this tenant has no vouchers.'
-  const days = formatDays(view.from, view.to)
+  const days = `${view.from === view.to ? 'on' : 'in'} ${formatDays(view.from, view.to)}`
   if (view.currency !== null && !currencies.includes(view.currency)) {
-    return `Nothing in ${view.currency}: no vouchers were sold in it in ${days}, and none are outstanding.`
+    return `Nothing in ${view.currency}: no vouchers were sold in it ${days}, and none are outstanding.`
   }
-  return totals.length === 0 ? `Nothing was sold in ${days}.` : null
+  return totals.length === 0 ? `Nothing was sold ${days}.` : null
 }
