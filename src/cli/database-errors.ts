@@ -8,6 +8,8 @@ const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? 
 /** Node's error has no message when every address of a host name refuses the connection. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join(', ')
+  // The driver's message names neither the host nor the port of our sockets.
+  if (codeOf(error) === 'CONNECT_TIMEOUT') return 'the server does not answer'
   return error instanceof Error ? error.message || codeOf(error) : String(error)
 }
 

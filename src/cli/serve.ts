@@ -72,7 +72,7 @@ export const serveCommand = new Command('serve')
   })
 
 /** Prints a text for people: on a terminal, or else beside the log, of which each line is JSON. */
-const tell = (text: string) => (process.stdout.isTTY ? console.log(text) : console.error(text))
+const printForPeople = (text: string) => (process.stdout.isTTY ? console.log(text) : console.error(text))
 
 /** Prints where the service is and what to do first, and records its address for commands. */
 function announce(
@@ -100,7 +100,7 @@ function announce(
       `  curl -H 'Accept: application/json' -H 'Authorization: Bearer ${demoSecret}' ${origin}${v1Path}/tenants`,
     )
   }
-  tell([...lines, ...firstSteps(adminOrigin), '', '  Ctrl-C stops it.', ''].join('\n'))
+  printForPeople([...lines, ...firstSteps(adminOrigin), '', '  Ctrl-C stops it.', ''].join('\n'))
 }
 
 /** Starts to answer requests in this process. */
@@ -137,7 +137,7 @@ async function startService(
 async function prepareEmbedded(config: Config, { owner, pool }: Database): Promise<string | null> {
   await migrate(owner)
   if (await isEmpty(owner)) {
-    tell('Loading demo data …')
+    printForPeople('Loading demo data …')
     await loadDemo(owner, { scale: 1 })
     // The figures must exist when the addresses are printed.
     await createFollower(pool, new AbortController().signal)()

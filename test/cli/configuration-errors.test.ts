@@ -73,6 +73,11 @@ describe('a database that cannot be used', () => {
     expect(reason).not.toContain('s3cret')
   })
 
+  test('the server does not answer: the error says so', async () => {
+    const environment = { DATABASE_URL: `postgres://ann@127.0.0.1:${await listen(createServer())}/shop` }
+    expect(reasonOf(await run(['migrate'], environment))).toContain('cannot be used: the server does not answer. Start')
+  })
+
   test.each(['migrate', 'demo', 'token list', 'admin list'])('the error of %s names DATABASE_URL', async command => {
     const outcome = await run(command.split(' '), { DATABASE_URL: 'postgres://ann@127.0.0.1:1/shop' })
     expect(reasonOf(outcome)).toMatch(/^The database that DATABASE_URL names/)

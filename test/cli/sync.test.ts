@@ -1,10 +1,12 @@
 /** The command `sync` as a user runs it: its output, its exit codes, and how signals end it. */
 import { rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
 import { directoryPlace, hasSqlite, readService } from '../support/copies.ts'
 import { createDirectory } from '../support/directory.ts'
+import { listen } from '../support/free-port.ts'
 import { startHostileService } from '../support/hostile-service.ts'
 import { type Outcome, run, start } from '../support/process.ts'
 import { startService } from '../support/service.ts'
@@ -138,10 +140,13 @@ describe.concurrent('sync', () => {
     const occupied = createDirectory()
     const nowhere = 'http://127.0.0.1:9'
     const sqlite = ['--to', `sqlite:${join(createDirectory(), 'copy.db')}`]
+    const silent = await listen(createServer())
     const file = join(occupied, 'mine')
     writeFileSync(file, '')
     const cases: [number, string | null, string[], NodeJS.ProcessEnv?][] = [
       [2, 'names no directory, sqlite:FILE or postgres:// URL', ['--to', 'mysql://host/database']],
+      [2, 'names no directory', ['--to', ' ']],
+      [1, 'cannot be opened: the server does not answer.', ['--to', `postgres://127.0.0.1:${silent}/none`]],
       [2, 'There is no token: set VOUCHER_GATEWAY_TOKEN', ['--to', to()], { VOUCHER_GATEWAY_URL: origin }],
       [2, 'is not empty and holds no copy', ['--to', occupied]],
       [2, 'The file of --token-file cannot be read: ENOENT', ['--to', to(), '--token-file', join(occupied, 'none')]],

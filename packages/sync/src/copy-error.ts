@@ -10,7 +10,7 @@ const remedies: readonly [codes: RegExp, remedy: string][] = [
   ],
   [
     /^(EACCES|EPERM|EROFS|ENOENT|ENOTDIR|ENAMETOOLONG|8|14|42501)$/,
-    'Name another place with --to, one where this account can create files.',
+    'Name another place with --to, one where this account can create files, or a schema.',
   ],
 ]
 
@@ -20,7 +20,8 @@ export class CopyError extends SyncError {
   constructor(to: string, problem: 'opened' | 'written', cause: unknown) {
     const codes = cause instanceof Error ? ['code', 'errcode'].map(name => String(Reflect.get(cause, name))) : []
     const remedy = remedies.find(([known]) => codes.some(code => known.test(code)))?.[1]
-    const message = messageOf(cause).replace(/\.$/, '')
+    const isSilent = codes.includes('CONNECT_TIMEOUT')
+    const message = isSilent ? 'the server does not answer' : messageOf(cause).replace(/\.$/, '')
     super(exitCodes.failed, `The copy in ${to} cannot be ${problem}: ${message}.${remedy ? ` ${remedy}` : ''}`, {
       cause,
     })

@@ -37,7 +37,7 @@ export function readTarget(text: string, schema: string): Target | null {
       read: async () => (await import('./stores/sqlite.ts')).SqliteStore.read(resolve(path)),
     }
   }
-  if (text === '' || /^[a-z][a-z+.-]+:\/\//i.test(text)) return null
+  if (text.trim() === '' || /^[a-z][a-z+.-]+:\/\//i.test(text)) return null
   return {
     name: text,
     open: async () => (await import('./stores/directory.ts')).DirectoryStore.open(resolve(text)),

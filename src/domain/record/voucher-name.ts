@@ -1,5 +1,5 @@
 import { type FieldErrors, hasErrors, throwIfErrors } from '../errors.ts'
-import { trimmed } from '../trimmed.ts'
+import { notBlank, trimmed } from '../trimmed.ts'
 
 /** A voucher by its reference, or by its QR token: the first of these texts that is one. */
 export type VoucherName = { reference: string } | { qrTokens: readonly string[] }
@@ -42,14 +42,17 @@ function qrTokensIn(text: string): string[] {
   // Form decoding makes a space of a `+` that was not encoded, as in Base64.
   const withPlus = new URLSearchParams(url.search.replaceAll('+', '%2B'))
   for (const name of ['qr_token', 'token', 'qr', 't', 'code']) {
-    const value = url.searchParams.get(name)
-    if (value) return [value, withPlus.get(name) ?? value]
+    const value = url.searchParams.get(name) ?? ''
+    if (notBlank.test(value)) return [value, withPlus.get(name) ?? value]
   }
-  const segment = url.pathname.split('/').findLast(part => part !== '')
-  if (!segment) return [text]
+  const segments = url.pathname.split('/').map(decoded)
+  return [segments.findLast(part => notBlank.test(part)) ?? text]
+}
+
+function decoded(segment: string): string {
   try {
-    return [decodeURIComponent(segment)]
+    return decodeURIComponent(segment)
   } catch {
-    return [segment]
+    return segment
   }
 }

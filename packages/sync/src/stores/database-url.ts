@@ -31,7 +31,7 @@ const modes = new Map<string, Tls>([
 const files = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key', sslcrl: 'crl' } as const
 
 /** Parameters that change nothing, because pools and time limits are ours, and those that are used with any value. */
-const others =
+const withAnyValue =
   'connect_timeout keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout sslnegotiation sslsni ' +
   'sslcompression ssl_max_protocol_version load_balance_hosts fallback_application_name krbsrvname gsslib gssdelegation ' +
   'servicefile min_protocol_version max_protocol_version uselibpqcompat connection_limit pool_timeout supa ' +
@@ -63,7 +63,7 @@ const limited: Readonly<Record<string, readonly [values: RegExp, remedy: string]
   target_session_attrs: [/^(any|read-write|primary|prefer-standby)$/, 'remove it, and name the primary'],
 }
 
-const names = [...others.split(' '), ...Object.keys(files), ...Object.keys(limited)]
+const names = [...withAnyValue.split(' '), ...Object.keys(files), ...Object.keys(limited)]
 
 const unknown =
   'which is not known: remove it, or write it as options=-c%20name%3Dvalue if it is a setting of the server'
