@@ -14,14 +14,11 @@ export type ColumnLayout = ReadonlyMap<string, PlacedColumn>
 
 /** A row whose properties are getters on the prototype of its class; each read decodes the column. */
 export abstract class LazyRow {
-  readonly records: RecordText
-  /** The index at which the bounds of this row begin in `records.bounds`. */
-  readonly first: number
-
-  constructor(records: RecordText, first: number) {
-    this.records = records
-    this.first = first
-  }
+  constructor(
+    readonly records: RecordText,
+    /** The index at which the bounds of this row begin in `records.bounds`. */
+    readonly first: number,
+  ) {}
 
   /** The same object for all rows of a codec. */
   abstract get layout(): ColumnLayout

@@ -28,14 +28,11 @@ interface Waiting {
 
 /** The statements that share a key, while there are any. */
 class StatementClass {
-  readonly key: unknown
   underWay = 0
   /** In the order in which they came. */
   readonly waiting = new Set<Waiting>()
 
-  constructor(key: unknown) {
-    this.key = key
-  }
+  constructor(readonly key: unknown) {}
 }
 
 /**
@@ -44,9 +41,6 @@ class StatementClass {
  * Classes that wait take turns.
  */
 export class StatementQueue {
-  readonly #send: (statement: Statement) => void
-  readonly #connections: number
-  readonly #maxWaitMs: number
   readonly #classes = new Map<unknown, StatementClass>()
   /** The classes with waiting statements, in the order of their turns. */
   readonly #waitingClasses = new Set<StatementClass>()
@@ -56,11 +50,10 @@ export class StatementQueue {
   #closed = false
 
   /** @param send passes a statement to the driver */
-  constructor({ connections, maxWaitMs }: QueueLimits, send: (statement: Statement) => void) {
-    this.#send = send
-    this.#connections = connections
-    this.#maxWaitMs = maxWaitMs
-  }
+  constructor(
+    private readonly limits: QueueLimits,
+    private readonly send: (statement: Statement) => void,
+  ) {}
 
   /**
    * Sends a statement at once, or when there is room for it.
@@ -89,7 +82,7 @@ export class StatementQueue {
   }
 
   #hasRoom({ underWay }: StatementClass): boolean {
-    return underWay < this.#connections - this.#underWay
+    return underWay < this.limits.connections - this.#underWay
   }
 
   #start(statements: StatementClass, statement: Statement): void {
@@ -109,7 +102,7 @@ export class StatementQueue {
       reject(error)
       end()
     }
-    this.#send(statement)
+    this.send(statement)
   }
 
   #end(statements: StatementClass): void {
@@ -124,11 +117,11 @@ export class StatementQueue {
   }
 
   #wait(statements: StatementClass, statement: Statement, isWanted: () => boolean): void {
-    if (this.#closed || statements.waiting.size >= this.#connections * waitingPerConnection) {
+    if (this.#closed || statements.waiting.size >= this.limits.connections * waitingPerConnection) {
       statement.reject(new StatementNotSentError(statement, 'found too many others waiting'))
       return
     }
-    statements.waiting.add({ statement, isWanted, deadline: performance.now() + this.#maxWaitMs })
+    statements.waiting.add({ statement, isWanted, deadline: performance.now() + this.limits.maxWaitMs })
     this.#waitingClasses.add(statements)
     this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref()
   }

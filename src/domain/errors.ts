@@ -17,19 +17,17 @@ export type FieldErrors = Record<string, string[]>
 /** An error with a message for a person (R18). */
 export class GatewayError extends Error {
   override readonly name = 'GatewayError'
-  readonly code: ErrorCode
   /** With `BAD_USER_INPUT`: the errors of each field. */
   readonly fieldErrors?: FieldErrors
   /** With `RATE_LIMITED` and `UNAVAILABLE`: seconds after which the caller should try again. */
   readonly retryAfter?: number
 
   constructor(
-    code: ErrorCode,
+    readonly code: ErrorCode,
     message: string,
     details: { fieldErrors?: FieldErrors; retryAfter?: number; cause?: unknown } = {},
   ) {
     super(message, { cause: details.cause })
-    this.code = code
     if (details.fieldErrors) this.fieldErrors = details.fieldErrors
     if (details.retryAfter !== undefined) this.retryAfter = details.retryAfter
   }

@@ -51,15 +51,12 @@ export class FieldPlanner {
   readonly estimates = new Estimates()
   /** The number of planned fields: a field that fragments repeat in several places counts once. */
   fields = 0
-  readonly #selection: Selection
   readonly #numbers = new Map<FieldNode, number>()
   /** By their type and nodes. Null: under way. */
   readonly #planned = new Map<string, Planned<FieldPlan> | null>()
   #collected = 0
 
-  constructor(selection: Selection) {
-    this.#selection = selection
-  }
+  constructor(private readonly selection: Selection) {}
 
   /**
    * Plans the root fields, with all that is selected below them.
@@ -67,7 +64,7 @@ export class FieldPlanner {
    * @throws when the operation is not valid, or too large to be planned
    */
   planRoot(type: GraphQLObjectType): Planned<ObjectPlan> {
-    const { shared, conditions } = this.#selection
+    const { shared, conditions } = this.selection
     const { schema, fragments, operation } = shared
     return this.#planObject(type, collectFields(schema, fragments, conditions, type, operation.selectionSet))
   }
@@ -97,7 +94,7 @@ export class FieldPlanner {
   #makeField(parentType: GraphQLObjectType, key: string, nodes: readonly FieldNode[]): Planned<FieldPlan> {
     const node = nodes[0]!
     const { value: name } = node.name
-    const { shared, omitNull } = this.#selection
+    const { shared, omitNull } = this.selection
     const field = fieldOf(shared.schema, parentType, name)
     if (!field) throw new Error(`${parentType.name} has no field ${name}.`)
     const isTypename = field === TypeNameMetaFieldDef
@@ -128,7 +125,7 @@ export class FieldPlanner {
     }
     if (isLeafType(type)) return { plan: { kind: 'leaf', type }, estimate: nothing }
     if (isAbstractType(type)) {
-      const types = this.#selection.shared.schema.getPossibleTypes(type)
+      const types = this.selection.shared.schema.getPossibleTypes(type)
       const estimates = types.map(possible => this.#planSubfields(possible, nodes).estimate)
       return { plan: null, estimate: this.estimates.ofTypes(estimates) }
     }
@@ -138,7 +135,7 @@ export class FieldPlanner {
   }
 
   #planSubfields(type: GraphQLObjectType, nodes: readonly FieldNode[]): Planned<ObjectPlan> {
-    const { shared, conditions } = this.#selection
+    const { shared, conditions } = this.selection
     return this.#planObject(type, collectSubfields(shared.schema, shared.fragments, conditions, type, nodes))
   }
 

@@ -45,12 +45,9 @@ interface Variant {
 
 /** A plan of one operation. The document need not be valid until the operation runs. */
 export class OperationPlan {
-  readonly operation: OperationDefinitionNode
-  readonly #document: DocumentNode
   readonly #shared: Run['shared']
   readonly #rootType: GraphQLObjectType
   readonly #readVariables: ReadVariables
-  readonly #omitNull: ReadonlySet<FieldNode>
   /** The names of the variables in directives: in `@skip` and `@include`. */
   readonly #conditions: readonly string[]
   /** By the values of these variables. */
@@ -63,17 +60,14 @@ export class OperationPlan {
    */
   constructor(
     schema: GraphQLSchema,
-    document: DocumentNode,
-    operation: OperationDefinitionNode,
-    omitNull: ReadonlySet<FieldNode> = new Set(),
+    private readonly document: DocumentNode,
+    readonly operation: OperationDefinitionNode,
+    private readonly omitNull: ReadonlySet<FieldNode> = new Set(),
   ) {
     const rootType = schema.getRootType(operation.operation)
     if (!rootType) throw new Error(`The schema has no ${operation.operation}.`)
-    this.operation = operation
-    this.#document = document
     this.#shared = { schema, fragments: fragmentsOf(document), operation, rootValue: undefined }
     this.#rootType = rootType
-    this.#omitNull = omitNull
     this.#readVariables = prepareVariables(schema, operation.variableDefinitions ?? [])
     this.#conditions = conditionVariables(document, operation)
   }
@@ -103,7 +97,7 @@ export class OperationPlan {
     const variables = this.#readVariables(inputs)
     if (!variables) return null
     const variant = this.#variantFor(this.#conditions.map(name => variables[name]))
-    return new BoundOperation(variant, variables, this.#shared, this.#document, inputs)
+    return new BoundOperation(variant, variables, this.#shared, this.document, inputs)
   }
 
   /**
@@ -129,7 +123,7 @@ export class OperationPlan {
     if (known) return known
     const conditions: Record<string, unknown> = Object.create(null)
     for (const [index, name] of this.#conditions.entries()) conditions[name] = values[index]
-    const planner = new FieldPlanner({ shared: this.#shared, conditions, omitNull: this.#omitNull })
+    const planner = new FieldPlanner({ shared: this.#shared, conditions, omitNull: this.omitNull })
     const { plan: root, estimate } = planner.planRoot(this.#rootType)
     const variant = { root, estimate, estimates: planner.estimates }
     if (this.#variants.size < mostVariants) {
@@ -142,35 +136,23 @@ export class OperationPlan {
 
 /** An operation with the variables of one request. */
 export class BoundOperation {
-  readonly #variant: Variant
-  readonly #variables: Record<string, unknown>
-  readonly #shared: Run['shared']
-  readonly #document: DocumentNode
-  readonly #inputs: Readonly<Record<string, unknown>>
-
   constructor(
-    variant: Variant,
-    variables: Record<string, unknown>,
-    shared: Run['shared'],
-    document: DocumentNode,
-    inputs: Readonly<Record<string, unknown>>,
-  ) {
-    this.#variant = variant
-    this.#variables = variables
-    this.#shared = shared
-    this.#document = document
-    this.#inputs = inputs
-  }
+    private readonly variant: Variant,
+    private readonly variables: Record<string, unknown>,
+    private readonly shared: Run['shared'],
+    private readonly document: DocumentNode,
+    private readonly inputs: Readonly<Record<string, unknown>>,
+  ) {}
 
   /** True when the executor runs the operation itself; otherwise graphql-js does. */
   get isPlanned(): boolean {
-    return this.#variant.root !== null
+    return this.variant.root !== null
   }
 
   /** Returns the size of the request. @param token whose tenants the operation may read */
   measure(token: Pick<Token, 'tenants'>): Size {
-    const { estimate, estimates } = this.#variant
-    return estimates.measure(estimate, { variables: this.#variables, token })
+    const { estimate, estimates } = this.variant
+    return estimates.measure(estimate, { variables: this.variables, token })
   }
 
   /**
@@ -180,17 +162,17 @@ export class BoundOperation {
    * @returns the outcome, at once when no resolver returns a promise
    */
   run(context: unknown): ExecutionOutcome | Promise<ExecutionOutcome> {
-    const { root } = this.#variant
-    const { schema, operation } = this.#shared
+    const { root } = this.variant
+    const { schema, operation } = this.shared
     if (!root) {
-      const args = { schema, document: this.#document, contextValue: context, variableValues: this.#inputs }
+      const args = { schema, document: this.document, contextValue: context, variableValues: this.inputs }
       const result = execute({ ...args, operationName: operation.name?.value ?? null })
       return mapMaybePromise(result, ({ data = null, errors = [] }) => ({
         data: Buffer.from(JSON.stringify(data)),
         errors,
       }))
     }
-    const run: Run = { context, variables: this.#variables, shared: this.#shared }
+    const run: Run = { context, variables: this.variables, shared: this.shared }
     const isSerial = operation.operation === OperationTypeNode.MUTATION && root.fields.length > 1
     return isSerial ? runSerially(root, run) : runOnce(root, run)
   }

@@ -10,11 +10,7 @@ import type { ColumnField, FieldPlan, ListPlan, ObjectPlan } from './field-plan.
 
 /** Stands for a value whose resolver failed. */
 export class ResolverFailure {
-  readonly error: unknown
-
-  constructor(error: unknown) {
-    this.error = error
-  }
+  constructor(readonly error: unknown) {}
 }
 
 /** The answer while it is written. */

@@ -42,7 +42,6 @@ const lineOf = (value: object) => Buffer.from(`${JSON.stringify(value)}\n`)
 class Remainder {
   #steps: Iterator<ExportedRow[]> | null
   #last: ExportedRow | null = null
-  readonly #release: () => void
   readonly #readAt = performance.now()
   /** The number of records that have been written. */
   written = 0
@@ -50,8 +49,10 @@ class Remainder {
   readonly mayHaveMore: boolean
 
   /** @param release gives the place back that the records need */
-  constructor(chunk: Chunk<ExportedRow>, release: () => void) {
-    this.#release = release
+  constructor(
+    chunk: Chunk<ExportedRow>,
+    private readonly release: () => void,
+  ) {
     this.#steps = chunk.rows(stepSize)[Symbol.iterator]()
     this.mayHaveMore = chunk.mayHaveMore
   }
@@ -87,7 +88,7 @@ class Remainder {
   /** Drops the records and releases their slot. */
   drop(): void {
     this.#steps = null
-    this.#release()
+    this.release()
   }
 }
 

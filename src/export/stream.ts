@@ -34,9 +34,6 @@ interface StreamOptions {
 
 /** An export that is being sent. */
 export class ExportStream {
-  readonly #request: FastifyRequest
-  readonly #reply: FastifyReply
-  readonly #options: StreamOptions
   readonly #timer: NodeJS.Timeout
   #checks = 0
   #isChecking = false
@@ -44,10 +41,12 @@ export class ExportStream {
   /** The stages that the response passes through, from the lines to the encoder. */
   #stages: (Readable | Transform)[] = []
 
-  constructor(request: FastifyRequest, reply: FastifyReply, options: StreamOptions, onClose: () => void) {
-    this.#request = request
-    this.#reply = reply
-    this.#options = options
+  constructor(
+    private readonly request: FastifyRequest,
+    private readonly reply: FastifyReply,
+    private readonly options: StreamOptions,
+    onClose: () => void,
+  ) {
     this.#timer = setInterval(() => void this.#check(), checkInterval).unref()
     const { socket } = request.raw
     const close = () => {
@@ -69,27 +68,27 @@ export class ExportStream {
   end(error: unknown): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    const { raw } = this.#reply
+    const { raw } = this.reply
     const known = toGatewayError(error)
     if (!raw.destroyed) {
-      recordError(this.#request, toRequestError(known))
-      if (known !== error || known.code === 'INTERNAL') reportFailure(this.#request, known)
+      recordError(this.request, toRequestError(known))
+      if (known !== error || known.code === 'INTERNAL') reportFailure(this.request, known)
     }
     // Without a reset, the kernel would first send its buffer of some megabytes.
-    this.#request.raw.socket.resetAndDestroy()
+    this.request.raw.socket.resetAndDestroy()
   }
 
   /** Sends the lines, compressed as the request asks. */
   send(lines: AsyncGenerator<Buffer>): FastifyReply {
     const source = Readable.from(this.#guard(lines), { objectMode: false })
-    const coding = this.#options.compression ? codingFor(this.#request) : 'identity'
-    this.#reply.type(lineFormat)
-    if (this.#options.compression) this.#reply.header('Vary', 'Accept-Encoding')
+    const coding = this.options.compression ? codingFor(this.request) : 'identity'
+    this.reply.type(lineFormat)
+    if (this.options.compression) this.reply.header('Vary', 'Accept-Encoding')
     const encoder = createEncoder(coding)
     this.#stages = encoder ? [source, encoder] : [source]
-    if (!encoder) return this.#reply.send(source)
-    this.#reply.header('Content-Encoding', coding)
-    return this.#reply.send(pipeline(source, encoder, () => {}))
+    if (!encoder) return this.reply.send(source)
+    this.reply.header('Content-Encoding', coding)
+    return this.reply.send(pipeline(source, encoder, () => {}))
   }
 
   /**
@@ -98,7 +97,7 @@ export class ExportStream {
    */
   async continueUnless(stopping: () => GatewayError): Promise<void> {
     if (this.#hasEnded) throw new Error('The export has ended.')
-    if (!this.#options.isStopping()) return
+    if (!this.options.isStopping()) return
     for (const limit = performance.now() + flushLimit; performance.now() < limit && (await this.#isSending()); ) {
       await pause(20)
     }
@@ -106,13 +105,13 @@ export class ExportStream {
   }
 
   async #isSending(): Promise<boolean> {
-    const { raw } = this.#reply
+    const { raw } = this.reply
     const waiting = this.#stages.map(
       stage => stage.readableLength + ('writableLength' in stage ? stage.writableLength : 0),
     )
     if (raw.destroyed) return false
     if (waiting.reduce((sum, length) => sum + length, raw.writableLength) > 0) return true
-    return (await unreadBytes(this.#request.raw.socket)) > 0
+    return (await unreadBytes(this.request.raw.socket)) > 0
   }
 
   async *#guard(lines: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
@@ -128,9 +127,9 @@ export class ExportStream {
     if (this.#isChecking) return
     this.#isChecking = true
     try {
-      await this.#options.authorize()
+      await this.options.authorize()
       const isRenewal = ++this.#checks % checksPerRenewal === 0
-      if (isRenewal && !(await this.#options.lease.renew())) throw new Error('Another export took the lease.')
+      if (isRenewal && !(await this.options.lease.renew())) throw new Error('Another export took the lease.')
     } catch (error) {
       this.end(error)
     }

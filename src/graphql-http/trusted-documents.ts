@@ -37,14 +37,11 @@ const notTrusted = () =>
 
 /** The trusted documents of a service, and whether others run too. */
 export class TrustedDocuments {
-  readonly admitsOthers: boolean
-  readonly #texts: ReadonlyMap<string, string>
-
   /** @param texts by id */
-  constructor(texts: ReadonlyMap<string, string>, admitsOthers: boolean) {
-    this.admitsOthers = admitsOthers
-    this.#texts = texts
-  }
+  constructor(
+    private readonly texts: ReadonlyMap<string, string>,
+    readonly admitsOthers: boolean,
+  ) {}
 
   /**
    * Finds the document that a request names.
@@ -56,12 +53,12 @@ export class TrustedDocuments {
     if (documentId !== null) {
       if (typeof documentId !== 'string') return requestError('The documentId must be a string.')
       if (query !== null) return requestError('Give either query or documentId, not both.')
-      return this.#texts.get(documentId) ?? requestError(unknownId, 'PERSISTED_DOCUMENT_NOT_FOUND')
+      return this.texts.get(documentId) ?? requestError(unknownId, 'PERSISTED_DOCUMENT_NOT_FOUND')
     }
     if (query !== null) return query
     const hash = apolloHash(extensions)
     if (hash === null) return this.admitsOthers ? undefined : requestError('Give the documentId of a trusted document.')
-    const text = this.#texts.get(`sha256:${hash}`)
+    const text = this.texts.get(`sha256:${hash}`)
     if (text !== undefined) return text
     // Clients of Apollo and urql read the message. Queries are not stored: where a query may run, the clients stop
     // sending hashes; elsewhere they go on, for trusted documents.

@@ -61,7 +61,8 @@ export async function readConnection<Row extends Listed>(
   clock.requireSteady()
   const { updatedSince } = window
   const encrypt = (cursor: Omit<Cursor, 'updatedSince'>) => cursors.encrypt(list, { ...cursor, updatedSince })
-  return new Connection(await source.page(window), source, window, encrypt)
+  const { page, serverTime } = await source.page(window)
+  return new Connection(page, serverTime, source, window, encrypt)
 }
 
 // Classes, because an object literal creates its getters again for each object. Cursors are encrypted and edges created
@@ -69,30 +70,20 @@ export async function readConnection<Row extends Listed>(
 
 /** A page of a list, which is also its own page info. */
 class Connection<Row extends Listed> {
-  readonly serverTime: Instant
-  readonly #page: SourcePage<Row>
-  readonly #source: Source<Row>
-  readonly #window: PageWindow
-  readonly #encrypt: (cursor: Omit<Cursor, 'updatedSince'>) => string
   #totalCount?: Promise<number>
   #count?: Promise<Count>
   #matchedFields?: Promise<ReadonlyMap<Row, readonly string[]>>
 
   constructor(
-    { page, serverTime }: { page: SourcePage<Row>; serverTime: Instant },
-    source: Source<Row>,
-    window: PageWindow,
-    encrypt: (cursor: Omit<Cursor, 'updatedSince'>) => string,
-  ) {
-    this.serverTime = serverTime
-    this.#page = page
-    this.#source = source
-    this.#window = window
-    this.#encrypt = encrypt
-  }
+    readonly page: SourcePage<Row>,
+    readonly serverTime: Instant,
+    readonly source: Source<Row>,
+    readonly window: PageWindow,
+    readonly encrypt: (cursor: Omit<Cursor, 'updatedSince'>) => string,
+  ) {}
 
   get edges(): Edge<Row>[] {
-    return this.#page.rows.map(node => new Edge(this, node))
+    return this.page.rows.map(node => new Edge(this, node))
   }
 
   get pageInfo(): this {
@@ -100,19 +91,19 @@ class Connection<Row extends Listed> {
   }
 
   get hasNextPage(): boolean {
-    return this.#page.hasNextPage
+    return this.page.hasNextPage
   }
 
   get hasPreviousPage(): boolean {
-    return this.#page.hasPreviousPage
+    return this.page.hasPreviousPage
   }
 
   get startCursor(): string | null {
-    return this.#cursorAt(0, this.#window.backward)
+    return this.#cursorAt(0, this.window.backward)
   }
 
   get endCursor(): string | null {
-    return this.#cursorAt(-1, !this.#window.backward)
+    return this.#cursorAt(-1, !this.window.backward)
   }
 
   get nextCursor(): string | null {
@@ -120,58 +111,55 @@ class Connection<Row extends Listed> {
   }
 
   cursorOf(row: Row): string {
-    const { keys } = this.#page
+    const { keys } = this.page
     return keys
-      ? this.#encrypt({ id: row.id, updatedAt: beforeAll, key: keys.get(row) ?? null })
-      : this.#encrypt({ id: row.id, updatedAt: row.updatedAt ?? beforeAll })
+      ? this.encrypt({ id: row.id, updatedAt: beforeAll, key: keys.get(row) ?? null })
+      : this.encrypt({ id: row.id, updatedAt: row.updatedAt ?? beforeAll })
   }
 
   /** Returns the cursor of an end of the page. @param isReached whether the list was read in this direction */
   #cursorAt(index: number, isReached: boolean): string | null {
-    const { rows, end } = this.#page
-    if (isReached && end) return this.#encrypt({ ...end, updatedAt: beforeAll })
+    const { rows, end } = this.page
+    if (isReached && end) return this.encrypt({ ...end, updatedAt: beforeAll })
     const row = rows.at(index)
     return row === undefined ? null : this.cursorOf(row)
   }
 
   /** Finds the fields of all rows at once. */
   async matchedFieldsOf(row: Row): Promise<readonly string[]> {
-    this.#matchedFields ??= this.#source.matchedFields?.(this.#page.rows) ?? Promise.resolve(new Map())
+    this.#matchedFields ??= this.source.matchedFields?.(this.page.rows) ?? Promise.resolve(new Map())
     return (await this.#matchedFields).get(row) ?? []
   }
 
   /** Counts the list once, however many aliases select the count. */
   totalCount(): Promise<number> {
-    const { total } = this.#source
-    this.#totalCount ??= total ? total(this.#window.updatedSince) : Promise.reject(noTotal())
+    const { total } = this.source
+    this.#totalCount ??= total ? total(this.window.updatedSince) : Promise.reject(noTotal())
     return this.#totalCount
   }
 
   /** Returns the same count as `totalCount`, up to a bound. */
   count(): Promise<Count> {
-    const { count } = this.#source
+    const { count } = this.source
     this.#count ??= count
-      ? count(this.#window.updatedSince)
+      ? count(this.window.updatedSince)
       : this.totalCount().then(exact => ({ count: exact, precision: 'EXACT' }))
     return this.#count
   }
 }
 
 class Edge<Row extends Listed> {
-  readonly node: Row
-  readonly #connection: Connection<Row>
-
-  constructor(connection: Connection<Row>, node: Row) {
-    this.#connection = connection
-    this.node = node
-  }
+  constructor(
+    private readonly connection: Connection<Row>,
+    readonly node: Row,
+  ) {}
 
   get cursor(): string {
-    return this.#connection.cursorOf(this.node)
+    return this.connection.cursorOf(this.node)
   }
 
   matchedFields(): Promise<readonly string[]> {
-    return this.#connection.matchedFieldsOf(this.node)
+    return this.connection.matchedFieldsOf(this.node)
   }
 }
 

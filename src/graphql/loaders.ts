@@ -55,16 +55,13 @@ export const createTableLoaders = <Row>(reader: Reader, table: TenantTable<Row>)
  * turn. The file of a type defines its loaders; each is created when a field first asks for it.
  */
 export class Loaders {
-  readonly #reader: Reader
   readonly #created = new Map<(reader: Reader) => unknown, unknown>()
 
-  constructor(reader: Reader) {
-    this.#reader = reader
-  }
+  constructor(private readonly reader: Reader) {}
 
   /** The same object for all requests whose statements may be shared. */
   get group(): object {
-    return this.#reader.group
+    return this.reader.group
   }
 
   /** Returns the request's loader of a definition: the same function for each call that means this loader. */
@@ -72,7 +69,7 @@ export class Loaders {
     // The map holds for each function what that function returned.
     const created = this.#created.get(create) as Loader | undefined
     if (created !== undefined) return created
-    const loader = create(this.#reader)
+    const loader = create(this.reader)
     this.#created.set(create, loader)
     return loader
   }

@@ -10,12 +10,10 @@ import type { Context } from './context.ts'
  * in one step.
  */
 class CountingStore extends Store {
-  readonly #context: Context
   #together: { calls: number; window: Promise<RateWindow> } | null = null
 
-  constructor(context: Context) {
+  constructor(private readonly context: Context) {
     super()
-    this.#context = context
   }
 
   /** Counts this call. The library allows one call: the timestamp of another call means that the limit is reached. */
@@ -24,13 +22,13 @@ class CountingStore extends Store {
     const step = this.#together
     const place = ++step.calls
     const { used } = await step.window
-    return used - step.calls + place > this.#context.rate.limit ? [Date.now()] : []
+    return used - step.calls + place > this.context.rate.limit ? [Date.now()] : []
   }
 
   override setForIdentity(): void {}
 
   #begin() {
-    const { caller } = this.#context
+    const { caller } = this.context
     const window = Promise.resolve().then(() => this.#count())
     const counting = window.then(
       () => end(),
@@ -44,7 +42,7 @@ class CountingStore extends Store {
   }
 
   async #count(): Promise<RateWindow> {
-    const { rate, caller } = this.#context
+    const { rate, caller } = this.context
     const calls = this.#together?.calls ?? 0
     this.#together = null
     caller.window = await rate.counter.hit(caller.rateKey, calls, rate.limit)

@@ -35,15 +35,12 @@ function parseGlobalId(text: string): RecordPlace | null {
  * and GraphQL in the scalar `ID`, which accepts numeric and global ids. A text that is not an id names no record.
  */
 export class RecordId {
-  /** The numeric id; null when the text is not a numeric id. */
-  readonly numeric: number | null
-  /** The record that a global id names; null for a numeric id and for a text that is no id. */
-  readonly global: RecordPlace | null
-
-  private constructor(numeric: number | null, global: RecordPlace | null) {
-    this.numeric = numeric
-    this.global = global
-  }
+  private constructor(
+    /** The numeric id; null when the text is not a numeric id. */
+    readonly numeric: number | null,
+    /** The record that a global id names; null for a numeric id and for a text that is no id. */
+    readonly global: RecordPlace | null,
+  ) {}
 
   /** Parses a numeric id. */
   static parseNumeric(text: string): RecordId {

@@ -22,8 +22,6 @@ class RateStoreTimeout extends Error {
 
 /** Counts the calls that come during a round trip as one batch in the next one, so few round trips are needed. */
 export class RateBatcher {
-  readonly #count: CountCalls
-  readonly #timeLimit: number
   readonly #hits = new DataLoader<Hit, RateWindow>(hits => this.#send(hits), {
     cache: false,
     batchScheduleFn: send => void this.#roundTrip.then(send),
@@ -34,10 +32,10 @@ export class RateBatcher {
   #late = false
 
   /** @param timeLimit how long a round trip may take, in milliseconds */
-  constructor(count: CountCalls, timeLimit: number) {
-    this.#count = count
-    this.#timeLimit = timeLimit
-  }
+  constructor(
+    private readonly count: CountCalls,
+    private readonly timeLimit: number,
+  ) {}
 
   /**
    * Counts calls.
@@ -59,7 +57,7 @@ export class RateBatcher {
       totals.set(hit.key, sum)
       return sum
     })
-    const windows = await this.#withinLimit(this.#count(totals))
+    const windows = await this.#withinLimit(this.count(totals))
     return hits.map(({ key }, index) => {
       const window = windows.get(key)
       if (!window) return new Error('The store of rates has not counted a key.')
@@ -75,7 +73,7 @@ export class RateBatcher {
       this.#late = false
     }
     counting.then(end, end)
-    const limited = waitForLimit(this.#timeLimit, () => hasEnded).then(() => {
+    const limited = waitForLimit(this.timeLimit, () => hasEnded).then(() => {
       if (hasEnded) return counting
       this.#late = true
       throw new RateStoreTimeout('no answer')

@@ -11,13 +11,10 @@ export interface SemaphoreLimits {
 
 /** Limits how much work runs and waits at a time; first come, first served. */
 export class Semaphore {
-  readonly #limits: SemaphoreLimits
   readonly #waiting: (() => void)[] = []
   #running = 0
 
-  constructor(limits: SemaphoreLimits) {
-    this.#limits = limits
-  }
+  constructor(private readonly limits: SemaphoreLimits) {}
 
   /** True when no work runs. */
   get isIdle(): boolean {
@@ -52,7 +49,7 @@ export class Semaphore {
 
   /** Takes a slot. @returns null when one was free */
   #enter(): Promise<void> | null {
-    const { maxRunning, maxWaiting = Number.POSITIVE_INFINITY, tooMany } = this.#limits
+    const { maxRunning, maxWaiting = Number.POSITIVE_INFINITY, tooMany } = this.limits
     if (this.#running < maxRunning) {
       this.#running++
       return null

@@ -33,18 +33,15 @@ export interface SearchedTable {
 export class Ranges {
   /** The order of a relation `page` of such rows. */
   readonly sorting: Fragment
-  readonly #sql: Sql
-  readonly #table: SearchedTable
-  readonly #search: Search
-  readonly #window: PageWindow
   /** `desc` when keys are read from the highest to the lowest. */
   readonly #direction: string
 
-  constructor(sql: Sql, table: SearchedTable, search: Search, window: PageWindow) {
-    this.#sql = sql
-    this.#table = table
-    this.#search = search
-    this.#window = window
+  constructor(
+    private readonly sql: Sql,
+    private readonly table: SearchedTable,
+    private readonly search: Search,
+    private readonly window: PageWindow,
+  ) {
     const direction = search.descending !== window.backward ? 'desc' : ''
     this.#direction = direction
     this.sorting = sql.unsafe(
@@ -58,9 +55,9 @@ export class Ranges {
    * @param depth how many rows are read of each list at most
    */
   first(owners: Fragment, depth: number): Fragment {
-    const sql = this.#sql
-    const [first, second] = this.#window.backward ? [true, false] : [false, true]
-    const list = this.#search.order.nullable
+    const sql = this.sql
+    const [first, second] = this.window.backward ? [true, false] : [false, true]
+    const list = this.search.order.nullable
       ? sql`
         with page as materialized (${this.#segment(first, depth)})
         select * from page union all
@@ -72,8 +69,8 @@ export class Ranges {
 
   /** Selects the rows of all tenants, matching or not, that meet a condition which an index serves. */
   candidates(where: Condition, inTexts: boolean, limit: number): Fragment {
-    const sql = this.#sql
-    const { nullable, key } = this.#search.order
+    const sql = this.sql
+    const { nullable, key } = this.search.order
     return sql`
       select page.* from owner cross join lateral (
         select ${sql.unsafe(`id as record_id, ${key} as sort_key, ${nullable ? `${key} is null` : false} as missing`)},
@@ -84,18 +81,18 @@ export class Ranges {
 
   /** Selects the number of rows of all tenants that meet a condition which an index serves, up to a limit. */
   size(where: Condition, limit: number): Fragment {
-    const sql = this.#sql
+    const sql = this.sql
     return sql`
       (select count(*) from (
          select from owner cross join lateral (
-           select from ${sql.unsafe(this.#table.table)} where ${this.#ofTenant()} and ${where(sql)} ${this.#limit(limit)}
+           select from ${sql.unsafe(this.table.table)} where ${this.#ofTenant()} and ${where(sql)} ${this.#limit(limit)}
          ) met limit ${limit}) counted)`
   }
 
   /** Selects the latest rows of each tenant, whole. */
   latest(ofEach: number, ofAll: number): Fragment {
-    const sql = this.#sql
-    const order = sql.unsafe(`${this.#table.stamp} desc, id desc`)
+    const sql = this.sql
+    const order = sql.unsafe(`${this.table.stamp} desc, id desc`)
     return sql`
       select latest.* from owner cross join lateral (select * from ${this.#rows()} order by ${order} limit ${ofEach}) latest
       limit ${ofAll}`
@@ -103,8 +100,8 @@ export class Ranges {
 
   /** The condition that a row lies between the cursors. The planner leaves out a segment in which no row can. */
   between(missing: Fragment, key: Fragment, id: Fragment): Fragment {
-    const sql = this.#sql
-    const { order, descending } = this.#search
+    const sql = this.sql
+    const { order, descending } = this.search
     const beyond = (cursor: PageWindow['after'], isAfter: boolean) => {
       if (cursor === null) return sql`true`
       const operator = sql.unsafe(descending === isAfter ? '<' : '>')
@@ -116,15 +113,14 @@ export class Ranges {
       const isBeyond = sql`(${key}, ${id}) ${operator} ${place}`
       return isAfter ? sql`(${missing} or ${isBeyond})` : sql`(not ${missing} and ${isBeyond})`
     }
-    return sql`${beyond(this.#window.after, true)} and ${beyond(this.#window.before, false)}`
+    return sql`${beyond(this.window.after, true)} and ${beyond(this.window.before, false)}`
   }
 
   /** Joins a record when its current entry is in the list, whatever its stamp. @param records their table */
   present(records: string): Fragment {
-    const sql = this.#sql
-    const { texts, only = 'true' } = this.#table
-    const joined =
-      texts && this.#search.words ? `cross join ${texts.of}(${records}) text (text_id, text_tenant_id)` : ''
+    const sql = this.sql
+    const { texts, only = 'true' } = this.table
+    const joined = texts && this.search.words ? `cross join ${texts.of}(${records}) text (text_id, text_tenant_id)` : ''
     return sql`
       cross join lateral (select from ${sql.unsafe(`gateway.entry_of(${records}) ${joined}`)}
                           where ${this.#conditions(sql.unsafe(only))}) present`
@@ -132,18 +128,18 @@ export class Ranges {
 
   /** The first rows with a key, or those without one. A read ends with the row that fills the page. */
   #segment(isMissing: boolean, depth: number): Fragment {
-    const sql = this.#sql
-    const { key, nullable } = this.#search.order
+    const sql = this.sql
+    const { key, nullable } = this.search.order
     const direction = this.#direction
     const columns = sql.unsafe(`id as record_id, ${key} as sort_key, ${isMissing} as missing`)
     const present = sql.unsafe(nullable ? `and ${key} is ${isMissing ? '' : 'not'} null` : '')
-    const served = this.#search.served ? sql`and ${this.#search.served(sql)}` : sql``
+    const served = this.search.served ? sql`and ${this.search.served(sql)}` : sql``
     const order = sql.unsafe(`order by sort_key ${direction}, record_id ${direction}`)
     return sql`(
       select * from (
         select *, row_number() over (${order}) = ${depth} as is_end from (
           select ${columns}, ${this.#matches()} as matches from ${this.#rows()} ${present} ${served}
-          ${key === this.#table.stamp ? sql`and ${this.#stamped()}` : sql``}
+          ${key === this.table.stamp ? sql`and ${this.#stamped()}` : sql``}
           and ${this.between(sql.unsafe(String(isMissing)), sql.unsafe(key), sql`id`)}
           ${order} ${this.#limit(depth)}
         ) list
@@ -153,15 +149,15 @@ export class Ranges {
 
   /** Reads one row more than the page has, to learn whether the list goes on. */
   get #size(): number {
-    return this.#window.limit + 1
+    return this.window.limit + 1
   }
 
   /** The rows of a tenant, each with its texts if these are searched. `offset 0`: each is looked up by its key. */
   #rows(): Fragment {
-    const sql = this.#sql
-    const { table, texts } = this.#table
+    const sql = this.sql
+    const { table, texts } = this.table
     const lookUp =
-      texts && this.#search.words
+      texts && this.search.words
         ? `cross join lateral (select ${texts.columns} from ${texts.table} where id = ${table}.id offset 0) text`
         : ''
     return sql`${sql.unsafe(`${table} ${lookUp}`)} where ${this.#ofTenant()}`
@@ -169,8 +165,8 @@ export class Ranges {
 
   /** The rows of a tenant whose texts meet a condition, which the index of the texts serves. */
   #rowsByText(where: Fragment): Fragment {
-    const sql = this.#sql
-    const { table, texts } = this.#table
+    const sql = this.sql
+    const { table, texts } = this.table
     if (!texts) return this.#rows()
     return sql`
       (select id as text_id, ${sql.unsafe(`${texts.columns} from ${texts.table}`)}
@@ -180,15 +176,15 @@ export class Ranges {
   }
 
   #ofTenant(): Fragment {
-    const { only } = this.#table
-    const listed = this.#sql.unsafe(only === undefined ? '' : `and ${only}`)
-    return this.#sql`tenant_id = ${this.#tenant()} ${listed} and (tenant_id > 0 or gateway.is_read(tenant_id))`
+    const { only } = this.table
+    const listed = this.sql.unsafe(only === undefined ? '' : `and ${only}`)
+    return this.sql`tenant_id = ${this.#tenant()} ${listed} and (tenant_id > 0 or gateway.is_read(tenant_id))`
   }
 
   #tenant(): Fragment {
-    const { tenantId, descendantsOf } = this.#search
+    const { tenantId, descendantsOf } = this.search
     // A parameter when it is known: estimates are for that tenant then.
-    return descendantsOf === null ? this.#sql`${tenantId}::bigint` : this.#sql`owner.owner_id`
+    return descendantsOf === null ? this.sql`${tenantId}::bigint` : this.sql`owner.owner_id`
   }
 
   /**
@@ -196,23 +192,23 @@ export class Ranges {
    * tenant has few rows. So it reads an index in its order instead of sorting all rows of a large tenant.
    */
   #limit(rows: number): Fragment {
-    return this.#sql`limit (select ${rows}::bigint)`
+    return this.sql`limit (select ${rows}::bigint)`
   }
 
   #matches(): Fragment {
     // A comparison with a text that is null is null.
-    return this.#sql`(${this.#conditions(this.#stamped())}) is true`
+    return this.sql`(${this.#conditions(this.#stamped())}) is true`
   }
 
   #conditions(first: Fragment): Fragment {
-    const sql = this.#sql
-    return this.#search.conditions.reduce((others, condition) => sql`${others} and ${condition(sql)}`, first)
+    const sql = this.sql
+    return this.search.conditions.reduce((others, condition) => sql`${others} and ${condition(sql)}`, first)
   }
 
   /** The condition that a row is stamped before the end of the window. */
   #stamped(): Fragment {
-    const sql = this.#sql
-    const { until } = this.#window
-    return until === null ? sql`true` : sql`${sql.unsafe(this.#table.stamp)} < ${parsedOnce(sql, until, 'timestamptz')}`
+    const sql = this.sql
+    const { until } = this.window
+    return until === null ? sql`true` : sql`${sql.unsafe(this.table.stamp)} < ${parsedOnce(sql, until, 'timestamptz')}`
   }
 }
