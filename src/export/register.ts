@@ -110,7 +110,7 @@ export function registerExports(
         handler: (request, reply) => serve(bulkExport, request, reply),
         errorHandler: (error, request, reply) => sendError(request, reply, toGatewayError(error), toMessageBody),
       })
-      refuseOtherMethods(scope, { method: 'GET', path })
+      refuseOtherMethods(scope, path, ['GET'])
     }
   })
 }

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
-import { badInput, GatewayError } from '../domain/errors.ts'
+import { badInput } from '../domain/errors.ts'
 import { callsLeft, secondsLeft } from '../domain/rate/rate.ts'
 import type { Caller } from '../domain/token/caller.ts'
 import type { Gateway } from '../graphql/context.ts'
-import type { Authenticate } from '../http/caller.ts'
-import { writeRateHeaders } from '../http/caller.ts'
+import { refuseOtherMethods } from '../http/authenticated.ts'
+import { type Authenticate, writeRateHeaders } from '../http/caller.ts'
 import { sendError, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
 import { recordErrors, showError, toErrorsBody, writeRetryAfter } from './errors.ts'
@@ -102,17 +102,7 @@ export function registerGraphql(
       sendError(request, reply, toGatewayError(error), shown => addCost(request, reply, toErrorsBody(shown))),
     )
     scope.addHook('onRequest', authenticate)
-    const rejectMethod = async (_request: FastifyRequest, reply: FastifyReply) => {
-      reply.header('Allow', methods.join(', '))
-      throw new GatewayError('METHOD_NOT_ALLOWED', `Only ${methods.join(' and ')} are allowed here.`)
-    }
-    scope.route({
-      url: graphqlPath,
-      config: { operation },
-      method: scope.supportedMethods.filter(method => !methods.includes(method)),
-      onRequest: rejectMethod,
-      handler: rejectMethod,
-    })
+    refuseOtherMethods(scope, graphqlPath, methods, { operation })
     scope.route({
       url: graphqlPath,
       config: { operation },

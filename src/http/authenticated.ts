@@ -1,6 +1,6 @@
 /** Routes whose callers send a bearer token, as REST and the bulk export have them. */
 import { METHODS } from 'node:http'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import { GatewayError } from '../domain/errors.ts'
 import type { Authenticate } from './caller.ts'
 import { registerNotFound } from './not-found.ts'
@@ -35,15 +35,22 @@ export function registerAuthenticated(
   )
 }
 
-/** Answers other methods of a path with 405 (R8). */
-export function refuseOtherMethods(scope: FastifyInstance, { method, path }: { method: string; path: string }): void {
+/** Answers the methods that a path does not have with 405 (R8). @param config of this route */
+export function refuseOtherMethods(
+  scope: FastifyInstance,
+  path: string,
+  methods: readonly string[],
+  config: FastifyContextConfig = {},
+): void {
   scope.route({
-    method: scope.supportedMethods.filter(other => other !== method),
+    method: scope.supportedMethods.filter(method => !methods.includes(method)),
     url: path,
+    config,
     // This is not in the handler, because the handler runs after the body is read, which can fail first.
     onRequest: async (_request, reply) => {
-      reply.header('Allow', method)
-      throw new GatewayError('METHOD_NOT_ALLOWED', `Only ${method} is allowed here.`)
+      reply.header('Allow', methods.join(', '))
+      const allowed = `${methods.join(' and ')} ${methods.length === 1 ? 'is' : 'are'}`
+      throw new GatewayError('METHOD_NOT_ALLOWED', `Only ${allowed} allowed here.`)
     },
     handler: () => {},
   })

@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs'
 import type { FastifyInstance } from 'fastify'
-import { GatewayError } from '../domain/errors.ts'
+import { refuseOtherMethods } from '../http/authenticated.ts'
 import type { Authenticate } from '../http/caller.ts'
 import { etagOf, namesEtag } from '../http/etag.ts'
 import { openApiPath } from '../http/paths.ts'
-
-const methods = ['GET', 'HEAD'] as const
 
 /**
  * Serves the OpenAPI document, `schema/openapi.v1.json`. Reading it needs no token and is not counted; another method is
@@ -16,33 +14,22 @@ const methods = ['GET', 'HEAD'] as const
 export function registerOpenApi(app: FastifyInstance, authenticate: Authenticate): void {
   const document = readFileSync(new URL('../../schema/openapi.v1.json', import.meta.url))
   const etag = etagOf(document)
+  app.get(openApiPath, (request, reply) => {
+    // The document is public: pages of other origins may read it. Caches revalidate each time, so a new deployment is
+    // visible at once.
+    reply.headers({
+      'Access-Control-Allow-Origin': '*',
+      'Cache-Control': 'public, no-cache',
+      ETag: etag,
+      // Compression also sets it, but not for status 304, which has no body (RFC 9110 §15.4.5).
+      Vary: 'Accept-Encoding',
+    })
+    if (namesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    return reply.type('application/json; charset=utf-8').send(document)
+  })
   // A scope loads after the REST routes, which add the methods that are refused here.
   app.register(async scope => {
-    scope.get(openApiPath, (request, reply) => {
-      // The document is public: pages of other origins may read it. Caches revalidate each time, so a new deployment is
-      // visible at once.
-      reply.headers({
-        'Access-Control-Allow-Origin': '*',
-        'Cache-Control': 'public, no-cache',
-        ETag: etag,
-        // Compression also sets it, but not for status 304, which has no body (RFC 9110 §15.4.5).
-        Vary: 'Accept-Encoding',
-      })
-      if (namesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
-      return reply.type('application/json; charset=utf-8').send(document)
-    })
-    scope.route({
-      method: scope.supportedMethods.filter(method => !methods.some(allowed => allowed === method)),
-      url: openApiPath,
-      // Checks the token, the rate and the method in this order, as in v1.
-      onRequest: [
-        authenticate,
-        async (_request, reply) => {
-          reply.header('Allow', methods.join(', '))
-          throw new GatewayError('METHOD_NOT_ALLOWED', `Only ${methods.join(' and ')} are allowed here.`)
-        },
-      ],
-      handler: () => {},
-    })
+    scope.addHook('onRequest', authenticate)
+    refuseOtherMethods(scope, openApiPath, ['GET', 'HEAD'])
   })
 }

@@ -29,7 +29,7 @@ export function registerRest(
   registerAuthenticated(app, prefix, authenticate, scope => {
     for (const operation of operations) {
       registerOperation(scope, gateway, operation)
-      refuseOtherMethods(scope, operation)
+      refuseOtherMethods(scope, operation.path, [operation.method])
     }
   })
 }
