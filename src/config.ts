@@ -1,18 +1,12 @@
-import { isIP } from 'node:net'
 import { z } from 'zod'
 import { DatabaseUrlError, readDatabaseUrl } from '#database-url'
-import { similarNames } from './variable-names.ts'
+import { similarNames, unknownVariable } from './variable-names.ts'
 
 /** The configuration, read from the environment; `.env.example` explains each variable. */
 export type Config = z.infer<typeof Environment>
 
 /** Returns whether the host of a URL is this machine. */
 export const isLoopback = (hostname: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
-
-/** The error of an invalid environment; its message lists every invalid variable. */
-class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-}
 
 const integer = (from: number, to: number) =>
   z
@@ -27,16 +21,6 @@ const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words)
   z.enum(words, { error: `must be one of: ${words.join(', ')}` })
 
 const flag = oneOf(['on', 'off']).transform(word => word === 'on')
-
-/** Returns whether the text is an IP address, or a range in CIDR notation. */
-function isAddressRange(text: string): boolean {
-  const [address = '', bits, ...more] = text.split('/')
-  const family = isIP(address)
-  if (family === 0 || more.length > 0) return false
-  if (bits === undefined) return true
-  // A range of all addresses is rejected: then any caller could choose its own address.
-  return /^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (family === 6 ? 128 : 32)
-}
 
 /** The requests that have a line in the log: none, the refused ones, or the refused ones and a share of the others. */
 const requestLog = z
@@ -72,17 +56,13 @@ const contacts = z
   )
   .transform(uris => uris.flatMap(uri => uri ?? []))
 
+const addressRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])
+
 const addressRanges = words.refine(
-  parts => parts.length > 0 && parts.every(isAddressRange),
+  // A range of all addresses is rejected: then any caller could choose its own address.
+  parts => parts.length > 0 && parts.every(part => addressRange.safeParse(part).success && !part.endsWith('/0')),
   'must be IP addresses and CIDR ranges, separated by commas, for example 10.0.0.0/8,192.168.1.7',
 )
-
-/** Makes a check of a URL, which accepts invalid URLs because another check reports them. */
-const checkUrl = (rule: (url: URL) => boolean) => (text: string) => !URL.canParse(text) || rule(new URL(text))
-
-/** Reads a URL of some protocols. */
-const urlOf = (protocol: RegExp, message: string) =>
-  z.string().refine(text => URL.canParse(text) && protocol.test(new URL(text).protocol), message)
 
 const databaseUrl = z.string().superRefine((text, context) => {
   try {
@@ -93,28 +73,28 @@ const databaseUrl = z.string().superRefine((text, context) => {
   }
 })
 
-const redisUrl = urlOf(
-  /^rediss?:$/,
-  'must be a redis:// or rediss:// URL, for example redis://user:password@host:6379/0',
-)
+const redisUrl = z.url({
+  protocol: /^rediss?$/,
+  error: 'must be a redis:// or rediss:// URL, for example redis://user:password@host:6379/0',
+})
 
 /** A URL to which requests are encrypted, or stay on this machine. */
 const privacy = 'must be an https:// URL (http:// only for this machine), for example https://gateway.example.com'
-const privateUrl = urlOf(/^https?:$/, privacy).refine(
-  checkUrl(({ protocol, hostname }) => protocol !== 'http:' || isLoopback(hostname)),
-  privacy,
-)
+const privateUrl = z
+  .url({ protocol: /^https?$/, error: privacy })
+  .transform(text => new URL(text))
+  .refine(({ protocol, hostname }) => protocol !== 'http:' || isLoopback(hostname), privacy)
 
 const origin = privateUrl
   .refine(
-    checkUrl(({ username, password }) => username + password === ''),
+    ({ username, password }) => username + password === '',
     'must not have a user name or password, for example https://gateway.example.com',
   )
   .refine(
-    checkUrl(({ href, pathname }) => pathname === '/' && !/[?#]/.test(href)),
+    ({ href, pathname }) => pathname === '/' && !/[?#]/.test(href),
     'must not have a path, query or fragment, for example https://gateway.example.com',
   )
-  .transform(text => new URL(text).origin)
+  .transform(url => url.origin)
 
 /** Returns the store of rates when RATE_STORE is not set. One process counts in its memory, which costs least. */
 function defaultRateStore({ REDIS_URL, workers }: { REDIS_URL?: string | undefined; workers: number }) {
@@ -250,18 +230,13 @@ const Environment = variables
           },
   }))
 
-/** Returns what is wrong with a variable that the service does not have. @param similar what it probably means */
-export const unknownVariable = (name: string, similar: readonly string[]) =>
-  `${name} is not a variable of this service. ` +
-  (similar.length > 0 ? `Did you mean ${similar.join(' or ')}?` : '.env.example has the names of all.')
-
 /**
  * Reads the configuration. White space around a value is left out, and an empty variable counts as not set. A variable
  * that has none of our names, but nearly, is an error.
  *
  * @param environment usually `process.env`
  * @param workers how many processes of this instance answer requests
- * @throws ConfigError that lists every invalid variable
+ * @throws Error that lists every invalid variable
  */
 export function readConfig(environment: NodeJS.ProcessEnv, workers = 1): Config {
   const trimmed = Object.entries(environment).map(([name, value = '']) => [name, value.trim()] as const)
@@ -276,5 +251,5 @@ export function readConfig(environment: NodeJS.ProcessEnv, workers = 1): Config 
   if (read.success && unknown.length === 0) return read.data
   const invalid = read.error?.issues.map(issue => `${issue.path.join('.')} ${issue.message}`) ?? []
   const problems = [...invalid, ...unknown].map(problem => `  ${problem}`)
-  throw new ConfigError(`The configuration is not valid:\n${problems.join('\n')}`)
+  throw new Error(`The configuration is not valid:\n${problems.join('\n')}`)
 }

@@ -21,6 +21,11 @@ function isTypo(name: string, known: string): boolean {
   return Math.max(left.length, right.length) <= 1 || (left.length === 2 && left === [...right].reverse().join(''))
 }
 
+/** Returns what is wrong with a variable that the service does not have. @param similar what it probably means */
+export const unknownVariable = (name: string, similar: readonly string[]) =>
+  `${name} is not a variable of this service. ` +
+  (similar.length > 0 ? `Did you mean ${similar.join(' or ')}?` : '.env.example has the names of all.')
+
 /**
  * Returns the variables that an unknown name probably means: those of which it is a typing error or the first words, those
  * with which it begins (`DATABASE_URL_FILE`), or else those of its family.

@@ -123,7 +123,7 @@ const provider = {
 
 test('the OpenID provider is read with its domains or its groups', () => {
   expect(readConfig({ ...provider, OIDC_DOMAINS: 'Example.com, example.org,' }).openId).toEqual({
-    issuer: 'https://id.example.com',
+    issuer: new URL('https://id.example.com'),
     clientId: 'gateway',
     clientSecret: 'secret',
     domains: ['example.com', 'example.org'],

@@ -1,8 +1,7 @@
 /** The address of a caller: the socket's, or the one that a trusted proxy forwards (R30). */
-import { BlockList, isIP, SocketAddress } from 'node:net'
+import { isIP, SocketAddress } from 'node:net'
+import { compile } from '@fastify/proxy-addr'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
-
-const familyOf = (address: string) => (isIP(address) === 6 ? 'ipv6' : 'ipv4')
 
 /**
  * Reads an address in the forms in which proxies forward it (RFC 7239 §6): IPv6 in brackets, with a port, in quotation
@@ -23,15 +22,10 @@ function readAddress(text: string): string | null {
  * @returns whether an address, in any form, is in one of them
  */
 export function trustedProxies(ranges: readonly string[]): (text: string) => boolean {
-  const trusted = new BlockList()
-  for (const range of ranges) {
-    const [address = '', bits] = range.split('/')
-    if (bits === undefined) trusted.addAddress(address, familyOf(address))
-    else trusted.addSubnet(address, Number(bits), familyOf(address))
-  }
+  const isTrusted = compile([...ranges])
   return text => {
     const address = readAddress(text)
-    return address !== null && trusted.check(address, familyOf(address))
+    return address !== null && isTrusted(address, 0)
   }
 }
 

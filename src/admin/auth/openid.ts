@@ -158,7 +158,6 @@ const actorFor = (request: FastifyRequest, name: string | null) => ({
 
 /** Reads the provider's metadata (OpenID Connect Discovery). */
 function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig) {
-  const url = new URL(issuer)
   const metadata = { client_secret: clientSecret, [client.clockTolerance]: timeouts.skew }
   const options = {
     timeout: timeouts.provider,
@@ -170,12 +169,12 @@ function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig) {
     execute: [
       client.enableNonRepudiationChecks,
       // The configuration accepts plain http only for this machine.
-      ...(url.protocol === 'http:' ? [client.allowInsecureRequests] : []),
+      ...(issuer.protocol === 'http:' ? [client.allowInsecureRequests] : []),
     ],
   }
   /** Returns the current metadata, with the current keys: an ID token signed with a rotated key is accepted. */
   const fetch = () =>
-    client.discovery(url, clientId, metadata, undefined, options).catch(error => {
+    client.discovery(issuer, clientId, metadata, undefined, options).catch(error => {
       throw providerUnavailable(error)
     })
   return {
