@@ -116,7 +116,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     const voucher = site.isDemo ? demoTenant : null
     registerGraphiql(app, { site, voucher, trustedOnly: !documents.admitsOthers })
   }
-  registerAdmin(app, { sql: pool, config, site })
+  registerAdmin(app, pool, config, site)
   return app
 }
 

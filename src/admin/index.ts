@@ -16,14 +16,8 @@ import { registerPages } from './routes.ts'
 /** The largest form that is read, in bytes: one with 2,000 tenants fits. */
 const bodyLimit = 128 * 1024
 
-interface RegisterOptions {
-  sql: Pool
-  config: Config
-  site: Site
-}
-
 /** Registers the API access page under `/admin`: its headers, its sessions and all its pages. */
-export function registerAdmin(app: FastifyInstance, { sql, config, site }: RegisterOptions): void {
+export function registerAdmin(app: FastifyInstance, sql: Pool, config: Config, site: Site): void {
   const context: AdminContext = { sql, config, site, throttle: createLoginThrottle(sql) }
   const unusedProxy = config.openId && describeUnusedProxy()
   if (unusedProxy) app.log.info(`the OpenID provider is asked directly: ${unusedProxy}`)

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { HtmlPage } from '../http/html-page.tsx'
+import { HtmlPage, type HtmlPageProps } from '../http/html-page.tsx'
 import { assetsPath, docsPath } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
 import { downloadsPath } from './downloads.ts'
@@ -22,33 +22,21 @@ const guideHead = (
   </>
 )
 
-/** The content that the layout of all pages shows. */
-interface FrameProps {
-  title: string
-  description?: string | undefined
+interface FrameProps extends HtmlPageProps {
   /** The entry of the second row of the header that is marked as current. */
   section: 'guides' | 'reference'
-  site: Site
-  /** The stylesheets and scripts of the page. */
-  head: ComponentChildren
-  children: ComponentChildren
 }
 
 /** A page of the documentation. */
-export const Frame = ({ title, description, section, site, head, children }: FrameProps) => (
+export const Frame = ({ section, ...page }: FrameProps) => (
   <HtmlPage
-    title={title}
-    description={description}
-    site={site}
+    {...page}
     place="Docs"
     sections={[
       { label: 'Guides', address: docsPath, isCurrent: section === 'guides' },
       { label: 'API reference', address: referencePath, isCurrent: section === 'reference' },
     ]}
-    head={head}
-  >
-    {children}
-  </HtmlPage>
+  />
 )
 
 interface TextPageProps {

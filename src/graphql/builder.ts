@@ -81,5 +81,11 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   },
 })
 
+/** Returns the values of an enum, by their names in a description of each. */
+export const enumValues = <Value extends string>(descriptions: Readonly<Record<Value, string>>) =>
+  Object.fromEntries(
+    Object.entries<string>(descriptions).map(([name, description]) => [name, { value: name, description }]),
+  ) as Record<Value, { value: Value; description: string }>
+
 builder.queryType({ description: 'The data that can be read.' })
 builder.mutationType({ description: 'The operations that can be run.' })

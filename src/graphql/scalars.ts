@@ -24,13 +24,15 @@ builder.scalarType('Money', {
 
 // The resolver reports a text that is no date or no instant, after scope and permission (R1).
 
+const stringOf = (name: string) => (value: unknown) => {
+  if (typeof value !== 'string') throw new GraphQLError(`${name} takes a string.`)
+  return value
+}
+
 builder.scalarType('Date', {
   description: 'A calendar date, `YYYY-MM-DD`.',
   serialize,
-  parseValue: value => {
-    if (typeof value !== 'string') throw new GraphQLError('Date takes a string.')
-    return value
-  },
+  parseValue: stringOf('Date'),
 })
 
 builder.scalarType('DateTime', {
@@ -38,8 +40,5 @@ builder.scalarType('DateTime', {
     'An instant: an ISO-8601 date and time. Answers are in UTC, end in `Z` and have six fraction digits; ' +
     'arguments may have an offset (UTC without one), and are read to the microsecond.',
   serialize,
-  parseValue: value => {
-    if (typeof value !== 'string') throw new GraphQLError('DateTime takes a string.')
-    return value
-  },
+  parseValue: stringOf('DateTime'),
 })

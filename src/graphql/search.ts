@@ -9,7 +9,7 @@ import { findMatchedFields } from '../domain/search/matched-fields.ts'
 import { directions } from '../domain/search/order.ts'
 import { isSearch, readSearch, type SearchArguments, type SearchDescription } from '../domain/search/search.ts'
 import { readFollowed } from '../domain/sync/follower.ts'
-import { builder, type Types } from './builder.ts'
+import { builder, enumValues, type Types } from './builder.ts'
 import { readConnection } from './connection.ts'
 import type { Context } from './context.ts'
 import { typeNameOf } from './node-types.ts'
@@ -53,14 +53,8 @@ const MoneyRange = addRange('MoneyRange', 'Money', 'A range of amounts. It inclu
 
 const OrderDirection = builder.enumType('OrderDirection', {
   description: 'The direction of an order. Records without a value come last in both.',
-  values: describeValues(directions),
+  values: enumValues(directions),
 })
-
-function describeValues(descriptions: Readonly<Record<string, string>>) {
-  return Object.fromEntries(
-    Object.entries(descriptions).map(([name, description]) => [name, { value: name, description }]),
-  )
-}
 
 const voucherStatuses: [typeof VoucherStatus] = [VoucherStatus]
 
@@ -92,7 +86,7 @@ export function addSearchInputs(type: string, { filters, orders }: SearchDescrip
   })
   const Field = builder.enumType(`${type}OrderField`, {
     description: 'The value by which a list is ordered. Records with the same value are ordered by `id`.',
-    values: describeValues(
+    values: enumValues(
       Object.fromEntries(Object.entries(orders).map(([name, { description }]) => [name, description])),
     ),
   })
@@ -117,7 +111,7 @@ export function addTextFields(type: string, { filters }: SearchDescription) {
   if (fields.length === 0) return null
   return builder.enumType(`${type}TextField`, {
     description: 'A field in which the filter searches its `text`.',
-    values: describeValues(Object.fromEntries(fields.map(([name, { description }]) => [name, description]))),
+    values: enumValues(Object.fromEntries(fields.map(([name, { description }]) => [name, description]))),
   })
 }
 

@@ -1,14 +1,12 @@
 import { callsLeft, type RateWindow, secondsLeft } from '../domain/rate/rate.ts'
-import { permissionNames, permissions } from '../domain/token/permission.ts'
+import { permissions } from '../domain/token/permission.ts'
 import type { TenantGrant, Token } from '../domain/token/token.ts'
-import { builder } from './builder.ts'
+import { builder, enumValues } from './builder.ts'
 import { Tenant } from './tenant.ts'
 
 const Permission = builder.enumType('Permission', {
   description: 'A permission of a token.',
-  values: Object.fromEntries(
-    permissionNames.map(name => [name, { value: name, description: permissions[name] }]),
-  ) as Record<keyof typeof permissions, { value: keyof typeof permissions; description: string }>,
+  values: enumValues(permissions),
 })
 
 const ViewerTenant = builder.objectRef<TenantGrant>('ViewerTenant').implement({

@@ -1,10 +1,8 @@
 import { voucherStatuses } from '../domain/record/voucher-status.ts'
-import { builder } from './builder.ts'
+import { builder, enumValues } from './builder.ts'
 
 /** The enum `VoucherStatus`. */
 export const VoucherStatus = builder.enumType('VoucherStatus', {
   description: 'States that a voucher can be redeemed now, or the first reason why it cannot.',
-  values: Object.fromEntries(
-    Object.entries(voucherStatuses).map(([value, description]) => [value, { value, description }]),
-  ),
+  values: enumValues(voucherStatuses),
 })

@@ -10,7 +10,8 @@ export const purpose =
   'The integration service of a gift voucher platform. Integrations synchronise voucher products, purchased vouchers and ' +
   'marketing signups over REST v1 or GraphQL, and resolve vouchers before they redeem them.'
 
-interface HtmlPageProps extends SiteHeaderProps {
+/** The content of a page. */
+export interface HtmlPageProps extends SiteHeaderProps {
   title: string
   /** What search engines and previews of links show; default: what the service is for. */
   description?: string | undefined

@@ -77,20 +77,13 @@ function LandingPage({ config, site, origin }: LandingPageProps) {
             </li>
           ))}
         </ul>
-        <AtAGlance origin={origin} rate={config.rateLimitPerMinute} graphiql={config.graphiql} />
+        <AtAGlance config={config} origin={origin} />
       </main>
     </HtmlPage>
   )
 }
 
-interface AtAGlanceProps {
-  origin: string
-  /** Operations per minute of tokens without their own limit. */
-  rate: number
-  graphiql: boolean
-}
-
-function AtAGlance({ origin, rate, graphiql }: AtAGlanceProps) {
+function AtAGlance({ config, origin }: Omit<LandingPageProps, 'site'>) {
   return (
     <section aria-labelledby="at-a-glance">
       <h2 id="at-a-glance">At a glance</h2>
@@ -121,7 +114,7 @@ function AtAGlance({ origin, rate, graphiql }: AtAGlanceProps) {
         REST v1 requires <code>Accept: application/json</code>. Requests with a body also need{' '}
         <code>Content-Type: application/json</code>. GraphQL takes a JSON body with <code>query</code> and{' '}
         <code>variables</code>
-        {graphiql ? (
+        {config.graphiql ? (
           <>
             ; <a href={graphiqlPath}>GraphiQL</a> documents its types.
           </>
@@ -149,9 +142,9 @@ function AtAGlance({ origin, rate, graphiql }: AtAGlanceProps) {
 
       <h3>Request rate</h3>
       <p>
-        A token may perform {rate} operations per minute from each address, unless it has its own limit.{' '}
-        <code>RateLimit-Limit</code>, <code>RateLimit-Remaining</code> and <code>RateLimit-Reset</code> (seconds) show
-        what remains. After status 429, wait the seconds in <code>Retry-After</code>, then repeat the same request.
+        A token may perform {config.rateLimitPerMinute} operations per minute from each address, unless it has its own
+        limit. <code>RateLimit-Limit</code>, <code>RateLimit-Remaining</code> and <code>RateLimit-Reset</code> (seconds)
+        show what remains. After status 429, wait the seconds in <code>Retry-After</code>, then repeat the same request.
       </p>
     </section>
   )

@@ -104,7 +104,14 @@ function AuditPage({ values, list }: AuditPageProps) {
       <p class="muted">Every administrative action and every export of personal data. Entries cannot be changed.</p>
       <ErrorSummary />
       <Filters values={values} isFiltered={isFiltered} />
-      {list && list.page.rows.length > 0 && <EntryTable entries={list.page.rows} tenants={list.tenants} />}
+      {list && list.page.rows.length > 0 && (
+        <Table
+          label="Audit entries, newest first"
+          class="cards audit"
+          columns={columns(list.tenants)}
+          rows={list.page.rows}
+        />
+      )}
       {list?.page.rows.length === 0 && (
         <p class="card empty">{isFiltered ? 'No entry matches all filters.' : 'There are no entries yet.'}</p>
       )}
@@ -148,11 +155,6 @@ const csvColumns = [
   { key: 'administratorEmail', header: 'administrator' },
   { key: 'detail', header: 'detail' },
 ] satisfies { key: keyof AuditEntry; header: string }[]
-
-/** A table of audit entries. */
-const EntryTable = ({ entries, tenants }: { entries: AuditEntry[]; tenants: TenantNames }) => (
-  <Table label="Audit entries, newest first" class="cards audit" columns={columns(tenants)} rows={entries} />
-)
 
 const columns = (tenants: TenantNames): Column<AuditEntry>[] => [
   { heading: 'When', cardLabel: '', cell: ({ at }) => <Timestamp at={at} /> },

@@ -1,20 +1,13 @@
 import { passwordHint } from '../../domain/administrator/password.ts'
-import { Field } from '../components/field.tsx'
+import { Field, type FieldProps } from '../components/field.tsx'
 
 /** The e-mail of the account, for password managers. */
 export const HiddenEmail = ({ email }: { email: string }) => (
   <input type="text" name="email" value={email} autocomplete="username" hidden readonly />
 )
 
-interface PasswordFieldProps {
-  name: string
-  label: string
-  hint?: string
-  autocomplete: 'current-password' | 'new-password'
-}
-
 /** A password that must be given. */
-export const PasswordField = (props: PasswordFieldProps) => <Field {...props} type="password" required />
+export const PasswordField = (props: FieldProps) => <Field {...props} type="password" required />
 
 /** A new password, entered twice. */
 export const NewPasswordFields = () => (

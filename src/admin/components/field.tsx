@@ -2,7 +2,8 @@ import { type ComponentChildren, h } from 'preact'
 import { textField } from '../form-body.ts'
 import { useRequestContext } from './layout.tsx'
 
-interface FieldProps {
+/** A control of a form. */
+export interface FieldProps {
   name: string
   label: string
   /** Text that helps to fill in the field. */

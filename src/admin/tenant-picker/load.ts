@@ -10,7 +10,7 @@ import {
   type TreeLevel,
 } from '../../domain/tenant/tree.ts'
 import type { TenantGrant } from '../../domain/token/token.ts'
-import { createPickerState, maxChosen, type PickerState, readPicker } from './state.ts'
+import { maxChosen, type PickerState, readPicker } from './state.ts'
 
 /** The lists of a picker beside its tree. */
 export interface PickerLists {
@@ -37,7 +37,8 @@ export async function loadPicker(
   posted: URLSearchParams | null,
   grants: TenantGrant[] = [],
 ): Promise<Picker> {
-  const state = posted ? readPicker(posted).state : createPickerState(grants)
+  const { state } = readPicker(posted ?? new URLSearchParams())
+  if (!posted) state.grants = grants
   const [lists, levels] = await Promise.all([
     loadLists(sql, state),
     listTreeLevels(

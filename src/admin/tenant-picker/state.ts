@@ -109,13 +109,3 @@ function readLevels(text: string): PickerState['levels'] {
 }
 
 const identifiers = (texts: string[]) => [...new Set(texts.map(parseIdentifier).filter(id => id !== null))]
-
-/** Returns the state of a picker with these tenants chosen, nothing opened and no search. */
-export const createPickerState = (grants: TenantGrant[]): PickerState => ({
-  grants,
-  levels: new Map([[null, levelLength]]),
-  search: '',
-  searched: '',
-  addAll: false,
-  entered: false,
-})

@@ -108,7 +108,7 @@ export interface Selection {
   topProducts: ProductRanking[]
 }
 
-/** One request with the figures to read of it. */
+/** One request with the figures to read of it: those that were selected since the last read. */
 export interface FiguresRead {
   readonly request: FiguresRequest
   selection: Selection

@@ -75,19 +75,8 @@ interface ResourceDescription<Row extends ResourceRow> {
  * Describes a resource. A list is ordered by `updated_at`, then `id` (R15). A record belongs to the list of its own
  * tenant alone (R20).
  */
-export function defineResource<Row extends ResourceRow>({
-  noun,
-  description,
-  name,
-  table,
-  columns,
-  permissions,
-  only,
-  unstampedFirst = false,
-  personalData = false,
-  chunkSize = 2_000,
-  search,
-}: ResourceDescription<Row>): Resource<Row> {
+export function defineResource<Row extends ResourceRow>(described: ResourceDescription<Row>): Resource<Row> {
+  const { noun, name, table, columns, only, unstampedFirst = false, search } = described
   const list = `${noun.replaceAll(/ ./g, start => start.charAt(1).toUpperCase())}s`
   const row = rowCodec<Row>(columns)
   const stamp = unstampedFirst ? "coalesce(updated_at, '-infinity')" : 'updated_at'
@@ -98,13 +87,10 @@ export function defineResource<Row extends ResourceRow>({
     description: `By \`updatedAt\`, the order of the list by itself${unstampedFirst ? ' (null before all others)' : ''}.`,
   }
   return {
-    noun,
-    description,
-    permissions,
-    columns,
+    personalData: false,
+    chunkSize: 2_000,
+    ...described,
     unstampedFirst,
-    personalData,
-    chunkSize,
     table: tenantTable<Row>({
       name,
       table,

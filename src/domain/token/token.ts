@@ -43,11 +43,8 @@ export interface TokenRecord extends Token {
   revision: number
 }
 
-/** All statuses of a token. */
-const tokenStatuses = ['active', 'expired', 'revoked'] as const
-
 /** The status of a token. */
-export type TokenStatus = (typeof tokenStatuses)[number]
+export type TokenStatus = 'active' | 'expired' | 'revoked'
 
 /** The properties that the status of a token depends on. */
 export type TokenValidity = Pick<TokenRecord, 'revokedAt' | 'sessionEnded' | 'expiresAt'>

@@ -1,6 +1,6 @@
 /** `Tenant.figures`: what was sold, what is outstanding, and who consented, counted in the database. */
 import { badInput, type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
-import type { Figures as FiguresRow, Selection } from '../../domain/figures/figure.ts'
+import type { FiguresRead, Figures as FiguresRow, Selection } from '../../domain/figures/figure.ts'
 import { cutPeriod, mostIntervals } from '../../domain/figures/period.ts'
 import { signups } from '../../domain/record/signup.ts'
 import { vouchers } from '../../domain/record/voucher.ts'
@@ -11,7 +11,7 @@ import type { Context } from '../context.ts'
 import { describePermissions } from '../node-types.ts'
 import { Tenant } from '../tenant.ts'
 import { ConsentPeriod, FigurePeriod, OutstandingFigure, SalesFigure, StatusFigure } from './figure-types.ts'
-import { type FiguresSource, figuresLoader } from './loader.ts'
+import { figuresLoader } from './loader.ts'
 import { ProductFigure } from './product-figure.ts'
 
 /**
@@ -60,7 +60,7 @@ const figure = (name: keyof typeof costs, permissions = vouchers.permissions) =>
 /** Returns the resolver that selects a figure. @param select as for `FiguresLoader.load` */
 const selecting =
   <Result>(select: (selection: Selection) => (figures: FiguresRow) => Result) =>
-  (source: FiguresSource, _args: object, { loaders }: Context) =>
+  (source: FiguresRead, _args: object, { loaders }: Context) =>
     loaders.get(figuresLoader).load(source, select)
 
 /** Returns the resolver of a figure without arguments. */
@@ -77,7 +77,7 @@ const currencyComplexity = { field: unitComplexity, multiplier: 3 }
 const mostProducts = 100
 const mostDays = 3_660
 
-const Figures = builder.objectRef<FiguresSource>('Figures').implement({
+const Figures = builder.objectRef<FiguresRead>('Figures').implement({
   description:
     'Figures of a tenant. All figures that stand beside each other in a query are read in one snapshot of the ' +
     'database, so they agree with each other. They follow the records, usually within half a second. Amounts are exact to 15 digits, and ' +

@@ -15,9 +15,6 @@ const nothing = (): Selection => ({
   topProducts: [],
 })
 
-/** Figures with the same arguments, of one request. `selection` has those that were selected since the last read. */
-export type FiguresSource = FiguresRead
-
 /**
  * Waits until all fields of this level have requested their figures. Some request at once; others wait until their
  * quota units are counted, which takes longer when several instances share the counter.
@@ -32,11 +29,11 @@ async function untilAllHaveAsked(caller: Caller): Promise<void> {
 
 /** Reads figures for the fields of a request. Those beside each other share a statement, and so are of one instant. */
 export class FiguresLoader {
-  readonly #sources = new Map<string, FiguresSource>()
-  readonly #reads: DataLoader<FiguresSource, Figures>
+  readonly #sources = new Map<string, FiguresRead>()
+  readonly #reads: DataLoader<FiguresRead, Figures>
 
   constructor({ sql, caller }: Reader) {
-    this.#reads = new DataLoader<FiguresSource, Figures>(
+    this.#reads = new DataLoader<FiguresRead, Figures>(
       async sources => {
         const distinct = [...new Set(sources)]
         const reads = distinct.map(source => ({ ...source }))
@@ -50,7 +47,7 @@ export class FiguresLoader {
   }
 
   /** Returns the source of these figures: one for all fields with the same arguments. */
-  sourceOf(request: FiguresRequest): FiguresSource {
+  sourceOf(request: FiguresRequest): FiguresRead {
     const key = JSON.stringify(request)
     const source = this.#sources.get(key) ?? { request, selection: nothing() }
     this.#sources.set(key, source)
@@ -62,7 +59,7 @@ export class FiguresLoader {
    *
    * @param select adds the figure to the selection, and returns what takes it from the result
    */
-  async load<Result>(source: FiguresSource, select: (selection: Selection) => (figures: Figures) => Result) {
+  async load<Result>(source: FiguresRead, select: (selection: Selection) => (figures: Figures) => Result) {
     const take = select(source.selection)
     return take(await this.#reads.load(source))
   }
