@@ -15,6 +15,7 @@ import {
 } from 'graphql'
 import type { Size } from '../executor/estimate.ts'
 import { schema } from '../graphql/schema.ts'
+import { isJsonObject } from './trusted-documents.ts'
 
 /** The limits of a caller's document, of its variables, and of the errors that answer them. */
 export const limits = {
@@ -70,15 +71,13 @@ function findLongListIn(type: GraphQLInputType, value: unknown, what: string): s
     const most = maxItemsOf(nullable)
     return Array.isArray(value) && value.length > most ? tooLong(what, value.length, most) : null
   }
-  if (!isInputObjectType(nullable) || !isObject(value)) return null
+  if (!isInputObjectType(nullable) || !isJsonObject(value)) return null
   for (const [name, field] of Object.entries(nullable.getFields())) {
     const found = Object.hasOwn(value, name) ? findLongListIn(field.type, value[name], `${what}.${name}`) : null
     if (found !== null) return found
   }
   return null
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null
 
 /** Returns the message for an operation that is too complex, or null. @param size null: it is not known */
 export function findExcess(size: Size | null): string | null {

@@ -2,7 +2,6 @@
  * The complexity of fields, from which the size of a document follows. The rate does not depend on it: see `cost` in
  * `policy.ts`.
  */
-import type { InputFieldMap, InputShapeFromFields, SchemaTypes } from '@pothos/core'
 import { defaultPageSize, type PageArguments } from '../domain/record/page.ts'
 
 /** The complexity that a field adds itself, and the most objects that it returns. Without it, a field adds 1. */
@@ -13,23 +12,6 @@ interface Complexity {
 
 /** The complexity of a field, which may depend on its arguments. */
 export type FieldComplexity<Args> = Complexity | ((args: Args) => Complexity)
-
-declare global {
-  namespace PothosSchemaTypes {
-    interface FieldOptions<
-      Types extends SchemaTypes,
-      ParentShape,
-      Type,
-      Nullable,
-      Args extends InputFieldMap,
-      ResolveShape,
-      ResolveReturnShape,
-    > {
-      /** The complexity of the field. */
-      complexity?: FieldComplexity<InputShapeFromFields<Args>>
-    }
-  }
-}
 
 /**
  * The complexity that a quota unit (R28) adds to its fields: for a page, a record by its id, or a resolution. Each may

@@ -1,4 +1,10 @@
-import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
+import SchemaBuilder, {
+  BasePlugin,
+  type InputFieldMap,
+  type InputShapeFromFields,
+  type PothosOutputFieldConfig,
+  type SchemaTypes,
+} from '@pothos/core'
 import { defaultFieldResolver, type GraphQLFieldResolver, type GraphQLSchema, isObjectType } from 'graphql'
 import { lacksPermission } from '../domain/errors.ts'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
@@ -64,12 +70,14 @@ declare global {
       ParentShape,
       Type,
       Nullable,
-      Args,
+      Args extends InputFieldMap,
       ResolveShape,
       ResolveReturnShape,
     > {
       /** The requirements of the field. */
       policy?: Policy
+      /** The complexity of the field. */
+      complexity?: FieldComplexity<InputShapeFromFields<Args>>
     }
   }
 }

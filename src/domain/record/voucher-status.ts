@@ -1,4 +1,4 @@
-import { type Redeemability, reasonAgainst } from './resolution.ts'
+import { type ReasonCode, type Redeemability, reasonAgainst } from './resolution.ts'
 
 /** The statuses of vouchers with their descriptions. The first that applies is the voucher's (R25). */
 export const voucherStatuses = {
@@ -14,10 +14,15 @@ export const voucherStatuses = {
 export type VoucherStatus = keyof typeof voucherStatuses
 
 /** The names of the statuses, in their order of precedence. */
-export const voucherStatusNames = Object.keys(voucherStatuses).filter(name => isStatus(name))
+export const voucherStatusNames = Object.keys(voucherStatuses) as readonly VoucherStatus[]
 
-function isStatus(name: string): name is VoucherStatus {
-  return Object.hasOwn(voucherStatuses, name)
+/** The status of a voucher that cannot be redeemed. */
+const statusBecause: Readonly<Record<ReasonCode, VoucherStatus>> = {
+  void: 'VOID',
+  not_yet_valid: 'NOT_YET_VALID',
+  expired: 'EXPIRED',
+  redeemed: 'REDEEMED',
+  no_balance: 'REDEEMED',
 }
 
 /**
@@ -26,20 +31,9 @@ function isStatus(name: string): name is VoucherStatus {
  * @param today the calendar day at the tenant that owns the voucher, `YYYY-MM-DD`
  */
 export function statusOf(voucher: Redeemability & { initialBalance: number | null }, today: string): VoucherStatus {
-  switch (reasonAgainst(voucher, today)) {
-    case 'void':
-      return 'VOID'
-    case 'not_yet_valid':
-      return 'NOT_YET_VALID'
-    case 'expired':
-      return 'EXPIRED'
-    case 'redeemed':
-    case 'no_balance':
-      return 'REDEEMED'
-    case null: {
-      const { currentBalance, initialBalance } = voucher
-      const isPart = currentBalance !== null && initialBalance !== null && currentBalance < initialBalance
-      return isPart ? 'PART_REDEEMED' : 'REDEEMABLE'
-    }
-  }
+  const reason = reasonAgainst(voucher, today)
+  if (reason !== null) return statusBecause[reason]
+  const { currentBalance, initialBalance } = voucher
+  const isPart = currentBalance !== null && initialBalance !== null && currentBalance < initialBalance
+  return isPart ? 'PART_REDEEMED' : 'REDEEMABLE'
 }
