@@ -96,12 +96,6 @@ const origin = privateUrl
   )
   .transform(url => url.origin)
 
-/** Returns the store of rates when RATE_STORE is not set. One process counts in its memory, which costs least. */
-function defaultRateStore({ REDIS_URL, workers }: { REDIS_URL?: string | undefined; workers: number }) {
-  if (REDIS_URL !== undefined) return 'redis'
-  return workers > 1 ? 'postgres' : 'memory'
-}
-
 const variables = z.object({
   /** The processes that answer requests: an option of `serve`, not a variable. */
   workers: z.number(),
@@ -185,8 +179,9 @@ const Environment = variables
     databasePool: environment.DATABASE_POOL,
     /** True when connections set their role and limits as they start, which a pooler may refuse. */
     startupParameters: environment.DATABASE_STARTUP_PARAMETERS,
-    /** The store of the rates: `memory` counts for one process, the others for all processes that share them. */
-    rateStore: environment.RATE_STORE ?? defaultRateStore(environment),
+    /** The store of the rates: `memory` counts for one process, which costs least; the others for all that share them. */
+    rateStore:
+      environment.RATE_STORE ?? (environment.REDIS_URL ? 'redis' : environment.workers > 1 ? 'postgres' : 'memory'),
     redisUrl: environment.REDIS_URL,
     dataDir: environment.DATA_DIR,
     /** The most requests of REST and GraphQL under way. */

@@ -14,10 +14,10 @@ import { throwIfErrors } from '../domain/errors.ts'
 import { setupPath } from '../http/paths.ts'
 import { toJsonLine } from '../json-line.ts'
 import { commandLine } from './actor.ts'
+import { readDataFile } from './data-file.ts'
 import { withDatabase } from './database.ts'
 import { localOrigin } from './listen.ts'
 import { jsonOption, printResult, printTable } from './output.ts'
-import { readServiceOrigin } from './service-origin.ts'
 import { shellCommand } from './shell-command.ts'
 
 function readAddress(given: string): string {
@@ -59,7 +59,7 @@ const create = new Command('create')
         return
       }
       const path = `${setupPath}/${await inviteAdministrator(pool, commandLine(), email)}`
-      const { link, note } = linkTo(path, config, attached ? readServiceOrigin(config.dataDir) : null)
+      const { link, note } = linkTo(path, config, attached ? readDataFile(config.dataDir, 'origin') : null)
       const sentence = `This link lets ${email} choose a password, once, within 24 hours:\n\n  ${link}\n${note}`
       printResult(json, { email, link }, sentence)
     })

@@ -1,5 +1,3 @@
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { setFlagsFromString } from 'node:v8'
 import { Command } from 'commander'
 import { demoTenant } from '#demo'
@@ -18,10 +16,10 @@ import { adminPath, dashboardPath, docsPath, graphiqlPath, graphqlPath, setupPat
 import { createLogDestination } from '../log-destination.ts'
 import { requireProcessLimits } from '../process-limits.ts'
 import { commandLine } from './actor.ts'
+import { readDataFile, removeDataFile, writeDataFile } from './data-file.ts'
 import { type Database, requireMigrated, withUnmigratedDatabase } from './database.ts'
 import { listen, requireFreePorts } from './listen.ts'
 import { readNumber } from './output.ts'
-import { recordServiceOrigin, removeServiceOrigin } from './service-origin.ts'
 import { shellCommand } from './shell-command.ts'
 import { endAtSecondSignal, stopService, untilSignal } from './stop.ts'
 import { linkToPrimary, type PrimaryLink } from './worker.ts'
@@ -47,7 +45,7 @@ export const serveCommand = new Command('serve')
     // Before the service listens, nothing has to finish: an embedded server ends with its process.
     void stopped.then(() => listens || process.exit(0))
     const work = async (database: Database) => {
-      if (database.embedded) removeServiceOrigin(config.dataDir)
+      if (database.embedded) removeDataFile(config.dataDir, 'origin')
       const demoSecret = database.embedded ? await prepareEmbedded(config, database) : null
       await requireMigrated(database)
       // Checked before the service listens: a later failure of the database must not end a running service.
@@ -64,7 +62,7 @@ export const serveCommand = new Command('serve')
       } finally {
         if (!primary) endAtSecondSignal()
         await service.stop(reason)
-        if (database.embedded) removeServiceOrigin(config.dataDir)
+        if (database.embedded) removeDataFile(config.dataDir, 'origin')
       }
     }
     const served = withUnmigratedDatabase(config, work, { attach: false })
@@ -83,7 +81,7 @@ function announce(
   firstSteps: (adminOrigin: string) => string[],
 ): void {
   const adminOrigin = config.publicUrl ?? origin
-  if (embedded) recordServiceOrigin(config.dataDir, adminOrigin)
+  if (embedded) writeDataFile(config.dataDir, 'origin', adminOrigin)
   const lines = ['', `  REST       ${origin}${v1Path}`, `  GraphQL    ${origin}${graphqlPath}`]
   if (config.graphiql) lines.push(`  GraphiQL   ${origin}${graphiqlPath}`)
   lines.push(
@@ -143,19 +141,9 @@ async function prepareEmbedded(config: Config, { owner, pool }: Database): Promi
     await createFollower(pool, new AbortController().signal)()
   }
   if (!(await isDemo(owner))) return null
-  const stored = readDemoSecret(config)
+  const stored = readDataFile(config.dataDir, 'demo-token')
   const valid = stored !== null && (await createTokenDirectory(pool).find(stored)).status === 'active'
   return valid ? stored : createDemoToken(config, pool)
-}
-
-const demoSecretFile = (config: Config) => join(config.dataDir, 'demo-token')
-
-function readDemoSecret(config: Config): string | null {
-  try {
-    return readFileSync(demoSecretFile(config), 'utf8').trim()
-  } catch {
-    return null
-  }
 }
 
 /** Operations a minute of the demo token: a view of the dashboard counts as some 25 (R28), and people look at several. */
@@ -170,7 +158,7 @@ async function createDemoToken(config: Config, pool: Pool): Promise<string> {
     tenants: [{ tenantId: demoTenant.tenantId, withDescendants: true }],
     expiresAt: null,
   })
-  writeFileSync(demoSecretFile(config), `${secret}\n`, { mode: 0o600 })
+  writeDataFile(config.dataDir, 'demo-token', secret)
   return secret
 }
 

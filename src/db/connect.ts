@@ -99,8 +99,11 @@ export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
     own.push(opened)
     return opened
   }
-  const openBackground = (connections: number) =>
-    backgroundTimeoutMs === undefined ? driver : openOwn({ max: connections, ...backgroundLimits(backgroundTimeoutMs) })
+  const openBackground = (connections: number) => {
+    if (backgroundTimeoutMs === undefined) return driver
+    const answerTimeoutMs = backgroundTimeoutMs + backgroundAllowanceMs
+    return openOwn({ max: connections, statementTimeoutMs: backgroundTimeoutMs, answerTimeoutMs })
+  }
   const queueFor = (queued: DriverPool, connections: number) =>
     maxWaitMs === undefined ? () => queued : queueStatements(queued, { connections, maxWaitMs })
 
@@ -126,11 +129,6 @@ export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
   }
   return pool
 }
-
-const backgroundLimits = (timeoutMs: number) => ({
-  statementTimeoutMs: timeoutMs,
-  answerTimeoutMs: timeoutMs + backgroundAllowanceMs,
-})
 
 function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool {
   // Variables of libpq are for the database that the operator names.

@@ -4,7 +4,7 @@ import type { JSX } from 'preact'
 import type { Config } from '../config.ts'
 import { notFound } from '../domain/errors.ts'
 import { compressResponses } from '../http/compression.ts'
-import { formPageHeaders, pageHeaders, renderPage } from '../http/html-page.tsx'
+import { editorPageHeaders, formPageHeaders, renderPage } from '../http/html-page.tsx'
 import { loadOnce } from '../http/load-once.ts'
 import { docsPath } from '../http/paths.ts'
 import { queryParameterValues } from '../http/query-parameter.ts'
@@ -21,13 +21,7 @@ import { searchGuides } from './search.ts'
 import { SearchPage } from './search-page.tsx'
 
 /** Scalar and its editor insert stylesheets; it runs without inline scripts and without `eval`. */
-const referenceHeaders = pageHeaders(
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "font-src 'self' data:",
-  "connect-src 'self'",
-)
+const referenceHeaders = editorPageHeaders()
 
 /** Registers `GET /docs`, `/docs/{guide}`, `/docs/search`, `/docs/downloads` and `/docs/reference`. */
 export function registerDocs(app: FastifyInstance, config: Config, site: Site): void {

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { introspectionFromSchema } from 'graphql'
 import { schema } from '../graphql/schema.ts'
 import { compressFile, sendCompressedFile } from '../http/compressed-file.ts'
-import { HtmlPage, pageHeaders, renderPage } from '../http/html-page.tsx'
+import { editorPageHeaders, HtmlPage, renderPage } from '../http/html-page.tsx'
 import { loadOnce } from '../http/load-once.ts'
 import { assetsPath, graphiqlPath, graphqlPath } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
@@ -11,14 +11,7 @@ import { createExampleTabs, type ExampleVoucher } from './graphiql-examples.ts'
 import { GraphiqlToken } from './operations.ts'
 
 /** Inline styles, which the editor inserts, are allowed; inline scripts are not. */
-const headers = pageHeaders(
-  "script-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data:",
-  "font-src 'self' data:",
-  "worker-src 'self'",
-  "connect-src 'self'",
-)
+const headers = editorPageHeaders("worker-src 'self'")
 
 /** The settings that the page depends on. */
 interface GraphiqlOptions {

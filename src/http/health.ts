@@ -88,13 +88,10 @@ export function createReadiness(
   return async () => {
     const late = failing('The database did not answer within a second.')
     const result = await Promise.race([check(), sleep(readyTimeoutMs, late, { ref: false })])
-    const workers = countWorkers()
-    if (result.reasons.length > 0) return { ...result, workers }
-    return {
-      ...result,
-      figures: await Promise.race([figures(), sleep(figuresTimeoutMs, undefined, { ref: false })]),
-      workers,
+    if (result.reasons.length === 0) {
+      result.figures = await Promise.race([figures(), sleep(figuresTimeoutMs, undefined, { ref: false })])
     }
+    return { ...result, workers: countWorkers() }
   }
 }
 

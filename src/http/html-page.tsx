@@ -67,6 +67,17 @@ export function pageHeaders(...sources: string[]) {
   }
 }
 
+/** Returns the headers of a page whose scripts insert styles, with images and fonts in them. @param sources others */
+export const editorPageHeaders = (...sources: string[]) =>
+  pageHeaders(
+    "script-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "font-src 'self' data:",
+    "connect-src 'self'",
+    ...sources,
+  )
+
 const ownFiles = ["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"]
 
 /** The headers of a page with text: it loads files of the service. */
