@@ -10,13 +10,15 @@ create table gateway.sync_state (
   epoch                   bigint not null default extract(epoch from clock_timestamp())::bigint,
   copies_valid_since      timestamptz not null default '-infinity',
   removals_complete_since timestamptz not null default '-infinity',
-  server_identity         text
+  server_identity         text,
+  former_server           text
 );
 comment on table gateway.sync_state is 'Exactly one row: decides whether a copy can be brought up to date';
 comment on column gateway.sync_state.epoch is 'Grows each time that all copies have to be rebuilt; the second of that event in Unix time, so that a restored database does not repeat a number that clients have seen';
 comment on column gateway.sync_state.copies_valid_since is 'Copies that were last brought up to date before this instant have to be rebuilt';
 comment on column gateway.sync_state.removals_complete_since is 'From this instant on, gateway.removal holds all removals that a copy needs';
 comment on column gateway.sync_state.server_identity is 'Identifier of the cluster, timeline and oid of the database: these change with a restore or a failover. Null: the service has not recorded them yet';
+comment on column gateway.sync_state.former_server is 'The server before the present one, until an instance of the service has reported the change; else null';
 insert into gateway.sync_state default values;
 grant select on gateway.sync_state to voucher_gateway;
 
@@ -47,8 +49,8 @@ end $$;
 
 -- Compares the server with the recorded one, and requires a full pass when they differ. A promotion, or a recovery to a point
 -- in time, begins another timeline. A database that was copied, or restored from a dump, has another oid.
--- Returns the identity of the former server when it was replaced, else null. The first call only records the server.
-create function gateway.detect_server_change() returns text
+-- Each new connection of the service calls it before its first statement. The first call only records the server.
+create function gateway.detect_server_change() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -59,19 +61,33 @@ declare
   former text;
 begin
   if exists (select from gateway.sync_state where server_identity = present) then
-    return null;
+    return;
   end if;
   -- When several instances detect it at the same time, the first one counts: the others wait for the lock and then read
   -- the new identity.
   select server_identity into former from gateway.sync_state for update;
   if former = present then
-    return null;
+    return;
   end if;
-  update gateway.sync_state set server_identity = present;
+  update gateway.sync_state set server_identity = present, former_server = former;
   if former is not null then
     -- Always later than the latest full pass, because this is a new event.
     perform gateway.require_full_pass(greatest(clock_timestamp(), copies_valid_since + interval '1 microsecond'))
     from gateway.sync_state;
+  end if;
+end $$;
+
+-- Returns the identity of the former server, once after a change; else null.
+create function gateway.report_server_change() returns text
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  former text;
+begin
+  perform gateway.detect_server_change();
+  if exists (select from gateway.sync_state where former_server is not null) then
+    select former_server into former from gateway.sync_state for update;
+    update gateway.sync_state set former_server = null;
   end if;
   return former;
 end $$;
@@ -127,9 +143,10 @@ begin
 end $$;
 
 -- Every login may use the schema, so these functions are taken from public: they are for the service and the owner.
-revoke execute on function gateway.require_full_pass, gateway.detect_server_change, gateway.newest_stamp_ahead from public;
-grant execute on function gateway.require_full_pass, gateway.detect_server_change, gateway.newest_stamp_ahead
-  to voucher_gateway;
+revoke execute on function gateway.require_full_pass, gateway.detect_server_change, gateway.report_server_change,
+  gateway.newest_stamp_ahead from public;
+grant execute on function gateway.require_full_pass, gateway.detect_server_change, gateway.report_server_change,
+  gateway.newest_stamp_ahead to voucher_gateway;
 
 -- The transactions that require a fill of the follower (0017): those that kept stamps (0004), and those that deleted removals
 -- which it had not read.

@@ -8,7 +8,7 @@ import { deleteEndedWindows } from './domain/rate/table.ts'
 import { deleteExpiredRedemptionTokens } from './domain/record/redemption-token.ts'
 import { type ClockWatch, deletePassedStamps, recordClock } from './domain/sync/clock.ts'
 import { createFollower } from './domain/sync/follower.ts'
-import { detectServerChange } from './domain/sync/full-pass.ts'
+import { reportServerChange } from './domain/sync/full-pass.ts'
 import { createStampQueue } from './domain/sync/stamp-queue.ts'
 import { createWatermarkWatch, type WatermarkHolder } from './domain/sync/watermark-holder.ts'
 import type { TokenDirectory } from './domain/token/directory.ts'
@@ -77,8 +77,8 @@ export async function registerBackgroundJobs(
       await clock.compareStamps()
       stampsCompared = true
     }),
-    everyOnce(minute, 'compare the database server with the former one', async () => {
-      const former = await detectServerChange(pool)
+    everyOnce(second, 'compare the database server with the former one', async () => {
+      const former = await reportServerChange(pool)
       if (former === null) return
       app.log.error(
         { former },

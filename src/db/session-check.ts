@@ -7,7 +7,7 @@
  * connection to the server, so no other client gets a refused session.
  */
 import type { Socket } from 'node:net'
-import { requireSession, type SessionRequirements, sessionStatement } from './session.ts'
+import { endingOf, requireSession, type SessionRequirements, sessionStatement } from './session.ts'
 
 /** The types of messages: https://www.postgresql.org/docs/current/protocol-message-formats.html */
 const message = { readyForQuery: 0x5a, dataRow: 0x44, errorResponse: 0x45, parameterStatus: 0x53 }
@@ -55,7 +55,7 @@ export function checkSession(socket: Socket, required: SessionRequirements): voi
     } else if (step === 'reading') {
       requireSession(row, parameters, required)
       step = 'ending'
-      send('rollback')
+      send(endingOf(row))
     } else {
       Reflect.deleteProperty(socket, 'emit')
       toDriver(readyMessage)

@@ -41,7 +41,15 @@ export const sessionStatement = `select /* session.read */ session_user, current
   coalesce((select bool_or(has_table_privilege(session_user, pg_class.oid, 'delete, truncate')
                             or has_any_column_privilege(session_user, pg_class.oid, 'update'))
             from pg_class join pg_namespace on pg_namespace.oid = relnamespace
-            where nspname = 'gateway' and relname = 'audit_entry'), false)`
+            where nspname = 'gateway' and relname = 'audit_entry'), false),
+  to_regprocedure('gateway.detect_server_change()') is not null`
+
+/** Requires a full pass when the server is not the recorded one (`sql/0008`), before a page is read from it. */
+export const serverCheck = 'select /* session.detect_server_change */ gateway.detect_server_change()'
+
+/** Returns the statements that end the check of a session which meets the requirements. @param row as for `requireSession` */
+export const endingOf = (row: readonly (string | null)[]): string =>
+  row.at(-1) === 't' ? `${serverCheck}; commit` : 'rollback'
 
 /** The parameters that a pooler reports as a connection starts; PgBouncer does from 1.26 on. */
 type PoolerParameters = ReadonlyMap<string, string>

@@ -54,8 +54,9 @@ test('only the service and the owner may call the functions that change the sync
     select proname as name, has_function_privilege('voucher_gateway', pg_proc.oid, 'execute') as service,
            exists (select from aclexplode(coalesce(proacl, acldefault('f', proowner))) where grantee = 0) as public
     from pg_proc where pronamespace = 'gateway'::regnamespace
-      and proname in ('require_full_pass', 'newest_stamp_ahead', 'record_clock', 'detect_server_change')`
-  expect(rows).toHaveLength(4)
+      and proname in ('require_full_pass', 'newest_stamp_ahead', 'record_clock', 'detect_server_change',
+                      'report_server_change')`
+  expect(rows).toHaveLength(5)
   for (const row of rows) expect(row).toEqual({ name: row.name, service: true, public: false })
 })
 

@@ -38,7 +38,18 @@ test.each([
     return { ...answer, isQuick: performance.now() - asked < 1_500 }
   }
   const call = (name: string) => fetchOperation(service.restAddress, operationOf(world, name))
+  const [owner] = world.owners
+  const query = `{ tenant(id: "${owner?.tenantId}") { removals { epoch } } }`
+  /** Reads the epoch of a page; undefined while pages are refused. */
+  const epoch = async (): Promise<number | undefined> => {
+    const headers = { authorization: `Bearer ${owner?.secret}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ query })
+    const answer = await fetch(new URL('/graphql', service.restAddress), { method: 'POST', headers, body })
+    return (await answer.json()).data?.tenant?.removals?.epoch
+  }
   expect(await ready()).toMatchObject({ status: 200 })
+  const former = (await epoch()) ?? 0
+  expect(former).toBeGreaterThan(0)
   await primary.stop()
   const standby = await primary.createStandby()
   onTestFinished(() => standby.remove())
@@ -56,6 +67,11 @@ test.each([
   expect(await ready()).toEqual(notReady)
 
   await standby.use('postgres', sql => sql`select pg_promote()`)
+  let first: number | undefined
+  await expect.poll(async () => (first ??= await epoch()), { timeout: 4_000 }).toBeDefined()
+  // Behind a pooler the check that runs every second sees the change.
+  if (environment === direct) expect(first).toBeGreaterThan(former)
+  else await expect.poll(epoch, { timeout: 4_000 }).toBeGreaterThan(former)
   await expect.poll(ready, { timeout: 2_000 }).toMatchObject({ status: 200 })
   await expect.poll(() => call('resolution'), { timeout: 2_000 }).toMatchObject({ status: 200 })
 })

@@ -27,7 +27,7 @@ export async function capture(pool: Pool, work: () => Promise<unknown>): Promise
 export const ofJobs: readonly string[] = [
   'clock.read',
   'clock.record',
-  'full_pass.detect_server_change',
+  'full_pass.report_server_change',
   'stamp_queue.process',
   'follower.step',
   'planned_stamp.delete_passed',

@@ -53,13 +53,13 @@ export async function requireFullPass(sql: Sql, completeSince: number): Promise<
 }
 
 /**
- * Compares the database server with the recorded one, and requires a full pass when it was replaced. Only one of
- * several instances reports it.
+ * Compares the database server with the recorded one, and requires a full pass when it was replaced, as each new connection
+ * does (`src/db/session.ts`). Only one of several instances reports it.
  *
- * @returns the identity of the former server when it was replaced; else null
+ * @returns the identity of the former server when a change was not reported yet; else null
  */
-export async function detectServerChange(sql: Sql): Promise<string | null> {
+export async function reportServerChange(sql: Sql): Promise<string | null> {
   const [row] = await sql<{ former: string | null }[]>`
-    select /* full_pass.detect_server_change */ gateway.detect_server_change() as former`
+    select /* full_pass.report_server_change */ gateway.report_server_change() as former`
   return row?.former ?? null
 }

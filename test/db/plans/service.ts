@@ -1,6 +1,6 @@
 import { letDriverCompile } from '../../../src/db/compilable.ts'
 import { readRights } from '../../../src/db/rights.ts'
-import { sessionStatement } from '../../../src/db/session.ts'
+import { serverCheck, sessionStatement } from '../../../src/db/session.ts'
 import type { Pool } from '../../../src/db/sql.ts'
 import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { deleteExpiredSessions } from '../../../src/domain/administrator/session.ts'
@@ -9,7 +9,7 @@ import { deleteExpiredRedemptionTokens } from '../../../src/domain/record/redemp
 import { getOrCreateSecret } from '../../../src/domain/setting.ts'
 import { createClockWatch, deletePassedStamps, recordClock } from '../../../src/domain/sync/clock.ts'
 import { createFollower, readLag } from '../../../src/domain/sync/follower.ts'
-import { detectServerChange, requireFullPass } from '../../../src/domain/sync/full-pass.ts'
+import { reportServerChange, requireFullPass } from '../../../src/domain/sync/full-pass.ts'
 import { createStampQueue } from '../../../src/domain/sync/stamp-queue.ts'
 import { createWatermarkWatch } from '../../../src/domain/sync/watermark-holder.ts'
 import { createTokenDirectory } from '../../../src/domain/token/directory.ts'
@@ -22,6 +22,7 @@ import { type Journey, journey } from './journey.ts'
 const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] = [
   ['setting.create setting.get', pool => getOrCreateSecret(pool, 'any', Buffer.alloc(1))],
   ['session.read', pool => pool.unsafe(sessionStatement)],
+  ['session.detect_server_change', pool => pool.unsafe(serverCheck)],
   ['driver.compile', letDriverCompile],
   ['health.read_state', findUnwritable],
   ['rights.read', readRights],
@@ -34,7 +35,7 @@ const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] =
     'Once, at start: one probe of an index per tenant and list.',
   ],
   ['clock.record', recordClock],
-  ['full_pass.detect_server_change', detectServerChange],
+  ['full_pass.report_server_change', reportServerChange],
   ['full_pass.require', pool => requireFullPass(pool, 1)],
   ['planned_stamp.delete_passed', deletePassedStamps],
   ['watermark.find_holder', pool => createWatermarkWatch(pool, { onHeld() {}, onReleased() {} })()],
