@@ -23,7 +23,7 @@ export const baseEnvironment: NodeJS.ProcessEnv = {
 }
 
 /**
- * Starts a server that writes its origin to standard output.
+ * Starts a server that writes its origin to standard output, or to standard error as the service does beside its log.
  *
  * @param cwd the working directory; this process's own when absent
  * @throws when the process ends before that, or takes longer than a minute
@@ -35,7 +35,7 @@ export function startProcess(
   cwd?: string,
 ): Promise<Running> {
   // The contenders read standard input and end with it, so that none outlives this process.
-  const child = spawn(command, args, { env: environment, stdio: ['pipe', 'pipe', 'inherit'], ...(cwd && { cwd }) })
+  const child = spawn(command, args, { env: environment, stdio: 'pipe', ...(cwd && { cwd }) })
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
   const stop = async () => {
     child.kill('SIGTERM')
@@ -55,13 +55,15 @@ export function startProcess(
       fail(`ended with ${code}`)
     })
     let output = ''
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    const readOrigin = (text: string) => {
       output += text
       const [origin] = /http:\/\/127\.0\.0\.1:\d+/.exec(output) ?? []
       if (origin === undefined || child.pid === undefined) return
       clearTimeout(timer)
       resolve({ pid: child.pid, origin, stop })
-    })
+    }
+    child.stdout.setEncoding('utf8').on('data', readOrigin)
+    child.stderr.setEncoding('utf8').on('data', readOrigin).pipe(process.stderr)
   })
 }
 
