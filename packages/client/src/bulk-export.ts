@@ -3,7 +3,7 @@ import { type Check, count as countCheck, cursor, instant, object, parse } from 
 import { VoucherGatewayError } from './error.ts'
 import { isObject, parseJson } from './json.ts'
 import { type Page, RecordList } from './list.ts'
-import type { CallOptions, GatewayRequest, Transport } from './transport.ts'
+import { type CallOptions, type GatewayRequest, requireBounded, type Transport } from './transport.ts'
 
 /** Options of a call for an export. */
 export interface ExportOptions extends CallOptions {
@@ -59,9 +59,12 @@ async function* readChunks<T>(
   let count = 0
   let serverTime: string | undefined
   let rest = ''
+  let length = 0
   let requestId = ''
   for await (const part of transport.read(request)) {
     requestId = part.requestId
+    length += part.text.length
+    requireBounded(length, requestId)
     const [first = '', ...others] = part.text.split('\n')
     const lines = [rest + first, ...others]
     rest = lines.pop() ?? ''
@@ -72,6 +75,7 @@ async function* readChunks<T>(
       } else if (isObject(line) && 'cursor' in line) {
         yield { records, nextCursor: parse(cursorLine, line, requestId, 'line').cursor, serverTime }
         records = []
+        length = rest.length
       } else if (isObject(line) && line.end === true) {
         if (parse(endLine, line, requestId, 'line').count !== count) throw incomplete(requestId)
         yield { records, nextCursor: null, serverTime }

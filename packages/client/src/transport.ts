@@ -52,6 +52,18 @@ interface Part {
   headers: Headers
 }
 
+/** The most characters of an answer, or of an export between two cursors: a server may never end one. */
+const mostText = 64 * 1024 * 1024
+
+/** Throws VoucherGatewayError `INVALID_RESPONSE` when so many characters are too many. */
+export function requireBounded(length: number, requestId: string): void {
+  if (length <= mostText) return
+  throw new VoucherGatewayError('The service sent more than 64 MiB where an answer should end.', {
+    code: 'INVALID_RESPONSE',
+    requestId,
+  })
+}
+
 /** The names of this machine. */
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
@@ -134,17 +146,21 @@ export class Transport {
       restartTimer()
       const { headers } = response
       requestId = headers.get('x-request-id') ?? requestId
-      if (!response.ok) throw errorOf(response.status, await response.text(), headers, requestId)
+      let failure = ''
       const reader = response.body?.getReader()
       const decoder = new TextDecoder()
       for (;;) {
         const { done, value } = (await reader?.read()) ?? { done: true }
         // While the caller works on the part, the connection is silent because nothing is read from it.
         clearTimeout(timer)
-        yield { text: decoder.decode(value, { stream: !done }), requestId, headers }
-        if (done) return
+        const text = decoder.decode(value, { stream: !done })
+        if (response.ok) yield { text, requestId, headers }
+        else failure += text
+        requireBounded(failure.length, requestId)
+        if (done) break
         restartTimer()
       }
+      if (!response.ok) throw errorOf(response.status, failure, headers, requestId)
     } catch (error) {
       if (signal?.aborted) throw signal.reason
       if (error instanceof VoucherGatewayError) throw error
@@ -171,6 +187,7 @@ export class Transport {
         let last: Part | undefined
         for await (const part of this.read(request)) {
           text += part.text
+          requireBounded(text.length, part.requestId)
           last = part
         }
         const { requestId = '', headers = new Headers() } = last ?? {}

@@ -1,6 +1,9 @@
 /** Checks which requests are repeated, and how they are cancelled. */
 import { getEventListeners } from 'node:events'
+import { createServer } from 'node:http'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
+import { afterFile } from '../../../test/support/cleanups.ts'
+import { listen } from '../../../test/support/free-port.ts'
 import { voucherRecord } from '../../../test/support/hostile-service.ts'
 import { type CallOptions, type ClientOptions, VoucherGateway } from '../src/index.ts'
 import { all, answerOf, type Step, startFront, startService } from './support.ts'
@@ -242,4 +245,22 @@ test('a service that cannot be reached is an error with its cause', async () => 
     code: 'CONNECTION_FAILED',
     cause: expect.any(TypeError),
   })
+})
+
+test.each([
+  ['a record', 200, (client: VoucherGateway) => client.purchasedVoucher(tenant, voucher)],
+  ['an error', 404, (client: VoucherGateway) => client.purchasedVoucher(tenant, voucher)],
+  ['an export', 200, (client: VoucherGateway) => all(client.exportPurchasedVouchers(tenant))],
+])('%s that a server never ends is an error', async (_, status, call) => {
+  const server = createServer((_, response) => {
+    response.writeHead(status)
+    const send = () => {
+      while (response.writable && response.write(Buffer.alloc(1024 * 1024, ' '))) {}
+    }
+    response.on('drain', send)
+    send()
+  })
+  afterFile(() => server.closeAllConnections())
+  const client = new VoucherGateway({ url: `http://127.0.0.1:${await listen(server)}`, token })
+  await expect(call(client)).rejects.toMatchObject({ code: 'INVALID_RESPONSE', message: /more than 64 MiB/ })
 })
