@@ -2,7 +2,7 @@ import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { guides } from '../../src/docs/guides.ts'
-import { excessOf, look, violations } from './look.ts'
+import { excessOf, look, screenshot, views, violations } from './look.ts'
 import { keptBeyondTab, openPage, startSite } from './site.ts'
 
 const { build, origin, browser } = await startSite()
@@ -113,10 +113,7 @@ const scalarShown = (page: Page) => page.getByRole('heading', { name: 'List tena
 /** The findings of axe-core in Scalar's client, which opens over the page: nothing in its settings changes them. */
 const leftInClient = ['landmark-no-duplicate-main', 'landmark-unique', 'region']
 
-test.each([
-  { colorScheme: 'light', width: 1280 },
-  { colorScheme: 'dark', width: 390 },
-] as const)('the reference is accessible and fits: $width px, $colorScheme', async ({ colorScheme, width }) => {
+test.each(views)('the reference is accessible and fits: $width px, $colorScheme', async ({ colorScheme, width }) => {
   const { page } = await open('/docs/reference', { colorScheme, viewport: { width, height: 900 } })
   await scalarShown(page)
   await page.evaluate(axe.source)
@@ -127,7 +124,7 @@ test.each([
   // The page repairs the elements of Scalar in the next frame.
   await expect.poll(() => violations(page), { timeout: 30_000 }).toEqual([])
   expect(await excessOf(page)).toBe(0)
-  await page.screenshot({ path: `test/screenshots/docs-reference-${width}-${colorScheme}.png` })
+  await screenshot(page, `docs-reference-${width}-${colorScheme}`)
 })
 
 test('a request is sent with a token, which is kept in the tab only, and no request leaves the service', async () => {
@@ -145,7 +142,7 @@ test('a request is sent with a token, which is kept in the tab only, and no requ
     await page.setViewportSize({ width, height: 900 })
     await expect.poll(() => violations(page, leftInClient), { message: `${width} px`, timeout: 30_000 }).toEqual([])
   }
-  await page.screenshot({ path: 'test/screenshots/docs-reference-client.png' })
+  await screenshot(page, 'docs-reference-client')
 
   expect(await keptBeyondTab(page)).not.toContain(secret)
   expect(requested.filter(url => !url.startsWith(`${origin}/`) && !/^(data|blob):/.test(url))).toEqual([])

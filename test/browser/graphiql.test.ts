@@ -6,7 +6,7 @@ import { createExampleTabs } from '../../src/graphql-http/graphiql-examples.ts'
 import { tester } from '../support/builders.ts'
 import { until } from '../support/until.ts'
 import { currentTab, load, openTab, result, run, typeInto } from './graphiql-page.ts'
-import { excessOf, violations } from './look.ts'
+import { excessOf, screenshot, views, violations } from './look.ts'
 import { keptBeyondTab, openPage, startSite } from './site.ts'
 
 const { database, build, client, origin, browser } = await startSite()
@@ -183,30 +183,28 @@ test('neither tokens nor queries outlive the browser tab', async () => {
 })
 
 test('it is accessible and fits, wide and narrow, light and dark', async () => {
-  for (const width of [1280, 390]) {
-    for (const colorScheme of ['light', 'dark'] as const) {
-      const { page } = await open(width)
-      await page.emulateMedia({ colorScheme })
-      await load(page, () => page.reload())
-      for (const [state, enter] of [
-        ['none', async () => {}],
-        ['wrong', async () => typeToken(page, 'vgw_wrong')],
-        ['used', async () => typeToken(page, secret)],
-      ] as const) {
-        await enter()
-        await (state === 'used' ? account(page) : status(page))
-          .getByText({ none: 'Type a token', wrong: 'refuses', used: 'Explorer' }[state])
-          .waitFor()
-        if (state === 'used') await run(page, 'The Old Mill')
-        const name = `graphiql-${state}-${width}-${colorScheme}`
-        await page.screenshot({ path: `test/screenshots/${name}.png` })
-        await page.evaluate(axe.source)
-        // The page repairs the elements of GraphiQL in the next frame.
-        await expect.poll(() => violations(page, [], ['target-size']), { message: name, timeout: 30_000 }).toEqual([])
-        expect(await excessOf(page), name).toBe(0)
-      }
-      await page.context().close()
+  for (const { width, colorScheme } of views) {
+    const { page } = await open(width)
+    await page.emulateMedia({ colorScheme })
+    await load(page, () => page.reload())
+    for (const [state, enter] of [
+      ['none', async () => {}],
+      ['wrong', async () => typeToken(page, 'vgw_wrong')],
+      ['used', async () => typeToken(page, secret)],
+    ] as const) {
+      await enter()
+      await (state === 'used' ? account(page) : status(page))
+        .getByText({ none: 'Type a token', wrong: 'refuses', used: 'Explorer' }[state])
+        .waitFor()
+      if (state === 'used') await run(page, 'The Old Mill')
+      const name = `graphiql-${state}-${width}-${colorScheme}`
+      await screenshot(page, name)
+      await page.evaluate(axe.source)
+      // The page repairs the elements of GraphiQL in the next frame.
+      await expect.poll(() => violations(page, [], ['target-size']), { message: name, timeout: 30_000 }).toEqual([])
+      expect(await excessOf(page), name).toBe(0)
     }
+    await page.context().close()
   }
 })
 

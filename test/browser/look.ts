@@ -5,36 +5,40 @@ import { expect } from 'vitest'
 
 const screenshots = 'test/screenshots'
 
-/** Each width and each scheme is looked at by axe-core once: of the other two there are pictures. */
-const views = [
-  { width: 1280, colorScheme: 'light', checked: true },
-  { width: 1280, colorScheme: 'dark', checked: false },
-  { width: 390, colorScheme: 'light', checked: false },
-  { width: 390, colorScheme: 'dark', checked: true },
+/** Each width and each scheme is looked at once. */
+export const views = [
+  { width: 1280, colorScheme: 'light' },
+  { width: 390, colorScheme: 'dark' },
 ] as const
 
 /**
- * Checks the current page, wide and narrow, light and dark, without loading it again: axe-core finds nothing, and the
- * page is not wider than the screen. The findings fail the test when it ends. Leaves a picture of each in
- * test/screenshots.
+ * Checks the current page, wide and light, then narrow and dark, without loading it again: axe-core finds nothing, and the
+ * page is not wider than the screen. The findings fail the test when it ends. With `PICTURES=on` it leaves a picture of
+ * each in test/screenshots.
  */
 export async function look(page: Page, name: string): Promise<void> {
-  mkdirSync(screenshots, { recursive: true })
   const problems: string[] = []
   // After a click, a new page may be shown while its rest arrives.
   await page.waitForLoadState('load')
   // It does not run as a script of the page, because the Content-Security-Policy would block it.
   await page.evaluate(axe.source)
-  for (const { width, colorScheme, checked } of views) {
+  for (const { width, colorScheme } of views) {
     const place = `${name}, ${width} px, ${colorScheme}`
     await page.setViewportSize({ width, height: 900 })
     await page.emulateMedia({ colorScheme })
     const excess = await excessOf(page)
     if (excess > 0) problems.push(`${place}: ${excess} px wider than the screen`)
-    if (checked) problems.push(...(await violations(page)).map(violation => `${place}: ${violation}`))
-    await page.screenshot({ path: `${screenshots}/${name}-${width}-${colorScheme}.png`, fullPage: true })
+    problems.push(...(await violations(page)).map(violation => `${place}: ${violation}`))
+    await screenshot(page, `${name}-${width}-${colorScheme}`)
   }
   expect.soft(problems).toEqual([])
+}
+
+/** Leaves a picture of the whole page in test/screenshots, when pictures are asked for: it takes as long as the checks. */
+export async function screenshot(page: Page, name: string): Promise<void> {
+  if (process.env.PICTURES !== 'on') return
+  mkdirSync(screenshots, { recursive: true })
+  await page.screenshot({ path: `${screenshots}/${name}.png`, fullPage: true })
 }
 
 /**
@@ -69,11 +73,11 @@ export const excessOf = (page: Page) =>
  * @param height how much of a long page it shows, in pixels
  */
 export async function picture(page: Page, name: string, height?: number): Promise<void> {
+  if (process.env.PICTURES !== 'on') return
   await page.setViewportSize({ width: 1280, height: 900 })
   await page.emulateMedia({ colorScheme: 'light' })
   const clip = height === undefined ? undefined : { x: 0, y: 0, width: 1280, height }
   const png = await page.screenshot({ fullPage: true, ...(clip && { clip }) })
-  if (process.env.PICTURES !== 'on') return
   mkdirSync('docs/images', { recursive: true })
   writeFileSync(`docs/images/${name}.png`, png)
 }
