@@ -156,8 +156,8 @@ describe.concurrent('the samples print what the service holds', () => {
 
   test('bulk-export/export', async () => {
     const ids = new Set((await stored()).map(({ id }) => id))
-    // Longer than a sample takes to start.
-    const { url, expectWaits } = await startRefusingProxy(breakFirst, { awayMs: 2_500 })
+    // Longer than a sample takes to start. Tries while the proxy is away and the break count, too.
+    const { url, expectWaits } = await startRefusingProxy(breakFirst, { awayMs: 2_500, most: 4 })
     await Promise.all(
       extensions.map(async extension => {
         // curl does not go on after a break.
@@ -315,12 +315,17 @@ const refusals: [status: number, retryAfter?: string][] = [
  * Starts a proxy that refuses the first requests of each language.
  *
  * @param forward answers the other requests
+ * @param options.most how many of `refusals` each language gets
  * @returns its address, and a function that expects each refused request again, but not within a second
  */
-async function startRefusingProxy(forward = pass, options: { awayMs?: number } = {}) {
+async function startRefusingProxy(
+  forward = pass,
+  { most = refusals.length, ...options }: { awayMs?: number; most?: number } = {},
+) {
+  const first = refusals.slice(0, most)
   const times = new Map<string, number[]>(extensions.map(extension => [extension, []]))
   const url = await startProxy(async (request, response, language, answer) => {
-    const refusal = refusals[(times.get(language)?.push(performance.now()) ?? 0) - 1]
+    const refusal = first[(times.get(language)?.push(performance.now()) ?? 0) - 1]
     if (!refusal) return forward(request, response, language, answer)
     const [status, retryAfter] = refusal
     response.writeHead(status, { 'Content-Type': 'text/html', ...(retryAfter && { 'Retry-After': retryAfter }) })
@@ -328,12 +333,12 @@ async function startRefusingProxy(forward = pass, options: { awayMs?: number } =
   }, options)
   const expectWaits = (languages: readonly Extension[]) => {
     for (const language of languages) {
-      const [first = 0, ...others] = (times.get(language) ?? []).slice(0, refusals.length + 1)
-      expect(others, language).toHaveLength(refusals.length)
+      const [start = 0, ...others] = (times.get(language) ?? []).slice(0, most + 1)
+      expect(others, language).toHaveLength(most)
       others.reduce((before, time) => {
         expect(time - before, language).toBeGreaterThanOrEqual(1000)
         return time
-      }, first)
+      }, start)
     }
   }
   return { url, expectWaits }
