@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { checkFigures } from '../../src/domain/figures/check.ts'
 import { followed } from '../support/followed.ts'
-import type { Address } from './seed.ts'
+import { type Address, poolAddress } from './seed.ts'
 
 /**
  * Compares the figures with the records while writers run and the service lets the figures follow, and once more after the
@@ -11,7 +11,7 @@ import type { Address } from './seed.ts'
  * @returns `end`, which makes the last comparison, and returns how many were made, and how many rows were wrong
  */
 export function watchFigures(address: Address, stop: AbortSignal) {
-  const pool = connect(address, { max: 1, statementTimeoutMs: 60_000, role: serviceRole })
+  const pool = connect(poolAddress(address), { max: 1, statementTimeoutMs: 60_000, role: serviceRole })
   const found = { checks: 0, wrong: 0 }
   const check = async () => {
     const { asOf, differences } = await checkFigures(pool)

@@ -23,7 +23,7 @@ import {
 import type { Publisher } from './publisher.ts'
 import { createRandom } from './random.ts'
 import { createNaiveRecipeClient, createRecipeClient, type RecipeResumption } from './recipe.ts'
-import { type Address, type KnownIds, open, seedDatabase, seedPublisher } from './seed.ts'
+import { type Address, type KnownIds, open, poolAddress, seedDatabase, seedPublisher } from './seed.ts'
 import { createWriterCounts, sell, type WriterOptions, write } from './writers.ts'
 
 /** The size of a run. Times are in seconds. */
@@ -172,7 +172,7 @@ export async function stress(address: Address, app: FastifyInstance, publisher: 
   const subscribe = () => publisher.subscribe(address, { copyData: false, streaming: 'parallel', twoPhase: true })
   const published = await seedPublisher(publisher.address, knownIds.root, 20, subscribe)
   const listed = [...knownIds.owners, published.owners[0] ?? 0]
-  const pool = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+  const pool = connect(poolAddress(address), { max: 1, statementTimeoutMs: 60_000 })
   await publisher.caughtUp()
 
   const setting: Setting = { address, app, knownIds, listed, createToken: tenants => createTestToken(pool, tenants) }

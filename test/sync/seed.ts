@@ -9,6 +9,12 @@ export interface Address {
   database: string
 }
 
+/** Returns an address as the service's own pools take it: with a password only in a URL. */
+export const poolAddress = ({ password, ...address }: Address) =>
+  password === undefined
+    ? address
+    : `postgres://${address.user}:${password}@${address.host}:${address.port}/${address.database}`
+
 /** Ids that exist, or existed, for the writers. Each writer adds the ids of its rows. */
 export interface KnownIds {
   /** The tenant above all others, except those that moved below `elsewhere`. */
