@@ -26,6 +26,8 @@ export async function look(page: Page, name: string): Promise<void> {
     const place = `${name}, ${width} px, ${colorScheme}`
     await page.setViewportSize({ width, height: 900 })
     await page.emulateMedia({ colorScheme })
+    // The page adapts to its new size within a frame: what scrolls then can be focused.
+    await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
     const excess = await excessOf(page)
     if (excess > 0) problems.push(`${place}: ${excess} px wider than the screen`)
     problems.push(...(await violations(page)).map(violation => `${place}: ${violation}`))
