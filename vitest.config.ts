@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 // graphql has two builds and Vite would choose another one than Node: two copies in one process do not work.
 const resolve = { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] }
@@ -86,6 +87,14 @@ const suites = [
   },
 ]
 
+/** Starts the samples first: they wait the longest, and would run alone at the end. */
+class SamplesFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isSamples = ({ moduleId }: TestSpecification) => moduleId.endsWith(samples)
+    return (await super.sort(files)).sort((a, b) => Number(isSamples(b)) - Number(isSamples(a)))
+  }
+}
+
 /** The suites that run when the command names none: `npm test -- --project admin` names one. */
 const main = ['node', 'isolated']
 const named = process.argv.some(argument => argument.startsWith('--project'))
@@ -94,6 +103,7 @@ export default defineConfig({
   test: {
     globalSetup: 'test/support/global-setup.ts',
     pool: 'forks',
+    sequence: { sequencer: SamplesFirst },
     // Tests wait for the database and for timeouts about half of the time: three workers use two cores best.
     maxWorkers: Math.max(3, availableParallelism()),
     projects: named ? suites : suites.filter(({ test }) => main.includes(test.name)),
