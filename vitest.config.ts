@@ -23,6 +23,9 @@ const common = {
   ...{ testTimeout: 120_000, hookTimeout: 300_000, expect: { poll: { timeout: 10_000 } } },
 }
 
+/** Suites that keep the processor busy have a worker less. Vitest asks for a group of their own. */
+const fewWorkers = { maxWorkers: 2, sequence: { groupOrder: 1 } }
+
 const suites = [
   {
     resolve,
@@ -49,7 +52,7 @@ const suites = [
   // These tests start commands in separate processes, which takes longer than the commands themselves.
   { resolve, test: { name: 'cli', include: ['test/cli/**/*.test.ts'], isolate: false, ...common } },
   // Each test signs in, and checking a password is slow by design.
-  { resolve, test: { name: 'admin', include: ['test/admin/**/*.test.ts'], isolate: false, ...common } },
+  { resolve, test: { name: 'admin', include: ['test/admin/**/*.test.ts'], isolate: false, ...common, ...fewWorkers } },
   // The contract through PgBouncer, which the global set-up starts for it.
   {
     resolve,
@@ -82,6 +85,7 @@ const suites = [
       include: ['test/browser/**/*.test.ts'],
       isolate: false,
       ...common,
+      ...fewWorkers,
       testTimeout: 240_000,
     },
   },

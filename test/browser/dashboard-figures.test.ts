@@ -375,7 +375,7 @@ test('each number of vouchers leads to these vouchers', async () => {
     await expect
       .poll(() => listed.innerText(), { message: `${shown}: ${words}` })
       .toMatch(new RegExp(`^${numberAtEnd.exec(words)?.[1]} vouchers?\\b`))
-    expect(await page.evaluate('document.activeElement.querySelector("table.vouchers") !== null')).toBe(true)
+    await expect.poll(() => page.evaluate('document.activeElement.querySelector("table.vouchers") !== null')).toBe(true)
     await page.goBack()
     await table(page, 'Vouchers').waitFor({ state: 'detached' })
   }
