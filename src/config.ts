@@ -207,7 +207,7 @@ const Environment = variables
     compression: environment.COMPRESSION ?? environment.TRUST_PROXY.length === 0,
     /** The origin under which people reach the service; when undefined, only this machine, under any of its names. */
     publicUrl: environment.PUBLIC_URL,
-    /** URIs of those who are told about weaknesses of the service, the preferred one first. */
+    /** The contacts for reports of weaknesses (RFC 9116), as URIs, the preferred one first. */
     securityContacts: environment.SECURITY_CONTACT,
     /** The OpenID provider for the sign-in of administrators. */
     openId:

@@ -109,6 +109,8 @@ test('an address that is not valid, or that has nothing, is explained', async ()
   await see('Give an amount, for example 12.50.')
   await page.goto(`${origin}/dashboard?tenant=${group}&from=1999-01-01&to=1999-01-31`)
   await page.getByText(/^Nothing was sold in 1\s*–\s*31 Jan 1999\.$/).waitFor()
+  await page.goto(`${origin}/dashboard?tenant=${group}&from=1999-01-01&to=1999-01-01`)
+  await page.getByText(/^Nothing was sold on 1 Jan 1999\.$/).waitFor()
 })
 
 test('the amounts on an axis are whole in each currency', async () => {

@@ -58,7 +58,7 @@ const mostText = 64 * 1024 * 1024
 /** Throws VoucherGatewayError `INVALID_RESPONSE` when so many characters are too many. */
 export function requireBounded(length: number, requestId: string): void {
   if (length <= mostText) return
-  throw new VoucherGatewayError('The service sent more than 64 MiB where an answer should end.', {
+  throw new VoucherGatewayError('The answer of the service has more than 64 Mi characters.', {
     code: 'INVALID_RESPONSE',
     requestId,
   })

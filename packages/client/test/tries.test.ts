@@ -262,5 +262,5 @@ test.each([
   })
   afterFile(() => server.closeAllConnections())
   const client = new VoucherGateway({ url: `http://127.0.0.1:${await listen(server)}`, token })
-  await expect(call(client)).rejects.toMatchObject({ code: 'INVALID_RESPONSE', message: /more than 64 MiB/ })
+  await expect(call(client)).rejects.toMatchObject({ code: 'INVALID_RESPONSE', message: /more than 64 Mi characters/ })
 })
