@@ -40,8 +40,7 @@ async function titlesOf(id: number, at = tenant): Promise<string[]> {
     return body.data.find((record: { id: number }) => record.id === id)
   }
   // While the service stamps queued records, the list ends before the product.
-  await until('the list has the product', readListed)
-  const listed = await readListed()
+  const listed = await until('the list has the product', readListed)
   const { tenant } = await client.read(
     secret,
     `{ tenant(id: ${at}) { catalogVoucher(id: ${id}) { categories { title } } } }`,
