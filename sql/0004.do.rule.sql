@@ -1,0 +1,112 @@
+-- The rules of v1 for records. Functions with `fault` in their names return why a value breaks a rule; null: it breaks none.
+
+create function gateway.text_fault(name text, words text, longest integer default null) returns text
+language sql stable parallel safe
+return case when words = '' then name || ' is empty'
+            when length(words) > longest then format('%s has more than %s characters', name, longest) end;
+
+create function gateway.currency_fault(currency text) returns text
+language sql stable parallel safe
+return case when (currency collate "C") !~ '^[A-Z]{3}$' then 'currency is not three capital letters: ' || left(currency, 20) end;
+
+create function gateway.money_fault(name text, amount numeric, currency text) returns text
+language sql stable parallel safe
+return case when not gateway.is_money(amount, currency)
+            then format('%s is not an amount of the currency %s: %s', name, coalesce(currency, '(none)'), amount) end;
+
+create function gateway.instant_fault(name text, instant timestamptz) returns text
+language sql stable parallel safe
+return case when not gateway.is_instant(instant) then format('%s is not in the years 1 to 9999: %s', name, instant) end;
+
+create function gateway.fault_of(candidate gateway.tenant_fields) returns text
+language sql stable parallel safe
+return case when candidate.parent_id = candidate.id then 'parent_id is the tenant itself'
+            when not gateway.is_time_zone(candidate.time_zone) then 'time_zone is no IANA name: ' || candidate.time_zone
+            else coalesce(gateway.text_fault('name', candidate.name), gateway.text_fault('subdomain', candidate.subdomain),
+                          gateway.text_fault('type', candidate.type)) end;
+
+create function gateway.fault_of(candidate gateway.category_fields) returns text
+language sql stable parallel safe
+return null::text;
+
+create function gateway.fault_of(candidate gateway.variant_fields) returns text
+language sql stable parallel safe
+return coalesce(gateway.currency_fault(candidate.currency), gateway.money_fault('price', candidate.price, candidate.currency),
+                gateway.money_fault('sale_price', candidate.sale_price, candidate.currency));
+
+create function gateway.fault_of(candidate gateway.product_fields) returns text
+language sql stable parallel safe
+return case when candidate.validity_months < 0 then 'validity_months is negative'
+            when array_ndims(candidate.image_urls) > 1 then 'image_urls has more than one dimension'
+            when array_position(candidate.image_urls, null) is not null then 'image_urls contains null'
+            else coalesce(gateway.currency_fault(candidate.currency),
+                          gateway.money_fault('price', candidate.price, candidate.currency),
+                          gateway.money_fault('sale_price', candidate.sale_price, candidate.currency),
+                          gateway.money_fault('monetary_value', candidate.monetary_value, candidate.currency),
+                          gateway.text_fault('validity_type', candidate.validity_type)) end;
+
+create function gateway.fault_of(candidate gateway.voucher_fields) returns text
+language sql stable parallel safe
+return case
+  when gateway.trimmed(candidate.reference) is null then 'reference is empty'
+  when candidate.qr_token is not null and gateway.trimmed(candidate.qr_token) is null then 'qr_token is empty'
+  when gateway.folded(gateway.trimmed(candidate.qr_token)) collate "C" ~ '^HTTPS?:' then 'qr_token is a URL'
+  when candidate.date_valid_end < candidate.date_valid_start then 'date_valid_end is before date_valid_start'
+  when not (gateway.is_identifier(candidate.order_id) and gateway.is_identifier(candidate.order_item_id)
+            and gateway.is_identifier(candidate.product_id) and gateway.is_identifier(candidate.parent_product_id))
+    then 'an id is not between 1 and 2^53 - 1'
+  else coalesce(
+    gateway.text_fault('reference', candidate.reference, 255), gateway.text_fault('qr_token', candidate.qr_token, 2048),
+    gateway.currency_fault(candidate.currency),
+    gateway.money_fault('initial_balance', candidate.initial_balance, candidate.currency),
+    gateway.money_fault('current_balance', candidate.current_balance, candidate.currency),
+    gateway.money_fault('purchase_value', candidate.purchase_value, candidate.currency),
+    gateway.text_fault('redemption_status', candidate.redemption_status),
+    gateway.text_fault('void_reason', candidate.void_reason),
+    gateway.instant_fault('purchase_timestamp', candidate.purchase_timestamp),
+    gateway.instant_fault('date_issued', candidate.date_issued),
+    gateway.instant_fault('date_valid_start', candidate.date_valid_start::timestamp at time zone 'UTC'),
+    gateway.instant_fault('date_valid_end', candidate.date_valid_end::timestamp at time zone 'UTC'),
+    gateway.instant_fault('date_scheduled', candidate.date_scheduled),
+    gateway.instant_fault('void_date', candidate.void_date), gateway.instant_fault('created_at', candidate.created_at)) end;
+
+create function gateway.fault_of(candidate gateway.customer_fields) returns text
+language sql stable parallel safe
+return case when candidate.email not like '_%@%_' then 'email is no e-mail address'
+            when (candidate.countryiso2 collate "C") !~ '^[A-Za-z]{2}$' then 'countryiso2 is not two letters'
+            else coalesce(gateway.text_fault('consent_source', candidate.consent_source),
+                          gateway.instant_fault('consented_at', candidate.consented_at),
+                          gateway.instant_fault('created_at', candidate.created_at)) end;
+
+-- Returns the vouchers whose reference or QR token another voucher of their tenant has (R33), and the id of that one: a record
+-- that is not evaluated with them, else the one of them that was a record first.
+create function gateway.rivals_of(vouchers gateway.voucher_fields[], evaluated bigint[]) returns table (id bigint, rival bigint)
+language sql stable
+as $$
+  with candidate as materialized (
+    select voucher.*, gateway.folded(gateway.trimmed(voucher.reference)) collate "C" as name,
+           gateway.trimmed(voucher.qr_token) collate "C" as code, record.id is null as is_new
+    from unnest(vouchers) voucher left join gateway.voucher record using (id)
+  )
+  -- Rows are compared, so that no index of a tenant's whole list serves: the planner may not know how many rows it has.
+  select id, rival
+  from candidate, lateral (
+    select coalesce(
+      (select record.id from gateway.voucher record
+       where (gateway.folded(gateway.trimmed(record.reference)) collate "C", record.tenant_id)
+             between (name, candidate.tenant_id) and (name, candidate.tenant_id)
+         and record.id <> candidate.id and record.id <> all(evaluated) limit 1),
+      (select record.id from gateway.voucher record
+       where (gateway.trimmed(record.qr_token) collate "C", record.tenant_id)
+             between (code, candidate.tenant_id) and (code, candidate.tenant_id)
+         and record.id <> candidate.id and record.id <> all(evaluated) limit 1)) as rival
+  ) served
+  where rival is not null
+  union all
+  select id, rival from (
+    select id, first_value(id) over (partition by tenant_id, name order by is_new, id) as rival from candidate
+    union all
+    select id, first_value(id) over (partition by tenant_id, code order by is_new, id) from candidate where code is not null
+  ) among
+  where id <> rival
+$$;
