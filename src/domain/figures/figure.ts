@@ -1,5 +1,5 @@
 /** The types of figures: the rows that a read of them returns. */
-import type { Instant } from '../record/instant.ts'
+import type { Instant } from '../instant.ts'
 import type { VoucherStatus } from '../record/voucher-status.ts'
 import type { Days } from './period.ts'
 

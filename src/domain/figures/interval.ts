@@ -15,7 +15,7 @@ const startOf = (sql: Sql, day: Fragment): Fragment => sql`
  * - `period(place, from_day, to_day, starts_at, ends_at)`: its intervals
  * - `span(starts, starts_at, ends_at)`: the starts of all intervals, and the whole period
  * - `part(grain, lower, upper)`: the days of UTC that lie within one interval, and the three hours and half hours beside them
- * - `counted(tenant_id, lower, upper)`: what is counted from the entries: the period of single tenants, and of those in
+ * - `counted(tenant_id, lower, upper)`: what is counted from the records: the period of single tenants, and of those in
  *   a rollup the half hours within which an interval begins or ends. Such parts exist where days begin at a quarter of
  *   an hour, and before a zone had a standard time.
  */
@@ -25,7 +25,7 @@ export function periodRelations(sql: Sql, { tenantId, timeZone, intervals }: Fig
   return sql`
   zone as materialized (
     select name, case when gateway.has_time_zone_form(name) then gateway.time_zone(name) else 'none' end as sql_name
-    from (select coalesce(${timeZone}::text, (select time_zone from tenant where id = ${tenantId}::bigint)) as name) chosen
+    from (select coalesce(${timeZone}::text, (select time_zone from gateway.tenant where id = ${tenantId}::bigint)) as name) chosen
   ), period as materialized (
     select place, from_day, to_day, ${startOf(sql, sql`from_day`)} as starts_at, ${startOf(sql, sql`to_day + 1`)} as ends_at
     from zone, unnest(${from}::text::date[], ${to}::text::date[]) with ordinality as interval (from_day, to_day, place)

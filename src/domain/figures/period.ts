@@ -1,6 +1,7 @@
 /** Periods of calendar days, and the intervals that they are cut into. */
+
+import { dateMessage, millisecondsPerDay, parseDate } from '../date.ts'
 import type { FieldErrors } from '../errors.ts'
-import { dateMessage, millisecondsPerDay, parseDate } from '../record/date.ts'
 import type { FigureInterval } from './figure.ts'
 
 /** A range of calendar days, both included: `YYYY-MM-DD`. */

@@ -54,7 +54,7 @@ const edges = (sql: Sql): Fragment => sql`
  * - `sales_time(first, last)`: the time in which vouchers were sold
  * - `months`, `quarters`, `years`, `all_time`: the period, rounded to each grain in turn
  * - `product_part(grain, lower, upper, sign)`: the parts that are read from rollups
- * - `rest(lower, upper, sign)`: the parts whose vouchers are counted from the entries
+ * - `rest(lower, upper, sign)`: the parts whose vouchers are counted from the records
  */
 export const productParts = (sql: Sql): Fragment => sql`
   sales_time as materialized (

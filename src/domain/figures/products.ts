@@ -21,10 +21,10 @@ export const productRelations = (sql: Sql): Fragment => sql`
         select member.tenant_id, rest.sign, rest.lower, rest.upper
         from rest, rolled join gateway.figure_member member using (ancestor_id)
       ) part cross join lateral (
-        select product_id, currency, purchase_value, initial_balance from gateway.voucher_entry entry
-        where entry.tenant_id = part.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper
+        select sold_product_id as product_id, currency, purchase_value, initial_balance from gateway.voucher
+        where voucher.tenant_id = part.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper
           and state <> 'void' offset 0
-      ) entry
+      ) voucher
     ) sold
     where product_id <> 0
     group by product_id, currency having sum(records) <> 0
@@ -44,14 +44,11 @@ export function topProductsJson(sql: Sql, rankings: readonly ProductRanking[]): 
     select coalesce(json_agg(json_build_object(
              'productId', product_id, 'currency', nullif(ranked.currency, ''), 'vouchers', vouchers, 'paid', paid,
              'value', value,
-             'title', coalesce((select title from product where id = product_id and tenant_id in (select id from granted)),
+             'title', coalesce((select title from gateway.product where id = product_id and tenant_id in (select id from granted)),
                                (select coalesce(parent_product_title, product_title)
                                 from granted
-                                join gateway.voucher_entry entry on entry.tenant_id = granted.id
-                                 and entry.product_id = ranked.product_id
-                                join purchased_voucher voucher
-                                  on voucher.id = entry.id and voucher.tenant_id = entry.tenant_id
-                                 and coalesce(parent_product_id, voucher.product_id) = ranked.product_id limit 1)))
+                                join gateway.voucher on voucher.tenant_id = granted.id
+                                 and sold_product_id = ranked.product_id limit 1)))
              order by nullif(part.currency, '') collate "C", ${order}), '[]')
     from (
       select distinct case when by_paid then currency end as currency from product_sale

@@ -1,6 +1,7 @@
 import type { Fragment, Sql } from '../../db/sql.ts'
 import { unprepared } from '../../db/statement.ts'
-import { badInput, GatewayError } from '../errors.ts'
+import { badInput, type GatewayError } from '../errors.ts'
+import { lastStamp, recordsMissing } from '../sync/server-time.ts'
 import { grantedBy } from '../tenant/granted.ts'
 import type { Token } from '../token/token.ts'
 import type { Figures, FiguresRead, FiguresRequest } from './figure.ts'
@@ -12,13 +13,12 @@ import { expiringJson, outstandingJson, statusJson, stockRelations } from './sto
 /**
  * Reads figures in one statement, so that all are of one snapshot.
  *
- * `asOf` is the watermark that the follower has reached (`sql/0017`): every change that was stamped before it is in the
- * figures.
+ * `asOf` is the stamp of the last step: every change up to it is in the figures.
  *
  * @param token whose grants decide which tenants below count
  * @returns the figures of each read, in order; `BAD_USER_INPUT` with the error of `timeZone` for one whose text is not
  *   the name of a time zone (`gateway.time_zone`). Each of the others is then read again, in a snapshot of its own.
- * @throws `UNAVAILABLE` while figures are being counted
+ * @throws `UNAVAILABLE` during the first fill
  */
 export async function readFigures(
   sql: Sql,
@@ -37,7 +37,7 @@ export async function readFigures(
     if (reads.length === 1) return [badInput({ timeZone: ['Give an IANA time zone, such as Europe/Berlin.'] })]
     return (await Promise.all(reads.map(read => readFigures(sql, token, [read])))).flat()
   }
-  throw new GatewayError('UNAVAILABLE', 'The figures are being counted. Try again in a minute.', { retryAfter: 60 })
+  throw recordsMissing()
 }
 
 /**
@@ -52,7 +52,7 @@ function figuresOf(sql: Sql, token: Token, { request, selection }: FiguresRead, 
   return sql`(
     with ${grantedTenants(sql, token, request)},
     ${periodRelations(sql, request)}, ${saleRelation(sql)}, ${stockRelations(sql, selection)}, ${productRelations(sql)}
-    select ${place}::integer as place, ${instantText(sql, sql`as_of`)} as "asOf",
+    select ${place}::integer as place, ${instantText(sql, sql`stamp`)} as "asOf",
            -- Rejects a name that is no time zone, also where no figure needs it.
            (select name from zone where now() at time zone sql_name is not null) as "timeZone",
            (${when(periods, periodsJson(sql))}) as periods,
@@ -62,7 +62,7 @@ function figuresOf(sql: Sql, token: Token, { request, selection }: FiguresRead, 
            (${when(status, statusJson(sql))}) as status,
            (${when(expiring.length > 0, expiringJson(sql, expiring))}) as expiring,
            (${when(topProducts.length > 0, topProductsJson(sql, topProducts))}) as "topProducts"
-    from gateway.follower where as_of is not null
+    from (select ${lastStamp(sql)} as stamp) last where stamp is not null
   )`
 }
 
@@ -75,7 +75,7 @@ const timeZoneErrors: readonly unknown[] = ['22023', '22021']
  * - `granted(id, top)`: the tenants whose records count. `top` is the highest tenant on the way down to it of which a grant
  *   includes all below (R21), or the tenant itself; null for one with tenants below that is granted by itself
  * - `rolled(ancestor_id)`: the tenants whose rollups are read
- * - `single(tenant_id)`: the tenants whose entries are read, because no rollup includes them
+ * - `single(tenant_id)`: the tenants whose records are read, because no rollup includes them
  * - `today(id, day)`: the calendar day now at each of all these tenants, of which some may be deleted already;
  *   `days(first, last)`: the least and the greatest of them
  */
@@ -83,7 +83,7 @@ const grantedTenants = (sql: Sql, token: Token, { tenantId, withDescendants }: F
   ${
     // The scope has checked that the token is authorised for a single tenant.
     withDescendants
-      ? followedTenants(sql, token, tenantId)
+      ? tenantsBelow(sql, token, tenantId)
       : sql`visible as materialized (select ${tenantId}::bigint as id, null::bigint as top)`
   },
   granted as materialized (
@@ -96,7 +96,7 @@ const grantedTenants = (sql: Sql, token: Token, { tenantId, withDescendants }: F
   ), single as materialized (
     select id as tenant_id from granted where not exists (select from rolled where ancestor_id = top)
   ), today as materialized (
-    select id, (now() at time zone coalesce((select gateway.time_zone(time_zone) from tenant where tenant.id = counted.id),
+    select id, (now() at time zone coalesce((select gateway.time_zone(time_zone) from gateway.tenant where tenant.id = counted.id),
                                             'UTC'))::date as day
     from (select tenant_id as id from single
           union select tenant_id from rolled join gateway.figure_member using (ancestor_id)) counted
@@ -105,12 +105,12 @@ const grantedTenants = (sql: Sql, token: Token, { tenantId, withDescendants }: F
   )`
 
 /**
- * The tenants at or below one, in the tree of the rollups: the tenants may have moved since, but not the entries.
+ * The tenants at or below one, in the tree of the rollups.
  *
  * - `whole(id)`: those of which a grant includes all below
  * - `highest(id)`: those of them that have no other above
  */
-const followedTenants = (sql: Sql, token: Token, tenantId: number): Fragment => {
+const tenantsBelow = (sql: Sql, token: Token, tenantId: number): Fragment => {
   const { named, withDescendants } = grantedBy(token)
   return sql`
   below as materialized (
@@ -118,7 +118,7 @@ const followedTenants = (sql: Sql, token: Token, tenantId: number): Fragment => 
   ), whole as materialized (
     select id from unnest(${withDescendants}::text::bigint[]) id join below using (id)
     union
-    select ${tenantId}::bigint where gateway.tenant_path(${tenantId}::bigint) && ${withDescendants}::text::bigint[]
+    select tenant_id from gateway.tenant_path where tenant_id = ${tenantId}::bigint and path && ${withDescendants}::text::bigint[]
   ), highest as materialized (
     select id from whole
     except

@@ -19,9 +19,9 @@ export const saleRelation = (sql: Sql): Fragment => sql`
              1, initial_balance, current_balance, purchase_value
       from span, counted cross join lateral (
         select purchase_timestamp, currency, state, initial_balance, current_balance, purchase_value
-        from gateway.voucher_entry entry
-        where entry.tenant_id = counted.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper offset 0
-      ) entry
+        from gateway.voucher
+        where voucher.tenant_id = counted.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper offset 0
+      ) voucher
     ) sold
     group by place, currency
   )`
@@ -53,22 +53,22 @@ export const totalsJson = (sql: Sql): Fragment => sql`
 
 /** Returns a query for the JSON of all intervals with their consents. */
 export function consentsJson(sql: Sql): Fragment {
-  /** Counts the events that the rollups of a kind have. @param entries selects their entries: `tenant_id`, `at` */
-  const events = (kind: string, entries: Fragment) => sql`
+  /** Counts the events that the rollups of a kind have. @param records selects those of single tenants: `tenant_id`, `at` */
+  const events = (kind: string, records: Fragment) => sql`
     select place, sum(records) as records from (
       select place, records from (${rolledUp(sql, kind)}) rollup
       union all
       select width_bucket(at, starts), 1 from span, counted cross join lateral (
-        select at from (${entries}) entry
-        where entry.tenant_id = counted.tenant_id and at >= lower and at < upper offset 0
-      ) entry
+        select at from (${records}) record
+        where record.tenant_id = counted.tenant_id and at >= lower and at < upper offset 0
+      ) record
     ) event group by place`
   const consents = sql`
-    select tenant_id, consented_at as at from gateway.consent_entry where marketing_opted in (true, false)`
+    select tenant_id, consented_at as at from gateway.customer where marketing_opted in (true, false)`
   return sql`
   select json_agg(json_build_object(${intervalMembers(sql)}, 'given', coalesce(given.records, 0),
                                     'withdrawn', coalesce(withdrawn.records, 0)) order by place)
   from period left join (${events('consent', consents)}) given using (place)
-  left join (${events('withdrawal', sql`select tenant_id, withdrawn_at as at from gateway.withdrawal_entry`)}) withdrawn
+  left join (${events('withdrawal', sql`select tenant_id, withdrawn_at as at from gateway.consent_withdrawal`)}) withdrawn
     using (place)`
 }

@@ -31,7 +31,7 @@ export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragm
       ) rollup
       where at <> all(array(select day::timestamp at time zone 'UTC' from differing_day))
       union all
-      select date_valid_end::timestamp at time zone 'UTC', day, coalesce(currency, ''),
+      select ends_on::timestamp at time zone 'UTC', day, coalesce(currency, ''),
              gateway.figure_state(state, current_balance), 1, current_balance, purchase_value
       from (
         select tenant_id, differing_day.day as lower, differing_day.day as upper
@@ -40,9 +40,9 @@ export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragm
         select tenant_id, case when ${status} then '-infinity' else day end, 'infinity'
         from single join today on id = tenant_id
       ) part join today on id = tenant_id cross join lateral (
-        select date_valid_end, currency, state, current_balance, purchase_value from gateway.voucher_entry entry
-        where entry.tenant_id = part.tenant_id and date_valid_end >= lower and date_valid_end <= upper offset 0
-      ) entry
+        select ends_on, currency, state, current_balance, purchase_value from gateway.voucher
+        where voucher.tenant_id = part.tenant_id and ends_on >= lower and ends_on <= upper offset 0
+      ) voucher
     ) balances
     group by at, today, currency, state
   )`
@@ -79,7 +79,7 @@ export const expiringJson = (sql: Sql, expiring: readonly number[]): Fragment =>
 
 /**
  * Returns a query for the JSON of the number of vouchers by status. The vouchers that are not valid yet are counted from
- * the entries: they are few.
+ * the records: they are few.
  */
 export const statusJson = (sql: Sql): Fragment => sql`
   select json_agg(json_build_object('status', status, 'vouchers', vouchers,
@@ -99,9 +99,9 @@ export const statusJson = (sql: Sql): Fragment => sql`
         from (
           select case state when 'redeemed' then 'REDEEMED' when 'part' then 'PART_REDEEMED' else 'REDEEMABLE' end as status
           from today cross join lateral (
-            select state from gateway.voucher_entry
+            select state from gateway.voucher
             where tenant_id = today.id and date_valid_start > today.day and state <> 'void' offset 0
-          ) entry
+          ) voucher
         ) not_yet_valid group by status
       ) counted using (status)
       group by status, place

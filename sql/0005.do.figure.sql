@@ -1,7 +1,8 @@
--- Figures: how many vouchers, amounts and consents tenants have, kept so that a read never counts the platform's records.
+-- Figures: how many vouchers, amounts and consents tenants have, kept so that a read never counts many records.
 --
--- The figures of a small tenant are counted from its entries (0015). Rollups hold the sums of entries for each tenant with
--- those below it, and for each large tenant. Nothing here depends on the clock: a read compares dates with today.
+-- The figures of a small tenant are counted from its records. Rollups hold the sums of records for each tenant with those
+-- below it, and for each large tenant; steps keep them (0008). Nothing here depends on the clock: a read compares dates with
+-- today.
 
 -- sale: vouchers by purchase. balance: vouchers by the end of their validity. product: vouchers by product and purchase.
 -- consent, withdrawal: customers by their consent, and withdrawn consents.
@@ -14,7 +15,7 @@ create table gateway.figure_rollup (
   ancestor_id bigint not null,               -- The sums are those of its gateway.figure_member.
   kind        gateway.figure_kind not null,
   grain       gateway.figure_grain not null, -- The period in UTC that begins at `at`; or all (gateway.figure_grains).
-  at          timestamptz not null,          -- Of the purchase, -infinity: none; balance: of date_valid_end, infinity: none.
+  at          timestamptz not null,          -- Of the purchase, -infinity: none; balance: of ends_on, infinity: none.
   currency    text not null,                 -- Empty: none.
   state       text not null,                 -- sale: gateway.sale_state; product: void or sold; balance: gateway.figure_state.
   product_id  bigint not null,               -- Of kind product only; 0: none.
@@ -33,13 +34,13 @@ comment on table gateway.figure_member is
   'Whose records a rollup includes: those of a tenant that has others below it, and of these; those of a tenant with many vouchers';
 create index figure_member_tenant on gateway.figure_member (tenant_id);
 
-create table gateway.entry_count (
+create table gateway.voucher_count (
   tenant_id bigint primary key,
   vouchers  bigint not null
 );
-comment on table gateway.entry_count is 'How many gateway.voucher_entry a tenant has: many make it a large tenant';
+comment on table gateway.voucher_count is 'How many vouchers a tenant has: many make it a large tenant';
 
-grant select on gateway.figure_rollup, gateway.figure_member, gateway.entry_count to voucher_gateway;
+grant select on gateway.figure_rollup, gateway.figure_member, gateway.voucher_count to voucher_gateway;
 
 -- Returns the start of the half hour that contains an instant. In most time zones of today, days begin at such a start.
 -- Null: null. The origin lies before all records: releases before 15.7 and 16.3 put a boundary before the origin into
@@ -91,24 +92,24 @@ create type gateway.figure as (
   records bigint, initial numeric, balance numeric, paid numeric
 );
 
--- Returns the additions of an entry to the figures of its tenant.
+-- Returns the additions of a voucher to the figures of its tenant.
 --
 -- sign: 1, or -1 for what it takes away.
-create function gateway.figures_of(entry gateway.voucher_entry, sign integer) returns setof gateway.figure
+create function gateway.figures_of(voucher gateway.voucher, sign integer) returns setof gateway.figure
 language sql stable parallel safe
 begin atomic
-  select entry.tenant_id, kind,
-         case kind when 'balance' then entry.date_valid_end::timestamp at time zone 'UTC'
-                   when 'sale' then coalesce(gateway.half_hour(entry.purchase_timestamp), '-infinity')
-                   else coalesce(date_trunc('month', entry.purchase_timestamp, 'UTC'), '-infinity') end,
-         coalesce(entry.currency, ''),
-         case kind when 'balance' then gateway.figure_state(entry.state, entry.current_balance)
-                   when 'sale' then gateway.sale_state(gateway.figure_state(entry.state, entry.current_balance))
-                   when 'product' then case entry.state when 'void' then 'void' else 'sold' end end,
-         case kind when 'product' then coalesce(entry.product_id, 0) else 0 end, sign,
-         case when kind <> 'balance' then sign * coalesce(entry.initial_balance, 0) else 0 end,
-         case when kind <> 'product' then sign * coalesce(entry.current_balance, 0) else 0 end,
-         sign * coalesce(entry.purchase_value, 0)
+  select voucher.tenant_id, kind,
+         case kind when 'balance' then voucher.ends_on::timestamp at time zone 'UTC'
+                   when 'sale' then coalesce(gateway.half_hour(voucher.purchase_timestamp), '-infinity')
+                   else coalesce(date_trunc('month', voucher.purchase_timestamp, 'UTC'), '-infinity') end,
+         coalesce(voucher.currency, ''),
+         case kind when 'balance' then gateway.figure_state(voucher.state, voucher.current_balance)
+                   when 'sale' then gateway.sale_state(gateway.figure_state(voucher.state, voucher.current_balance))
+                   when 'product' then case voucher.state when 'void' then 'void' else 'sold' end end,
+         case kind when 'product' then coalesce(voucher.sold_product_id, 0) else 0 end, sign,
+         case when kind <> 'balance' then sign * coalesce(voucher.initial_balance, 0) else 0 end,
+         case when kind <> 'product' then sign * coalesce(voucher.current_balance, 0) else 0 end,
+         sign * coalesce(voucher.purchase_value, 0)
   from unnest(array['sale', 'balance', 'product']::gateway.figure_kind[]) kind;
 end;
 
@@ -120,29 +121,20 @@ begin atomic
   select tenant_id, kind, gateway.half_hour(instant), '', '', 0, sign, 0, 0, 0 where instant is not null;
 end;
 
-create view gateway.entry_figure as
-select figure.* from gateway.voucher_entry entry, gateway.figures_of(entry, 1) figure
-union all select figure.* from gateway.consent_entry, gateway.event_figures(tenant_id, 'consent', consented_at, 1) figure
-union all select figure.* from gateway.withdrawal_entry, gateway.event_figures(tenant_id, 'withdrawal', withdrawn_at, 1) figure;
-grant select on gateway.entry_figure to voucher_gateway;
+create view gateway.record_figure as
+select figure.* from gateway.voucher, gateway.figures_of(voucher, 1) figure
+union all select figure.* from gateway.customer, gateway.event_figures(tenant_id, 'consent', consented_at, 1) figure
+union all
+select figure.* from gateway.consent_withdrawal, gateway.event_figures(tenant_id, 'withdrawal', withdrawn_at, 1) figure;
+grant select on gateway.record_figure to voucher_gateway;
 
--- Returns the key of the advisory lock of the transaction that writes entries and rollups.
-create function gateway.follower_lock() returns bigint language sql immutable parallel safe return 7302155616;
-
--- Adds changes to the rollups of their owners.
-create function gateway.add_figures(changes gateway.figure[]) returns void
+-- Adds sums to rows of rollups, in the order of the index: sums that lie side by side are read and written one after the other.
+create function gateway.add_to_rollups(changes gateway.figure_rollup[]) returns void
 language sql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$
-  merge into gateway.figure_rollup rollup using (
-    select owner_id, kind, grain, starts_at, currency, state, product_id,
-           sum(records) as records, sum(initial) as initial, sum(balance) as balance, sum(paid) as paid
-    from unnest(changes), gateway.figure_grains(kind, at)
-    group by 1, 2, 3, 4, 5, 6, 7
-    -- In the order of the index, so that sums that lie side by side are read and written one after the other.
-    order by 1, 2, 3, 4, 5, 6, 7
-  ) change
-  on rollup.ancestor_id = change.owner_id and rollup.kind = change.kind and rollup.grain = change.grain
-    and rollup.at = change.starts_at and rollup.currency = change.currency and rollup.state = change.state
+  merge into gateway.figure_rollup rollup using (select * from unnest(changes) order by 1, 2, 3, 4, 5, 6, 7) change
+  on rollup.ancestor_id = change.ancestor_id and rollup.kind = change.kind and rollup.grain = change.grain
+    and rollup.at = change.at and rollup.currency = change.currency and rollup.state = change.state
     and rollup.product_id = change.product_id
   when matched and rollup.records + change.records = 0 and rollup.initial + change.initial = 0
     and rollup.balance + change.balance = 0 and rollup.paid + change.paid = 0 then delete
@@ -150,9 +142,36 @@ as $$
     records = rollup.records + change.records, initial = rollup.initial + change.initial,
     balance = rollup.balance + change.balance, paid = rollup.paid + change.paid
   when not matched then insert values (
-    change.owner_id, change.kind, change.grain, change.starts_at, change.currency, change.state, change.product_id,
+    change.ancestor_id, change.kind, change.grain, change.at, change.currency, change.state, change.product_id,
     change.records, change.initial, change.balance, change.paid)
 $$;
+
+-- Adds changes to the rollups of their owners.
+create function gateway.add_figures(changes gateway.figure[]) returns void
+language sql
+begin atomic
+  select gateway.add_to_rollups(array(
+    select (owner_id, kind, grain, starts_at, currency, state, product_id,
+            sum(records), sum(initial), sum(balance), sum(paid))::gateway.figure_rollup
+    from unnest(changes), gateway.figure_grains(kind, at)
+    group by owner_id, kind, grain, starts_at, currency, state, product_id));
+end;
+
+-- Adds changes of tenants to the rollups that include them. Most changes leave some of a voucher's figures as they are.
+create function gateway.add_owners_figures(changes gateway.figure[]) returns void
+language sql
+begin atomic
+  select gateway.add_figures(array(
+    select (ancestor_id, kind, at, currency, state, product_id, records, initial, balance, paid)::gateway.figure
+    from (
+      select owner_id, kind, at, currency, state, product_id, sum(records) as records, sum(initial) as initial,
+             sum(balance) as balance, sum(paid) as paid
+      from unnest(changes) change
+      group by owner_id, kind, at, currency, state, product_id
+      having sum(records) <> 0 or sum(initial) <> 0 or sum(balance) <> 0 or sum(paid) <> 0
+    ) difference
+    join gateway.figure_member on tenant_id = owner_id));
+end;
 
 -- Returns the most vouchers of a tenant that a read counts: a tenant with more vouchers has a rollup.
 create function gateway.most_counted() returns integer language sql immutable parallel safe return 20000;
@@ -161,12 +180,7 @@ create function gateway.most_counted() returns integer language sql immutable pa
 create function gateway.tree_members() returns setof gateway.figure_member
 language sql stable
 begin atomic
-  with recursive below as (
-    select parent_id as ancestor, id as tenant from public.tenant where parent_id is not null
-    union
-    select below.ancestor, tenant.id from below join public.tenant on tenant.parent_id = below.tenant
-  )
-  select ancestor, tenant from below union select ancestor, ancestor from below;
+  select ancestor, unnest(array[ancestor, tenant_id]) from gateway.tenant_path, unnest(path[2:]) ancestor group by 1, 2;
 end;
 
 -- Returns the tenants that are missing in gateway.figure_member, and those that must be removed from it.
@@ -184,7 +198,7 @@ begin atomic
     where tree is null and exists (
       select from gateway.figure_member other where other.ancestor_id = member.ancestor_id and other.tenant_id <> other.ancestor_id)
     union
-    select tenant_id, tenant_id from gateway.entry_count where vouchers > gateway.most_counted()
+    select tenant_id, tenant_id from gateway.voucher_count where vouchers > gateway.most_counted()
   )
   select ancestor_id, coalesce(array_agg(tenant_id) filter (where member is null), '{}'),
          coalesce(array_agg(tenant_id) filter (where present is null), '{}')
@@ -196,7 +210,7 @@ end;
 -- Brings gateway.figure_member and the rollups up to the tree of tenants and to the large tenants.
 --
 -- tree: what gateway.tree_members returns; null: the tree has not changed.
-create function gateway.follow_tree(tree gateway.figure_member[]) returns void
+create function gateway.update_members(tree gateway.figure_member[]) returns void
 language plpgsql set enable_seqscan = on
 as $$
 declare
@@ -209,20 +223,20 @@ begin
     perform gateway.add_figures(array(
       select (rollup.ancestor_id, kind, at, currency, state, product_id,
               sum(sign * records), sum(sign * initial), sum(sign * balance), sum(sign * paid))::gateway.figure
-      from gateway.entry_figure, lateral (select case when owner_id = any(rollup.lacking) then 1 else -1 end as sign) pair
+      from gateway.record_figure, lateral (select case when owner_id = any(rollup.lacking) then 1 else -1 end as sign) pair
       where owner_id = any(rollup.lacking || rollup.surplus)
       group by kind, at, currency, state, product_id));
   end loop;
 end $$;
 
--- Counts the rollup of an ancestor from the entries. Without index scans: the entries of a tenant lie on many pages.
+-- Counts the rollup of an ancestor from the records. Without index scans: the records of a tenant lie on many pages.
 create function gateway.recount_rollup(ancestor bigint) returns setof gateway.figure_rollup
 language sql stable set enable_seqscan = off set enable_indexscan = off
 begin atomic
   with figure as materialized (
     select kind, at, currency, state, product_id, sum(records)::bigint as records, sum(initial) as initial,
            sum(balance) as balance, sum(paid) as paid
-    from gateway.entry_figure
+    from gateway.record_figure
     where owner_id = any(array(select tenant_id from gateway.figure_member where ancestor_id = ancestor))
     group by 1, 2, 3, 4, 5
   )
@@ -234,8 +248,8 @@ begin atomic
   group by 1, 2, 3, 4, 5, 6, 7;
 end;
 
--- Returns the rows of gateway.figure_rollup that are not as the entries say, with the sums to be added to each. One statement
--- sees one state of the database, so it is exact while the follower works.
+-- Returns the rows of gateway.figure_rollup that are not as the records say, with the sums to be added to each. One statement
+-- sees one state of the database, so it is exact while steps are made.
 create function gateway.figure_differences() returns setof gateway.figure_rollup
 language sql stable
 begin atomic
@@ -252,6 +266,60 @@ begin atomic
   having sum(records) <> 0 or sum(initial) <> 0 or sum(balance) <> 0 or sum(paid) <> 0;
 end;
 
-revoke execute on function gateway.add_figures, gateway.follow_tree, gateway.recount_rollup, gateway.figure_differences
-  from public;
-grant execute on function gateway.recount_rollup, gateway.figure_differences to voucher_gateway;
+-- Adds the difference between former and present vouchers to the counts and the rollups.
+--
+-- Returns whether the set of large tenants has changed.
+create function gateway.add_voucher_figures(fresh gateway.voucher[], stale gateway.voucher[]) returns boolean
+language plpgsql set enable_seqscan = off
+as $$
+declare
+  crosses boolean;
+begin
+  with change as (
+    select tenant_id, sum(sign) as added
+    from (select tenant_id, 1 as sign from unnest(fresh) union all select tenant_id, -1 from unnest(stale)) voucher
+    group by tenant_id having sum(sign) <> 0
+  ), counted as (
+    insert into gateway.voucher_count select * from change
+    on conflict (tenant_id) do update set vouchers = voucher_count.vouchers + excluded.vouchers
+    returning tenant_id, vouchers
+  )
+  select exists (select from counted join change using (tenant_id)
+                 where (vouchers > gateway.most_counted()) <> (vouchers - added > gateway.most_counted())) into crosses;
+  perform gateway.add_owners_figures(array(
+    select figure from unnest(fresh) voucher, gateway.figures_of(voucher, 1) figure
+    union all select figure from unnest(stale) voucher, gateway.figures_of(voucher, -1) figure));
+  return crosses;
+end $$;
+
+-- Adds the difference between former and present consents, and withdrawals, to the rollups.
+create function gateway.add_consent_figures(
+  fresh gateway.customer[], stale gateway.customer[], withdrawals gateway.consent_withdrawal[]) returns void
+language sql
+begin atomic
+  select gateway.add_owners_figures(array(
+    select figure from unnest(fresh) customer, gateway.event_figures(customer.tenant_id, 'consent', customer.consented_at, 1) figure
+    union all
+    select figure from unnest(stale) customer, gateway.event_figures(customer.tenant_id, 'consent', customer.consented_at, -1) figure
+    union all
+    select figure from unnest(withdrawals) event, gateway.event_figures(event.tenant_id, 'withdrawal', event.withdrawn_at, 1) figure));
+end;
+
+-- Writes the members and the rollups of the first records, in the order of the key: a read then finds the rows of a range on few
+-- pages.
+create function gateway.write_first_figures() returns void
+language plpgsql
+as $$
+declare
+  owner bigint;
+begin
+  truncate gateway.voucher_count, gateway.figure_member, gateway.figure_rollup;
+  insert into gateway.voucher_count select tenant_id, count(*) from gateway.voucher group by tenant_id;
+  insert into gateway.figure_member
+  select ancestor_id, unnest(lacking)
+  from gateway.figure_member_differences(array(select member from gateway.tree_members() member));
+  for owner in select distinct ancestor_id from gateway.figure_member order by 1 loop
+    insert into gateway.figure_rollup select * from gateway.recount_rollup(owner) order by 1, 2, 3, 4, 5, 6, 7;
+  end loop;
+  create unique index figure_rollup_key on gateway.figure_rollup (ancestor_id, kind, grain, at, currency, state, product_id);
+end $$;
