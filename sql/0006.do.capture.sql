@@ -1,0 +1,143 @@
+-- Capture: triggers on the sources note which keys were written, and in which transaction. Nothing else happens in a writer's
+-- transaction: a step (0008) reads the notes later.
+
+-- Rows are only added, and deleted when no step needs them any more: a long transaction of others leaves no dead rows among
+-- those that a step reads.
+create table gateway.note (
+  record gateway.record_type not null,
+  key    text, -- In the source; null: all records of this type.
+  reason text, -- Why all of them.
+  xid    xid8 not null default pg_current_xact_id()
+);
+comment on table gateway.note is 'The keys of records that have to be evaluated, because a row of a source was written';
+create index note_xid on gateway.note (xid);
+
+-- The sources that are captured, each with the arguments of gateway.capture.
+create table gateway.captured (
+  source text primary key,
+  keys   text[] not null
+);
+
+-- Notes all records of the types that it takes, because a table was truncated.
+create function gateway.capture_truncated() returns trigger
+language plpgsql security definer
+as $$
+begin
+  insert into gateway.note (record, reason)
+  select pg_catalog.unnest(tg_argv)::gateway.record_type, 'The table was truncated.';
+  return null;
+end $$;
+
+-- Creates the functions and the triggers that capture a source; again, if it is called again.
+--
+-- keys: for each type of record that shows rows of the source, the column with its key: 'product=product_id'.
+--
+-- The functions run with the rights of their owner, and read nothing that a caller can set: each name in them is qualified, also
+-- of operators. So they need no `set search_path`, which takes a tenth of the time of a transaction of one row. concat() makes
+-- texts of keys, because a cast may be a function of whoever owns the column's type.
+--
+-- A write never fails because the platform has renamed, dropped or retyped a column: then all records are noted.
+create procedure gateway.capture(source regclass, variadic keys text[])
+language plpgsql
+as $procedure$
+declare
+  table_name text;
+  is_partitioned boolean;
+  statement_function text;
+  row_function text;
+  mapped record;
+  statement_notes text := '';
+  row_notes text := '';
+begin
+  select format('%I.%I', nspname, relname), relkind = 'p',
+         format('gateway.%I', concat_ws('_', 'capture_rows_of', nspname, relname)),
+         format('gateway.%I', concat_ws('_', 'capture_row_of', nspname, relname))
+  into table_name, is_partitioned, statement_function, row_function
+  from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = source;
+
+  for mapped in
+    select parts[1] as type, parts[2] as key, format('%s has no column %s.', table_name, parts[2]) as fault
+    from unnest(keys) as key, string_to_array(key, '=') as parts
+  loop
+    -- When `changed` has no such column, its name means the column of `missing`. An exception block costs a subtransaction.
+    statement_notes := statement_notes || format($sql$
+  insert into gateway.note (record, key, reason)
+  select %1$L, case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then %3$L end
+  from (select '*'::pg_catalog.text as %2$I) as missing,
+       lateral (select pg_catalog.concat(%2$I) as key from changed where %2$I is not null) as noted;$sql$,
+      mapped.type, mapped.key, mapped.fault);
+
+    -- A field that is missing, or has another type than when the session first used it, is an error. The second block finds out.
+    row_notes := row_notes || format($sql$
+  begin
+    if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := pg_catalog.concat(new.%2$I); end if;
+    if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := pg_catalog.concat(old.%2$I); end if;
+  exception when others then
+    begin
+      execute %4$L into new_key, old_key using new, old;
+    exception when others then
+      insert into gateway.note (record, reason) values (%1$L, %3$L);
+    end;
+  end;
+  if tg_nargs operator(pg_catalog.=) 0 and new_key operator(pg_catalog.<>) '' then
+    insert into gateway.note (record, key) values (%1$L, new_key);
+  end if;
+  if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
+    insert into gateway.note (record, key) values (%1$L, old_key);
+  end if;$sql$,
+      mapped.type, mapped.key, mapped.fault,
+      format('select pg_catalog.concat(($1).%1$I), pg_catalog.concat(($2).%1$I)', mapped.key));
+  end loop;
+
+  execute format($functions$
+create or replace function %1$s() returns trigger
+language plpgsql security definer
+as $body$
+begin%2$s
+  return null;
+end $body$;
+
+create or replace function %3$s() returns trigger
+language plpgsql security definer
+as $body$
+declare
+  new_key pg_catalog.text := '';
+  old_key pg_catalog.text := '';
+begin%4$s
+  return null;
+end $body$;
+
+revoke execute on function %1$s, %3$s from public$functions$, statement_function, statement_notes, row_function, row_notes);
+
+  -- What was written while a trigger was missing was not noted.
+  insert into gateway.note (record, reason)
+  select split_part(key, '=', 1)::gateway.record_type, 'Capture was created again.' from unnest(keys) key
+  where exists (select from gateway.captured where captured.source = table_name);
+  insert into gateway.captured values (table_name, keys)
+  on conflict on constraint captured_pkey do update set keys = excluded.keys;
+
+  -- A partition inherits the triggers of its table. It has some of its own if it was captured before it became one.
+  execute (select coalesce(string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; '), '')
+           from pg_partition_tree(source) join pg_trigger on tgrelid = relid
+           where relid <> source and tgparentid = 0 and tgname like 'capture\_%');
+  execute format($triggers$
+create or replace trigger capture_truncated after truncate on %1$s
+  for each statement execute function gateway.capture_truncated(%2$s);
+create or replace trigger capture_row after insert or update or delete on %1$s for each row execute function %3$s();
+alter table %1$s enable always trigger capture_truncated, enable %4$s trigger capture_row$triggers$,
+    source, (select string_agg(quote_literal(split_part(key, '=', 1)), ', ') from unnest(keys) key), row_function,
+    case when is_partitioned then 'always' else 'replica' end);
+  -- Ordinary sessions note all rows of a statement at once. Appliers fire no such triggers, and partitions inherit none.
+  if not is_partitioned then
+    execute format($triggers$
+create or replace trigger capture_inserted after insert on %1$s referencing new table as changed
+  for each statement execute function %2$s();
+create or replace trigger capture_deleted after delete on %1$s referencing old table as changed
+  for each statement execute function %2$s();
+create or replace trigger capture_updated after update on %1$s referencing new table as changed
+  for each statement execute function %2$s();
+-- Notes a former key. To compare it in a second transition table takes longer in updates of one row.
+create or replace trigger capture_moved after update on %1$s for each row execute function %3$s('former key')$triggers$,
+      source, statement_function, row_function);
+  end if;
+end $procedure$;

@@ -1,0 +1,311 @@
+/** Capture notes each change and fails no write, whatever the platform's sessions, settings and tables are like. */
+import { expect, inject, test } from 'vitest'
+import { connect } from '../../src/db/connect.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import type { Pool } from '../../src/db/sql.ts'
+import { findRecordProblems } from '../../src/projection/check.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { projected } from '../support/projected.ts'
+
+/** A database with the plain tables, three vouchers and their records. */
+interface Platform {
+  /** The owner of the tables and of the gateway. */
+  owner: Pool
+  /** Two sessions of a login with rights on the tables alone. */
+  shop: Pool
+  other: Pool
+}
+
+const template = 'capture_template'
+const { host, port, user } = inject('server')
+
+/** Creates the database that those of all cases are copies of. */
+async function createTemplate(): Promise<void> {
+  const admin = connect({ host, port, user, database: 'postgres' }, { max: 1, statementTimeoutMs: 60_000 })
+  await admin.unsafe(`create database ${template}`)
+  const owner = connect({ host, port, user, database: template }, { max: 1, statementTimeoutMs: 60_000 })
+  await migrate(owner)
+  await owner
+    .unsafe(`
+    create role capture_shop login;
+    grant select, insert, update, delete, truncate on all tables in schema public to capture_shop;
+    insert into tenant (name) values ('Old Mill');
+    insert into purchased_voucher (tenant_id, reference) values (1, 'A'), (1, 'B'), (1, 'C')`)
+    .simple()
+  await projected(owner)
+  await owner.end()
+  afterFile(async () => {
+    await admin.unsafe(`drop database ${template} with (force)`)
+    await admin.unsafe('drop role capture_shop')
+    await admin.end()
+  })
+}
+
+let count = 0
+
+/** Runs a test in a database of its own. */
+async function inCopy(work: (platform: Platform) => Promise<unknown>) {
+  const database = `capture_${++count}`
+  const open = (login: string, name: string) =>
+    connect({ host, port, user: login, database: name }, { max: 1, statementTimeoutMs: 60_000 })
+  const admin = open(user, 'postgres')
+  await admin.unsafe(`create database ${database} template ${template}`)
+  const [owner, shop, other] = [open(user, database), open('capture_shop', database), open('capture_shop', database)]
+  try {
+    await work({ owner, shop, other })
+  } finally {
+    for (const sql of [owner, shop, other]) await sql.end({ timeout: 1 })
+    await admin.unsafe(`drop database ${database} with (force)`)
+    await admin.end()
+  }
+}
+
+/** Makes the steps, and expects the records to be as the sources. */
+async function expectEqual(owner: Pool): Promise<void> {
+  await projected(owner)
+  expect(await findRecordProblems(owner)).toEqual([])
+  const different = await owner`
+    select id, source.reference as source, record.reference as record
+    from (select id::bigint, tenant_id, reference, current_balance from purchased_voucher) source
+    full join (select id, tenant_id, reference, current_balance from gateway.voucher) record using (id)
+    where (source.tenant_id, source.reference, source.current_balance)
+          is distinct from (record.tenant_id, record.reference, record.current_balance)`
+  expect(different).toEqual([])
+}
+
+const run = (sql: Pool, ...statements: string[]) => sql.unsafe(statements.join(';\n')).simple()
+
+const changes = (table = 'public.purchased_voucher') => `
+  insert into ${table} (tenant_id, reference) values (1, 'D'), (1, 'E');
+  update ${table} set current_balance = 5, currency = 'GBP' where reference = 'A' or reference = 'D';
+  update ${table} set id = id + 1000 where reference = 'B';
+  delete from ${table} where reference = 'C'`
+
+const asApplier = (statements: string) =>
+  `set session_replication_role = replica; ${statements}; reset session_replication_role`
+
+const capture = `call gateway.capture('public.purchased_voucher', 'voucher=id')`
+
+/** Puts a partitioned table in the place of the vouchers' table, which becomes its first partition. */
+const partition = `
+  create sequence voucher_id start 100;
+  grant usage on sequence voucher_id to capture_shop;
+  alter table purchased_voucher alter id drop identity;
+  alter table purchased_voucher alter id set default nextval('voucher_id');
+  alter table purchased_voucher rename to voucher_part_1;
+  create table purchased_voucher (like voucher_part_1 including defaults) partition by range (id);
+  alter table purchased_voucher attach partition voucher_part_1 for values from (minvalue) to (1000);
+  create table voucher_part_2 partition of purchased_voucher for values from (1000) to (maxvalue);
+  grant insert, select, update, delete, truncate on purchased_voucher, voucher_part_2 to capture_shop`
+
+/** Each writes with success; then the records are as the sources. */
+const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
+  'an ordinary session': ({ shop }) => run(shop, changes()),
+  'a session that was reset': ({ shop }) => run(shop, 'set search_path = pg_catalog', 'reset all', changes()),
+  'an applier': ({ owner }) => run(owner, asApplier(changes())),
+  'truncate after a write': ({ shop }) => run(shop, changes(), 'truncate purchased_voucher', changes()),
+
+  'a prepared transaction, beside a step': async ({ owner, shop }) => {
+    await run(shop, 'begin', changes(), `prepare transaction 'capture'`)
+    await projected(owner)
+    await run(owner, `commit prepared 'capture'`)
+  },
+
+  'SERIALIZABLE sessions that insert other rows, beside steps': async ({ owner, shop, other }) => {
+    for (let turn = 0; turn < 20; turn++) {
+      for (const [session, sql] of [shop, other].entries()) {
+        await run(
+          sql,
+          'begin isolation level serializable',
+          `insert into purchased_voucher (tenant_id, reference) values (1, 'S-${session}-${turn}')`,
+        )
+      }
+      await projected(owner)
+      for (const sql of [shop, other]) await sql`commit`
+    }
+  },
+
+  'rights on functions that are revoked by default': async ({ owner, shop }) => {
+    await run(owner, 'alter default privileges revoke execute on functions from public', capture)
+    await run(shop, changes())
+  },
+
+  'row level security on a source': async ({ owner, shop }) => {
+    await run(
+      owner,
+      'alter table purchased_voucher enable row level security',
+      'alter table purchased_voucher force row level security',
+      'create policy own on purchased_voucher to capture_shop using (tenant_id = 1)',
+    )
+    await run(shop, changes())
+  },
+
+  'a search path that shadows functions, operators, types and tables': async ({ owner, shop }) => {
+    const fails = `language plpgsql as $$ begin raise exception 'shadowed'; end $$`
+    const shadowed = ['text', 'int4'].flatMap(type => [
+      `create function shadow.fail(pg_catalog.${type}, pg_catalog.${type}) returns boolean ${fails}`,
+      ...['=', '<>'].map(
+        name => `create operator shadow.${name}
+                   (function = shadow.fail, leftarg = pg_catalog.${type}, rightarg = pg_catalog.${type})`,
+      ),
+    ])
+    await run(
+      owner,
+      'create schema shadow',
+      'grant usage on schema shadow to public',
+      `create function shadow.concat(bigint) returns text ${fails}`,
+      `create function shadow.unnest(text[]) returns setof text ${fails}`,
+      ...shadowed,
+      'create table shadow.note ()',
+      'create domain shadow.text as pg_catalog.int4',
+    )
+    const path = 'set search_path = shadow, pg_catalog'
+    const insert = (reference: string) =>
+      `insert into public.purchased_voucher (tenant_id, reference) values (1, '${reference}')`
+    const update = 'update public.purchased_voucher set id = id + 1000'
+    await run(shop, path, insert('D'), update, 'reset search_path')
+    await run(owner, asApplier(`${path}; ${insert('E')}; ${update}`), 'reset search_path')
+    await run(shop, path, 'truncate public.purchased_voucher', insert('F'), 'reset search_path')
+  },
+
+  'columns that are renamed, dropped and retyped, in sessions from before': async ({ owner, shop }) => {
+    const insert = async () => {
+      await run(shop, 'insert into purchased_voucher (tenant_id, reference) values (1, gen_random_uuid())')
+      await run(applier, 'insert into purchased_voucher (tenant_id, reference) values (1, gen_random_uuid())')
+    }
+    const applier = owner
+    await run(applier, 'set session_replication_role = replica')
+    await insert()
+    for (const change of [
+      'rename id to number',
+      'rename number to id',
+      'alter id type integer',
+      'add note text',
+      'drop note',
+      'drop id, add number bigint generated by default as identity (start 500)',
+      'rename number to id',
+    ]) {
+      await run(owner, `alter table purchased_voucher ${change}`)
+      await insert()
+    }
+    await run(applier, 'reset session_replication_role')
+  },
+
+  'a column whose type has a cast that fails': async ({ owner, shop }) => {
+    await run(
+      owner,
+      `create type code as enum ('7', '8')`,
+      `create function code_text(code) returns text language plpgsql as $$ begin raise exception 'cast'; end $$`,
+      'create cast (code as text) with function code_text(code)',
+      'create table item (code code)',
+      'grant insert on item to capture_shop',
+      `call gateway.capture('item', 'voucher=code')`,
+    )
+    await run(shop, `insert into item values ('7')`)
+    await run(owner, asApplier(`insert into item values ('8')`))
+    expect(await owner`select key from gateway.note where key in ('7', '8') order by key`).toEqual([
+      { key: '7' },
+      { key: '8' },
+    ])
+  },
+
+  'a table that became partitioned, after capture was called again': async ({ owner, shop }) => {
+    await run(owner, partition)
+    await run(shop, changes())
+    expect(await findUncaptured(owner)).toEqual([
+      expect.stringContaining(`call gateway.capture('public.purchased_voucher', 'voucher=id')`),
+    ])
+    await run(owner, capture)
+    expect(await findUncaptured(owner)).toEqual([])
+    await expectEqual(owner)
+    await run(shop, `update purchased_voucher set reference = reference || '-2'`)
+    await run(shop, `insert into voucher_part_2 (id, tenant_id, reference) values (2000, 1, 'G')`)
+    await run(shop, 'update voucher_part_1 set void = true', 'delete from voucher_part_2 where id < 2000')
+    await run(owner, asApplier(`insert into purchased_voucher (id, tenant_id, reference) values (3000, 1, 'H')`))
+  },
+
+  'vacuum full and cluster': async ({ owner, shop }) => {
+    await run(shop, changes())
+    for (const statement of ['vacuum full', 'cluster purchased_voucher using purchased_voucher_pkey'])
+      await owner.unsafe(statement)
+    await run(shop, 'update purchased_voucher set void = true')
+  },
+}
+
+const findUncaptured = async (sql: Pool) =>
+  (await sql<{ problem: string }[]>`select problem from gateway.find_uncaptured()`).map(({ problem }) => problem)
+
+await createTemplate()
+
+test.each(Object.entries(cases))('%s', (_, write) =>
+  inCopy(async platform => {
+    await write(platform)
+    await expectEqual(platform.owner)
+  }))
+
+test('rows written while triggers were disabled are named, and repaired', () =>
+  inCopy(async ({ owner, shop }) => {
+    await run(owner, 'alter table purchased_voucher disable trigger all')
+    await run(shop, 'update purchased_voucher set void = true')
+    expect(await findUncaptured(owner)).toEqual([expect.stringContaining('Run: call gateway.capture(')])
+    await run(owner, 'alter table purchased_voucher enable trigger all')
+    await projected(owner)
+    expect(await findRecordProblems(owner)).toMatchObject([{ record: 'voucher', keys: 3 }])
+    await findRecordProblems(owner, true)
+    await expectEqual(owner)
+    // `enable trigger all` lets the triggers of appliers fire in all sessions, and those of truncations in none of appliers.
+    await run(owner, capture)
+    expect(await findUncaptured(owner)).toEqual([])
+  }))
+
+test('the triggers of the platform fire once for each write, and RETURNING stays true', () =>
+  inCopy(async ({ owner, shop }) => {
+    await run(
+      owner,
+      'create table audit (id bigint, operation text, login text, path text)',
+      'grant insert on audit to capture_shop',
+      `create function audit() returns trigger language plpgsql as $$ begin
+         insert into public.audit select coalesce(new.id, old.id), tg_op, current_user, current_setting('search_path');
+         return null;
+       end $$`,
+      'create trigger audit after insert or update or delete on purchased_voucher for each row execute function audit()',
+      `create function count_version() returns trigger language plpgsql as $$ begin
+         new.order_id := old.order_id + 1;
+         return new;
+       end $$`,
+      'create trigger version before update on purchased_voucher for each row execute function count_version()',
+    )
+    await run(shop, 'set search_path = public')
+    const [written] = await shop`
+      insert into purchased_voucher (tenant_id, reference, order_id) values (1, 'D', 1) returning id`
+    const returned = await shop`
+      update purchased_voucher set void = true where id = ${written!.id} returning order_id, xmin::text, ctid::text`
+    await expectEqual(owner)
+    expect(
+      await shop`select order_id, xmin::text, ctid::text from purchased_voucher where id = ${written!.id}`,
+    ).toEqual([...returned])
+    await shop`delete from purchased_voucher where id = ${written!.id}`
+    await expectEqual(owner)
+    expect(await owner`select operation, login, path from audit`).toEqual(
+      ['INSERT', 'UPDATE', 'DELETE'].map(operation => ({ operation, login: 'capture_shop', path: 'public' })),
+    )
+  }))
+
+test('a login without rights executes no function of the gateway', () =>
+  inCopy(async ({ owner, shop }) => {
+    await run(owner, 'create table item (id bigint)', `call gateway.capture('item', 'voucher=id')`)
+    expect(
+      await owner`
+        select oid::regprocedure::text as function from pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner)))
+        where pronamespace = 'gateway'::regnamespace and grantee = 0`,
+    ).toEqual([])
+    for (const attempt of [
+      'select from gateway.note',
+      `insert into gateway.note (record) values ('voucher')`,
+      capture,
+      `create temp table mine (id bigint);
+       create trigger mine after insert on mine execute function gateway.capture_truncated('voucher')`,
+    ]) {
+      await expect(run(shop, attempt)).rejects.toMatchObject({ code: '42501' })
+    }
+  }))

@@ -1,0 +1,47 @@
+/** The PostgreSQL server of the system's packages, as Debian installs it: with its defaults, where the embedded one has no JIT. */
+import { execFileSync } from 'node:child_process'
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { EmbeddedPostgres } from '../../packages/embedded/src/embedded.ts'
+import { findCluster } from '../../packages/embedded/src/paths.ts'
+
+const versions = '/usr/lib/postgresql'
+
+/** The directory of the programs of the newest version that is installed; null when none is. */
+export const packagedPrograms: string | null =
+  (existsSync(versions) ? readdirSync(versions) : [])
+    .sort((a, b) => Number(b) - Number(a))
+    .map(version => join(versions, version, 'bin'))
+    .find(programs => existsSync(join(programs, 'initdb'))) ?? null
+
+/**
+ * Starts a server in a new directory, which `stop` removes. It listens on a Unix socket alone.
+ *
+ * @param settings what differs from PostgreSQL's defaults
+ * @throws Error when no package is installed, or the server does not start
+ */
+export async function startPackaged(settings: Record<string, string> = {}): Promise<EmbeddedPostgres> {
+  if (packagedPrograms === null) throw new Error('PostgreSQL is not installed. On Debian: apt-get install postgresql')
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-packaged-'))
+  chmodSync(directory, 0o711)
+  // PostgreSQL refuses to run as root.
+  const { account } = findCluster(directory)
+  const home = join(directory, 'home')
+  mkdirSync(home, { mode: 0o711 })
+  chownSync(home, account.uid, account.gid)
+  const run = (program: string, ...args: string[]) =>
+    execFileSync(join(`${packagedPrograms}`, program), args, { ...account, cwd: '/', stdio: 'ignore' })
+  const [port, user, data] = [5432, 'postgres', join(home, 'data')]
+  const all = { listen_addresses: '', unix_socket_directories: home, ...settings }
+  const flags = Object.entries(all).map(([name, value]) => `-c ${name}='${value}'`)
+  run('initdb', '-D', data, '-U', user, '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync')
+  run('pg_ctl', 'start', '-w', '-D', data, '-l', join(home, 'log'), '-o', flags.join(' '))
+  return {
+    ...{ host: home, port, user, database: user },
+    async stop() {
+      run('pg_ctl', 'stop', '-w', '-m', 'immediate', '-D', data)
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
