@@ -18,6 +18,7 @@ WORKDIR /app
 COPY --from=build /build/node_modules node_modules
 COPY --from=build /build/dist dist
 COPY package.json LICENSE ./
+COPY mappings mappings
 COPY sql sql
 COPY schema schema
 USER node

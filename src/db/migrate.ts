@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Blocker, describeBlocker, watchBlockers } from './blockers.ts'
-import { arrayText, type Pool, type Sql } from './sql.ts'
+import { hasMappings, installMappings } from './mappings.ts'
+import type { Pool, Sql } from './sql.ts'
 
 /** The key of the advisory lock of a migration: any number, the same for all instances. */
 const migrationLock = 7_302_155_601
@@ -22,14 +23,12 @@ const lockConflict = /^(55P03|40P01)$/
 /** The migrations of a database differ from the files in `sql/`: an unreleased version of the service made them. */
 export class UnreleasedDatabaseError extends Error {}
 
-/** A file of `sql/`, which is named `<version>.<kind>.<name>.sql`. */
+/** A file of `sql/`, which is named `<version>.do.<name>.sql`, and is one transaction. */
 interface Migration {
   version: number
   file: string
   md5: string
   text: string
-  /** `do`: one transaction. `index`: statements that create indexes, each outside of a transaction. */
-  kind: string
 }
 
 /** Read once: the files of a running service do not change. */
@@ -40,14 +39,12 @@ function readOwn(): Migration[] {
   own ??= readdirSync(directory)
     .sort()
     .map(file => {
-      const [version, kind = ''] = file.split('.')
       const text = readFileSync(new URL(file, directory), 'utf8')
-      return { version: Number(version), file, kind, text, md5: createHash('md5').update(text).digest('hex') }
+      return { version: Number(file.split('.')[0]), file, text, md5: createHash('md5').update(text).digest('hex') }
     })
   return own
 }
 
-/** The options of `migrate`. */
 interface MigrationOptions {
   /** The time for which each file tries to get its locks, in seconds. */
   lockWait?: number
@@ -58,8 +55,8 @@ interface MigrationOptions {
 }
 
 /**
- * Applies the migrations of `sql/` that the database lacks, one process at a time. After an error, or when this process is
- * killed, the next call goes on with the file that was not applied.
+ * Applies the migrations of `sql/` that the database lacks, and the mappings, one process at a time. After an error, or when
+ * this process is killed, the next call goes on with the file that was not applied.
  *
  * @returns the file names of the applied migrations, oldest first
  * @throws `UnreleasedDatabaseError`; an error of the database when a statement fails; an Error that names the transactions
@@ -73,7 +70,7 @@ export async function migrate(
   const done = new AbortController()
   try {
     // Behind a pooler, the settings of a session would stay for its next client.
-    if ((await readMissing(session)).length === 0) return []
+    if ((await readMissing(session)).length === 0 && (await hasMappings(session))) return []
     const pid = await prepareSession(session)
     const latestBlockers = watchBlockers(sql, pid, { signal: done.signal, onBlocked })
     const attempt = async (work: () => Promise<unknown>) => {
@@ -92,11 +89,10 @@ export async function migrate(
     const applied: string[] = []
     for (const migration of await readMissing(session)) {
       if (migration.version > last) break
-      await attempt(() =>
-        migration.kind === 'index' ? createIndexes(session, migration, lockWait) : run(session, migration),
-      )
+      await attempt(() => run(session, migration))
       applied.push(migration.file)
     }
+    if (last === Infinity) await attempt(() => installMappings(session))
     return applied
   } finally {
     done.abort()
@@ -131,28 +127,13 @@ async function prepareSession(session: Sql): Promise<number> {
 }
 
 /** Runs a file and records it. PostgreSQL runs the statements of one message in one transaction. */
-const run = (session: Sql, migration: Migration) => session.unsafe(`${migration.text}\n${recordOf(migration)}`).simple()
-
-const recordOf = ({ version, file, md5 }: Migration) =>
-  `insert /* migration.record */ into gateway.migration (version, name, md5) values (${version}, '${file}', '${md5}')`
-
-/**
- * Runs the statements of a file that creates indexes `concurrently if not exists`, each of which ends a line, and records
- * it. No other session waits for these statements, so they wait for long transactions.
- */
-async function createIndexes(session: Sql, migration: Migration, lockWait: number): Promise<void> {
-  await session`select /* migration.wait */ set_config('lock_timeout', ${`${lockWait + 1}s`}, false)`
-  const names = [...migration.text.matchAll(/ concurrently if not exists (\w+)/g)].map(([, name = '']) => name)
-  // A build that was killed leaves its index behind, invalid.
-  const invalid = await session<{ name: string }[]>`
-    select /* migration.invalid_indexes */ indexrelid::regclass::text as name
-    from pg_index join pg_class on pg_class.oid = indexrelid
-    where not indisvalid and relnamespace = 'public'::regnamespace and relname = any(${arrayText(names)}::text::text[])`
-  for (const { name } of invalid) await session.unsafe(`drop index concurrently ${name}`)
-  for (const statement of migration.text.split(/;$/m)) await session.unsafe(statement).simple()
-  await session.unsafe(recordOf(migration)).simple()
-  await session`select /* migration.wait */ set_config('lock_timeout', ${String(times.lock)}, false)`
-}
+const run = (session: Sql, { version, file, md5, text }: Migration) =>
+  session
+    .unsafe(
+      `${text}\ninsert /* migration.record */ into gateway.migration (version, name, md5)
+       values (${version}, '${file}', '${md5}')`,
+    )
+    .simple()
 
 /** Reads the applied and the missing migrations of the database. @throws `UnreleasedDatabaseError` */
 async function readVersions(sql: Sql): Promise<{ applied: number[]; missing: Migration[] }> {

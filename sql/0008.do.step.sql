@@ -1,0 +1,422 @@
+-- Steps: one at a time takes the new notes, evaluates the mapping for their keys, and writes the records that differ. A step is
+-- one REPEATABLE READ transaction, so all that it reads is of one instant, and what it writes becomes visible at once.
+
+-- A step begins with `lock table gateway.step_lock in exclusive mode nowait`, which comes before its snapshot.
+create table gateway.step_lock ();
+
+-- Rows are added and never changed: the last one is found at the end of the index, past no dead rows.
+create table gateway.step (
+  stamp       timestamptz primary key, -- Later than those of its records, and earlier than those of later steps.
+  snapshot    pg_snapshot not null,    -- The next step takes the notes of the transactions that it does not show.
+  waited      bigint not null,         -- The last place of gateway.waiting_key that was worked off.
+  epoch       bigint not null,         -- That of gateway.sync_state.
+  is_complete boolean not null         -- False: the first fill goes on, and records are missing.
+);
+comment on table gateway.step is 'The last steps: server_time is the stamp of the last one';
+
+-- Keys that wait, because a step evaluates some thousand at most: small transactions overtake large ones.
+create table gateway.waiting_key (
+  place  bigint generated always as identity primary key,
+  record gateway.record_type not null,
+  key    text not null
+);
+
+-- Types whose mapping does not fit the tables of the platform any more.
+create table gateway.broken_mapping (
+  record gateway.record_type primary key,
+  reason text not null,
+  since  timestamptz not null default clock_timestamp()
+);
+
+grant select on gateway.broken_mapping to voucher_gateway;
+grant update on gateway.step_lock to voucher_gateway;
+
+-- Returns the path of a tenant: its id, then those of the tenants above it; null when there is no such record.
+create function gateway.record_path(lowest bigint) returns bigint[]
+language plpgsql stable
+as $$
+declare
+  next bigint := lowest;
+  above bigint;
+  path bigint[] := '{}';
+begin
+  while next <> all(path) loop
+    select parent_id into above from gateway.tenant where id = next;
+    exit when not found;
+    path := path || next;
+    next := above;
+  end loop;
+  return nullif(path, '{}');
+end $$;
+
+-- Brings the paths of changed tenants, and of all below them, up to date. A tenant leaves the lists of those that are no longer
+-- above it; one that stays gets a stamp, so that those that are above it now list it.
+--
+-- moved: whether a path has changed.
+create function gateway.write_tenant_paths(changed bigint[], inout latest timestamptz, out moved boolean)
+language plpgsql
+as $$
+declare
+  stamps bigint;
+begin
+  with recursive affected (id) as (
+    select unnest(changed)
+    union
+    select tenant.id from affected join gateway.tenant on tenant.parent_id = affected.id
+  ), differing as materialized (
+    select * from (select id, gateway.record_path(id) as fresh, path as stale
+                   from affected left join gateway.tenant_path on tenant_id = id) paths
+    where fresh is distinct from stale
+  ), deleted as (
+    delete from gateway.tenant_path using differing where tenant_id = id and fresh is null
+  ), revoked as (
+    delete from gateway.token_tenant using differing where tenant_id = id and fresh is null
+  ), written as (
+    insert into gateway.tenant_path select id, fresh from differing where fresh is not null
+    on conflict (tenant_id) do update set path = excluded.path
+  ), stamped as (
+    update gateway.tenant set updated_at = latest + place * interval '1 microsecond'
+    from (select id, row_number() over (order by id) as place from differing
+          where fresh is not null and stale is not null and id <> all(changed)) moved_along
+    where tenant.id = moved_along.id
+    returning 1
+  ), departed as (
+    insert into gateway.removal
+    select 'tenant', former, id, case when fresh is null then 'deleted' else 'moved' end::gateway.removal_reason,
+           latest + ((select count(*) from stamped) + row_number() over (order by id, former)) * interval '1 microsecond'
+    from differing, unnest(case when cardinality(stale) > 1 then stale[2:] else stale end) former
+    where former <> all(coalesce(fresh, '{}'))
+    returning 1
+  )
+  select (select count(*) from stamped) + (select count(*) from departed), exists (select from differing) into stamps, moved;
+  latest := latest + stamps * interval '1 microsecond';
+end $$;
+
+-- A key of a source.
+create type gateway.record_key as (record gateway.record_type, key text);
+
+-- Returns the notes that a step with this snapshot has not taken, and that this transaction can see.
+create function gateway.notes_after(taken pg_snapshot) returns setof gateway.note
+language sql stable
+begin atomic
+  select * from gateway.note where xid >= pg_snapshot_xmax(taken)
+  union all
+  select * from gateway.note where xid = any(array(select pg_snapshot_xip(taken)));
+end;
+
+-- Evaluates keys as gateway.write_<type> does. When that fails, it rejects the keys that make it fail. When the mapping does not
+-- fit the tables, it records that; when a table is locked, the keys wait.
+create function gateway.write_keys(type gateway.record_type, ids bigint[], latest timestamptz, counts boolean)
+returns gateway.written
+language plpgsql
+as $$
+declare
+  written gateway.written;
+  half constant integer := cardinality(ids) / 2;
+  second gateway.written;
+begin
+  execute format('select * from gateway.write_%s($1, $2, $3)', type) into written using ids, latest, counts;
+  return written;
+exception
+  when syntax_error_or_access_rule_violation then
+    insert into gateway.broken_mapping (record, reason) values (type, sqlerrm) on conflict do nothing;
+    written.latest := latest;
+    return written;
+  when lock_not_available then
+    insert into gateway.waiting_key (record, key) select type, id::text from unnest(ids) id;
+    written.latest := latest;
+    return written;
+  when transaction_rollback or insufficient_resources or operator_intervention or system_error then
+    raise; -- No key causes these: the next step evaluates all of them again.
+  when others then
+    if half = 0 then
+      insert into gateway.rejected (record, key, reason) values (type, ids[1], sqlerrm)
+      on conflict (record, key) do update set reason = excluded.reason, waits_for = null, waits_id = null;
+      written.latest := latest;
+      return written;
+    end if;
+    written := gateway.write_keys(type, ids[:half], latest, counts);
+    second := gateway.write_keys(type, ids[half + 1:], written.latest, counts);
+    return (second.latest, written.changed || second.changed, written.parents || second.parents,
+            coalesce(written.crosses, false) or coalesce(second.crosses, false))::gateway.written;
+end $$;
+
+-- Returns the next keys of a type, of the source and of the records: up to `at_most` of each.
+--
+-- reached: the key up to which these are all; null: the last.
+-- lost: how many of them are keys of records alone.
+create function gateway.scan_keys(
+  type gateway.record_type, after bigint, at_most integer, out ids bigint[], out reached bigint, out lost bigint)
+language plpgsql stable
+as $$
+declare
+  source_ids bigint[];
+  record_ids bigint[];
+begin
+  execute format('select array(select * from gateway.source_keys_of_%1$s($1, $2)),
+                         array(select id from gateway.%1$s where id > $1 order by id limit $2)', type)
+  into source_ids, record_ids using after, at_most;
+  -- Beyond the last key of a full part there may be more.
+  reached := least(case when cardinality(source_ids) = at_most then source_ids[at_most] end,
+                   case when cardinality(record_ids) = at_most then record_ids[at_most] end);
+  select array_agg(id), count(*) filter (where is_lost) into ids, lost
+  from (select id, bool_and(is_record) as is_lost
+        from (select unnest(source_ids) as id, false as is_record union all select unnest(record_ids), true) keys
+        where reached is null or id <= reached group by id) key;
+  ids := coalesce(ids, '{}');
+end $$;
+
+-- Evaluates the types again whose mapping has fitted again since a step found that it did not.
+create procedure gateway.retry_broken_mappings()
+language plpgsql
+as $$
+declare
+  broken gateway.record_type;
+begin
+  for broken in select record from gateway.broken_mapping loop
+    begin
+      execute format('select from gateway.source_of_%s(''{}'')', broken);
+      delete from gateway.broken_mapping where record = broken;
+      perform gateway.request_scan(broken, 'The mapping fits the tables again.');
+    exception
+      when syntax_error_or_access_rule_violation then
+        update gateway.broken_mapping set reason = sqlerrm where record = broken and reason <> sqlerrm;
+      when lock_not_available then -- The next step tries again.
+    end;
+  end loop;
+end $$;
+
+-- The scans that steps go on with.
+create view gateway.open_scan as
+select * from gateway.scan where stopped is null and record not in (select record from gateway.broken_mapping);
+
+-- Returns the next keys of the first scan, and moves it behind them. Stops it instead when it would remove more than a tenth of
+-- the records, and more than a thousand, although the source has not lost as many rows: the mapping may be wrong.
+create function gateway.take_scanned(at_most integer, out type gateway.record_type, out ids bigint[])
+language plpgsql
+as $$
+declare
+  open gateway.scan;
+  part record;
+  records bigint;
+begin
+  select * into open from gateway.open_scan order by record limit 1;
+  if open.record is null or at_most < 1 then
+    return;
+  end if;
+  begin
+    part := gateway.scan_keys(open.record, open.reached, at_most);
+  exception
+    when syntax_error_or_access_rule_violation then
+      insert into gateway.broken_mapping (record, reason) values (open.record, sqlerrm);
+      return;
+    when lock_not_available then -- The next step tries again.
+      return;
+  end;
+  if not open.allows_removals and open.removed + part.lost > 1000 then
+    execute format('select count(*) from gateway.%I', open.record) into records;
+    if open.removed + part.lost > records / 10 then
+      update gateway.scan set stopped = format(
+        '%s of %s records have no row in the source. Correct the mapping, or: call gateway.allow_removals(%L);',
+        open.removed + part.lost, records, open.record) where record = open.record;
+      return;
+    end if;
+  end if;
+  delete from gateway.scan where record = open.record and part.reached is null;
+  update gateway.scan set reached = part.reached, removed = removed + part.lost where record = open.record;
+  type := open.record;
+  ids := part.ids;
+end $$;
+
+-- Lets a scan go on that gateway.take_scanned has stopped.
+create procedure gateway.allow_removals(stopped_record gateway.record_type)
+language sql
+begin atomic
+  update gateway.scan set allows_removals = true, stopped = null where record = stopped_record;
+end;
+
+-- Takes the new notes and the first waiting keys, at most `at_most`. More notes than that become waiting keys, those of small
+-- transactions first. A note of a whole table becomes a scan.
+--
+-- waited: the last place of gateway.waiting_key that was worked off.
+create function gateway.take_noted(snapshot pg_snapshot, at_most integer, inout waited bigint, out keys gateway.record_key[])
+language plpgsql
+as $$
+begin
+  perform gateway.request_scan(record, reason, true)
+  from (select distinct on (record) record, reason from gateway.notes_after(snapshot) where key is null) noted;
+  keys := array(
+    select (record, key)::gateway.record_key
+    from (select distinct record, key from gateway.notes_after(snapshot) where key is not null limit at_most + 1) noted);
+  if cardinality(keys) > at_most then
+    insert into gateway.waiting_key (record, key)
+    select record, key
+    from (select record, key, count(*) over (partition by xid) as size, xid from gateway.notes_after(snapshot)
+          where key is not null) noted
+    -- In the order in which the rows of one transaction probably lie.
+    group by record, key order by min(size), min(xid::text::numeric), record, length(key), key;
+    keys := '{}';
+  end if;
+  select keys || coalesce(array_agg((record, key)::gateway.record_key), '{}'), coalesce(max(place), waited) into keys, waited
+  from (select * from gateway.waiting_key where place > waited order by place limit at_most - cardinality(keys)) waiting;
+end $$;
+
+-- Evaluates keys of all types, and what depends on them. Returns the last stamp.
+--
+-- counts: whether figures follow.
+create function gateway.write_records(keys gateway.record_key[], latest timestamptz, at_most integer, counts boolean)
+returns timestamptz
+language plpgsql
+as $$
+declare
+  type gateway.record_type;
+  ids bigint[];
+  products bigint[] := '{}';
+  written gateway.written;
+  moved boolean := false;
+  crosses boolean := false;
+begin
+  insert into gateway.rejected (record, key, reason)
+  select distinct record, key, 'the key is no integer of less than 19 digits' from unnest(keys)
+  where key !~ '^-?[0-9]{1,18}$' on conflict do nothing;
+  foreach type in array enum_range(null::gateway.record_type) loop
+    ids := array(select key::bigint from unnest(keys) where record = type and key ~ '^-?[0-9]{1,18}$'
+                 union select unnest(products) where type = 'product');
+    continue when cardinality(ids) = 0;
+    written := gateway.write_keys(type, ids, latest, counts);
+    latest := written.latest;
+    crosses := crosses or coalesce(written.crosses, false);
+    if type = 'tenant' then
+      select * into latest, moved from gateway.write_tenant_paths(written.changed, latest);
+    elsif type = 'category' then
+      products := array(select id from gateway.product where category_ids && written.changed);
+    elsif type = 'variant' and counts then -- The first fill evaluates all products later.
+      products := products || written.parents;
+      if cardinality(products) > at_most then
+        insert into gateway.waiting_key (record, key)
+        select distinct 'product'::gateway.record_type, id::text from unnest(products) id;
+        products := '{}';
+      end if;
+    end if;
+    insert into gateway.waiting_key (record, key)
+    select record, key from gateway.rejected where waits_for = type and waits_id = any(written.changed);
+  end loop;
+  if counts and (moved or crosses) then
+    perform gateway.update_members(
+      case when moved then array(select member from gateway.tree_members() member) end);
+  end if;
+  return latest;
+end $$;
+
+-- Goes on with the first fill: writes all records, then creates one index at a time, then writes the figures.
+--
+-- latest: the last stamp that was given.
+-- Returns whether all of it is done.
+create function gateway.fill(at_most integer, inout latest timestamptz, out is_complete boolean)
+language plpgsql set maintenance_work_mem = '256MB'
+as $$
+declare
+  scanned record := gateway.take_scanned(at_most);
+  command text;
+begin
+  is_complete := false;
+  if scanned.type is not null then
+    latest := gateway.write_records(
+      array(select (scanned.type, id::text)::gateway.record_key from unnest(scanned.ids) id), latest, at_most, false);
+    return;
+  end if;
+  select definition into command from gateway.record_indexes() where to_regclass('gateway.' || name) is null limit 1;
+  if command is not null then
+    execute command;
+  elsif to_regclass('gateway.figure_rollup_key') is null then
+    perform gateway.write_first_figures();
+  else
+    is_complete := true;
+  end if;
+end $$;
+
+-- Fails when a source was truncated or rewritten after the snapshot, which sees such a table as empty: its row of pg_class has the
+-- file that it had then.
+create procedure gateway.require_unchanged_sources()
+language plpgsql
+as $$
+begin
+  if exists (
+    select from gateway.captured
+    cross join lateral (select to_regclass(source)::oid
+                        union all
+                        select inhrelid from pg_inherits where inhparent = to_regclass(source)) part (oid)
+    join pg_class using (oid)
+    where relfilenode <> pg_relation_filenode(oid))
+  then
+    raise exception 'a source was rewritten during the step' using errcode = 'lock_not_available';
+  end if;
+end $$;
+
+-- Makes one step. In the transaction, only `lock table gateway.step_lock` came before it.
+--
+-- at_most: how many keys it takes, of notes, waiting keys and a scan together.
+-- Returns whether there is more to do at once.
+create function gateway.make_step(at_most integer) returns boolean
+language plpgsql security definer set search_path = pg_catalog, pg_temp set row_security = off
+  set jit = off set work_mem = '64MB' set enable_seqscan = off set lock_timeout = '100ms'
+as $$
+declare
+  present_epoch constant bigint := (select epoch from gateway.sync_state);
+  former gateway.step;
+  latest timestamptz;
+  taken record;
+  scanned record;
+begin
+  if current_setting('transaction_isolation') <> 'repeatable read' then
+    raise exception 'a step needs one snapshot: REPEATABLE READ' using errcode = 'active_sql_transaction';
+  end if;
+  select * into former from gateway.step order by stamp desc limit 1;
+  if former.stamp is null then
+    former := ('-infinity', pg_current_snapshot(), 0, present_epoch, false)::gateway.step;
+  elsif former.epoch <> present_epoch then
+    -- The notes may be of another server, whose transactions had other ids.
+    delete from gateway.note;
+    perform gateway.request_scan(record, 'The server was replaced.') from gateway.mapping;
+    former.snapshot := pg_current_snapshot();
+  end if;
+  call gateway.retry_broken_mappings();
+  if former.is_complete and former.epoch = present_epoch and former.stamp > clock_timestamp() - interval '0.5 seconds'
+    and not exists (select from gateway.notes_after(former.snapshot)) and not exists (select from gateway.open_scan)
+    and not exists (select from gateway.waiting_key where place > former.waited)
+  then
+    return false;
+  end if;
+
+  latest := greatest(clock_timestamp(), former.stamp);
+  if not former.is_complete then
+    select filled.latest + interval '1 microsecond', filled.is_complete into latest, former.is_complete
+    from gateway.fill(at_most, latest) filled;
+    call gateway.require_unchanged_sources();
+    insert into gateway.step values (latest, former.snapshot, former.waited, present_epoch, former.is_complete);
+    return true;
+  end if;
+  taken := gateway.take_noted(former.snapshot, at_most, former.waited);
+  scanned := gateway.take_scanned(at_most - cardinality(taken.keys));
+  latest := gateway.write_records(
+    taken.keys || array(select (scanned.type, id::text)::gateway.record_key from unnest(scanned.ids) id), latest, at_most, true)
+    + interval '1 microsecond';
+  call gateway.require_unchanged_sources();
+  insert into gateway.step values (latest, pg_current_snapshot(), taken.waited, present_epoch, true);
+  return exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited);
+end $$;
+
+-- Deletes what no step needs any more.
+create function gateway.delete_passed_notes() returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
+as $$
+declare
+  last gateway.step;
+begin
+  select * into last from gateway.step order by stamp desc limit 1;
+  delete from gateway.note where xid < pg_snapshot_xmin(last.snapshot);
+  delete from gateway.waiting_key where place <= last.waited;
+  delete from gateway.step where stamp < last.stamp - interval '1 minute';
+end $$;
+
+grant select on gateway.note, gateway.step, gateway.waiting_key, gateway.scan to voucher_gateway;

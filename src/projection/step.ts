@@ -1,0 +1,113 @@
+import type { Pool, Sql } from '../db/sql.ts'
+
+/** The most keys that a step evaluates. */
+const stepSize = 2000
+
+/** The time for which an instance leaves the steps to another one that it has met, in milliseconds. */
+const leave = 1000
+
+/** The longest time that a step of the first fill may take, in minutes: one creates an index, or sums all figures. */
+const longStepMinutes = 60
+
+/** The SQLSTATEs of a lock that another transaction holds, and of a statement that took too long. */
+const lockNotAvailable = '55P03'
+const timedOut = '57014'
+
+/**
+ * Creates the job that writes the records (`sql/0008`). Several instances may call it: one of them makes a step at a time.
+ * A step that exceeds the time limit of background jobs is repeated on a separate connection.
+ *
+ * @param pool the service's pool
+ * @param closing no step begins after it is aborted
+ * @returns makes steps until no key waits; does nothing while a former call goes on
+ */
+export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<void> {
+  let isWorking = false
+  let othersUntil = 0
+  return async () => {
+    if (isWorking || performance.now() < othersUntil) return
+    isWorking = true
+    let session: ReturnType<Pool['openSession']> | undefined
+    const disconnect = () => session?.end({ timeout: 0 })
+    closing.addEventListener('abort', disconnect)
+    try {
+      for (let more = true; more && !closing.aborted; ) {
+        try {
+          more = session ? await makeLongStep(session) : await makeStep(pool.background)
+        } catch (error) {
+          if (session || codeOf(error) !== timedOut) throw error
+          session = pool.openSession({ answerTimeoutMs: longStepMinutes * 60_000 })
+        }
+      }
+    } catch (error) {
+      if (codeOf(error) !== lockNotAvailable) throw error
+      othersUntil = performance.now() + leave
+    } finally {
+      closing.removeEventListener('abort', disconnect)
+      await disconnect()
+      isWorking = false
+    }
+  }
+}
+
+const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined)
+
+/**
+ * Makes one step. The statements of a message are one transaction: the lock comes before its snapshot.
+ *
+ * @param most how many keys it evaluates
+ * @returns whether more keys wait
+ * @throws an error with the code `55P03` while another step is made
+ */
+export const makeStep = (sql: Sql, most = stepSize): Promise<boolean> => sendStep(sql, most, '')
+
+/** Makes one step in a message that also sets its time limit. */
+const makeLongStep = (sql: Sql): Promise<boolean> =>
+  sendStep(sql, stepSize, `set /* step.make */ local statement_timeout = '${longStepMinutes}min';`)
+
+async function sendStep(sql: Sql, most: number, settings: string): Promise<boolean> {
+  const results = await sql
+    .unsafe<{ more: boolean }[][]>(
+      `${settings}set /* step.make */ transaction isolation level repeatable read;
+       lock /* step.make */ table gateway.step_lock in exclusive mode nowait;
+       select /* step.make */ gateway.make_step(${most}) as more`,
+    )
+    .simple()
+  return results.at(-1)?.[0]?.more ?? false
+}
+
+/** Deletes notes that each step has taken, and steps that ended a minute ago. */
+export async function deletePassedNotes(sql: Sql): Promise<void> {
+  await sql`select /* step.delete_passed_notes */ gateway.delete_passed_notes()`
+}
+
+/** How far the records follow their sources. */
+export interface StepState {
+  /** The seconds since the last step; null during the first fill. */
+  secondsBehind: number | null
+  /** The notes and keys that no step has taken; at most 100,000. */
+  waiting: number
+  /** The keys whose rows v1 cannot show. */
+  rejected: number
+  /** Sentences about mappings that steps do not follow. */
+  problems: string[]
+}
+
+/** Reads how far the records follow their sources. */
+export async function readStepState(sql: Sql): Promise<StepState> {
+  const [state] = await sql<StepState[]>`
+    select /* step.read_state */
+      round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsBehind",
+      (select count(*) from (select from gateway.notes_after(snapshot) limit 100000) note)
+      + (select count(*) from (select from gateway.waiting_key where place > waited limit 100000) waiting) as waiting,
+      (select count(*) from gateway.rejected) as rejected,
+      array_to_json(array(
+        select format('The mapping of the type %s does not fit its source: %s', record, reason) from gateway.broken_mapping
+        union all
+        select format('Steps do not follow the mapping of the type %s: %s', record, stopped) from gateway.scan
+        where stopped is not null)) as problems
+    from (select from (values (1)) one) one
+    left join (select * from gateway.step order by stamp desc limit 1) step on true`
+  if (!state) throw new Error('The database returned no state of the steps.')
+  return state
+}
