@@ -1,52 +1,71 @@
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { connect, serviceRole } from '../db/connect.ts'
-import { checkFigures, type FigureCheck, type FigureDifference, recountFigures } from '../domain/figures/check.ts'
+import { checkFigures, type FigureDifference, repairFigures } from '../domain/figures/check.ts'
+import { findRecordProblems, type RecordProblem } from '../projection/check.ts'
 import { withDatabase } from './database.ts'
 import { jsonOption, printResult } from './output.ts'
 import { shellCommand } from './shell-command.ts'
 
-/** `verify`: compares the figures of dashboards with the records. */
+/** `verify`: compares the records with their sources, and the figures of dashboards with the records. */
 export const verifyCommand = new Command('verify')
   .description(
-    'Count all records and compare the figures that dashboards read. Exits with 1 when they differ, and while they are being counted. The service and its ' +
-      'writers may run.',
+    'Compare all records with their sources, and the figures of dashboards with the records. Exits with 1 when they differ, ' +
+      'when rows are rejected, and during the first fill. The service and writers may run.',
   )
-  .option('--repair', 'let the service count the figures anew when they differ; until then it shows none', false)
+  .option('--repair', 'let the service write the records that differ, and correct the figures', false)
   .addOption(jsonOption())
   .action(async ({ repair, json }: { repair: boolean; json: boolean }) => {
     const config = readConfig(process.env)
     await withDatabase(config, async ({ address }) => {
       const { startupParameters } = config
-      // Counting millions of records takes longer than other statements may.
+      // Comparing millions of records takes longer than other statements may.
       const pool = connect(address, { max: 1, statementTimeoutMs: 0, startupParameters, role: serviceRole })
       try {
-        const { asOf, differences } = await checkFigures(pool)
-        const recounted = repair && differences.length > 0
-        if (recounted) await recountFigures(pool)
+        const { asOf, differences: figures } = await checkFigures(pool)
+        const records = await findRecordProblems(pool, repair)
+        if (repair && figures.length > 0) await repairFigures(pool)
         printResult(
           json,
-          { asOf, differences, recounted },
-          [...differences.map(describe), advice({ asOf, differences }, recounted)].join('\n'),
+          { asOf, records, figures, repaired: repair },
+          [
+            ...records.map(describeRecords),
+            ...figures.map(describeFigures),
+            advice({ asOf, records, figures, repair }),
+          ].join('\n'),
         )
-        if (asOf === null || (differences.length > 0 && !repair)) process.exitCode = 1
+        const isWrong = ({ reason }: RecordProblem) => !repair || reason !== null
+        if (asOf === null || records.some(isWrong) || (figures.length > 0 && !repair)) process.exitCode = 1
       } finally {
         await pool.end()
       }
     })
   })
 
-/** Returns the next step for a person. */
-function advice({ asOf, differences }: FigureCheck, recounted: boolean): string {
-  if (recounted) return 'The service counts all figures anew now. Run verify again when it shows figures.'
-  if (asOf === null) {
-    return 'The service is counting the figures. Run verify again when it has: figures cannot be compared before.'
-  }
-  return differences.length > 0
-    ? `To count them anew: ${shellCommand('verify --repair')}`
-    : `The figures of ${asOf} agree with the records.`
+/** The result of the comparison. */
+interface Found {
+  asOf: string | null
+  records: RecordProblem[]
+  figures: FigureDifference[]
+  repair: boolean
 }
 
-const describe = ({ kind, of, rows, tenants, firstTenant }: FigureDifference): string =>
-  `${kind} (${of}): ${rows} row${rows === 1 ? '' : 's'} of ${tenants} tenant${tenants === 1 ? '' : 's'} differ, ` +
+/** Returns the next step for a person. */
+function advice({ asOf, records, figures, repair }: Found): string {
+  if (asOf === null) return 'The service writes the records for the first time. Run verify again when it has.'
+  const differs = figures.length > 0 || records.some(({ reason }) => reason === null)
+  if (differs && repair) return 'The service writes these records with its next steps. Figures are corrected.'
+  if (differs) return `To correct them: ${shellCommand('verify --repair')}`
+  return records.length > 0
+    ? 'All other records agree with their sources.'
+    : `The records and figures of ${asOf} agree with the sources.`
+}
+
+const describeFigures = ({ kind, rows, tenants, firstTenant }: FigureDifference): string =>
+  `figures ${kind}: ${rows} row${rows === 1 ? '' : 's'} of ${tenants} tenant${tenants === 1 ? '' : 's'} differ, ` +
   `first tenant ${firstTenant}`
+
+const describeRecords = ({ record, reason, keys, firstKey }: RecordProblem): string =>
+  firstKey === null
+    ? `${record}: steps do not follow the mapping: ${reason}`
+    : `${record}: ${keys} key${keys === 1 ? '' : 's'} ${reason === null ? 'differ from the source' : `rejected: ${reason}`}, first key ${firstKey}`

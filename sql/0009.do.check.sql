@@ -1,0 +1,129 @@
+-- Checks: records are compared with their sources, on demand and a little at a time, because capture cannot see everything:
+-- triggers that were disabled, a table that was swapped by renaming.
+
+-- Returns the keys whose records differ from their source, except those that a step will still evaluate.
+--
+-- last: the last step that the snapshot shows.
+create function gateway.differing_keys(type gateway.record_type, ids bigint[], last gateway.step) returns setof gateway.record_key
+language plpgsql stable
+as $$
+begin
+  return query execute format($differing$
+    select '%1$s'::gateway.record_type, id::text
+    from (select fresh, id from gateway.source_of_%1$s($1) fresh) source
+    full join (select stale, id from gateway.%1$s stale where id = any($1)) record using (id)
+    where fresh is distinct from stale::gateway.%1$s_fields
+      and not exists (select from gateway.rejected where record = '%1$s' and key = id::text)
+      and not exists (select from gateway.waiting_key where place > ($2).waited and record = '%1$s' and key = id::text)
+      and not exists (select from gateway.notes_after(($2).snapshot) note where note.record = '%1$s' and note.key = id::text)
+    $differing$, type)
+  using ids, last;
+end $$;
+
+-- The types whose records have to be as their sources: no step will compare them.
+create function gateway.comparable_types(last gateway.step) returns setof gateway.record_type
+language sql stable
+begin atomic
+  select record from gateway.mapping
+  where last.is_complete
+    and record not in (select record from gateway.scan) and record not in (select record from gateway.broken_mapping)
+    and record not in (select record from gateway.notes_after(last.snapshot) where key is null)
+  order by record;
+end;
+
+-- Returns the records that differ from their source. Reads all.
+create function gateway.record_differences() returns setof gateway.record_key
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp set row_security = off set jit = off
+as $$
+declare
+  last gateway.step;
+  type gateway.record_type;
+  part record;
+  after bigint;
+begin
+  select * into last from gateway.step order by stamp desc limit 1;
+  for type in select * from gateway.comparable_types(last) loop
+    after := 0;
+    while after is not null loop
+      part := gateway.scan_keys(type, after, 5000);
+      return query select * from gateway.differing_keys(type, part.ids, last);
+      after := part.reached;
+    end loop;
+  end loop;
+end $$;
+
+-- How far the check of all records has come that goes on in the background.
+create table gateway.check_progress (
+  only_row   boolean primary key default true check (only_row),
+  record     gateway.record_type not null default 'tenant',
+  reached    bigint not null default 0,
+  started_at timestamptz not null default clock_timestamp()
+);
+insert into gateway.check_progress default values;
+
+-- Compares the next records of the check, and lets a step evaluate those that differ. Returns their keys.
+create function gateway.check_records(at_most integer) returns setof gateway.record_key
+language plpgsql security definer set search_path = pg_catalog, pg_temp set row_security = off set jit = off
+as $$
+declare
+  last gateway.step;
+  progress gateway.check_progress;
+  part record;
+begin
+  select * into last from gateway.step order by stamp desc limit 1;
+  select * into progress from gateway.check_progress for update;
+  if progress.record in (select gateway.comparable_types(last)) then
+    part := gateway.scan_keys(progress.record, progress.reached, at_most);
+    return query
+      with differing as (
+        insert into gateway.note (record, key) select * from gateway.differing_keys(progress.record, part.ids, last)
+        returning record, key
+      )
+      select record, key from differing;
+  end if;
+  if part.reached is not null then
+    update gateway.check_progress set reached = part.reached;
+  else
+    update gateway.check_progress
+    set reached = 0,
+        record = coalesce((select min(record) from gateway.mapping where record > progress.record), 'tenant'),
+        started_at = case when exists (select from gateway.mapping where record > progress.record) then started_at
+                          else clock_timestamp() end;
+  end if;
+end $$;
+
+-- Returns the sources whose changes are not captured, each with a sentence that has the remedy.
+create function gateway.find_uncaptured() returns table (source text, problem text)
+language sql stable security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  select captured.source,
+         case when to_regclass(captured.source) is null then format('Table %s, a source of records, does not exist.', captured.source)
+              else format('Changes of table %s are not captured: trigger %s is missing or disabled. Run: call gateway.capture(%L, %s);',
+                          captured.source, min(expected.name), captured.source,
+                          (select string_agg(quote_literal(key), ', ') from unnest(captured.keys) key)) end
+  from gateway.captured
+  left join pg_class on pg_class.oid = to_regclass(captured.source)
+  cross join lateral (values
+    ('capture_truncated', 'A'), ('capture_row', case relkind when 'p' then 'A' else 'RA' end), ('capture_inserted', 'OA'),
+    ('capture_deleted', 'OA'), ('capture_updated', 'OA'), ('capture_moved', 'OA')) expected (name, states)
+  left join pg_trigger on tgrelid = to_regclass(captured.source) and tgname = expected.name and strpos(states, tgenabled::text) > 0
+  where tgname is null and (relkind <> 'p' or states <> 'OA')
+  group by captured.source, captured.keys;
+end;
+
+-- Lets steps evaluate all records that differ. Returns their keys.
+create function gateway.repair_records() returns setof gateway.record_key
+language sql security definer set search_path = pg_catalog, pg_temp
+begin atomic
+  insert into gateway.note (record, key) select * from gateway.record_differences() returning record, key;
+end;
+
+-- Corrects the members and the sums of rollups. Steps wait.
+create function gateway.repair_figures() returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  lock table gateway.step_lock in exclusive mode;
+  perform gateway.update_members(array(select member from gateway.tree_members() member));
+  perform gateway.add_to_rollups(array(select difference from gateway.figure_differences() difference));
+end $$;
