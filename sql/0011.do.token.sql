@@ -29,23 +29,21 @@ comment on column gateway.token.revision is 'Grows with each edit, so that the s
 comment on column gateway.token.session_hash is 'The session of an administrator with which the token ends; null: none. Without a foreign key: ended sessions are deleted';
 comment on column gateway.token.idempotency_key is 'Of the form that created the token: posted again, it creates no other';
 
-call gateway.lock_against_writers('public.tenant');
-
--- The tenants that a token is authorised for, one by one (R21).
+-- The tenants that a token is authorised for, one by one (R21). A step deletes those of a deleted tenant (0008).
 create table gateway.token_tenant (
   token_id         bigint not null references gateway.token on delete cascade,
-  tenant_id        bigint not null references public.tenant on delete cascade,
+  tenant_id        bigint not null,
   with_descendants boolean not null default false,
   primary key (token_id, tenant_id)
 );
 create index token_tenant_tenant on gateway.token_tenant (tenant_id);
 
--- The redemption tokens that resolutions issued (R26). No foreign key to the voucher: its check would lock the voucher's
--- row, and a resolution must not write to that row.
+-- The redemption tokens that resolutions issued (R26). No foreign key to the voucher: it may leave
+-- its list.
 create table gateway.redemption_token (
   token_hash bytea primary key check (length(token_hash) = 32),
   voucher_id bigint not null,
-  tenant_id  bigint not null references public.tenant on delete cascade,
+  tenant_id  bigint not null,
   token_id   bigint not null references gateway.token on delete cascade,
   created_at timestamptz not null default now(),
   expires_at timestamptz not null check (expires_at > created_at)
