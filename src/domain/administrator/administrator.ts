@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/sql.ts'
 import { badInput, notFound } from '../errors.ts'
-import type { Instant } from '../record/instant.ts'
+import type { Instant } from '../instant.ts'
 import { invisible, trimmed } from '../trimmed.ts'
 import { type Actor, auditEntry } from './audit.ts'
 

@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../db/sql.ts'
-import type { Instant } from '../record/instant.ts'
-import { betweenRows, type Page, type RowOrder, type RowWindow, toPage } from '../record/page.ts'
+import type { Instant } from '../instant.ts'
+import { betweenRows, type Page, type RowOrder, type RowWindow, toPage } from '../page.ts'
 
 /** The person who performs an action, and their address. */
 export interface Actor {
@@ -30,7 +30,6 @@ export const auditActions = {
   'audit.export': 'Audit exported',
 } as const
 
-/** The name of an action in the audit. */
 export type AuditAction = keyof typeof auditActions
 
 /** Returns whether the text is the name of an action. */
@@ -112,7 +111,7 @@ export async function listAudit(sql: Sql, filter: AuditFilter, window: RowWindow
     select /* audit.list */ id, at, actor, address, action, token_id as "tokenId", tenant_id as "tenantId",
            administrator_id as "administratorId", detail,
            (select name from gateway.token where token.id = entry.token_id) as "tokenName",
-           (select name from tenant where tenant.id = entry.tenant_id) as "tenantName",
+           (select name from gateway.tenant where tenant.id = entry.tenant_id) as "tenantName",
            (select email from gateway.administrator where administrator.id = entry.administrator_id) as "administratorEmail"
     from (
       select * from (${first(named ?? sql``)} ${granted ? sql`union all ${first(granted)}` : sql``}) entry

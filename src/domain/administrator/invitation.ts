@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { Fragment, Sql } from '../../db/sql.ts'
 import { notFound } from '../errors.ts'
-import type { Instant } from '../record/instant.ts'
+import type { Instant } from '../instant.ts'
 import { hashSecret } from '../secret.ts'
 import { type Administrator, noAdministratorYet } from './administrator.ts'
 import { setPassword } from './administrator-password.ts'

@@ -12,7 +12,6 @@ const cost = { logN: 15, r: 8, p: 3 }
 const minLength = 12
 const maxLength = 200
 
-/** The hint of a field for a new password. */
 export const passwordHint = `At least ${minLength} characters, for example a few unrelated words.`
 
 /** Returns the errors of a new password, by the fields `password` and `again`. */

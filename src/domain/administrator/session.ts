@@ -1,5 +1,5 @@
 import type { Fragment, Sql } from '../../db/sql.ts'
-import type { Instant } from '../record/instant.ts'
+import type { Instant } from '../instant.ts'
 import { hashSecret } from '../secret.ts'
 import type { Administrator } from './administrator.ts'
 import { type Actor, auditEntry } from './audit.ts'
@@ -16,7 +16,6 @@ export interface VerifiedAdministrator extends Administrator {
   generation: number
 }
 
-/** A session to start. */
 export interface NewSession {
   /** The secret in the browser's cookie; the database stores only its hash. */
   id: string

@@ -1,6 +1,5 @@
 import type { GatewayError } from '../errors.ts'
 
-/** The limits of a semaphore. */
 export interface SemaphoreLimits {
   maxRunning: number
   /** The most work that may wait; default: any. */

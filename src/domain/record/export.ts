@@ -1,10 +1,10 @@
 import { shareStatements } from '../../db/shared-statement.ts'
 import { arrayText, type Sql } from '../../db/sql.ts'
 import type { AuditAction } from '../administrator/audit.ts'
+import type { Instant } from '../instant.ts'
 import type { SearchTable } from '../search/search-table.ts'
 import type { Caller } from '../token/caller.ts'
 import { isWithinDays } from '../token/request-count.ts'
-import type { Instant } from './instant.ts'
 import type { TenantTable } from './tenant-table.ts'
 
 /**
@@ -165,7 +165,7 @@ export interface DailyExport {
 export async function listExports(sql: Sql, tokenId: number, days: number): Promise<DailyExport[]> {
   return sql<DailyExport[]>`
     select /* export.list */ day, tenant_id as "tenantId", tenant.name as "tenantName", records, last_at as "lastAt"
-    from gateway.token_export left join tenant on tenant.id = tenant_id
+    from gateway.token_export left join gateway.tenant on tenant.id = tenant_id
     where token_id = ${tokenId} and ${isWithinDays(sql, days)}
     order by day desc, last_at desc, tenant_id limit 200`
 }

@@ -25,7 +25,7 @@ const columns = {
   sortOrder: column('sort_order', 'integer', 'Its place among its siblings, lowest first.'),
   imageUrl: nullable('image_url', 'text', 'The URL of its main image.'),
   imageUrls: column('array_to_json(image_urls)', 'textArray', 'The URLs of all its images.'),
-  updatedAt: nullable('updated_at', 'instant', 'When it, one of its categories or one of its variants last changed.'),
+  updatedAt: column('updated_at', 'instant', 'When it, one of its categories or one of its variants last changed.'),
 }
 
 /** A catalog voucher: a product that is sold as a voucher. */
@@ -44,9 +44,7 @@ export const products = defineResource<Product>({
   noun: 'catalog voucher',
   description: 'A product that is sold as a voucher.',
   name: 'product',
-  table: 'product',
   permissions: ['view_vouchers'],
-  unstampedFirst: true,
   chunkSize: 500,
   columns,
   search: {
@@ -54,7 +52,7 @@ export const products = defineResource<Product>({
       categoryId: ofRecord(
         'category',
         'Products of this category: its numeric or its global id.',
-        (sql, id) => sql`id in (select product_id from product_category where category_id = ${id}::bigint)`,
+        (sql, id) => sql`category_ids @> array[${id}::bigint]`,
       ),
       isMonetary: isTrue('is_monetary', 'True: products whose value is an amount of money. False: all others.'),
       currency: ofCurrency(byPrice, 'Products of this currency: its ISO 4217 code.'),
@@ -91,7 +89,7 @@ const productRow = rowCodec<Product>(columns)
 export async function findProducts(sql: Sql, ids: readonly number[]): Promise<(Product | null)[]> {
   const [rows] = await sql`
     select /* product.find_by_ids */ string_agg(${productRow.select(sql)}, '')
-    from product where id = any(${arrayText(ids)}::text::bigint[])`.raw()
+    from gateway.product where id = any(${arrayText(ids)}::text::bigint[])`.raw()
   const found = new Map(productRow.read(rows?.[0]).map(row => [row.id, row]))
   return ids.map(id => found.get(id) ?? null)
 }

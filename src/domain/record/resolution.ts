@@ -2,7 +2,7 @@ import { column, nullable, type RowOf } from '../../db/column.ts'
 import { rowCodec } from '../../db/row-codec.ts'
 import { shareStatements } from '../../db/shared-statement.ts'
 import { arrayText, type Sql } from '../../db/sql.ts'
-import { notFound } from '../errors.ts'
+import { badInput, notFound } from '../errors.ts'
 import type { TenantPath } from '../token/scope.ts'
 import type { Token } from '../token/token.ts'
 import { issueRedemptionToken } from './redemption-token.ts'
@@ -92,7 +92,8 @@ export function reasonAgainst(voucher: Redeemability, today: string): ReasonCode
  * @param at the path tenant, for which the caller's token is authorised
  * @param placePath the path of that tenant, which may be cached
  * @param timeToLive seconds until the redemption token expires
- * @throws `NOT_FOUND` when there is no such voucher within the scope of the token at the path tenant (R24)
+ * @throws `NOT_FOUND` when there is no such voucher within the scope of the token at the path tenant (R24); `BAD_USER_INPUT`
+ *   when several match equally (R33), or v1 cannot show it as it is now (R35)
  */
 export async function resolveVoucher(
   sql: Sql,
@@ -103,15 +104,19 @@ export async function resolveVoucher(
   name: VoucherName,
   timeToLive: number,
 ): Promise<Resolution> {
-  const [find, texts] =
-    'reference' in name ? [findBy.reference, [name.reference]] : ([findBy.qrToken, name.qrTokens] as const)
+  const [find, field, texts] =
+    'reference' in name
+      ? ([findBy.reference, 'voucherReference', [name.reference]] as const)
+      : ([findBy.qrToken, 'qrToken', name.qrTokens] as const)
   let found: Found | null = null
   for (const text of texts) {
     // PostgreSQL cannot store U+0000, and its protocol rejects it.
     if (!text.includes('\0')) found ??= await find(group, sql, { text, at, placePath, tokenId: caller.id })
   }
   if (!found) throw notFound('voucher')
-  const { voucher, tenant } = found
+  const { voucher, tenant, isFaulty, isAmbiguous } = found
+  if (isAmbiguous) throw badInput({ [field]: [ambiguous] })
+  if (isFaulty) throw badInput({ [field]: [faulty] })
   const reasonCode = reasonAgainst(voucher, voucher.today)
   const verdict: Verdict = { status: reasonCode === null ? 'redeemable' : 'not_redeemable', reasonCode }
   const redemptionToken =
@@ -132,6 +137,10 @@ interface Wanted {
 interface Found {
   voucher: VoucherState
   tenant: ResolutionTenant
+  /** True when v1 cannot show the voucher as its source has it (R35). */
+  isFaulty: boolean
+  /** True when another voucher matches as well (R33). */
+  isAmbiguous: boolean
 }
 
 const voucherRow = rowCodec<VoucherState>(resolvedColumns)
@@ -140,35 +149,45 @@ const tenantRow = rowCodec<ResolutionTenant>(resolutionTenantColumns)
 /** The most requests that share a statement. */
 const maxShared = 8
 
-/** Finds a voucher by each of its names, as the indexes have them (`sql/0001`). */
+const ambiguous =
+  'Several tenants below this one have a voucher of this name. Resolve it at the tenant that owns the voucher.'
+const faulty = 'The data of this voucher are not valid now. Ask the platform to correct them.'
+
+/** Finds a voucher by each of its names, as the indexes have them (`sql/0003`). */
 const findBy = {
   reference: findByCondition(
-    'gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(wanted.text))',
+    name => `gateway.folded(gateway.trimmed(${name})) collate "C"`,
+    'reference',
+    'gateway.trimmed(reference) = gateway.trimmed(wanted.text)',
   ),
-  qrToken: findByCondition('gateway.trimmed(qr_token) collate "C" = gateway.trimmed(wanted.text)'),
+  qrToken: findByCondition(name => `gateway.trimmed(${name}) collate "C"`, 'qr_token', 'true'),
 }
 
 /**
  * Returns a function that finds a voucher when its owner is the path tenant, above it or below it, and the token is authorised
- * for the owner (R21, R24).
+ * for the owner (R21, R24). The records lead to its key; the voucher is then read from its source, as it is now (R35).
  *
- * The statement takes as long for a voucher out of scope as for an absent one: for both, it reads one path and the grants,
- * and returns one row. Without an owner it reads the path of the path tenant. `offset 0` makes it read the grants also when
- * the other condition does not hold. Values, because PostgreSQL takes 200 µs more for `unnest`. `limit 1`: each request
- * gets at most one row, for any result of the index, so that no request gets the row of another one.
+ * The statement takes as long for a voucher out of scope as for an absent one: for both, it reads one path and the grants, and
+ * looks for the source of no voucher. `offset 0` makes it read the grants also when the other condition does not hold.
+ * Values, because PostgreSQL takes 200 µs more for `unnest`.
+ *
+ * @param nameOf returns the expression that is compared, of a column or of the given text
+ * @param isExact the condition that the same case matches
  */
-function findByCondition(condition: string) {
+function findByCondition(nameOf: (text: string) => string, column: string, isExact: string) {
+  const condition = `${nameOf(column)} = ${nameOf('wanted.text')}`
   return shareStatements<Wanted, Found | null>(async (sql, wanted) => {
     const rows = await sql`
-      select /* resolution.find */ found.voucher, found.tenant
+      select /* resolution.find */ place, found.*, dense_rank() over (partition by place order by distance, not is_exact)
       from (
         select place::integer, text, at::bigint, place_path::bigint[], token_id::bigint from (
           values ${sql(wanted.map(({ text, at, placePath, tokenId }, place) => [place, text, at, arrayText(placePath), tokenId]))}
         ) as given(place, text, at, place_path, token_id)
       ) as wanted
-      left join lateral (select * from purchased_voucher where ${sql.unsafe(condition)} limit 1) voucher on true
+      left join lateral (select id, tenant_id from gateway.voucher where ${sql.unsafe(condition)}) record on true
       cross join lateral (
-        select owner_id, gateway.tenant_path(owner_id) as path from coalesce(voucher.tenant_id, wanted.at) as owner_id offset 0
+        select owner_id, (select path from gateway.tenant_path where tenant_path.tenant_id = owner_id) as path
+        from coalesce(record.tenant_id, wanted.at) as owner_id offset 0
       ) owner_path
       cross join lateral (
         select exists (select from gateway.token_tenant
@@ -177,16 +196,26 @@ function findByCondition(condition: string) {
                wanted.at = any(path) or owner_id = any(place_path) as is_related
         offset 0
       ) scope
-      left join lateral (
-        select ${voucherRow.select(sql)} as voucher, ${tenantRow.select(sql)} as tenant
-        from tenant owner join tenant on tenant.id = wanted.at
-        where is_granted and is_related and owner.id = voucher.tenant_id offset 0
+      join lateral (
+        select ${voucherRow.select(sql)} as voucher, ${tenantRow.select(sql)} as tenant, voucher.fault is not null as is_faulty,
+               coalesce(array_position(place_path, owner.id), cardinality(place_path) + 1) as distance,
+               ${sql.unsafe(isExact)} as is_exact
+        from (select (voucher).*, customer_name, fault
+              from gateway.read_present_voucher(case when is_granted and is_related then record.id end)) voucher
+        join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
+        where voucher.tenant_id = record.tenant_id and ${sql.unsafe(condition)}
       ) found on true
-      order by place`.raw()
-    return rows.map(([found, tenants]) => {
+      order by place, dense_rank`.raw()
+    const all: (Found | null)[] = wanted.map(() => null)
+    for (const [place, found, tenants, isFaulty, , , rank] of rows) {
+      if (String(rank) !== '1') continue
+      const former = all[Number(place)]
       const [voucher] = voucherRow.read(found)
       const [tenant] = tenantRow.read(tenants)
-      return voucher && tenant ? { voucher, tenant } : null
-    })
+      if (former) former.isAmbiguous = true
+      else if (voucher && tenant)
+        all[Number(place)] = { voucher, tenant, isFaulty: String(isFaulty) === 't', isAmbiguous: false }
+    }
+    return all
   }, maxShared)
 }

@@ -2,18 +2,18 @@
 import type { Column, Columns } from '../../db/column.ts'
 import { rowCodec } from '../../db/row-codec.ts'
 import type { Fragment, Sql } from '../../db/sql.ts'
+import type { ListIdentity } from '../cursor.ts'
+import type { Instant } from '../instant.ts'
 import type { Order } from '../search/order.ts'
 import type { TextTable } from '../search/ranges.ts'
 import type { SearchDescription } from '../search/search.ts'
 import { type SearchTable, searchTable } from '../search/search-table.ts'
 import type { Permission } from '../token/permission.ts'
 import type { Token } from '../token/token.ts'
-import type { ListIdentity } from './cursor.ts'
-import type { Instant } from './instant.ts'
 import { type TenantTable, tenantTable } from './tenant-table.ts'
 
 /** The columns of every row of a resource. */
-export type ResourceRow = { readonly id: number; readonly tenantId: number; readonly updatedAt: Instant | null }
+export type ResourceRow = { readonly id: number; readonly tenantId: number; readonly updatedAt: Instant }
 
 /** A type of records that have global ids, and whose removals are listed. */
 export interface RecordType {
@@ -21,8 +21,8 @@ export interface RecordType {
   noun: string
   /** All permissions that a token needs to read its records: as a list, by id, and as removals. */
   permissions: readonly Permission[]
-  /** The name of its records in `gateway.removal`: `purchased_voucher`. */
-  removal: string
+  /** The name of its type in SQL (`gateway.record_type`): `voucher`. */
+  record: string
   /**
    * Returns a query for the record of a row of `gateway.removal`. It finds no row when no list that the removal
    * concerns has the record.
@@ -35,11 +35,11 @@ export interface RecordType {
 /** A type of records that each tenant has a list of. */
 export interface Resource<Row extends ResourceRow = ResourceRow>
   extends RecordType,
-    Required<Pick<ResourceDescription<Row>, 'description' | 'unstampedFirst' | 'personalData' | 'chunkSize'>> {
+    Required<Pick<ResourceDescription<Row>, 'description' | 'personalData' | 'chunkSize'>> {
   columns: Readonly<Record<string, Column>>
   table: TenantTable<Row>
   /** The filters and orders of its lists, and the table that reads such lists; null when it has none. */
-  search: (SearchDescription & { table: SearchTable<Row>; hasEntries: boolean }) | null
+  search: (SearchDescription & { table: SearchTable<Row> }) | null
   /** Returns the tenant's list, to which cursors belong. */
   listOf(tenantId: number): Required<ListIdentity>
 }
@@ -50,25 +50,20 @@ interface ResourceDescription<Row extends ResourceRow> {
   noun: string
   /** The description of a record, for readers of the documentation. */
   description: string
-  /** The name of its statements: `voucher` for `voucher.list`. */
+  /** The name of its table in schema `gateway`, and of its statements: `voucher` for `voucher.list`. */
   name: string
-  /** The table, in schema `public`, with an index on `tenant_id`, the list's order and `id`. */
-  table: string
   columns: Columns<Row>
   permissions: readonly Permission[]
   /** A condition, in SQL, for the rows that are records; all rows when left out. */
   only?: string
-  /** True when `updated_at` can be null; such records come first (R15). */
-  unstampedFirst?: boolean
   /** True when reading a record is recorded in the audit. */
   personalData?: boolean
   /** The records that a statement of an export reads, a megabyte or two; default: 2,000. */
   chunkSize?: number
   /**
-   * The filters and orders of its lists, each with an index that serves it: of its entries (`sql/0015`), or of its own
-   * table when it has none.
+   * The filters and orders of its lists, each with an index that serves it (`sql/0003`).
    */
-  search?: Pick<SearchDescription, 'filters' | 'orders'> & { entries?: string; texts?: TextTable }
+  search?: Pick<SearchDescription, 'filters' | 'orders'> & { texts?: TextTable }
 }
 
 /**
@@ -76,26 +71,24 @@ interface ResourceDescription<Row extends ResourceRow> {
  * tenant alone (R20).
  */
 export function defineResource<Row extends ResourceRow>(described: ResourceDescription<Row>): Resource<Row> {
-  const { noun, name, table, columns, only, unstampedFirst = false, search } = described
+  const { noun, name, columns, only, search } = described
+  const table = `gateway.${name}`
   const list = `${noun.replaceAll(/ ./g, start => start.charAt(1).toUpperCase())}s`
   const row = rowCodec<Row>(columns)
-  const stamp = unstampedFirst ? "coalesce(updated_at, '-infinity')" : 'updated_at'
   const byUpdatedAt: Order = {
-    key: stamp,
+    key: 'updated_at',
     type: 'timestamptz',
     nullable: false,
-    description: `By \`updatedAt\`, the order of the list by itself${unstampedFirst ? ' (null before all others)' : ''}.`,
+    description: 'By `updatedAt`, the order of the list by itself.',
   }
   return {
     personalData: false,
     chunkSize: 2_000,
     ...described,
-    unstampedFirst,
     table: tenantTable<Row>({
       name,
       table,
       row,
-      ...(unstampedFirst && { stamp }),
       ...(only !== undefined && { only }),
     }),
     search: search
@@ -103,23 +96,14 @@ export function defineResource<Row extends ResourceRow>(described: ResourceDescr
           filters: search.filters,
           orders: { UPDATED_AT: byUpdatedAt, ...search.orders },
           defaultOrder: byUpdatedAt,
-          table: searchTable<Row>({
-            name,
-            table: search.entries ?? table,
-            records: table,
-            texts: search.texts,
-            row,
-            stamp,
-            only,
-          }),
-          hasEntries: search.entries !== undefined,
+          table: searchTable<Row>({ name, table, texts: search.texts, row, only }),
         }
       : null,
     listOf: tenantId => ({ name: list, tenantId }),
-    removal: noun.replace(' ', '_'),
+    record: name,
     findRemoved: sql =>
       sql.unsafe(
-        `select id from ${table} listed where listed.tenant_id = removal.tenant_id and listed.id = removal.record_id` +
+        `select id from ${table} listed where listed.tenant_id = removal.tenant_id and listed.id = removal.id` +
           (only === undefined ? '' : ` and ${only}`),
       ),
   }

@@ -41,14 +41,12 @@ const byConsent: Order = {
 export const signups = defineResource<MarketingSignup>({
   noun: 'marketing signup',
   description: 'A customer who consents to marketing now. Personal data.',
-  name: 'signup',
-  table: 'customer',
+  name: 'customer',
   permissions: ['export_customer_information'],
   only: 'marketing_opted',
   personalData: true,
   columns,
   search: {
-    entries: 'gateway.consent_entry',
     filters: {
       consented: inRange('instants', byConsent, 'Customers who consented in this range.'),
       source: sameText('consent_source', 'Customers whose `consentSource` is this text.'),

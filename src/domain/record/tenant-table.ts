@@ -1,8 +1,9 @@
 import type { RowCodec } from '../../db/row-codec.ts'
 import { arrayText, type Fragment, type Sql } from '../../db/sql.ts'
+import { beforeAll, type Instant } from '../instant.ts'
+import { boundsOf, type PageWindow, type RecordPage, readFromBothEnds, toPage, within } from '../page.ts'
+import { lastStamp, toServerTime } from '../sync/server-time.ts'
 import type { Chunk } from './chunk.ts'
-import { beforeAll, type Instant } from './instant.ts'
-import { boundsOf, type Page, type PageWindow, readFromBothEnds, toPage, within } from './page.ts'
 
 /** A table whose rows belong to tenants (R20). The texts are SQL of this service, never of a caller. */
 interface TenantTableOptions<Row> {
@@ -10,8 +11,6 @@ interface TenantTableOptions<Row> {
   name: string
   table: string
   row: RowCodec<Row>
-  /** The column that a list is ordered by before `id`, as its index has it; default `updated_at`. */
-  stamp?: string
   /** A condition for the rows that are read. */
   only?: string
   /** A condition that has parameters. */
@@ -20,7 +19,7 @@ interface TenantTableOptions<Row> {
    * The values of a column that are read. Each value has a range of its own in the index: a list merges the first rows
    * of these ranges, because `= any(...)` would scan past rows of other values.
    */
-  columnValues?: { column: string; values: readonly string[] }
+  columnValues?: { column: string; type: string; values: readonly string[] }
 }
 
 /** A page of a tenant's list. */
@@ -44,7 +43,7 @@ export interface RecordRequest {
 /** Reads pages, counts and records of one table. Each method runs one statement; results are in the order of requests. */
 export interface TenantTable<Row> {
   /** Reads pages in at most two statements: one for pages from the starts of lists, one for pages from the ends. */
-  pages(sql: Sql, requests: readonly PageRequest[]): Promise<Page<Row>[]>
+  pages(sql: Sql, requests: readonly PageRequest[]): Promise<RecordPage<Row>[]>
   /** Counts the records of whole lists. */
   counts(sql: Sql, requests: readonly CountRequest[]): Promise<number[]>
   /** Reads records; null where the tenant has no such record (R20). */
@@ -55,13 +54,13 @@ export interface TenantTable<Row> {
 
 /** The fragments that are the same in each run of the statements. They do not depend on the pool. */
 function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: Sql) {
-  const { name, table, row, stamp = 'updated_at', only, filter, columnValues } = options
+  const { name, table, row, only, filter, columnValues } = options
   const comment = (statement: string) => sql.unsafe(`/* ${name}.${statement} */`)
   const and = (condition: string | undefined) => {
     const plain = sql.unsafe(condition ? `and ${condition}` : '')
     return filter ? sql`${plain} and ${filter(sql)}` : plain
   }
-  const values = columnValues && `'{${columnValues.values.join()}}'::text[]`
+  const values = columnValues && `'{${columnValues.values.join()}}'::${columnValues.type}[]`
   return {
     list: comment('list'),
     listOfTenants: comment('list_of_tenants'),
@@ -74,7 +73,7 @@ function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: Sql) {
     only: and(columnValues ? `${columnValues.column} = any(${values})` : only),
     onlyListed: and(columnValues ? `${columnValues.column} = value` : only),
     values: values && sql.unsafe(`unnest(${values}) as value`),
-    stamp: sql.unsafe(stamp),
+    serverTime: lastStamp(sql),
     forward: sql.unsafe(''),
     backward: sql.unsafe('desc'),
   }
@@ -100,43 +99,49 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     if (!values) return range
     return sql`
       select row from ${values} cross join lateral (${range}) range
-      order by stamp ${direction}, id ${direction} limit ${size}`
+      order by updated_at ${direction}, id ${direction} limit ${size}`
   }
 
   /** Selects the rows of a window, and one row more. */
   function rowsOf(sql: Sql, { tenantId, window }: PageRequest): Fragment {
-    const { columns, table, onlyListed, stamp, forward, backward } = fragments(sql)
+    const { columns, table, onlyListed, forward, backward } = fragments(sql)
     const direction = window.backward ? backward : forward
     const rows = sql`
-      select ${columns} as row, ${stamp} as stamp, id from ${table}
-      where tenant_id = ${tenantId} ${onlyListed} and ${within(sql, window, stamp, direction)}`
+      select ${columns} as row, updated_at, id from ${table}
+      where tenant_id = ${tenantId} ${onlyListed} and ${within(sql, window, direction)}`
     return listed(sql, rows, direction, window.limit + 1)
   }
 
-  async function readPage(sql: Sql, request: PageRequest): Promise<Page<Row>[]> {
+  const toRecordPage = (window: PageWindow, [rows, stamp]: readonly (Buffer | null)[] = []): RecordPage<Row> => ({
+    ...toPage(window, options.row.read(rows)),
+    serverTime: toServerTime(stamp),
+  })
+
+  async function readPage(sql: Sql, request: PageRequest): Promise<RecordPage<Row>[]> {
+    const { list, serverTime } = fragments(sql)
     const [found] = await sql`
-      select ${fragments(sql).list} string_agg(row, '') from (${rowsOf(sql, request)}) page`.raw()
-    return [toPage(request.window, options.row.read(found?.[0]))]
+      select ${list} string_agg(row, ''), ${serverTime} from (${rowsOf(sql, request)}) page`.raw()
+    return [toRecordPage(request.window, found)]
   }
 
   /** Reads a range of the list's index for each request; all of them from the same end. */
-  async function readPages(sql: Sql, requests: readonly PageRequest[], backward: boolean): Promise<Page<Row>[]> {
+  async function readPages(sql: Sql, requests: readonly PageRequest[], backward: boolean): Promise<RecordPage<Row>[]> {
     const all = fragments(sql)
-    const { listOfTenants, columns, table, onlyListed, stamp } = all
+    const { listOfTenants, columns, table, onlyListed, serverTime } = all
     const direction = backward ? all.backward : all.forward
     const bounds = requests.map(({ window }) => boundsOf(window))
     const rows = sql`
-      select ${columns} as row, ${stamp} as stamp, id from ${table}
+      select ${columns} as row, updated_at, id from ${table}
       where tenant_id = wanted.tenant_id ${onlyListed}
-        and (${stamp}, id) > (wanted.lower_at, wanted.lower_id)
-        and (${stamp}, id) < (wanted.upper_at, wanted.upper_id)
-      order by ${stamp} ${direction}, id ${direction} limit wanted.size`
+        and (updated_at, id) > (wanted.lower_at, wanted.lower_id)
+        and (updated_at, id) < (wanted.upper_at, wanted.upper_id)
+      order by updated_at ${direction}, id ${direction} limit wanted.size`
     const found = await sql`
       select ${listOfTenants} (
         select string_agg(row, '') from (
           ${listed(sql, rows, direction, sql`wanted.size`)}
         ) page
-      )
+      ), ${serverTime}
       from unnest(${arrayText(requests.map(({ tenantId }) => tenantId))}::text::bigint[],
                   ${arrayText(bounds.map(({ lower }) => lower.updatedAt))}::text::timestamptz[],
                   ${arrayText(bounds.map(({ lower }) => lower.id))}::text::bigint[],
@@ -145,7 +150,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
                   ${arrayText(requests.map(({ window }) => window.limit + 1))}::text::bigint[])
            with ordinality as wanted(tenant_id, lower_at, lower_id, upper_at, upper_id, size, place)
       order by place`.raw()
-    return requests.map(({ window }, index) => toPage(window, options.row.read(found[index]?.[0])))
+    return requests.map(({ window }, index) => toRecordPage(window, found[index]))
   }
 
   async function readChunk(sql: Sql, { tenantId, window }: PageRequest): Promise<Chunk<Row>> {
@@ -188,10 +193,10 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     },
 
     async counts(sql, requests) {
-      const { count, table, only, stamp } = fragments(sql)
+      const { count, table, only } = fragments(sql)
       const rows = await sql<{ count: number }[]>`
         select ${count} (
-          select count(*) from ${table} where tenant_id = wanted.tenant_id ${only} and ${stamp} >= wanted.since
+          select count(*) from ${table} where tenant_id = wanted.tenant_id ${only} and updated_at >= wanted.since
         ) as count
         from unnest(${arrayText(requests.map(({ tenantId }) => tenantId))}::text::bigint[],
                     ${arrayText(requests.map(({ updatedSince }) => updatedSince ?? beforeAll))}::text::timestamptz[])

@@ -3,7 +3,6 @@ import { rowCodec } from '../../db/row-codec.ts'
 import { arrayText, type Sql } from '../../db/sql.ts'
 import { groupByProduct } from './product.ts'
 
-/** The columns of a variant. */
 export const variantColumns = {
   productId: column('product_id', 'bigint'),
   id: column('id', 'bigint', 'The numeric id, as in v1.'),
@@ -32,7 +31,7 @@ export async function listVariantsOf(sql: Sql, products: readonly { id: number }
   const ids = products.map(({ id }) => id)
   const [found] = await sql`
     select /* variant.of_products */ string_agg(row, '') from (
-      select ${variantRow.select(sql)} as row from variant
+      select ${variantRow.select(sql)} as row from gateway.variant
       where product_id = any(${arrayText(ids)}::text::bigint[])
       order by product_id, sort_order, id
     ) page`.raw()

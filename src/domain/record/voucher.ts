@@ -2,13 +2,17 @@ import { column, nullable, type RowOf } from '../../db/column.ts'
 import { inRange, ofCurrency, ofRecord } from '../search/field.ts'
 import { byAmount, type Order } from '../search/order.ts'
 import { searchedText } from '../search/text-field.ts'
-import { byEnd, status, validOn, validUntil } from '../search/voucher-filter.ts'
 import { defineResource } from './resource.ts'
+import { byEnd, status, validOn, validUntil } from './voucher-filter.ts'
 
 const columns = {
   id: column('id', 'bigint', 'The numeric id, as in v1.'),
   tenantId: column('tenant_id', 'bigint'),
-  reference: column('reference', 'text', 'The reference that is printed on it; unique without regard to case.'),
+  reference: column(
+    'reference',
+    'text',
+    'The reference that is printed on it; unique within its tenant without regard to case.',
+  ),
   initialBalance: nullable('initial_balance', 'decimal', 'The balance when it was purchased.'),
   currentBalance: nullable('current_balance', 'decimal', 'The balance that is left.'),
   purchaseValue: nullable('purchase_value', 'decimal', 'The price that was paid for it.'),
@@ -53,12 +57,10 @@ export const vouchers = defineResource<PurchasedVoucher>({
   noun: 'purchased voucher',
   description: 'A purchased voucher with its balance.',
   name: 'voucher',
-  table: 'purchased_voucher',
   permissions: ['view_vouchers', 'view_orders'],
   columns,
   search: {
-    entries: 'gateway.voucher_entry',
-    texts: { table: 'gateway.voucher_text', of: 'gateway.text_of', columns: 'words, recipient' },
+    texts: { table: 'gateway.voucher_text', columns: 'words, recipient' },
     filters: {
       status,
       validOn,
@@ -67,7 +69,7 @@ export const vouchers = defineResource<PurchasedVoucher>({
       productId: ofRecord(
         'catalog voucher',
         'Vouchers of this product or of one of its variants: the numeric or the global id of the product.',
-        (sql, id) => sql`product_id = ${id}::bigint`,
+        (sql, id) => sql`sold_product_id = ${id}::bigint`,
       ),
       currency: ofCurrency(byBalance, 'Vouchers of this currency: its ISO 4217 code.'),
       balance: inRange('amounts', byBalance, 'Vouchers whose balance lies in this range. Needs `currency`.'),

@@ -1,8 +1,8 @@
 /** The fields of filters: the value that a caller gives, and the resulting condition. */
 import { z } from 'zod'
 import type { Fragment, Sql } from '../../db/sql.ts'
-import { dateMessage, parseDate } from '../record/date.ts'
-import { instantMessage, parseInstant } from '../record/instant.ts'
+import { dateMessage, parseDate } from '../date.ts'
+import { instantMessage, parseInstant } from '../instant.ts'
 import type { Permission } from '../token/permission.ts'
 import { trimmed } from '../trimmed.ts'
 import type { SearchedWords, TextField } from './matched-fields.ts'

@@ -15,12 +15,12 @@ export interface Owners {
 export async function readOwners(sql: Sql, { tenantId, descendantsOf }: Search): Promise<Owners> {
   const day = sql`(now() at time zone gateway.time_zone(time_zone))::date as today`
   if (descendantsOf === null) {
-    const relation = sql`owner as materialized (select id as owner_id, ${day} from tenant where id = ${tenantId})`
+    const relation = sql`owner as materialized (select id as owner_id, ${day} from gateway.tenant where id = ${tenantId})`
     return { relation, count: 1 }
   }
   const found = await sql<{ id: number; today: string }[]>`
     with /* tenant.granted_days */ recursive ${visibleTenants(sql, descendantsOf, tenantId)}
-    select id, ${day} from tenant where id in (select id from visible)`
+    select id, ${day} from gateway.tenant where id in (select id from visible)`
   const ids = arrayText(found.map(({ id }) => id))
   const days = arrayText(found.map(({ today }) => today))
   const relation = sql`owner as materialized (

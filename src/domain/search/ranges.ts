@@ -1,26 +1,22 @@
 /** The rows that filtered and ordered lists read, as parts of their statements. */
 import type { Fragment, Sql } from '../../db/sql.ts'
-import type { PageWindow } from '../record/page.ts'
+import type { PageWindow } from '../page.ts'
 import { type Condition, parsedOnce } from './field.ts'
 import type { Search } from './search.ts'
 
-/** A table of texts that are searched, apart from the entries. */
+/** A table of texts that are searched, apart from the records. */
 export interface TextTable {
   table: string
-  /** The function that returns the texts of a record. */
-  of: string
   /** The columns that are searched. */
   columns: string
 }
 
 /** The common parts of a table's statements. The texts are SQL of this service, never of a caller. */
 export interface SearchedTable {
-  /** The table of entries (`sql/0015`), or of records without entries. */
+  /** The table of the records. */
   table: string
-  /** The table of the texts that are searched, with the ids of the entries; left out when the entries have them. */
+  /** The table of the texts that are searched, with the ids of the records; left out when the records have them. */
   texts?: TextTable | undefined
-  /** The column that a list is ordered by before `id` by default. */
-  stamp: string
   /** A condition for the rows that are read. */
   only?: string | undefined
 }
@@ -92,7 +88,7 @@ export class Ranges {
   /** Selects the latest rows of each tenant, whole. */
   latest(ofEach: number, ofAll: number): Fragment {
     const sql = this.sql
-    const order = sql.unsafe(`${this.table.stamp} desc, id desc`)
+    const order = sql.unsafe('updated_at desc, id desc')
     return sql`
       select latest.* from owner cross join lateral (select * from ${this.#rows()} order by ${order} limit ${ofEach}) latest
       limit ${ofAll}`
@@ -116,16 +112,6 @@ export class Ranges {
     return sql`${beyond(this.window.after, true)} and ${beyond(this.window.before, false)}`
   }
 
-  /** Joins a record when its current entry is in the list, whatever its stamp. @param records their table */
-  present(records: string): Fragment {
-    const sql = this.sql
-    const { texts, only = 'true' } = this.table
-    const joined = texts && this.search.words ? `cross join ${texts.of}(${records}) text (text_id, text_tenant_id)` : ''
-    return sql`
-      cross join lateral (select from ${sql.unsafe(`gateway.entry_of(${records}) ${joined}`)}
-                          where ${this.#conditions(sql.unsafe(only))}) present`
-  }
-
   /** The first rows with a key, or those without one. A read ends with the row that fills the page. */
   #segment(isMissing: boolean, depth: number): Fragment {
     const sql = this.sql
@@ -139,7 +125,6 @@ export class Ranges {
       select * from (
         select *, row_number() over (${order}) = ${depth} as is_end from (
           select ${columns}, ${this.#matches()} as matches from ${this.#rows()} ${present} ${served}
-          ${key === this.table.stamp ? sql`and ${this.#stamped()}` : sql``}
           and ${this.between(sql.unsafe(String(isMissing)), sql.unsafe(key), sql`id`)}
           ${order} ${this.#limit(depth)}
         ) list
@@ -171,7 +156,7 @@ export class Ranges {
     return sql`
       (select id as text_id, ${sql.unsafe(`${texts.columns} from ${texts.table}`)}
        where tenant_id = ${this.#tenant()} and ${where} offset 0) text
-      cross join lateral (select * from ${sql.unsafe(table)} where id = text_id offset 0) entry
+      cross join lateral (select * from ${sql.unsafe(table)} where id = text_id offset 0) record
       where ${this.#ofTenant()}`
   }
 
@@ -196,19 +181,9 @@ export class Ranges {
   }
 
   #matches(): Fragment {
+    const sql = this.sql
+    const all = this.search.conditions.reduce((others, condition) => sql`${others} and ${condition(sql)}`, sql`true`)
     // A comparison with a text that is null is null.
-    return this.sql`(${this.#conditions(this.#stamped())}) is true`
-  }
-
-  #conditions(first: Fragment): Fragment {
-    const sql = this.sql
-    return this.search.conditions.reduce((others, condition) => sql`${others} and ${condition(sql)}`, first)
-  }
-
-  /** The condition that a row is stamped before the end of the window. */
-  #stamped(): Fragment {
-    const sql = this.sql
-    const { until } = this.window
-    return until === null ? sql`true` : sql`${sql.unsafe(this.table.stamp)} < ${parsedOnce(sql, until, 'timestamptz')}`
+    return sql`(${all}) is true`
   }
 }

@@ -3,9 +3,9 @@ import { z } from 'zod'
 import type { RowCodec } from '../../db/row-codec.ts'
 import type { Fragment, Sql } from '../../db/sql.ts'
 import { unprepared } from '../../db/statement.ts'
-import type { Instant } from '../record/instant.ts'
-import { type Page, type PageWindow, toPage } from '../record/page.ts'
-import { notFollowed } from '../sync/follower.ts'
+import type { Instant } from '../instant.ts'
+import { type PageWindow, type RecordPage, toPage } from '../page.ts'
+import { lastStamp, readServerTime, toServerTime } from '../sync/server-time.ts'
 import { type Condition, parsedOnce } from './field.ts'
 import { readOwners } from './owners.ts'
 import { Ranges, type SearchedTable } from './ranges.ts'
@@ -16,8 +16,6 @@ import { narrowestRange, type Reading, rareText } from './selectivity.ts'
 interface SearchTableOptions<Row> extends SearchedTable {
   /** The first part of the names of its statements: `voucher` for `voucher.search`. */
   name: string
-  /** The table of the records. */
-  records: string
   row: RowCodec<Row>
 }
 
@@ -28,7 +26,7 @@ interface Place {
 }
 
 /** A page with the keys of its rows. */
-export interface KeyedPage<Row> extends Page<Row> {
+export interface KeyedPage<Row> extends RecordPage<Row> {
   keys: ReadonlyMap<Row, string | null>
   /** The place where the page ends, when the list goes on. A record at this place may no longer exist. */
   end: Place | null
@@ -58,14 +56,14 @@ export const mostCandidates = 5_000
 const fewCandidates = 1_500
 
 /** Adds the condition of `updatedSince`, which the index of the default order serves. */
-function since(search: Search, stamp: string, updatedSince: Instant | null): Search {
+function since(search: Search, updatedSince: Instant | null): Search {
   if (updatedSince === null) return search
-  const where: Condition = sql => sql`${sql.unsafe(stamp)} >= ${parsedOnce(sql, updatedSince, 'timestamptz')}`
+  const where: Condition = sql => sql`updated_at >= ${parsedOnce(sql, updatedSince, 'timestamptz')}`
   return {
     ...search,
     conditions: [...search.conditions, where],
-    ranges: [...search.ranges, { key: stamp, where }],
-    served: search.order.key === stamp ? where : search.served,
+    ranges: [...search.ranges, { key: 'updated_at', where }],
+    served: search.order.key === 'updated_at' ? where : search.served,
   }
 }
 
@@ -77,20 +75,10 @@ const placesText = z.array(z.tuple([z.string().nullable(), z.number(), z.boolean
 export function searchTable<Row extends { id: number }>({
   name,
   row,
-  records,
   ...searched
 }: SearchTableOptions<Row>): SearchTable<Row> {
-  const hasEntries = searched.table !== records
-
-  /**
-   * A column: whether all entries are written, in the snapshot of the statement. They may be emptied and written anew between
-   * the statements of a request.
-   */
-  const areWritten = (sql: Sql): Fragment =>
-    hasEntries ? sql`(select as_of is not null from gateway.follower)` : sql`true`
-
   async function open(sql: Sql, unbounded: Search, window: PageWindow): Promise<Reading> {
-    const search = since(unbounded, searched.stamp, window.updatedSince)
+    const search = since(unbounded, window.updatedSince)
     const owners = await readOwners(sql, search)
     // A short list of several tenants is read as a whole: a scan would end at the place where the rows of one tenant
     // end.
@@ -99,8 +87,7 @@ export function searchTable<Row extends { id: number }>({
   }
 
   /**
-   * Returns the end of a statement that reads a page: the records as they are now, without those that no longer match their
-   * entries.
+   * Returns the end of a statement that reads a page.
    *
    * @param page the rows that match, and those at which lists end
    * @param more one more column
@@ -110,17 +97,15 @@ export function searchTable<Row extends { id: number }>({
     select string_agg(row, ''),
            (select json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by ${ranges.sorting})
             from picked page),
-           ${more}, ${areWritten(sql)}
+           ${more}, ${lastStamp(sql)}
     from (
       select ${row.select(sql)} as row
-      from picked page join ${sql.unsafe(records)} on id = record_id join owner on owner.owner_id = tenant_id
-      ${hasEntries ? ranges.present(records) : sql``}
+      from picked page join ${sql.unsafe(searched.table)} on id = record_id
       where matches order by ${ranges.sorting}
     ) listed`
 
   function toKeyedPage(window: PageWindow, found: readonly (Buffer | null)[] | undefined): ReadPage<Row> {
-    const [rows, texts, , written] = found ?? []
-    if (written?.toString() !== 't') throw notFollowed()
+    const [rows, texts, , stamp] = found ?? []
     const places = placesText
       .parse(JSON.parse(texts?.toString() ?? '[]'))
       .map(([key, id, matches, isEnd]) => ({ key, id, matches, isEnd }))
@@ -132,6 +117,7 @@ export function searchTable<Row extends { id: number }>({
     const end = (isFull ? reached[window.limit - 1] : places[ending]) ?? null
     return {
       ...toPage(window, read, isFull || end !== null),
+      serverTime: toServerTime(stamp),
       keys: new Map(read.map(one => [one, keys.get(one.id) ?? null])),
       end,
       isWhole: isFull || end === null,
@@ -186,7 +172,9 @@ export function searchTable<Row extends { id: number }>({
     async page(sql, unbounded, window) {
       const reading = await open(sql, unbounded, window)
       const { search, owners } = reading
-      if (owners.count === 0) return { ...toPage<Row>(window, [], false), keys: new Map(), end: null }
+      if (owners.count === 0) {
+        return { ...toPage<Row>(window, [], false), serverTime: await readServerTime(sql), keys: new Map(), end: null }
+      }
       const isOne = owners.count === 1
       // The price of such a page covers only these rows (`costOfSearch`).
       if (search.isServed && !isOne) return scan(reading, window, 0)
@@ -207,12 +195,11 @@ export function searchTable<Row extends { id: number }>({
       const reading = await open(sql, unbounded, wholeList)
       let most = 0
       const countWhere = async (where: Condition, inTexts: boolean): Promise<Count | null> => {
-        const [found] = await unprepared(sql<{ count: number; read: number; written: boolean }[]>`
+        const [found] = await unprepared(sql<{ count: number; read: number }[]>`
           with ${sql.unsafe(`/* ${name}.search_count */`)} ${reading.owners.relation}
-          select count(*) filter (where matches) as count, count(*) as read, ${areWritten(sql)} as written
+          select count(*) filter (where matches) as count, count(*) as read
           from (${reading.ranges.candidates(where, inTexts, mostCandidates + 1)}) candidate`)
-        const { count = 0, read = 0, written = false } = found ?? {}
-        if (!written) throw notFollowed()
+        const { count = 0, read = 0 } = found ?? {}
         most = Math.max(most, Math.min(count, mostCandidates))
         return read > mostCandidates ? null : { count, precision: 'EXACT' }
       }

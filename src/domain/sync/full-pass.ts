@@ -1,9 +1,9 @@
 /**
- * Rejects copies that cannot be brought up to date any more: their clients have to read all lists again (`sql/0008`).
+ * Rejects copies that cannot be brought up to date any more: their clients have to read all lists again (`sql/0010`).
  */
 import type { Sql } from '../../db/sql.ts'
 import { badInput } from '../errors.ts'
-import type { Instant } from '../record/instant.ts'
+import type { Instant } from '../instant.ts'
 
 /** Shows a client whether its copy can be brought up to date. */
 export interface SyncState {
@@ -39,17 +39,6 @@ export function requireCompleteRemovals(updatedSince: Instant, { removalsComplet
         'read all lists again without updatedSince, and drop the records that they no longer hold.',
     ],
   })
-}
-
-/**
- * Requires a full pass of all clients. Has no effect when an earlier call covers the instant.
- *
- * @param completeSince from when on a client may resume, in microseconds since 1970
- */
-export async function requireFullPass(sql: Sql, completeSince: number): Promise<void> {
-  await sql`
-    select /* full_pass.require */
-           gateway.require_full_pass(gateway.from_microseconds(${completeSince}::text::bigint))`
 }
 
 /**

@@ -1,6 +1,7 @@
 /** The tenants directly below a tenant that a token is authorised for, by name. */
 import { arrayText, type Sql } from '../../db/sql.ts'
-import { besideRow, type Page, type PageWindow, readFromBothEnds, toPage } from '../record/page.ts'
+import { besideRow, type PageWindow, type RecordPage, readFromBothEnds, toPage } from '../page.ts'
+import { lastStamp, toServerTime } from '../sync/server-time.ts'
 import type { Token } from '../token/token.ts'
 import { grantedBy } from './granted.ts'
 import { byName, type Tenant, tenantRow } from './tenant.ts'
@@ -21,8 +22,8 @@ function visibleBelow(sql: Sql, token: Token, parentIds: readonly number[]) {
     parents: sql`${arrayText(parentIds)}::text::bigint[]`,
     grants: sql`
       below_grant(parent_id) as materialized (
-        select id from unnest(${arrayText(parentIds)}::text::bigint[]) as id
-        where gateway.tenant_path(id) && ${withDescendants}::text::bigint[]
+        select tenant_id from gateway.tenant_path
+        where tenant_id = any(${arrayText(parentIds)}::text::bigint[]) and path && ${withDescendants}::text::bigint[]
       )`,
     isVisible: sql`
       tenant.parent_id = wanted.parent_id
@@ -38,7 +39,7 @@ export async function listChildTenants(
   sql: Sql,
   token: Token,
   requests: readonly ChildrenRequest[],
-): Promise<Page<Tenant>[]> {
+): Promise<RecordPage<Tenant>[]> {
   return readFromBothEnds(requests, async (asked, backward) => {
     const ids = asked.map(({ parentId }) => parentId)
     const { parents, grants, isVisible } = visibleBelow(sql, token, ids)
@@ -47,19 +48,22 @@ export async function listChildTenants(
       with /* tenant.children */ ${grants}
       select (
         select string_agg(row, '') from (
-          select ${tenantRow.select(sql)} as row from tenant
+          select ${tenantRow.select(sql)} as row from gateway.tenant
           where ${isVisible}
             and (${besideRow(sql, byName, 'after', sql`after_id`)}) is not false
             and (${besideRow(sql, byName, 'before', sql`before_id`)}) is not false
           order by gateway.text_order(name) collate "C" ${direction}, id ${direction} limit wanted.size
         ) page
-      )
+      ), ${lastStamp(sql)}
       from unnest(${parents}, ${arrayText(asked.map(({ window }) => window.after?.id ?? null))}::text::bigint[],
                   ${arrayText(asked.map(({ window }) => window.before?.id ?? null))}::text::bigint[],
                   ${arrayText(asked.map(({ window }) => window.limit + 1))}::text::bigint[])
            with ordinality as wanted(parent_id, after_id, before_id, size, place)
       order by place`.raw()
-    return asked.map(({ window }, index) => toPage(window, tenantRow.read(found[index]?.[0])))
+    return asked.map(({ window }, index) => ({
+      ...toPage(window, tenantRow.read(found[index]?.[0])),
+      serverTime: toServerTime(found[index]?.[1]),
+    }))
   })
 }
 
@@ -68,7 +72,7 @@ export async function countChildTenants(sql: Sql, token: Token, parentIds: reado
   const { parents, grants, isVisible } = visibleBelow(sql, token, parentIds)
   const rows = await sql<{ count: number }[]>`
     with /* tenant.count_children */ ${grants}
-    select (select count(*) from tenant where ${isVisible}) as count
+    select (select count(*) from gateway.tenant where ${isVisible}) as count
     from unnest(${parents}) with ordinality as wanted(parent_id, place)
     order by place`
   return rows.map(({ count }) => count)

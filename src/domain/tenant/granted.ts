@@ -13,7 +13,7 @@ export function grantedBy(token: Token): { named: string; withDescendants: strin
 
 /**
  * Returns the relation `visible(id, top)` of the tenants that a token is granted (R21). It belongs after `with
- * recursive`. Only this function walks down the tree. `union` ends the walk in a loop, which appliers can make.
+ * recursive`. Only this function walks down the tree. `union` ends the walk in a loop.
  *
  * @param highest only those at or below this tenant, each once. `top` is then the highest tenant on the way down of which a
  *   grant includes all below, null for a tenant that is granted by itself. Null: all tenants, without their tops
@@ -25,7 +25,7 @@ export function visibleTenants(sql: Sql, token: Token, highest: number | null): 
       ? [sql`id in (select id from whole)`, sql`0::bigint`]
       : [
           sql`id = ${highest}::bigint`,
-          sql`case when gateway.tenant_path(id) && ${withDescendants}::text::bigint[] then id end`,
+          sql`case when (select path from gateway.tenant_path where tenant_id = id) && ${withDescendants}::text::bigint[] then id end`,
         ]
   // Relations: PostgreSQL would parse the text of an array again for each tenant.
   return sql`
@@ -34,10 +34,10 @@ export function visibleTenants(sql: Sql, token: Token, highest: number | null): 
     ), named as materialized (
       select unnest(${named}::text::bigint[]) as id
     ), below(id, top) as (
-      select id, ${top} from tenant where ${start}
+      select id, ${top} from gateway.tenant where ${start}
       union
       select tenant.id, coalesce(top, case when tenant.id in (select id from whole) then tenant.id end)
-      from below join tenant on tenant.parent_id = below.id
+      from below join gateway.tenant on tenant.parent_id = below.id
     ), visible(id, top) as ${
       highest === null
         ? sql`(select id, top from below union all select id, null from named)`

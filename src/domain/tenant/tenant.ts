@@ -1,10 +1,10 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
 import { rowCodec } from '../../db/row-codec.ts'
 import { arrayText, type Sql } from '../../db/sql.ts'
-import type { ListIdentity } from '../record/cursor.ts'
-import { beforeAll, type Instant } from '../record/instant.ts'
-import { type Page, type PageWindow, type RowOrder, toPage, within } from '../record/page.ts'
-import type { RecordType } from '../record/resource.ts'
+import type { ListIdentity } from '../cursor.ts'
+import { beforeAll, type Instant } from '../instant.ts'
+import { type PageWindow, type RecordPage, type RowOrder, toPage, within } from '../page.ts'
+import { lastStamp, toServerTime } from '../sync/server-time.ts'
 import type { Token } from '../token/token.ts'
 import { grantedBy, visibleTenants } from './granted.ts'
 
@@ -26,7 +26,7 @@ export type Tenant = RowOf<typeof tenantColumns>
 export const tenantList: ListIdentity = { name: 'tenants' }
 
 /** The order of the tenants directly below one. */
-export const byName: RowOrder = { table: 'tenant', key: 'gateway.text_order(name) collate "C"' }
+export const byName: RowOrder = { table: 'gateway.tenant', key: 'gateway.text_order(name) collate "C"' }
 
 /** Returns the list of the tenants directly below one. */
 export const childList = (tenantId: number): ListIdentity => ({ name: 'children', tenantId })
@@ -35,28 +35,28 @@ export const childList = (tenantId: number): ListIdentity => ({ name: 'children'
 export const tenantRow = rowCodec<Tenant>(tenantColumns)
 
 /** Tenants as records. A tenant left the list when neither it nor one above it is granted any more. */
-export const tenantRecords: RecordType = {
+export const tenantRecords = {
   noun: 'tenant',
   permissions: [],
-  removal: 'tenant',
-  findRemoved: (sql, token) => {
+  record: 'tenant',
+  findRemoved: (sql: Sql, token: Token) => {
     const { named, withDescendants } = grantedBy(token)
     return sql`
-      select id from tenant where id = record_id
-        and (gateway.tenant_path(id) && ${withDescendants}::text::bigint[] or id = any(${named}::text::bigint[]))`
+      select tenant_id from gateway.tenant_path where tenant_id = removal.id
+        and (path && ${withDescendants}::text::bigint[] or tenant_id = any(${named}::text::bigint[]))`
   },
 }
 
 /** Returns a page of the tenants that the token is authorised for (contract, operation 1). */
-export async function listTenants(sql: Sql, token: Token, window: PageWindow): Promise<Page<Tenant>> {
+export async function listTenants(sql: Sql, token: Token, window: PageWindow): Promise<RecordPage<Tenant>> {
   // With `is true`, PostgreSQL reads the list in its order and looks each tenant up, and does not join and sort.
   const [found] = await sql`
     with /* tenant.list */ recursive ${visibleTenants(sql, token, null)}
-    select string_agg(row, '') from (
-      select ${tenantRow.select(sql)} as row from tenant
+    select string_agg(row, ''), ${lastStamp(sql)} from (
+      select ${tenantRow.select(sql)} as row from gateway.tenant
       where (id in (select id from visible)) is true and ${within(sql, window)}
     ) page`.raw()
-  return toPage(window, tenantRow.read(found?.[0]))
+  return { ...toPage(window, tenantRow.read(found?.[0])), serverTime: toServerTime(found?.[1]) }
 }
 
 /**
@@ -67,7 +67,7 @@ export async function listTenants(sql: Sql, token: Token, window: PageWindow): P
 export async function countGrantedTenants(sql: Sql, token: Token, updatedSince: Instant | null): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     with /* tenant.count */ recursive ${visibleTenants(sql, token, null)}
-    select count(*) from tenant where id in (select id from visible)
+    select count(*) from gateway.tenant where id in (select id from visible)
       and updated_at >= ${updatedSince ?? beforeAll}::text::timestamptz`
   return row?.count ?? 0
 }
@@ -79,7 +79,7 @@ export async function countGrantedTenants(sql: Sql, token: Token, updatedSince: 
 export async function findTenants(sql: Sql, ids: readonly number[]): Promise<(Tenant | null)[]> {
   const [rows] = await sql`
     select /* tenant.find_many */ string_agg(${tenantRow.select(sql)}, '')
-    from unnest(${arrayText(ids)}::text::bigint[]) as wanted(id) join tenant on tenant.id = wanted.id`.raw()
+    from unnest(${arrayText(ids)}::text::bigint[]) as wanted(id) join gateway.tenant on tenant.id = wanted.id`.raw()
   const found = new Map(tenantRow.read(rows?.[0]).map(row => [row.id, row]))
   return ids.map(id => found.get(id) ?? null)
 }
@@ -88,7 +88,7 @@ export async function findTenants(sql: Sql, ids: readonly number[]): Promise<(Te
 export async function findDays(sql: Sql, ids: readonly number[]): Promise<(string | null)[]> {
   const rows = await sql<{ id: number; today: string }[]>`
     select /* tenant.days */ tenant.id, (now() at time zone gateway.time_zone(time_zone))::date as today
-    from unnest(${arrayText(ids)}::text::bigint[]) as wanted(id) join tenant on tenant.id = wanted.id`
+    from unnest(${arrayText(ids)}::text::bigint[]) as wanted(id) join gateway.tenant on tenant.id = wanted.id`
   const found = new Map(rows.map(({ id, today }) => [id, today]))
   return ids.map(id => found.get(id) ?? null)
 }

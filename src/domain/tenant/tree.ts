@@ -1,6 +1,6 @@
 import { arrayText, type Sql } from '../../db/sql.ts'
-import { parseIdentifier } from '../record/identifier.ts'
-import { besideRow } from '../record/page.ts'
+import { parseIdentifier } from '../identifier.ts'
+import { besideRow } from '../page.ts'
 import { byName } from './tenant.ts'
 
 /** A tenant as administrators find it. */
@@ -52,13 +52,13 @@ const matchesLength = 30
 const above = (sql: Sql) => sql`
   array_to_json(array(
     select ancestor.name
-    from unnest(gateway.tenant_path(tenant.id)) with ordinality as path(id, step) join tenant ancestor using (id)
-    where step > 1 order by step desc)) as above`
+    from gateway.tenant_path, unnest(path) with ordinality as place(id, step) join gateway.tenant ancestor using (id)
+    where tenant_path.tenant_id = tenant.id and step > 1 order by step desc)) as above`
 
 /** Returns the tenants of these ids that exist, by name. */
 export async function placeTenants(sql: Sql, ids: readonly number[]): Promise<PlacedTenant[]> {
   return sql<PlacedTenant[]>`
-    select /* tenant_tree.place */ id, name, subdomain, ${above(sql)} from tenant
+    select /* tenant_tree.place */ id, name, subdomain, ${above(sql)} from gateway.tenant
     where id = any(${arrayText(ids)}::text::bigint[]) order by gateway.text_order(name) collate "C", id`
 }
 
@@ -77,7 +77,7 @@ export async function searchTenants(sql: Sql, search: string, chosen: readonly n
              row_number() over (order by id = ${parseIdentifier(search)} desc,
                                          not starts_with(gateway.folded(name), gateway.folded(${search})),
                                          gateway.text_order(name) collate "C", id) as rank
-      from tenant where ${isFound(sql, search)}
+      from gateway.tenant where ${isFound(sql, search)}
       order by rank limit ${matchesLength}
     )
     select id, name, subdomain, ${above(sql)}, count, unchosen from chosen tenant order by rank`
@@ -88,7 +88,7 @@ export async function searchTenants(sql: Sql, search: string, chosen: readonly n
 /** Returns the ids of at most `limit` tenants that a search finds. */
 export async function listFoundTenants(sql: Sql, search: string, limit: number): Promise<number[]> {
   const rows = await sql<{ id: number }[]>`
-    select /* tenant_tree.found */ id from tenant where ${isFound(sql, search)}
+    select /* tenant_tree.found */ id from gateway.tenant where ${isFound(sql, search)}
     order by gateway.text_order(name) collate "C", id limit ${limit}`
   return rows.map(({ id }) => id)
 }
@@ -96,7 +96,7 @@ export async function listFoundTenants(sql: Sql, search: string, limit: number):
 /** Returns the ids of at most `limit` tenants without a parent. */
 export async function listRootTenants(sql: Sql, limit: number): Promise<number[]> {
   const rows = await sql<{ id: number }[]>`
-    select /* tenant_tree.roots */ id from tenant where parent_id is null limit ${limit}`
+    select /* tenant_tree.roots */ id from gateway.tenant where parent_id is null limit ${limit}`
   return rows.map(({ id }) => id)
 }
 
@@ -111,10 +111,10 @@ export async function listTreeLevels(sql: Sql, ranges: readonly LevelRange[]): P
   const below = ranges.filter(({ parentId }) => parentId !== null)
   const rows = await sql<(TreeTenant & { parentId: number | null; count: number })[]>`
     select /* tenant_tree.levels */ "parentId", id, name, subdomain, count,
-           exists (select from tenant below where below.parent_id = level.id) as "hasChildren"
+           exists (select from gateway.tenant below where below.parent_id = level.id) as "hasChildren"
     from (
       (select null::bigint as "parentId", id, name, subdomain, count(*) over () as count
-       from tenant where parent_id is null
+       from gateway.tenant where parent_id is null
          and (${besideRow(sql, byName, 'after', sql`${roots.afterId}::bigint`)}) is not false
        order by gateway.text_order(name) collate "C", id limit ${roots.size})
       union all
@@ -124,7 +124,7 @@ export async function listTreeLevels(sql: Sql, ranges: readonly LevelRange[]): P
                    ${arrayText(below.map(({ size }) => size))}::text::bigint[]) as wanted(parent_id, after_id, size)
        cross join lateral (
          select id, name, subdomain, count(*) over () as count
-         from tenant where tenant.parent_id = wanted.parent_id
+         from gateway.tenant where tenant.parent_id = wanted.parent_id
            and (${besideRow(sql, byName, 'after', sql`after_id`)}) is not false
          order by gateway.text_order(name) collate "C", id limit wanted.size) as child)
     ) as level

@@ -49,7 +49,6 @@ export function createTokenDirectory(sql: Pool): TokenDirectory {
   }
 }
 
-/** The last use of a token. */
 interface TokenUse {
   id: number
   /** Milliseconds since 1970. */

@@ -21,7 +21,7 @@ const wantedGrants = (sql: Sql, tenants: TenantGrant[]) => sql`
                          ${arrayText(tenants.map(grant => grant.withDescendants))}::text::boolean[])
                   as wanted(tenant_id, with_descendants)
   ), unknown as (
-    select tenant_id from wanted where not exists (select from tenant where tenant.id = wanted.tenant_id)
+    select tenant_id from wanted where not exists (select from gateway.tenant where tenant.id = wanted.tenant_id)
   )`
 
 /** A new token. Its secret is not stored, and cannot be read again. */

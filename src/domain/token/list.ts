@@ -1,8 +1,8 @@
 // The list of tokens, as administrators search and order it.
 
 import type { Fragment, Sql } from '../../db/sql.ts'
-import { parseIdentifier } from '../record/identifier.ts'
-import { betweenRows, type Page, type RowWindow, toPage } from '../record/page.ts'
+import { parseIdentifier } from '../identifier.ts'
+import { betweenRows, type Page, type RowWindow, toPage } from '../page.ts'
 import type { Permission } from './permission.ts'
 import { recordColumns, sessionEnded, type TokenRecord } from './token.ts'
 
@@ -48,7 +48,6 @@ export interface TokenListing extends RowWindow {
   ascending?: boolean
 }
 
-/** Returns the conditions of the states. */
 function conditionsOf(sql: Sql): Record<TokenState, Fragment> {
   const ended = sql`((token.expires_at is not null and token.expires_at <= now()) or ${sessionEnded(sql)})`
   const active = sql`token.revoked_at is null and not ${ended}`
@@ -93,9 +92,9 @@ export async function countTokensInNeed(sql: Sql): Promise<{ unused: number; exp
 /** Selects the ids of tokens with a grant for a matching tenant, or for one above it with its descendants. */
 const tokensReaching = (sql: Sql, tenant: string) => sql`
   with found as materialized (
-    select id, parent_id from tenant where id = ${parseIdentifier(tenant)} or gateway.has_text(name, ${tenant})
+    select id, parent_id from gateway.tenant where id = ${parseIdentifier(tenant)} or gateway.has_text(name, ${tenant})
   ), above as materialized (
-    select distinct unnest(gateway.tenant_path(parent_id)) as id from (select distinct parent_id from found) parent
+    select distinct unnest(path) as id from gateway.tenant_path where tenant_id in (select parent_id from found)
   )
   select token_id from gateway.token_tenant where tenant_id in (select id from found)
   union all

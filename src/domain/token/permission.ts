@@ -6,7 +6,6 @@ export const permissions = {
   redeem_vouchers: 'Resolve a voucher ahead of redemption.',
 } as const
 
-/** The name of a permission. */
 export type Permission = keyof typeof permissions
 
 /** All permissions, in the order in which they are shown. */

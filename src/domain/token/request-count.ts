@@ -1,6 +1,6 @@
 import { arrayText, type Sql } from '../../db/sql.ts'
-import { millisecondsPerDay } from '../record/date.ts'
-import type { Instant } from '../record/instant.ts'
+import { millisecondsPerDay } from '../date.ts'
+import type { Instant } from '../instant.ts'
 import { createWriteBuffer } from '../write-buffer.ts'
 
 /** The error of a request, or of a part of it. Neither field contains text that a caller sent. */

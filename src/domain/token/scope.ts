@@ -2,6 +2,7 @@ import { arrayText, type Sql } from '../../db/sql.ts'
 import { lacksTenant, notFound } from '../errors.ts'
 import { createLoadingCache } from '../loading-cache.ts'
 import { mapMaybePromise } from '../maybe-promise.ts'
+import { lastStamp, recordsMissing } from '../sync/server-time.ts'
 import type { Token } from './token.ts'
 
 /** The id of a tenant, then the ids of the tenants above it, root last. */
@@ -63,9 +64,12 @@ function grantsOf(token: Token): ReadonlyMap<number, boolean> {
   return grants
 }
 
+/** @throws `UNAVAILABLE` during the first fill: neither a tenant nor a record of it may seem to be absent then */
 async function findPaths(sql: Sql, ids: readonly number[]): Promise<(TenantPath | null)[]> {
-  const rows = await sql<{ path: number[] | null }[]>`
-    select /* tenant.paths */ array_to_json(gateway.tenant_path(id)) as path
-    from unnest(${arrayText(ids)}::text::bigint[]) with ordinality as wanted(id, place) order by place`
+  const rows = await sql<{ path: number[] | null; isFilling: boolean }[]>`
+    select /* tenant.paths */ array_to_json(path) as path, ${lastStamp(sql)} is null as "isFilling"
+    from unnest(${arrayText(ids)}::text::bigint[]) with ordinality as wanted(tenant_id, place)
+    left join gateway.tenant_path using (tenant_id) order by place`
+  if (rows[0]?.isFilling) throw recordsMissing()
   return rows.map(({ path }) => path)
 }

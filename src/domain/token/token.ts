@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/sql.ts'
 import { isValidSession } from '../administrator/session.ts'
 import { notFound } from '../errors.ts'
-import type { Instant } from '../record/instant.ts'
+import type { Instant } from '../instant.ts'
 import type { Permission } from './permission.ts'
 
 /** A tenant that a token is authorised for (R21). */
@@ -43,7 +43,6 @@ export interface TokenRecord extends Token {
   revision: number
 }
 
-/** The status of a token. */
 export type TokenStatus = 'active' | 'expired' | 'revoked'
 
 /** The properties that the status of a token depends on. */
@@ -73,7 +72,7 @@ export const recordColumns = (sql: Sql) => sql`
   (select successor.id from gateway.token successor where successor.rotated_from = token.id) as "rotatedTo",
   coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants,
                                               'name', tenant.name) order by tenant_id)
-            from gateway.token_tenant join tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants`
+            from gateway.token_tenant join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants`
 
 /** Returns a token by id, or throws `NOT_FOUND`. */
 export async function getToken(sql: Sql, id: number): Promise<TokenRecord> {

@@ -1,11 +1,19 @@
 /** The filters of vouchers by their status and by the days on which they are valid. */
 import { z } from 'zod'
-import { type VoucherStatus, voucherStatusNames } from '../record/voucher-status.ts'
-import { type Condition, type FilterField, type IndexRange, inRange, nothing, parsedOnce, readBounds } from './field.ts'
-import type { Order } from './order.ts'
+import {
+  type Condition,
+  type FilterField,
+  type IndexRange,
+  inRange,
+  nothing,
+  parsedOnce,
+  readBounds,
+} from '../search/field.ts'
+import type { Order } from '../search/order.ts'
+import { type VoucherStatus, voucherStatusNames } from './voucher-status.ts'
 
 /** The last day on which a voucher is valid: one that does not expire ends at infinity. */
-const lastValidDay = 'date_valid_end'
+const lastValidDay = 'ends_on'
 
 /** The order by the end of the validity. */
 export const byEnd: Order = {

@@ -1,15 +1,14 @@
 import { column, type RowOf } from '../../db/column.ts'
 import { rowCodec } from '../../db/row-codec.ts'
-import type { ListIdentity } from '../record/cursor.ts'
-import type { RecordType } from '../record/resource.ts'
-import { type TenantTable, tenantTable } from '../record/tenant-table.ts'
+import type { ListIdentity } from '../cursor.ts'
 import type { Token } from '../token/token.ts'
+import type { RecordType } from './resource.ts'
+import { type TenantTable, tenantTable } from './tenant-table.ts'
 
 /** The reasons why a record left a list, as rows of `gateway.removal` have it, each with a description. */
 export const removalReasons = {
-  deleted: 'The record was deleted. For a tenant: it or a tenant above it was deleted.',
-  moved:
-    'The record belongs to another tenant now, or has another id. For a tenant: it or a tenant above it was moved.',
+  deleted: 'The record was deleted, or has another id. For a tenant: it or a tenant above it was deleted.',
+  moved: 'The record belongs to another tenant now. For a tenant: it or a tenant above it was moved.',
   consent_withdrawn: 'The customer no longer consents to marketing.',
 }
 
@@ -17,8 +16,7 @@ export const removalReasons = {
 export const removalColumns = {
   id: column('id', 'bigint'),
   tenantId: column('tenant_id', 'bigint', 'The numeric id of the tenant whose list the record left.'),
-  resource: column('resource', 'text'),
-  recordId: column('record_id', 'bigint', 'The numeric id of the record, as in v1.'),
+  record: column('record', 'text'),
   reason: column('reason', 'text'),
   updatedAt: column('updated_at', 'instant'),
 }
@@ -42,12 +40,12 @@ export const removalsOf = (types: readonly RecordType[], token: Token): TenantTa
     name: 'removal',
     table: 'gateway.removal',
     row: removalRow,
-    columnValues: { column: 'resource', values: types.map(({ removal }) => removal) },
+    columnValues: { column: 'record', type: 'gateway.record_type', values: types.map(({ record }) => record) },
     // `is null` instead of `not exists`, for which the planner may read whole tables into a hash.
     filter: sql => {
       const found = types.reduce(
-        (cases, type) => sql`${cases} ${sql.unsafe(`when '${type.removal}'`)} then (${type.findRemoved(sql, token)})`,
-        sql`case resource`,
+        (cases, type) => sql`${cases} ${sql.unsafe(`when '${type.record}'`)} then (${type.findRemoved(sql, token)})`,
+        sql`case record`,
       )
       return types.length > 0 ? sql`${found} end is null` : sql`true`
     },

@@ -3,7 +3,7 @@ import type { Instant } from './instant.ts'
 
 /** A place in a list ordered by `updated_at`, then `id` (R15). */
 export interface Position {
-  /** The record's stamp; `-infinity` for a record that has none. */
+  /** The record's stamp; `-infinity` in a list with another order. */
   updatedAt: Instant
   id: number
 }
@@ -13,8 +13,8 @@ export interface Cursor extends Position {
   updatedSince: Instant | null
   /** For a list in another order, the text of the value that orders it; null for a record without one. */
   key?: string | null
-  /** For a bulk export, the place at which it ends. */
-  watermark?: Instant | null
+  /** For a bulk export, the last stamp that it has. */
+  until?: Instant | null
 }
 
 /** A list that cursors belong to: its name and its tenant. The list of tenants has no tenant. */
@@ -64,7 +64,7 @@ export function createCursorCipher(key: Buffer): CursorCipher {
     encrypt(list, cursor) {
       const nonce = createNonce()
       const cipher = createCipheriv(algorithm, key, nonce).setAAD(boundTo(list))
-      const parts = [cursor.updatedAt, cursor.id, cursor.updatedSince, cursor.watermark]
+      const parts = [cursor.updatedAt, cursor.id, cursor.updatedSince, cursor.until]
       // The key comes last, because it may contain the separator. `=` marks a key, which may be empty.
       if (cursor.key != null) parts.push(`=${Buffer.from(cursor.key).toString('latin1')}`)
       const text = parts.join('|')
@@ -86,8 +86,8 @@ export function createCursorCipher(key: Buffer): CursorCipher {
           decipher.update(bytes.subarray(1 + nonceLength, -tagLength)),
           decipher.final(),
         ])
-        const [updatedAt = '', id = '', updatedSince, watermark, ...rest] = decrypted.toString('latin1').split('|')
-        const cursor = { updatedAt, id: Number(id), updatedSince: updatedSince || null, watermark: watermark || null }
+        const [updatedAt = '', id = '', updatedSince, until, ...rest] = decrypted.toString('latin1').split('|')
+        const cursor = { updatedAt, id: Number(id), updatedSince: updatedSince || null, until: until || null }
         const key = rest.length > 0 ? Buffer.from(rest.join('|').slice(1), 'latin1').toString() : null
         return { ...cursor, key }
       } catch {

@@ -1,6 +1,6 @@
-import type { Fragment, Sql } from '../../db/sql.ts'
-import { type FieldErrors, throwIfErrors } from '../errors.ts'
+import type { Fragment, Sql } from '../db/sql.ts'
 import type { Cursor, CursorCipher, ListIdentity, Position } from './cursor.ts'
+import { type FieldErrors, throwIfErrors } from './errors.ts'
 import { afterAll, beforeAll, type Instant, instantMessage, parseInstant } from './instant.ts'
 
 /** The arguments of a list, as the caller sent them. */
@@ -30,7 +30,7 @@ export interface PageWindow extends RowWindow {
   before: Place | null
   /** No record stamped before it is listed. */
   updatedSince: Instant | null
-  /** The watermark: no record stamped from then on is listed, because not all of them can be seen yet. */
+  /** No record stamped after it is listed. */
   until: Instant | null
 }
 
@@ -39,6 +39,11 @@ export interface Page<Row> {
   rows: Row[]
   hasPreviousPage: boolean
   hasNextPage: boolean
+}
+
+/** A page of records, and the instant up to which it has all changes (R34). */
+export interface RecordPage<Row> extends Page<Row> {
+  serverTime: Instant
 }
 
 /** The records on a page when neither `first` nor `last` is given (contract, Limits). */
@@ -104,7 +109,7 @@ const latest = (...instants: (Instant | null | undefined)[]) =>
 /** Returns the positions between which the records of a window lie, in a list that is ordered by `updated_at`, then `id` (R15). */
 export function boundsOf({ after, before, updatedSince, until }: PageWindow): { lower: Position; upper: Position } {
   const since: Position = { updatedAt: updatedSince ?? beforeAll, id: 0 }
-  const end: Position = { updatedAt: until ?? afterAll, id: 0 }
+  const end: Position = { updatedAt: until ?? afterAll, id: Number.MAX_SAFE_INTEGER }
   return {
     lower: after && comesAfter(after, since) ? after : since,
     upper: before && comesAfter(end, before) ? before : end,
@@ -114,20 +119,18 @@ export function boundsOf({ after, before, updatedSince, until }: PageWindow): { 
 /**
  * Returns the end of a list's statement: the rows of a window, one more than the page has.
  *
- * @param stamp what the list is ordered by before `id`, as its index has it
  * @param direction `desc` when rows are read from the end of the list
  */
 export function within(
   sql: Sql,
   window: PageWindow,
-  stamp: Fragment = sql`updated_at`,
   direction: Fragment = window.backward ? sql`desc` : sql``,
 ): Fragment {
   const { lower, upper } = boundsOf(window)
   return sql`
-    (${stamp}, id) > (${lower.updatedAt}::text::timestamptz, ${lower.id}::bigint)
-    and (${stamp}, id) < (${upper.updatedAt}::text::timestamptz, ${upper.id}::bigint)
-    order by ${stamp} ${direction}, id ${direction} limit ${window.limit + 1}`
+    (updated_at, id) > (${lower.updatedAt}::text::timestamptz, ${lower.id}::bigint)
+    and (updated_at, id) < (${upper.updatedAt}::text::timestamptz, ${upper.id}::bigint)
+    order by updated_at ${direction}, id ${direction} limit ${window.limit + 1}`
 }
 
 /** The order of a list: by a key that is never null, then by `id`. The texts are SQL of this service, never of a caller. */
@@ -189,8 +192,8 @@ export function toPage<Row>(
  */
 export async function readFromBothEnds<Request extends { window: PageWindow }, Row>(
   requests: readonly Request[],
-  read: (requests: readonly Request[], backward: boolean) => Promise<Page<Row>[]>,
-): Promise<Page<Row>[]> {
+  read: (requests: readonly Request[], backward: boolean) => Promise<RecordPage<Row>[]>,
+): Promise<RecordPage<Row>[]> {
   const ends = [false, true].map(end => requests.filter(({ window: { backward } }) => backward === end))
   const [forward = [], backward = []] = await Promise.all(
     ends.map((asked, end) => (asked.length > 0 ? read(asked, end === 1) : [])),

@@ -1,0 +1,34 @@
+import { columnCodecs } from '../../db/column-codecs.ts'
+import type { Fragment, Sql } from '../../db/sql.ts'
+import { GatewayError } from '../errors.ts'
+import type { Instant } from '../instant.ts'
+
+/**
+ * Returns the expression of the stamp of the last step that a statement's snapshot shows: it has all changes up to it (R34).
+ * It is null during the first fill, when records are missing.
+ */
+export const lastStamp = (sql: Sql): Fragment => sql`
+  (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)`
+
+/**
+ * Reads the value of `lastStamp`.
+ *
+ * @param bytes the text of the column
+ * @throws `UNAVAILABLE` during the first fill
+ */
+export function toServerTime(bytes: Buffer | null | undefined): Instant {
+  if (!bytes) throw recordsMissing()
+  return columnCodecs.instant.decode(bytes, 0, bytes.length)
+}
+
+/** Returns the instant up to which a statement that begins now shows all changes. @throws `UNAVAILABLE` during the first fill */
+export async function readServerTime(sql: Sql): Promise<Instant> {
+  const [row] = await sql`select /* server_time.read */ ${lastStamp(sql)}`.raw()
+  return toServerTime(row?.[0])
+}
+
+/** Returns the error of a read during the first fill. */
+export const recordsMissing = (): GatewayError =>
+  new GatewayError('UNAVAILABLE', 'The records are being written for the first time. Try again in a minute.', {
+    retryAfter: 60,
+  })
