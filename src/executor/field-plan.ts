@@ -17,7 +17,6 @@ export interface ListPlan {
   nonNullItems: boolean
 }
 
-/** The plan of an object, with its selected fields. */
 export interface ObjectPlan {
   kind: 'object'
   type: GraphQLObjectType

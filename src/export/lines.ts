@@ -1,9 +1,10 @@
-/** The lines of an export: the watermark, the records with a cursor behind each chunk, and the end. */
+/** The lines of an export: the server time, the records with a cursor behind each chunk, and the end. */
+
+import type { Position } from '../domain/cursor.ts'
+import type { Instant } from '../domain/instant.ts'
+import type { PageWindow } from '../domain/page.ts'
 import type { Semaphore } from '../domain/rate/semaphore.ts'
 import type { Chunk } from '../domain/record/chunk.ts'
-import type { Position } from '../domain/record/cursor.ts'
-import { beforeAll, type Instant } from '../domain/record/instant.ts'
-import type { PageWindow } from '../domain/record/page.ts'
 import type { Context } from '../graphql/context.ts'
 import type { BulkExport, ExportedList, ExportedRow } from './routes.ts'
 
@@ -16,15 +17,15 @@ const stallMs = 1_000
 /** The longest time that an export keeps its records while other exports wait, in milliseconds. */
 const turnMs = 500
 
-/** One export of a list. */
 interface ExportRun {
   bulkExport: BulkExport
   /** Makes the context in which records are read and written. */
   createContext: () => Context
   list: ExportedList
-  /** From the cursor, or the start of the list, to the watermark. Its limit is the size of a chunk. */
+  /** From the cursor, or the start of the list, to the server time. Its limit is the size of a chunk. */
   window: PageWindow
-  watermark: Instant
+  /** The records and removals up to this instant are in the export. */
+  serverTime: Instant
   /** The semaphore of exports that hold records. */
   places: Semaphore
   /** Waits until a step may be written. */
@@ -69,7 +70,7 @@ class Remainder {
 
   /** Returns the position of the record that was written last, or null. */
   get position(): Position | null {
-    return this.#last && { updatedAt: this.#last.updatedAt ?? beforeAll, id: this.#last.id }
+    return this.#last && { updatedAt: this.#last.updatedAt, id: this.#last.id }
   }
 
   /** Writes the next records; null when none are left. */
@@ -116,12 +117,12 @@ async function readChunk({ places, continues, list, createContext, window }: Exp
  * @throws what the statements throw: the lines then end without the last one
  */
 export async function* exportLines(run: ExportRun): AsyncGenerator<Buffer> {
-  const { window, watermark, list, places } = run
+  const { window, serverTime, list, places } = run
   const { cursors } = run.createContext()
   const { updatedSince } = window
   let after: Position | null = window.after
   let count = 0
-  yield lineOf({ server_time: watermark })
+  yield lineOf({ server_time: serverTime })
   for (let hasMore = true; hasMore; ) {
     const remainder = await readChunk(run, after)
     try {
@@ -139,7 +140,7 @@ export async function* exportLines(run: ExportRun): AsyncGenerator<Buffer> {
     if (!remainder.position) continue
     count += remainder.written
     after = remainder.position
-    yield lineOf({ cursor: cursors.encrypt(list.identity, { ...after, updatedSince, watermark }) })
+    yield lineOf({ cursor: cursors.encrypt(list.identity, { ...after, updatedSince, until: serverTime }) })
   }
   await run.complete()
   yield lineOf({ end: true, count })

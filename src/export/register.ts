@@ -2,11 +2,12 @@
 
 import { setImmediate as nextEvents } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { ListIdentity } from '../domain/cursor.ts'
 import { type FieldErrors, GatewayError, unauthenticated } from '../domain/errors.ts'
+import { type PageWindow, readWindow } from '../domain/page.ts'
 import { Semaphore } from '../domain/rate/semaphore.ts'
-import type { ListIdentity } from '../domain/record/cursor.ts'
 import { createExportLimits, type ExportLease } from '../domain/record/export-limits.ts'
-import { type PageWindow, readWindow } from '../domain/record/page.ts'
+import { readServerTime } from '../domain/sync/server-time.ts'
 import type { Caller } from '../domain/token/caller.ts'
 import type { TokenDirectory } from '../domain/token/directory.ts'
 import { type Context, createContext, type Gateway } from '../graphql/context.ts'
@@ -62,10 +63,9 @@ export function registerExports(
     await access()
     const list = bulkExport.listOf(tenantId)
     const { window, former } = readPosition(gateway, bulkExport, list.identity, request)
-    gateway.clock.requireSteady()
     if (isStopping()) throw stopping()
-    const now = await gateway.watermark.read()
-    const watermark = former !== null && former < now ? former : now
+    const now = await readServerTime(gateway.pool)
+    const serverTime = former !== null && former < now ? former : now
     const lease = await limits.start(caller.token.id)
     // The deadline has passed, or the caller is gone.
     if (!caller.isWaiting() || reply.sent) return release(lease, reply)
@@ -85,8 +85,8 @@ export function registerExports(
         bulkExport,
         createContext: () => createExportContext(gateway, caller),
         list,
-        window: { ...window, until: watermark },
-        watermark,
+        window: { ...window, until: serverTime },
+        serverTime,
         places,
         waitForStep,
         continues: () => stream.continueUnless(stopping),
@@ -134,8 +134,8 @@ function readTenant({ params }: FastifyRequest): number | null {
 /**
  * Reads the cursor in the query.
  *
- * @returns the records behind it, and the watermark of the export that made it: the removals since this watermark are
- *   valid for all parts
+ * @returns the records behind it, and the `server_time` of the export that made it: the removals since then are valid for all
+ *   parts
  * @throws `BAD_USER_INPUT` with the errors of `cursor` (R5, R10)
  */
 function readPosition(
@@ -148,7 +148,7 @@ function readPosition(
   const cursor = queryParameter(request, 'cursor', given)
   try {
     const window = readWindow(cursors, list, { after: cursor }, given)
-    const former = cursor === null ? null : (cursors.decrypt(list, cursor)?.watermark ?? null)
+    const former = cursor === null ? null : (cursors.decrypt(list, cursor)?.until ?? null)
     return { window: { ...window, limit: chunkSize }, former }
   } catch (error) {
     if (!(error instanceof GatewayError) || !error.fieldErrors?.after) throw error
@@ -158,12 +158,12 @@ function readPosition(
 
 /** Returns a context whose statements have connections of their own. */
 function createExportContext(gateway: Gateway, caller: Caller): Context {
-  const { pool, watermark } = gateway
+  const { pool } = gateway
   const { exports: sql } = pool
   return {
     ...createContext(gateway, caller),
     sql,
-    loaders: new Loaders({ pool, sql, watermark, caller, group: caller }),
+    loaders: new Loaders({ pool, sql, caller, group: caller }),
   }
 }
 

@@ -1,10 +1,11 @@
 /** The bulk exports: each list of v1 in one response, its records as v1 gives them. */
+
+import type { ListIdentity } from '../domain/cursor.ts'
+import type { Instant } from '../domain/instant.ts'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
+import type { PageWindow } from '../domain/page.ts'
 import { type Chunk, chunkOfPage } from '../domain/record/chunk.ts'
-import type { ListIdentity } from '../domain/record/cursor.ts'
 import { exportOf } from '../domain/record/export.ts'
-import type { Instant } from '../domain/record/instant.ts'
-import type { PageWindow } from '../domain/record/page.ts'
 import { listTenants, tenantList } from '../domain/tenant/tenant.ts'
 import type { Permission } from '../domain/token/permission.ts'
 import type { RecordSelection } from '../executor/plan.ts'
@@ -50,10 +51,9 @@ const writeRecordsOf =
 /** The properties of a record that its cursor needs. */
 export interface ExportedRow {
   readonly id: number
-  readonly updatedAt: Instant | null
+  readonly updatedAt: Instant
 }
 
-/** The list that an export reads. */
 export interface ExportedList {
   /** The list that its cursors belong to. */
   identity: ListIdentity

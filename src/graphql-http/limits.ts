@@ -85,7 +85,6 @@ export function findExcess(size: Size | null): string | null {
   return `The complexity of the query is ${Math.ceil(size.complexity)}; at most ${limits.complexity} is allowed. Ask for fewer records or fields.`
 }
 
-/** Rejects long aliases. */
 const shortAliases: ValidationRule = context => ({
   Field({ alias }) {
     if (!alias || alias.value.length <= limits.aliasLength) return

@@ -26,7 +26,6 @@ const Variant = builder.objectRef<VariantRow>('Variant').implement({
 const categoryLoader = childLoader(listCategoriesOf)
 const variantLoader = childLoader(listVariantsOf)
 
-/** The type `CatalogVoucher`. */
 export const CatalogVoucher = addResource(products).record
 
 builder.objectFields(CatalogVoucher, t => ({

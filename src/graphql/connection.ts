@@ -1,7 +1,7 @@
+import type { Cursor, ListIdentity } from '../domain/cursor.ts'
 import { badInput } from '../domain/errors.ts'
-import type { Cursor, ListIdentity } from '../domain/record/cursor.ts'
-import { beforeAll, type Instant } from '../domain/record/instant.ts'
-import { type Page, type PageArguments, type PageWindow, readWindow } from '../domain/record/page.ts'
+import { beforeAll, type Instant } from '../domain/instant.ts'
+import { type PageArguments, type PageWindow, type RecordPage, readWindow } from '../domain/page.ts'
 import { type Count, type KeyedPage, mostCandidates } from '../domain/search/search-table.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
@@ -23,13 +23,13 @@ const CountType = builder.objectRef<Count>('Count').implement({
   }),
 })
 
-type Listed = { id: number; updatedAt: Instant | null }
+type Listed = { id: number; updatedAt: Instant }
 
-type SourcePage<Row> = Page<Row> & Partial<KeyedPage<Row>>
+type SourcePage<Row> = RecordPage<Row> & Partial<KeyedPage<Row>>
 
 /** Reads a page of a list, and its length. */
 interface Source<Row> {
-  page: (window: PageWindow) => Promise<{ page: SourcePage<Row>; serverTime: Instant }>
+  page: (window: PageWindow) => Promise<SourcePage<Row>>
   /** Counts the whole list exactly; null: it has a filter or the records of several tenants. */
   total: ((updatedSince: Instant | null) => Promise<number>) | null
   /** Counts the whole list up to a bound; without the bound, exactly. */
@@ -49,20 +49,18 @@ const noTotal = () =>
  * contain the keys.
  *
  * @param list the list that cursors belong to
- * @throws `BAD_USER_INPUT` with the errors of the arguments; `UNAVAILABLE` while the database's clock is behind
+ * @throws `BAD_USER_INPUT` with the errors of the arguments; `UNAVAILABLE` during the first fill
  */
 export async function readConnection<Row extends Listed>(
-  { clock, cursors, fieldErrors }: Context,
+  { cursors, fieldErrors }: Context,
   list: ListIdentity,
   args: PageArguments,
   source: Source<Row>,
 ) {
   const window = readWindow(cursors, list, args, fieldErrors)
-  clock.requireSteady()
   const { updatedSince } = window
   const encrypt = (cursor: Omit<Cursor, 'updatedSince'>) => cursors.encrypt(list, { ...cursor, updatedSince })
-  const { page, serverTime } = await source.page(window)
-  return new Connection(page, serverTime, source, window, encrypt)
+  return new Connection(await source.page(window), source, window, encrypt)
 }
 
 // Classes, because an object literal creates its getters again for each object. Cursors are encrypted and edges created
@@ -76,11 +74,14 @@ class Connection<Row extends Listed> {
 
   constructor(
     readonly page: SourcePage<Row>,
-    readonly serverTime: Instant,
     readonly source: Source<Row>,
     readonly window: PageWindow,
     readonly encrypt: (cursor: Omit<Cursor, 'updatedSince'>) => string,
   ) {}
+
+  get serverTime(): Instant {
+    return this.page.serverTime
+  }
 
   get edges(): Edge<Row>[] {
     return this.page.rows.map(node => new Edge(this, node))
@@ -114,7 +115,7 @@ class Connection<Row extends Listed> {
     const { keys } = this.page
     return keys
       ? this.encrypt({ id: row.id, updatedAt: beforeAll, key: keys.get(row) ?? null })
-      : this.encrypt({ id: row.id, updatedAt: row.updatedAt ?? beforeAll })
+      : this.encrypt({ id: row.id, updatedAt: row.updatedAt })
   }
 
   /** Returns the cursor of an end of the page. @param isReached whether the list was read in this direction */
@@ -177,7 +178,7 @@ builder.globalConnectionFields(t => ({
   }),
   serverTime: t.expose('serverTime', {
     type: 'DateTime',
-    description: 'The watermark: this page reflects all changes before this instant. Resume with it as `updatedSince`.',
+    description: 'This page has all changes up to this instant. Resume with it as `updatedSince`.',
   }),
   totalCount: t.int({
     description:
@@ -194,5 +195,4 @@ builder.globalConnectionFields(t => ({
 }))
 
 /** The description of the argument `updatedSince`. */
-export const updatedSinceDescription =
-  'Only records updated at or after this instant. A record without an update time is not included.'
+export const updatedSinceDescription = 'Only records updated at or after this instant.'

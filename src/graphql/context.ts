@@ -1,10 +1,8 @@
 import type { Pool, Sql } from '../db/sql.ts'
+import type { CursorCipher } from '../domain/cursor.ts'
 import type { FieldErrors } from '../domain/errors.ts'
 import type { ExpensiveRequests } from '../domain/rate/expensive-requests.ts'
 import type { RateBudget } from '../domain/rate/rate.ts'
-import type { CursorCipher } from '../domain/record/cursor.ts'
-import type { ClockWatch } from '../domain/sync/clock.ts'
-import type { Watermark } from '../domain/sync/watermark.ts'
 import type { Caller } from '../domain/token/caller.ts'
 import type { TenantScope } from '../domain/token/scope.ts'
 import { Loaders } from './loaders.ts'
@@ -13,8 +11,6 @@ import { Loaders } from './loaders.ts'
 export interface Gateway {
   pool: Pool
   cursors: CursorCipher
-  clock: ClockWatch
-  watermark: Watermark
   scope: TenantScope
   /** The rate budget of tokens that have no limit of their own. */
   rate: RateBudget
@@ -46,12 +42,12 @@ export const isExpensive = ({ requestedCost }: Caller): boolean => requestedCost
  * @param fieldErrors those that the transport found
  */
 export function createContext(gateway: Gateway, caller: Caller, fieldErrors: FieldErrors = {}): Context {
-  const { pool, cursors, clock, watermark, scope, redemptionTokenTtl } = gateway
+  const { pool, cursors, scope, redemptionTokenTtl } = gateway
   const { rate } = caller
   const { isWaiting, token } = caller
   const hasOwn = isExpensive(caller)
   const sql = hasOwn ? pool.expensive(isWaiting, token.id) : pool.whileWanted(isWaiting)
-  const loaders = new Loaders({ pool, sql, watermark, caller, group: hasOwn ? caller : pool })
+  const loaders = new Loaders({ pool, sql, caller, group: hasOwn ? caller : pool })
   // The properties are named one by one, because spreading an object takes 3 µs.
-  return { sql, cursors, clock, watermark, scope, redemptionTokenTtl, caller, rate, fieldErrors, loaders }
+  return { sql, cursors, scope, redemptionTokenTtl, caller, rate, fieldErrors, loaders }
 }

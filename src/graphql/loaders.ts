@@ -1,46 +1,26 @@
 import DataLoader from 'dataloader'
 import type { Pool, Sql } from '../db/sql.ts'
-import type { Instant } from '../domain/record/instant.ts'
-import type { Page, PageWindow } from '../domain/record/page.ts'
+import type { RecordPage } from '../domain/page.ts'
 import type { CountRequest, PageRequest, RecordRequest, TenantTable } from '../domain/record/tenant-table.ts'
-import type { Watermark } from '../domain/sync/watermark.ts'
 import type { Caller } from '../domain/token/caller.ts'
-
-/** A page, and the watermark up to which it was read. */
-export interface Reading<Row> {
-  page: Page<Row>
-  serverTime: Instant
-}
 
 /** The pool and caches that the loaders of a request read through, and the caller of the request. */
 export interface Reader {
   pool: Pool
   sql: Sql
-  watermark: Watermark
   caller: Caller
   /** The same object for all requests that may share statements (`shareStatements`). */
   group: object
 }
 
-/** Loads pages in statements that begin after the watermark is read. */
-export const createPageLoader = <Wanted extends { window: PageWindow }, Row>(
-  { watermark }: Reader,
-  read: (wanted: readonly Wanted[]) => Promise<Page<Row>[]>,
-) =>
-  new DataLoader<Wanted, Reading<Row>>(
-    async wanted => {
-      const serverTime = await watermark.read()
-      const pages = await read(wanted.map(one => ({ ...one, window: { ...one.window, until: serverTime } })))
-      return pages.map(page => ({ page, serverTime }))
-    },
-    { cache: false },
-  )
+/** Creates a loader of pages. It caches nothing: each field reads (R28). */
+export const createPageLoader = <Wanted, Row>(read: (wanted: readonly Wanted[]) => Promise<RecordPage<Row>[]>) =>
+  new DataLoader<Wanted, RecordPage<Row>>(read, { cache: false })
 
 /** Creates loaders of a table that tenants own. They cache nothing: each field counts as an operation, and reads (R28). */
-export const createTableLoaders = <Row>(reader: Reader, table: TenantTable<Row>) => {
-  const { pool, sql, caller } = reader
+export const createTableLoaders = <Row>({ pool, sql, caller }: Reader, table: TenantTable<Row>) => {
   return {
-    pages: createPageLoader(reader, (wanted: readonly PageRequest[]) => table.pages(sql, wanted)),
+    pages: createPageLoader((wanted: readonly PageRequest[]) => table.pages(sql, wanted)),
     /** A count may read a million rows, even in a request that is not expensive. */
     counts: new DataLoader(
       (wanted: readonly CountRequest[]) => table.counts(pool.expensive(caller.isWaiting, caller.token.id), wanted),

@@ -32,7 +32,6 @@ if (!inputs || !search) throw new Error('Purchased vouchers cannot be filtered b
 /** A resolution shows the name in v1, so it needs the same permission (R32). */
 const namePermissions = ['redeem_vouchers'] as const
 
-/** The type `PurchasedVoucher`. */
 export const PurchasedVoucher = record
 
 builder.objectField(PurchasedVoucher, 'recipientName', t =>

@@ -53,7 +53,6 @@ class CountingStore extends Store {
 type Limiter = ReturnType<typeof getGraphQLRateLimiter>
 const limiters = new WeakMap<Context, Limiter>()
 
-/** Returns the limiter of a request. */
 function limiterOf(context: Context): Limiter {
   const known = limiters.get(context)
   if (known) return known

@@ -1,6 +1,6 @@
 /** The ids of records in `ID` fields and arguments: numeric ids and global ids. */
 import { notFound } from '../domain/errors.ts'
-import { parseIdentifier } from '../domain/record/identifier.ts'
+import { parseIdentifier } from '../domain/identifier.ts'
 
 /** A record by its type and its tenant. For a tenant and for a category, `tenantId` and `id` are equal. */
 export interface RecordPlace {

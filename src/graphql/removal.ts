@@ -1,6 +1,12 @@
 import DataLoader from 'dataloader'
+import {
+  type Removal as Row,
+  removalColumns,
+  removalList,
+  removalReasons,
+  removalsOf,
+} from '../domain/record/removal.ts'
 import { readSyncState, requireCompleteRemovals, type SyncState } from '../domain/sync/full-pass.ts'
-import { type Removal as Row, removalColumns, removalList, removalReasons, removalsOf } from '../domain/sync/removal.ts'
 import { builder } from './builder.ts'
 import { exposeColumns } from './columns.ts'
 import { pageComplexity } from './complexity.ts'
@@ -16,9 +22,9 @@ const nodeTypes = listNodeTypes()
 const RemovalResource = builder.enumType('RemovalResource', {
   description: 'The type of a removed record.',
   values: Object.fromEntries(
-    nodeTypes.map(({ removal, removedRecord }) => [
-      removal.toUpperCase(),
-      { value: removal, description: removedRecord },
+    nodeTypes.map(({ noun, record, removedRecord }) => [
+      noun.replace(' ', '_').toUpperCase(),
+      { value: record, description: removedRecord },
     ]),
   ),
 })
@@ -35,8 +41,9 @@ const Removal = builder.objectRef<Row>('Removal').implement({
     'The report that a record left a list of the tenant. It is given only while the record is absent from that ' +
     'list.',
   fields: t => ({
-    ...exposeColumns(t, removalColumns),
-    resource: t.expose('resource', { type: RemovalResource, description: 'The type of the record.' }),
+    ...exposeColumns(t, { tenantId: removalColumns.tenantId }),
+    recordId: t.expose('id', { type: 'BigInt', description: 'The numeric id of the record, as in v1.' }),
+    resource: t.expose('record', { type: RemovalResource, description: 'The type of the record.' }),
     reason: t.expose('reason', { type: RemovalReason, description: 'Why it left.' }),
     removedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it left.' }),
   }),
@@ -49,10 +56,10 @@ function permittedTypes(context: Context, wanted: readonly string[] | null | und
     return nodeTypes.filter(({ permissions }) => permissions.every(name => held.includes(name)))
   }
   for (const resource of wanted) {
-    const { permissions = [] } = nodeTypes.find(({ removal }) => removal === resource) ?? {}
+    const { permissions = [] } = nodeTypes.find(({ record }) => record === resource) ?? {}
     requirePermissions(context, permissions)
   }
-  return nodeTypes.filter(({ removal }) => wanted.includes(removal))
+  return nodeTypes.filter(({ record }) => wanted.includes(record))
 }
 
 type RemovalLoaders = (reader: Reader) => ReturnType<typeof createTableLoaders<Row>>
@@ -61,7 +68,7 @@ const loadersByTypes = new Map<string, RemovalLoaders>()
 
 /** Returns the definition of the loaders that read removals of these types: a statement for each choice of types. */
 function loadersOf(types: readonly NodeType[]): RemovalLoaders {
-  const key = types.map(({ removal }) => removal).join()
+  const key = types.map(({ record }) => record).join()
   const defined = loadersByTypes.get(key)
   if (defined) return defined
   const define: RemovalLoaders = reader => createTableLoaders(reader, removalsOf(types, reader.caller.token))

@@ -35,7 +35,6 @@ function addConnection<Row extends ResourceRow>({ noun, search }: Resource<Row>,
   )
 }
 
-/** The types of a resource. */
 interface ResourceTypes<Row extends ResourceRow> {
   /** The type of its records, to which its file can add the fields that are no columns. */
   record: ObjectRef<Types, Row>
@@ -106,9 +105,7 @@ function addType(
       {
         type: ref,
         nullable: true,
-        description:
-          `The ${noun}s of the tenant, by \`updatedAt\`${resource.unstampedFirst ? ' (null first)' : ''}, then \`id\`.` +
-          needs,
+        description: `The ${noun}s of the tenant, by \`updatedAt\`, then \`id\`.${needs}`,
         policy: { ...policy, cost },
         complexity: pageComplexity,
         args: {

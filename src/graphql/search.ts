@@ -1,14 +1,13 @@
 /** The inputs of filters and orders, which follow from the descriptions of resources, and the lists that they ask for. */
 import type { ArgBuilder } from '@pothos/core'
 import { z } from 'zod'
+import type { PageArguments } from '../domain/page.ts'
 import { searchExportOf, textSearchOf } from '../domain/record/export.ts'
-import type { PageArguments } from '../domain/record/page.ts'
 import type { Resource, ResourceRow } from '../domain/record/resource.ts'
 import type { FilterKind, RecordReference } from '../domain/search/field.ts'
 import { findMatchedFields } from '../domain/search/matched-fields.ts'
 import { directions } from '../domain/search/order.ts'
 import { isSearch, readSearch, type SearchArguments, type SearchDescription } from '../domain/search/search.ts'
-import { readFollowed } from '../domain/sync/follower.ts'
 import { builder, enumValues, type Types } from './builder.ts'
 import { readConnection } from './connection.ts'
 import type { Context } from './context.ts'
@@ -169,14 +168,11 @@ export async function searchResource<Row extends ResourceRow>(
   args: PageArguments,
 ) {
   if (!description) throw new Error('The resource has no filters.')
-  const { sql, caller, watermark, fieldErrors } = context
+  const { sql, caller, fieldErrors } = context
   const table = (personalData ? searchExportOf : textSearchOf)(caller, description.table)
   const search = readSearch(description, listOf(tenantId), wanted, caller.token, fieldErrors)
   return readConnection<Row>(context, search.list, args, {
-    page: async window => {
-      const serverTime = await (description.hasEntries ? readFollowed(sql) : watermark.read())
-      return { page: await table.page(sql, search, { ...window, until: serverTime }), serverTime }
-    },
+    page: window => table.page(sql, search, window),
     total:
       search.conditions.length > 0 || search.descendantsOf
         ? null

@@ -24,10 +24,8 @@ builder.objectField(Tenant, 'parent', t =>
   }),
 )
 
-const childrenLoader = (reader: Reader) =>
-  createPageLoader(reader, (wanted: readonly ChildrenRequest[]) =>
-    listChildTenants(reader.sql, reader.caller.token, wanted),
-  )
+const childrenLoader = ({ sql, caller }: Reader) =>
+  createPageLoader((wanted: readonly ChildrenRequest[]) => listChildTenants(sql, caller.token, wanted))
 
 const countLoader = ({ sql, caller }: Reader) =>
   new DataLoader((parentIds: readonly number[]) => countChildTenants(sql, caller.token, parentIds))

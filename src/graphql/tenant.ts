@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader'
 import { orNotFound } from '../domain/errors.ts'
-import type { PageWindow } from '../domain/record/page.ts'
+import type { PageWindow } from '../domain/page.ts'
 import {
   countGrantedTenants,
   findTenants,
@@ -25,9 +25,9 @@ export type TenantSource = { id: number } | Row
 const tenantLoader = ({ sql }: Reader) => new DataLoader((ids: readonly number[]) => findTenants(sql, ids))
 
 /** Pages of the tenants that the caller is authorised for: a statement each. */
-const pageLoader = (reader: Reader) =>
-  createPageLoader(reader, (wanted: readonly { window: PageWindow }[]) =>
-    Promise.all(wanted.map(({ window }) => listTenants(reader.sql, reader.caller.token, window))),
+const pageLoader = ({ sql, caller }: Reader) =>
+  createPageLoader((wanted: readonly PageWindow[]) =>
+    Promise.all(wanted.map(window => listTenants(sql, caller.token, window))),
   )
 
 /** Returns the row of a tenant. Throws `NOT_FOUND` when there is no such tenant any more. */
@@ -51,7 +51,6 @@ addNodeType({
   find: async (_context, { id }) => ({ id }),
 })
 
-/** The type `TenantConnection`. */
 export const TenantConnection = builder.connectionObject(
   { type: Tenant, name: 'TenantConnection' },
   { name: 'TenantEdge' },
@@ -68,7 +67,7 @@ builder.queryFields(t => ({
       args: { updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }) },
       resolve: (_, args, context) =>
         readConnection(context, tenantList, args, {
-          page: window => context.loaders.get(pageLoader).load({ window }),
+          page: window => context.loaders.get(pageLoader).load(window),
           total: since => countGrantedTenants(context.sql, context.caller.token, since),
         }),
     },

@@ -9,7 +9,6 @@ import { sendError, toGatewayError, toMessageBody } from '../http/errors.ts'
 import { requireJsonHeaders } from '../http/headers.ts'
 import type { RestOperation } from './operation.ts'
 
-/** A version of REST. */
 export interface RestVersion {
   /** The path at which it begins: `/api/external/v1`. */
   path: string
