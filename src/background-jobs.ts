@@ -2,21 +2,22 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { isOutage } from './db/outage.ts'
 import type { Pool } from './db/sql.ts'
-import type { TriggerWatch } from './db/triggers.ts'
 import { deleteExpiredSessions } from './domain/administrator/session.ts'
 import { deleteEndedWindows } from './domain/rate/table.ts'
 import { deleteExpiredRedemptionTokens } from './domain/record/redemption-token.ts'
-import { type ClockWatch, deletePassedStamps, recordClock } from './domain/sync/clock.ts'
-import { createFollower } from './domain/sync/follower.ts'
 import { reportServerChange } from './domain/sync/full-pass.ts'
-import { createStampQueue } from './domain/sync/stamp-queue.ts'
-import { createWatermarkWatch, type WatermarkHolder } from './domain/sync/watermark-holder.ts'
 import type { TokenDirectory } from './domain/token/directory.ts'
 import { deleteExpiredRequestCounts, type RequestCounter } from './domain/token/request-count.ts'
+import type { CaptureWatch } from './projection/capture.ts'
+import { checkInterval, checkSomeRecords } from './projection/check.ts'
+import { createSteps, deletePassedNotes } from './projection/step.ts'
 
 const second = 1000
 const minute = 60 * second
 const hour = 60 * minute
+
+/** The interval of steps, in milliseconds: half of it is the usual lag of a change. */
+const stepInterval = 100
 
 /** The time that jobs and the last writes may take when the service is closed, in milliseconds. */
 const closeLimit = second
@@ -26,22 +27,20 @@ const closeLimit = second
  *
  * @param pool the service's pool; it may be ended after `app` is closed, when no job runs any more
  * @param isFirst whether this process runs the jobs that one process of the service is enough for
- * @returns after the first checks of the triggers, of the clock and of the server, whether they fail or not
+ * @returns after the first checks of capture and of the server, whether they fail or not
  */
 export async function registerBackgroundJobs(
   app: FastifyInstance,
   pool: Pool,
   {
     tokens,
-    clock,
     requestCounter,
-    triggers,
+    capture,
     isFirst,
   }: {
     tokens: TokenDirectory
-    clock: ClockWatch
     requestCounter: RequestCounter
-    triggers: TriggerWatch
+    capture: CaptureWatch
     isFirst: boolean
   },
 ): Promise<void> {
@@ -68,15 +67,8 @@ export async function registerBackgroundJobs(
   const everyOnce: typeof every = (interval, name, job) =>
     isFirst ? every(interval, name, job) : () => Promise.resolve()
 
-  let stampsCompared = false
   const checks = [
-    every(minute, 'check the triggers of the database', () => triggers.check(pool)),
-    every(second / 4, 'check the clock of the database', clock.check),
-    every(minute, 'compare the newest stamps with the clock of the database', async () => {
-      if (stampsCompared) return
-      await clock.compareStamps()
-      stampsCompared = true
-    }),
+    every(minute, 'look for changes that are not captured', () => capture.check(pool)),
     everyOnce(second, 'compare the database server with the former one', async () => {
       const former = await reportServerChange(pool)
       if (former === null) return
@@ -86,26 +78,24 @@ export async function registerBackgroundJobs(
       )
     }),
   ]
-  const watermark = createWatermarkWatch(pool, {
-    onHeld: holder =>
-      app.log.warn({ holder }, `lists show no change of the last ${holder.seconds} seconds: ${describe(holder)}`),
-    onReleased: () => app.log.info('lists show all changes again: the transaction that held the watermark has ended'),
-  })
-  everyOnce(5 * second, 'look for what holds the watermark', watermark)
   const { background } = pool
-  everyOnce(second / 4, 'stamp queued records', createStampQueue(background, closing.signal).process)
-  everyOnce(second / 5, 'let figures follow the records', createFollower(pool, closing.signal))
+  everyOnce(stepInterval, 'write the records', createSteps(pool, closing.signal))
+  everyOnce(5 * second, 'delete the notes that steps have taken', () => deletePassedNotes(background))
+  everyOnce(checkInterval * second, 'compare some records with their sources', async () => {
+    const keys = await checkSomeRecords(background)
+    if (keys.length === 0) return
+    app.log.warn(
+      { keys: keys.slice(0, 20) },
+      `${keys.length} records differed from their sources, and are written again`,
+    )
+  })
   void everyOnce(hour, 'delete expired redemption tokens', () => deleteExpiredRedemptionTokens(background))()
   void everyOnce(hour, 'delete expired sessions', () => deleteExpiredSessions(background))()
   void everyOnce(hour, 'delete expired request counts', () => deleteExpiredRequestCounts(background))()
-  void everyOnce(hour, 'delete planned stamps that have passed', () => deletePassedStamps(background))()
   everyOnce(minute, 'delete rate windows that have ended', () => deleteEndedWindows(background))
-  // Runs in each process, because the last process to stop is the last one that publishes the clock as `server_time`.
-  const recordClockNow = every(second, 'record the clock of the database', () => recordClock(pool))
   const writes = [
     every(5 * second, 'write when tokens were last used', tokens.saveUse),
     every(2 * second, 'write request counts', requestCounter.save),
-    recordClockNow,
   ]
 
   app.addHook('onClose', async () => {
@@ -115,10 +105,5 @@ export async function registerBackgroundJobs(
     // A database that does not answer must not keep the service from stopping.
     await Promise.race([done, pause(closeLimit, undefined, { ref: false })])
   })
-  await Promise.all([...checks.map(check => check()), recordClockNow()])
+  await Promise.all(checks.map(check => check()))
 }
-
-const describe = ({ gid, pid, login, application, state }: WatermarkHolder): string =>
-  gid === null
-    ? `the transaction of backend ${pid} (${[application, `login ${login}`, state].filter(Boolean).join(', ')}) holds the watermark`
-    : `the prepared transaction ${gid} (login ${login}) holds the watermark`

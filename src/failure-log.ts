@@ -3,7 +3,6 @@ import { LRUCache } from 'lru-cache'
 import { DatabaseRefusedError } from './db/refused.ts'
 import { placeOf, summarizeError } from './log.ts'
 
-/** A failure of the service. */
 interface Failure {
   /** The value that was thrown. */
   error: unknown

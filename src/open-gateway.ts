@@ -3,11 +3,9 @@ import { randomBytes } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config.ts'
 import type { Pool } from './db/sql.ts'
+import { createCursorCipher } from './domain/cursor.ts'
 import { ExpensiveRequests } from './domain/rate/expensive-requests.ts'
-import { createCursorCipher } from './domain/record/cursor.ts'
 import { getOrCreateSecret } from './domain/setting.ts'
-import { createClockWatch } from './domain/sync/clock.ts'
-import { createWatermark } from './domain/sync/watermark.ts'
 import { createTenantScope } from './domain/token/scope.ts'
 import type { Gateway } from './graphql/context.ts'
 import { openRateCounter } from './rate-counter.ts'
@@ -29,13 +27,6 @@ export async function openGateway(
   const gateway: Gateway = {
     pool,
     cursors: createCursorCipher(cursorKey),
-    clock: createClockWatch(pool, milliseconds =>
-      log.error(
-        { milliseconds: milliseconds ?? undefined },
-        'the clock of the database was set back: lists answer 503 until it has caught up, and all clients must make a full pass',
-      ),
-    ),
-    watermark: createWatermark(pool),
     scope: createTenantScope(pool),
     rate: { limit: config.rateLimitPerMinute, counter },
     expensiveRequests: new ExpensiveRequests(),

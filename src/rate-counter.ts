@@ -14,7 +14,6 @@ import { getOrCreateSecret } from './domain/setting.ts'
 
 type RateLog = Pick<FastifyBaseLogger, 'info' | 'warn'>
 
-/** An open counter of rates. */
 export interface OpenRateCounter {
   counter: RateCounter
   /** Shares what this process has counted by itself, and closes connections to Redis. Takes at most 0.5 s. */

@@ -5,7 +5,6 @@ import { registerBackgroundJobs } from './background-jobs.ts'
 import type { Config } from './config.ts'
 import { registerDashboard } from './dashboard/index.tsx'
 import type { Pool } from './db/sql.ts'
-import { createTriggerWatch } from './db/triggers.ts'
 import { registerDocs } from './docs/index.tsx'
 import { createTokenDirectory } from './domain/token/directory.ts'
 import { createRequestCounter } from './domain/token/request-count.ts'
@@ -29,6 +28,7 @@ import { registerLandingPage } from './landing/landing-page.tsx'
 import type { LogDestination } from './log.ts'
 import { openGateway } from './open-gateway.ts'
 import { connectionLimit } from './process-limits.ts'
+import { createCaptureWatch } from './projection/capture.ts'
 import { registerOpenApi } from './rest/openapi.ts'
 import { registerRest } from './rest/register.ts'
 import { v1 } from './rest/v1/routes.ts'
@@ -65,26 +65,21 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   app.addHook('onClose', close)
   const tokens = createTokenDirectory(pool)
   const requestCounter = createRequestCounter(pool.background)
-  const triggers = createTriggerWatch(reasons => {
-    if (reasons.length === 0) app.log.info('the triggers of the database are correct again')
-    else
-      app.log.error(
-        { reasons },
-        'clients may miss changes: repair the triggers, then run: select gateway.require_full_pass();',
-      )
+  const capture = createCaptureWatch(reasons => {
+    if (reasons.length === 0) app.log.info('all changes of the sources are captured again')
+    else app.log.error({ reasons }, 'changes of the sources are not captured: lists show them late')
   })
   const documents = readTrustedDocuments(config.graphqlDocumentsPath, config.graphqlDocuments === 'any')
   const authenticate = createAuthenticate(tokens, gateway.rate)
 
   await registerBackgroundJobs(app, pool, {
     tokens,
-    clock: gateway.clock,
     requestCounter,
-    triggers,
+    capture,
     isFirst: (role?.worker ?? 1) === 1,
   })
   registerRequestCounts(app, requestCounter)
-  const checkReadiness = createReadiness(app, { own: healthPool, pool }, triggers, role?.workers)
+  const checkReadiness = createReadiness(app, { own: healthPool, pool }, capture, role?.workers)
   const health = config.healthPort === undefined ? null : buildHealthServer(app, requests, checkReadiness, draining)
   if (!health) registerHealth(app, checkReadiness, draining)
   const maxConnections = connectionLimit(config.databasePool)

@@ -42,7 +42,6 @@ const healthLimits = {
 /** The limits of the connection that counts rates. */
 const rateLimits = { max: 1, statementTimeoutMs: 500, answerTimeoutMs: 1_000 }
 
-/** An open database. */
 export interface Database {
   /** Connections as the login role, for migrations and other work outside the service. */
   owner: Pool

@@ -8,13 +8,13 @@ import type { Pool } from '../db/sql.ts'
 import { isDemo, isEmpty, loadDemo } from '../demo/load.ts'
 import { hasNoAdministrator } from '../domain/administrator/administrator.ts'
 import { inviteFirstAdministrator } from '../domain/administrator/invitation.ts'
-import { createFollower } from '../domain/sync/follower.ts'
 import { createTokenDirectory } from '../domain/token/directory.ts'
 import { createToken } from '../domain/token/lifecycle.ts'
 import { permissionNames } from '../domain/token/permission.ts'
 import { adminPath, dashboardPath, docsPath, graphiqlPath, graphqlPath, setupPath, v1Path } from '../http/paths.ts'
 import { createLogDestination } from '../log-destination.ts'
 import { requireProcessLimits } from '../process-limits.ts'
+import { createSteps } from '../projection/step.ts'
 import { commandLine } from './actor.ts'
 import { readDataFile, removeDataFile, writeDataFile } from './data-file.ts'
 import { type Database, requireMigrated, withUnmigratedDatabase } from './database.ts'
@@ -137,8 +137,8 @@ async function prepareEmbedded(config: Config, { owner, pool }: Database): Promi
   if (await isEmpty(owner)) {
     printForPeople('Loading demo data …')
     await loadDemo(owner, { scale: 1 })
-    // The figures must exist when the addresses are printed.
-    await createFollower(pool, new AbortController().signal)()
+    // The records must exist when the addresses are printed.
+    await createSteps(pool, new AbortController().signal)()
   }
   if (!(await isDemo(owner))) return null
   const stored = readDataFile(config.dataDir, 'demo-token')

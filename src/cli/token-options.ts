@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from 'commander'
-import { parseIdentifier } from '../domain/record/identifier.ts'
+import { parseIdentifier } from '../domain/identifier.ts'
 import { type Permission, permissionNames, permissions } from '../domain/token/permission.ts'
 import { readTimeFromNow } from './duration.ts'
 import { readNumber } from './output.ts'

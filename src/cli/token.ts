@@ -1,10 +1,12 @@
 import { Command, Option } from 'commander'
 import { readConfig } from '../config.ts'
+import type { Pool } from '../db/sql.ts'
 import { createToken, editToken, revokeToken } from '../domain/token/lifecycle.ts'
 import { listTokens } from '../domain/token/list.ts'
 import { rotateToken } from '../domain/token/rotation.ts'
 import { getToken, type TokenRecord, tokenStatus } from '../domain/token/token.ts'
 import { toJsonLine } from '../json-line.ts'
+import { createSteps } from '../projection/step.ts'
 import { commandLine } from './actor.ts'
 import { withDatabase } from './database.ts'
 import { readDuration } from './duration.ts'
@@ -22,6 +24,16 @@ const printSecret = (json: boolean, sentence: string, shown: { id: number; token
 
 const withOptions = (command: Command, options: readonly Option[]) =>
   options.reduce((built, option) => built.addOption(option), command)
+
+/** How long tenants may take to get their records, in milliseconds. */
+const stepTimeout = 5_000
+
+/** Opens the database after steps have written the records of new tenants: no service may be running that makes them. */
+const withTenants = <Result>(work: (pool: Pool) => Promise<Result>) =>
+  withDatabase(readConfig(process.env), async ({ pool }) => {
+    await createSteps(pool, AbortSignal.timeout(stepTimeout))()
+    return work(pool)
+  })
 
 const create = withOptions(
   new Command('create')
@@ -44,7 +56,7 @@ Examples:
     const { name, tenant = [], withDescendants = false, permission: permissions = [], json } = options
     const { contact = null, rateLimit = null, expiresIn: expiresAt = null } = options
     const tenants = tenant.map(tenantId => ({ tenantId, withDescendants }))
-    const { id, secret } = await withDatabase(readConfig(process.env), ({ pool }) =>
+    const { id, secret } = await withTenants(pool =>
       createToken(pool, commandLine(), { name, contact, rateLimit, permissions, tenants, expiresAt }),
     )
     printSecret(json, `Token ${id} is created.`, {
@@ -99,7 +111,7 @@ Examples:
   )
   .action(async (id: number, options: TokenOptions & Json & { rateLimit?: number | 'default' }) => {
     const { name, contact, permission, tenant, withDescendants = false, rateLimit, json } = options
-    const edited = await withDatabase(readConfig(process.env), async ({ pool }) => {
+    const edited = await withTenants(async pool => {
       const token = await getToken(pool, id)
       await editToken(pool, commandLine(), id, token.revision, {
         name: name ?? token.name,

@@ -24,7 +24,6 @@ const stopTimeout = 7_700
 /** A worker that does not listen after this long is killed, and started again; in milliseconds. */
 const startTimeout = 60_000
 
-/** A service that listens. */
 export interface RunningService {
   /** The origin at which this machine reaches the service. */
   origin: string

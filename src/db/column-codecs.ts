@@ -138,13 +138,11 @@ const textArray: ColumnCodec<string[]> = {
 
 const codecs = { bigint, integer: bigint, decimal, boolean, text, instant, date, textArray }
 
-/** The kind of a column's values. */
 export type ColumnKind = keyof typeof codecs
 
 /** The type of the values of a kind. */
 export type ColumnValue<Kind extends ColumnKind> = ReturnType<(typeof codecs)[Kind]['decode']>
 
-/** The codec of each kind of column. */
 export const columnCodecs: { readonly [Kind in ColumnKind]: ColumnCodec<ColumnValue<Kind>> } = codecs
 
 /** Returns the codec of a column kind. @throws when it has none, which only a cast or JavaScript can cause */

@@ -1,7 +1,6 @@
 /** Describes the columns of a row type: how each is selected and read, and what the schema says about its field. */
 import { type ColumnCodec, type ColumnKind, type ColumnValue, columnCodecOf } from './column-codecs.ts'
 
-/** A column of a row type. */
 export interface Column<Value = unknown, Nullable extends boolean = boolean> {
   /** The SQL expression that selects it. */
   readonly expression: string

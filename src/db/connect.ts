@@ -31,7 +31,6 @@ const driverType = <Value>(oid: number, { decode }: ColumnCodec<Value>) => ({
   },
 })
 
-/** The limits and the role of a pool. */
 export interface PoolOptions {
   /** The most connections. */
   max: number

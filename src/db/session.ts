@@ -4,7 +4,6 @@
  */
 import { DatabaseRefusedError } from './refused.ts'
 
-/** The requirements of a pool's sessions. */
 export interface SessionRequirements {
   /** The role under which statements run. */
   role: string
@@ -22,7 +21,7 @@ export interface SessionRequirements {
 /** The settings that a connection sends as it starts, and that every session must have. */
 export const timeFormat = { TimeZone: 'UTC', DateStyle: 'ISO, YMD' }
 
-/** A page reads the watermark, and then its rows under a snapshot that is taken after that. */
+/** Statements that count and take leases find the latest rows, and fail at no other transaction. */
 export const isolation = 'read committed'
 
 /**

@@ -1,7 +1,6 @@
 import type postgres from '#postgres'
 import type { DriverPool, DriverTypes } from './driver-pool.ts'
 
-/** A pool of connections. */
 export type Pool = DriverPool & {
   /**
    * Returns an `Sql` for the statements of a caller, who may disconnect.
@@ -31,7 +30,6 @@ export type Pool = DriverPool & {
 /** A pool or a transaction, through which statements run. */
 export type Sql = postgres.ISql<DriverTypes>
 
-/** A fragment of a statement. */
 export type Fragment = postgres.Fragment
 
 /** Returns an array as PostgreSQL's text for it, to be cast: `any(${arrayText(ids)}::text::bigint[])`. */

@@ -4,7 +4,6 @@
  */
 import { CallerGoneError, type Statement, StatementNotSentError } from './statement.ts'
 
-/** The limits of a queue. */
 export interface QueueLimits {
   /** The number of connections of the pool, which is the most statements under way. */
   connections: number
@@ -18,7 +17,6 @@ const sweepMs = 100
 /** The most statements of a class that may wait for each connection. */
 const waitingPerConnection = 200
 
-/** A statement that waits. */
 interface Waiting {
   readonly statement: Statement
   readonly isWanted: () => boolean

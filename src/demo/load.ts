@@ -13,8 +13,7 @@ export async function isDemo(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ demo: boolean }[]>`
     select /* demo.is_demo */ exists (
       select from purchased_voucher
-      where tenant_id = ${demoTenant.tenantId} 
-        and gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(${demoTenant.voucherReference})) as demo`
+      where tenant_id = ${demoTenant.tenantId} and reference = ${demoTenant.voucherReference}) as demo`
   return row?.demo ?? false
 }
 
@@ -55,7 +54,6 @@ export async function loadDemo(
   }
   await sql.begin(async transaction => {
     await transaction`select /* demo.no_timeout */ set_config('statement_timeout', '0', true)`
-    await transaction`set /* demo.keep_updated_at */ local gateway.keep_updated_at = 'on'`
     if (!(await isEmpty(transaction))) throw new Error('Demo data needs an empty database, but this one contains data.')
     // The database's clock, because validity is compared with it.
     const [date] = await transaction<{ today: number }[]>`

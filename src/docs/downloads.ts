@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { docsPath } from '../http/paths.ts'
 
-/** A file that integrators download. */
 export interface Download {
   name: string
   description: string

@@ -75,7 +75,6 @@ export interface Section {
   text: string
 }
 
-/** A guide as HTML. */
 export interface RenderedGuide {
   html: string
   sections: Section[]

@@ -5,10 +5,7 @@ import type { Site } from '../http/site.ts'
 import { downloadsPath } from './downloads.ts'
 import { guides } from './guides.ts'
 
-/** The address of the reference. */
 export const referencePath = `${docsPath}/reference`
-
-/** The address of the search. */
 export const searchPath = `${docsPath}/search`
 
 /** The stylesheets and the script of the pages with text: the reference has its own. */

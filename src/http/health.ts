@@ -4,8 +4,8 @@ import { coalesceReads } from '../db/coalesce-reads.ts'
 import { countMissingMigrations, describeMissing, UnreleasedDatabaseError } from '../db/migrate.ts'
 import { DatabaseRefusedError } from '../db/refused.ts'
 import type { Pool } from '../db/sql.ts'
-import type { TriggerWatch } from '../db/triggers.ts'
-import { readLag } from '../domain/sync/follower.ts'
+import type { CaptureWatch } from '../projection/capture.ts'
+import { readStepState, type StepState } from '../projection/step.ts'
 import { closeWhileDraining, type Draining } from './draining.ts'
 import { registerNotFound } from './not-found.ts'
 import { handleInOrder } from './pipelining.ts'
@@ -16,8 +16,8 @@ import { closeSilentConnections } from './timeouts.ts'
 /** The time that the checks of `/readyz` may take, in milliseconds. */
 const readyTimeoutMs = 1_000
 
-/** The time that reading the lag of figures may take, in milliseconds. */
-const figuresTimeoutMs = 200
+/** The time that reading the state of the steps may take, in milliseconds. */
+const stateTimeoutMs = 200
 
 /** The number of workers of `serve --workers` that listen, and the number of all. */
 export interface WorkerCount {
@@ -34,15 +34,14 @@ export interface WorkerRole {
 }
 
 /** The checks, in their order. */
-const checkNames = ['database', 'migrations', 'triggers'] as const
+const checkNames = ['database', 'migrations', 'capture'] as const
 
-/** The result of the checks. */
 interface Readiness {
   checks: Record<(typeof checkNames)[number], 'ok' | 'failing'>
   /** Sentences with their remedies; none when all checks are ok. */
   reasons: string[]
-  /** The lag of figures; null: they are not counted yet. Absent: unknown. Requests are served nevertheless. */
-  figures?: { secondsBehind: number | null } | undefined
+  /** How far the records follow their sources. Absent: unknown. Requests are served nevertheless. */
+  records?: StepState | undefined
   workers?: WorkerCount | null
 }
 
@@ -50,13 +49,13 @@ interface Readiness {
 export type CheckReadiness = () => Promise<Readiness>
 
 const failing = (...reasons: string[]): Readiness => ({
-  checks: { database: 'failing', migrations: 'failing', triggers: 'failing' },
+  checks: { database: 'failing', migrations: 'failing', capture: 'failing' },
   reasons,
 })
 
 /**
  * Makes the check of `/readyz`: the database answers within a second, is a primary that can be written, is migrated, and
- * has its triggers. Each result is no older than its call, so a repair shows at once.
+ * captures changes of the sources. Each result is no older than its call, so a repair shows at once.
  *
  * @param own a separate connection, because all connections of requests may be busy
  * @param pool the connections of requests, which are asked when the separate one fails or is late: the database may be
@@ -66,14 +65,14 @@ const failing = (...reasons: string[]): Readiness => ({
 export function createReadiness(
   app: FastifyInstance,
   { own, pool }: { own: Pool; pool: Pool },
-  triggers: TriggerWatch,
+  capture: CaptureWatch,
   countWorkers: () => WorkerCount | null = () => null,
 ): CheckReadiness {
   async function run(): Promise<Readiness> {
-    const first = runChecks(own, triggers)
+    const first = runChecks(own, capture)
     const early = await Promise.race([first.catch(() => null), sleep(readyTimeoutMs / 2, null, { ref: false })])
     if (early) return early
-    const second = runChecks(pool, triggers)
+    const second = runChecks(pool, capture)
     return Promise.any([first, second]).catch(() => second)
   }
   const check = coalesceReads(
@@ -84,20 +83,27 @@ export function createReadiness(
       }),
     readyTimeoutMs,
   )
-  const figures = coalesceReads(() => readFigures(pool), figuresTimeoutMs)
+  const records = coalesceReads(
+    () =>
+      readStepState(pool).catch(error => {
+        app.failureLog.report({ error, message: 'failed: read the state of the steps', kind: 'job' })
+        return undefined
+      }),
+    stateTimeoutMs,
+  )
   return async () => {
     const late = failing('The database did not answer within a second.')
     const result = await Promise.race([check(), sleep(readyTimeoutMs, late, { ref: false })])
     if (result.reasons.length === 0) {
-      result.figures = await Promise.race([figures(), sleep(figuresTimeoutMs, undefined, { ref: false })])
+      result.records = await Promise.race([records(), sleep(stateTimeoutMs, undefined, { ref: false })])
     }
     return { ...result, workers: countWorkers() }
   }
 }
 
 /** Runs the checks until one fails: the checks after that count as failing. @throws the error of a statement */
-async function runChecks(sql: Pool, triggers: TriggerWatch): Promise<Readiness> {
-  const checks = { database: findUnwritable, migrations: findUnmigrated, triggers: triggers.check }
+async function runChecks(sql: Pool, capture: CaptureWatch): Promise<Readiness> {
+  const checks = { database: findUnwritable, migrations: findUnmigrated, capture: capture.check }
   const result = failing()
   for (const name of checkNames) {
     result.reasons = await checks[name](sql)
@@ -140,29 +146,20 @@ function describeError(error: unknown): readonly string[] {
   return [`The database cannot be used${code}. The log has the error.`]
 }
 
-async function readFigures(sql: Pool): Promise<Readiness['figures']> {
-  try {
-    const lag = await readLag(sql)
-    return { secondsBehind: lag && Math.round(lag * 10) / 10 }
-  } catch {
-    return undefined
-  }
-}
-
 /**
  * Registers the health checks, which need no token and return no data of tenants. `GET /livez` answers while the process
  * does. `GET /readyz` is 200 when requests can be served, and 503 while the service stops; the body lists each check,
- * and how far figures lag.
+ * and how far the records follow their sources.
  */
 export function registerHealth(app: FastifyInstance, check: CheckReadiness, draining: Draining): void {
   app.get('/livez', () => ({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
     if (draining.active) return reply.code(503).send({ status: 'stopping', reasons: ['The service is about to stop.'] })
-    const { checks, reasons, figures, workers } = await check()
+    const { checks, reasons, records, workers } = await check()
     const ready = reasons.length === 0
     return reply.code(ready ? 200 : 503).send({
       ...{ status: ready ? 'ok' : 'failing', checks },
-      ...(figures && { figures }),
+      ...(records && { records }),
       ...(workers && { workers }),
       ...(!ready && { reasons }),
     })

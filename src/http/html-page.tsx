@@ -5,12 +5,10 @@ import { renderToString } from 'preact-render-to-string'
 import { assetsPath } from './paths.ts'
 import { SiteHeader, type SiteHeaderProps } from './site-header.tsx'
 
-/** What the service is for. */
 export const purpose =
   'The integration service of a gift voucher platform. Integrations synchronise voucher products, purchased vouchers and ' +
   'marketing signups over REST v1 or GraphQL, and resolve vouchers before they redeem them.'
 
-/** The content of a page. */
 export interface HtmlPageProps extends SiteHeaderProps {
   title: string
   /** What search engines and previews of links show; default: what the service is for. */

@@ -7,16 +7,9 @@ export const exportPath = '/api/external/export/v1'
 /** The OpenAPI document of v1 and of its bulk export. */
 export const openApiPath = `${v1Path}/openapi.json`
 
-/** The GraphQL endpoint. */
 export const graphqlPath = '/graphql'
-
-/** The GraphiQL page. */
 export const graphiqlPath = '/graphiql'
-
-/** The dashboard. */
 export const dashboardPath = '/dashboard'
-
-/** The documentation. */
 export const docsPath = '/docs'
 
 /** The folder of the style sheets and scripts of all pages. */

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'
-import { parseIdentifier } from '../domain/record/identifier.ts'
+import { parseIdentifier } from '../domain/identifier.ts'
 import { clientAddress } from './client-address.ts'
 import { graphqlPath } from './paths.ts'
 import { errorsOf } from './request-count.ts'

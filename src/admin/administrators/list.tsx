@@ -16,7 +16,6 @@ import { Timestamp } from '../components/timestamp.tsx'
 import { actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
 import { formBody, textField } from '../form-body.ts'
 
-/** The path of the list of administrators. */
 export const listPath = `${adminPath}/administrators`
 
 /** Returns the path that removes an administrator. */

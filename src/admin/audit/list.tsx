@@ -9,10 +9,10 @@ import {
   isAuditAction,
   listAudit,
 } from '../../domain/administrator/audit.ts'
+import { parseDate } from '../../domain/date.ts'
 import { type FieldErrors, hasErrors, throwIfErrors } from '../../domain/errors.ts'
-import { parseDate } from '../../domain/record/date.ts'
-import { parseIdentifier } from '../../domain/record/identifier.ts'
-import type { Page } from '../../domain/record/page.ts'
+import { parseIdentifier } from '../../domain/identifier.ts'
+import type { Page } from '../../domain/page.ts'
 import { findTenants } from '../../domain/tenant/tenant.ts'
 import { statusOf } from '../../http/errors.ts'
 import { adminPath } from '../../http/paths.ts'

@@ -6,7 +6,6 @@ import { Layout } from '../components/layout.tsx'
 import { findSignedIn, sendPage } from '../context.ts'
 import { sessionCookie } from './cookies.ts'
 
-/** The path of the sign-in. */
 export const loginPath = `${adminPath}/login`
 
 /** The messages of the sign-in, by the `because` parameter of its URL. */

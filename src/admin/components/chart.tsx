@@ -2,7 +2,6 @@ import { type AxisLabel, type Bar, BarPlot, Legend, type Series, sum, ticksFor }
 import { formatCount, formatDay, formatShortDay } from './format.ts'
 import { type Column, Table } from './table.tsx'
 
-/** The bar of one day. */
 export interface DayBar extends Bar {
   /** `YYYY-MM-DD`, UTC. */
   day: string

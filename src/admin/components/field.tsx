@@ -2,7 +2,6 @@ import { type ComponentChildren, h } from 'preact'
 import { textField } from '../form-body.ts'
 import { useRequestContext } from './layout.tsx'
 
-/** A control of a form. */
 export interface FieldProps {
   name: string
   label: string

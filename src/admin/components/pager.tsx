@@ -1,6 +1,6 @@
 // Lists are shown a page at a time. `?before=id` shows the rows behind one, older ones by default; `?after=id` those in front.
-import { parseIdentifier } from '../../domain/record/identifier.ts'
-import type { Page, RowWindow } from '../../domain/record/page.ts'
+import { parseIdentifier } from '../../domain/identifier.ts'
+import type { Page, RowWindow } from '../../domain/page.ts'
 
 const pageSize = 50
 

@@ -1,6 +1,5 @@
 import type { ComponentChildren } from 'preact'
 
-/** A column of a table. */
 export interface Column<Row> {
   heading: string
   cell: (row: Row) => ComponentChildren

@@ -1,4 +1,4 @@
-import type { Instant } from '../../domain/record/instant.ts'
+import type { Instant } from '../../domain/instant.ts'
 import { formatTimestamp } from './format.ts'
 
 /** An instant as a `<time>` element, readable for people and for programs. */

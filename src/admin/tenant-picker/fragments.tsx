@@ -1,6 +1,6 @@
 // The parts of the tenant picker that its script loads.
 import { notFound } from '../../domain/errors.ts'
-import { parseIdentifier } from '../../domain/record/identifier.ts'
+import { parseIdentifier } from '../../domain/identifier.ts'
 import { listTreeLevels, placeTenants } from '../../domain/tenant/tree.ts'
 import { sendFragment } from '../../http/html-page.tsx'
 import { formatCount } from '../components/format.ts'

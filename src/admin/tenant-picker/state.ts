@@ -1,4 +1,4 @@
-import { parseIdentifier } from '../../domain/record/identifier.ts'
+import { parseIdentifier } from '../../domain/identifier.ts'
 import type { TenantGrant } from '../../domain/token/token.ts'
 import { textField } from '../form-body.ts'
 

@@ -1,5 +1,5 @@
 import type { Sql } from '../../db/sql.ts'
-import { millisecondsPerDay } from '../../domain/record/date.ts'
+import { millisecondsPerDay } from '../../domain/date.ts'
 import { type DailyExport, listExports } from '../../domain/record/export.ts'
 import { listRequestCounts, listRequestErrors, type RequestErrorCount } from '../../domain/token/request-count.ts'
 import type { Token } from '../../domain/token/token.ts'
@@ -12,7 +12,6 @@ import { type DailyCounts, operationLabel, RequestCounts } from './request-count
 /** The number of days that are shown, in UTC, with today. */
 const days = 90
 
-/** The uses of a token. */
 interface Activity extends DailyCounts {
   errors: RequestErrorCount[]
   exports: DailyExport[]

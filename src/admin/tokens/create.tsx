@@ -1,5 +1,5 @@
+import { millisecondsPerDay, parseDate } from '../../domain/date.ts'
 import { type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
-import { millisecondsPerDay, parseDate } from '../../domain/record/date.ts'
 import { createToken } from '../../domain/token/lifecycle.ts'
 import { Field, FieldGroup } from '../components/field.tsx'
 import { IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'

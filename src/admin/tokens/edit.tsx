@@ -1,5 +1,5 @@
 import { throwIfErrors } from '../../domain/errors.ts'
-import { parseIdentifier } from '../../domain/record/identifier.ts'
+import { parseIdentifier } from '../../domain/identifier.ts'
 import { editToken } from '../../domain/token/lifecycle.ts'
 import { type TokenRecord, tokenStatus } from '../../domain/token/token.ts'
 import { FormError } from '../components/field.tsx'

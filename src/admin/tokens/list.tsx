@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import type { Page } from '../../domain/record/page.ts'
+import type { Page } from '../../domain/page.ts'
 import {
   countTokensInNeed,
   isTokenOrder,
@@ -60,7 +60,6 @@ function readView(query: URLSearchParams): View {
     : { filter, order: 'created', ascending: false }
 }
 
-/** Returns the parameters of the address of a view. */
 function parametersOf({ filter, order, ascending }: View): Record<string, string> {
   const { state = anyState, ...others } = filter
   const isNewestFirst = order === 'created' && !ascending
@@ -138,7 +137,6 @@ function sortable({ order, ...column }: SortedColumn, view: View): Column<TokenR
   return { ...column, sort: { href, direction: isCurrent ? (view.ascending ? 'ascending' : 'descending') : undefined } }
 }
 
-/** The labels of the states in the filter. */
 const stateLabels: Record<(typeof tokenStates)[number], string> = {
   active: 'active',
   unused: 'active, never used',

@@ -1,6 +1,6 @@
 // The parts that several pages of the tokens show.
 import type { ComponentChildren } from 'preact'
-import { requireIdentifier } from '../../domain/record/identifier.ts'
+import { requireIdentifier } from '../../domain/identifier.ts'
 import { permissions as descriptions, type Permission } from '../../domain/token/permission.ts'
 import { getToken, type TokenRecord, type TokenValidity, tokenStatus } from '../../domain/token/token.ts'
 import { adminPath } from '../../http/paths.ts'
@@ -8,7 +8,6 @@ import { Layout } from '../components/layout.tsx'
 import { Timestamp } from '../components/timestamp.tsx'
 import type { AdminContext } from '../context.ts'
 
-/** The path of the list of tokens. */
 export const tokensPath = `${adminPath}/tokens`
 
 /** Returns the path of a token's page, or of a page below it. */
