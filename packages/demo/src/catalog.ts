@@ -1,4 +1,3 @@
-import { type Day, isoInstant, type Microseconds, second } from './calendar.ts'
 import { decimal } from './currency.ts'
 import { phrases } from './data/phrases.ts'
 import { type DemoProduct, productAt } from './product.ts'
@@ -23,7 +22,7 @@ export function* categoryRows(): Generator<Row> {
 }
 
 /** Yields the rows of `product`. */
-export function* productRows(count: number, today: Day): Generator<Row> {
+export function* productRows(count: number): Generator<Row> {
   for (let row = 0; row < count; row++) {
     const product = productAt(row)
     const { currency, offering, seller } = product
@@ -49,16 +48,14 @@ export function* productRows(count: number, today: Day): Generator<Row> {
       sort_order: (product.place % 12) * 10,
       image_url: images[0] ?? null,
       image_urls: images,
-      updated_at: isoInstant(updatedAt(row, today)),
     }
   }
 }
 
 /** Yields the rows of `variant`. */
-export function* variantRows(count: number, today: Day): Generator<Row> {
+export function* variantRows(count: number): Generator<Row> {
   for (let row = 0; row < count; row++) {
     const { id: product_id, variants, currency, offering } = productAt(row)
-    const stamp = updatedAt(row, today)
     for (const [index, { id, slug, title, price, salePrice }] of variants.entries()) {
       yield {
         ...{ id, product_id, slug, title },
@@ -67,8 +64,6 @@ export function* variantRows(count: number, today: Day): Generator<Row> {
         currency,
         is_monetary: offering === null,
         sort_order: index,
-        // A change to a variant stamps its product, so no variant is newer than its product.
-        updated_at: isoInstant(stamp === null ? null : stamp - index * second),
       }
     }
   }
@@ -83,14 +78,6 @@ export function* productCategoryRows(count: number): Generator<Row> {
     yield { product_id, category_id: categoryId(seller.id, category) }
     if (random.percent(30)) yield { product_id, category_id: categoryId(seller.id, 'season') }
   }
-}
-
-function updatedAt(row: number, today: Day): Microseconds | null {
-  const random = new Random('product stamp', row)
-  if (random.percent(4)) return null
-  // A price list updates many products at once.
-  const source = row % 4 === 1 ? new Random('price list', Math.floor(row / 200)) : random
-  return source.instantOf(today - source.between(1, 730))
 }
 
 function imagesOf({ seller, slug }: DemoProduct, count: number): string[] {

@@ -6,7 +6,7 @@ import { Random } from './random.ts'
 import type { Row } from './row.ts'
 
 const mailHosts = ['example.com', 'example.org', 'example.net']
-const consentSources = ['checkout', 'checkout', 'newsletter_form', 'in_venue_tablet', 'phone']
+const consentSources = ['checkout', 'checkout', 'newsletter_form', 'in_venue_tablet', 'phone', 'import']
 
 /** Yields the rows of `customer`. */
 export function* customerRows(count: number, today: Day): Generator<Row> {
@@ -14,10 +14,10 @@ export function* customerRows(count: number, today: Day): Generator<Row> {
 }
 
 function customerRow(row: number, today: Day): Row {
-  const { id, seller, createdAt, consentedAt, isOpted, isImported, updatedAt } = historyOf(row, today)
+  const { id, seller, createdAt, consentedAt, isOpted } = historyOf(row, today)
   const random = new Random('customer', row)
   const person = randomPerson(random, seller.country)
-  const source = isImported ? 'import' : random.pick(consentSources)
+  const source = random.pick(consentSources)
   const sparse = random.percent(30)
   const nameless = sparse && random.percent(50)
   return {
@@ -28,7 +28,6 @@ function customerRow(row: number, today: Day): Row {
     consented_at: isoInstant(consentedAt),
     consent_source: consentedAt === null || random.percent(5) ? null : source,
     created_at: isoInstant(createdAt),
-    updated_at: isoInstant(updatedAt),
     forename: nameless ? null : person.forename,
     surname: nameless ? null : person.surname,
     full_name: nameless ? null : person.fullName,

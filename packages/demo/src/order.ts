@@ -1,5 +1,4 @@
-import { type Day, dayOf, type Microseconds } from './calendar.ts'
-import type { ImportBatch } from './import-batch.ts'
+import type { Day, Microseconds } from './calendar.ts'
 import { randomPerson } from './person.ts'
 import { Random } from './random.ts'
 import { randomPurchase } from './season.ts'
@@ -17,11 +16,10 @@ interface Order {
 const orderInBlock = [0, 1, 2, 2, 3, 4, 4, 4] as const
 
 /** Returns the order of a voucher. The first voucher's order belongs to the first tenant, and is a month old. */
-export function orderOf(voucherRow: number, today: Day, batch: ImportBatch | null): Order {
+export function orderOf(voucherRow: number, today: Day): Order {
   const number = Math.floor(voucherRow / 8) * 5 + orderInBlock[voucherRow % 8]!
   const random = new Random('order', number)
-  const seller = number === 0 ? slots[0]! : (batch?.seller ?? random.pick(slots))
-  const before = batch ? dayOf(batch.stamp) : today
-  const purchasedAt = number === 0 ? random.instantOf(today - 30) : randomPurchase(random, seller, today, before)
+  const seller = number === 0 ? slots[0]! : random.pick(slots)
+  const purchasedAt = number === 0 ? random.instantOf(today - 30) : randomPurchase(random, seller, today)
   return { number, seller, purchasedAt, customerName: randomPerson(random, seller.country).fullName }
 }

@@ -99,13 +99,11 @@ function minutesAhead(timeZone: string, day: Day): number {
  * shortly after it are on the same day.
  *
  * @param today the day of the demo data: purchases end before it
- * @param before the purchase is before this day; `today`, or an earlier one
  */
-export function randomPurchase(random: Random, seller: Seller, today: Day, before: Day): Microseconds {
+export function randomPurchase(random: Random, seller: Seller, today: Day): Microseconds {
   const sums = sumsOf(seller.country, today)
-  const count = Math.max(1, Math.min(soldDays, soldDays - (today - before)))
-  const wanted = (random.below(2 ** 30) / 2 ** 30) * sums[count - 1]!
-  let [low, high] = [0, count - 1]
+  const wanted = (random.below(2 ** 30) / 2 ** 30) * sums[soldDays - 1]!
+  let [low, high] = [0, soldDays - 1]
   while (low < high) {
     const middle = (low + high) >>> 1
     if (sums[middle]! > wanted) high = middle
@@ -113,7 +111,7 @@ export function randomPurchase(random: Random, seller: Seller, today: Day, befor
   }
   const day = today - soldDays + low
   const local = random.pick(hourTickets) * 3_600 + random.below(3_600) - minutesAhead(seller.timeZone, day) * 60
-  const end = before * microsecondsPerDay - 3_600 * second
+  const end = today * microsecondsPerDay - 3_600 * second
   return Math.min(day * microsecondsPerDay + local * second, end) - random.below(second)
 }
 

@@ -33,14 +33,14 @@ export const countsAt = (scale: number): DemoCounts => ({
 /** Returns the rows by table, in the order in which tables refer to each other. @param today the day of the data */
 export function rowsByTable({ products, vouchers, customers }: DemoCounts, today: Day): Record<string, Iterable<Row>> {
   return {
-    tenant: tenantRows(today),
+    tenant: tenantRows(),
     category: categoryRows(),
-    product: productRows(products, today),
-    variant: variantRows(products, today),
+    product: productRows(products),
+    variant: variantRows(products),
     product_category: productCategoryRows(products),
     purchased_voucher: voucherRows(vouchers, today, products),
     customer: customerRows(customers, today),
-    // Removals have the times at which the consents ended. No copy can miss them: the customers were in no list before.
-    'gateway.removal': withdrawalRows(customers, today),
+    // Withdrawals have the times at which the consents ended.
+    'gateway.consent_withdrawal': withdrawalRows(customers, today),
   }
 }

@@ -1,6 +1,4 @@
-import { type Day, isoInstant, microsecondsPerDay } from './calendar.ts'
 import { type DemoTenant, tenants } from './data/tenants.ts'
-import { Random } from './random.ts'
 import type { Row } from './row.ts'
 
 /** A tenant of the demo data, with its id. */
@@ -20,11 +18,8 @@ export const firstSlotOf: ReadonlyMap<number, number> = new Map(
 )
 
 /** Yields the rows of `tenant`. */
-export function* tenantRows(today: Day): Generator<Row> {
+export function* tenantRows(): Generator<Row> {
   for (const { id, parent, name, subdomain, type, timeZone } of sellers) {
-    const random = new Random('tenant', id)
-    // Every third tenant has the stamp of a migration that changed many tenants at once.
-    const stamp = id % 3 === 0 ? (today - 400) * microsecondsPerDay : random.instantOf(today - random.between(20, 700))
-    yield { id, parent_id: parent, name, subdomain, type, time_zone: timeZone, updated_at: isoInstant(stamp) }
+    yield { id, parent_id: parent, name, subdomain, type, time_zone: timeZone }
   }
 }

@@ -13,7 +13,6 @@ export interface VoucherLife {
   /** The balance that is left; null for a voucher without one. */
   left: MinorUnits | null
   redemptionStatus: string | null
-  updatedAt: Microseconds
   issuedAt: Microseconds | null
   scheduledFor: Microseconds | null
   voidedAt: Microseconds | null
@@ -27,8 +26,6 @@ interface SoldVoucher {
   purchasedAt: Microseconds
   /** The initial balance; null for experiences without a balance. */
   worth: MinorUnits | null
-  /** The stamp of the import that last changed it, or null. */
-  importedAt: Microseconds | null
 }
 
 /** Returns a number from 0 to `limit` - 1; small numbers are far more likely. */
@@ -40,37 +37,34 @@ const openingHour = (random: Random, day: Day): Microseconds =>
 
 /** Returns a random life of a voucher. All its events are before `today`. */
 export function randomLife(random: Random, sold: SoldVoucher, today: Day): VoucherLife {
-  const { product, purchasedAt, worth, importedAt } = sold
-  const madeAt = purchasedAt + random.below(300 * second)
+  const { product, purchasedAt, worth } = sold
   const unused: VoucherLife = {
-    ...{ sparse: false, void: false, left: worth, redemptionStatus: 'unredeemed', updatedAt: importedAt ?? madeAt },
+    ...{ sparse: false, void: false, left: worth, redemptionStatus: 'unredeemed' },
     ...{ issuedAt: purchasedAt, scheduledFor: null, voidedAt: null, validFrom: null, validTo: null },
   }
   if (random.percent(1)) return { ...unused, sparse: true, left: null, redemptionStatus: null, issuedAt: null }
-  // Nothing happens after an import, which would not be the last change then.
-  const lastDay = (importedAt === null ? today : dayOf(importedAt)) - 1
-  const sent = { ...unused, ...delivery(random, sold, lastDay, today) }
+  const lastDay = today - 1
+  const sent = { ...unused, ...delivery(random, sold, lastDay) }
   const validTo = naturalEnd(product, sent.validFrom)
-  const issued = { ...sent, validTo, updatedAt: importedAt ?? Math.max(madeAt, sent.issuedAt ?? 0) }
+  const issued = { ...sent, validTo }
   if (issued.validFrom > lastDay) return issued
 
   const first = Math.max(dayOf(purchasedAt), issued.validFrom) + 1
   const voided = first + soon(random, 40)
   if (random.percent(3) && voided <= lastDay) {
     const voidedAt = openingHour(random, voided)
-    return { ...issued, void: true, voidedAt, updatedAt: importedAt ?? voidedAt }
+    return { ...issued, void: true, voidedAt }
   }
   const lastUse = Math.min(lastDay, validTo ?? lastDay)
   const use = first + soon(random, 420)
   if (random.percent(84) && use <= lastUse) return redeemed(random, issued, sold, use, lastUse)
   // Shops extend some vouchers that ended unused.
   if (validTo === null || validTo > lastDay || !random.percent(6)) return issued
-  const extendedAt = openingHour(random, validTo)
-  return { ...issued, validTo: validTo + random.between(60, 400), updatedAt: importedAt ?? extendedAt }
+  return { ...issued, validTo: validTo + random.between(60, 400) }
 }
 
 /** Decides when a voucher is sent, and from when it is valid. */
-function delivery(random: Random, { purchasedAt, importedAt }: SoldVoucher, lastDay: Day, today: Day) {
+function delivery(random: Random, { purchasedAt }: SoldVoucher, lastDay: Day) {
   const bought = dayOf(purchasedAt)
   if (random.percent(12)) {
     // Valid from a later day, but sent at once.
@@ -78,14 +72,12 @@ function delivery(random: Random, { purchasedAt, importedAt }: SoldVoucher, last
   }
   const eve = christmasEveAfter(bought)
   const day = eve !== null && random.percent(50) ? eve : bought + 2 + soon(random, 120)
-  if (!random.percent(16) || (importedAt !== null && day > lastDay)) {
-    return { issuedAt: purchasedAt, scheduledFor: null, validFrom: bought }
-  }
+  if (!random.percent(16)) return { issuedAt: purchasedAt, scheduledFor: null, validFrom: bought }
   if (day <= lastDay) {
     const sentAt = openingHour(random, day)
     return { issuedAt: sentAt, scheduledFor: sentAt, validFrom: day }
   }
-  const later = Math.max(day, today + 1)
+  const later = Math.max(day, lastDay + 2)
   return { issuedAt: null, scheduledFor: openingHour(random, later), validFrom: later }
 }
 
@@ -93,21 +85,19 @@ function delivery(random: Random, { purchasedAt, importedAt }: SoldVoucher, last
 function redeemed(
   random: Random,
   issued: VoucherLife,
-  { product, worth, importedAt }: SoldVoucher,
+  { product, worth }: SoldVoucher,
   day: Day,
   lastUse: Day,
 ): VoucherLife {
-  const at = (use: Day) => ({ updatedAt: importedAt ?? openingHour(random, use) })
-  const used = (use: Day) => ({ ...issued, ...at(use), redemptionStatus: 'redeemed', left: worth === null ? null : 0 })
+  const used = { ...issued, redemptionStatus: 'redeemed', left: worth === null ? null : 0 }
   // Some tills redeem the rest of a balance without a change of the status.
   const status = product.allowPartRedeem ? 'part_redeemed' : 'unredeemed'
-  const emptied = (use: Day) =>
-    worth !== null && random.percent(8) ? { ...used(use), redemptionStatus: status } : used(use)
-  if (worth === null || !product.allowPartRedeem || random.percent(35)) return emptied(day)
+  const emptied = () => (worth !== null && random.percent(8) ? { ...used, redemptionStatus: status } : used)
+  if (worth === null || !product.allowPartRedeem || random.percent(35)) return emptied()
   const next = day + 7 + soon(random, 300)
-  if (random.percent(60) && next <= lastUse) return emptied(next)
+  if (random.percent(60) && next <= lastUse) return emptied()
   const left = Math.max(1, random.between(Math.ceil(worth * 0.08), Math.floor(worth * 0.8)))
-  return { ...issued, ...at(day), redemptionStatus: 'part_redeemed', left }
+  return { ...issued, redemptionStatus: 'part_redeemed', left }
 }
 
 /** Returns the last valid day by the product's terms, or null when the voucher does not expire. */

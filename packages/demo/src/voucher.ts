@@ -1,6 +1,5 @@
-import { type Day, dayOf, isoDay, isoInstant, type Microseconds, second } from './calendar.ts'
+import { type Day, dayOf, isoDay, isoInstant, type Microseconds } from './calendar.ts'
 import { decimal, type MinorUnits } from './currency.ts'
-import { findImport } from './import-batch.ts'
 import { orderOf } from './order.ts'
 import { randomPerson } from './person.ts'
 import { type DemoProduct, productAt, randomProductRow } from './product.ts'
@@ -24,12 +23,11 @@ export function* voucherRows(count: number, today: Day, productCount: number): G
 
 function voucherRow(row: number, today: Day, productCount: number): Row {
   const random = new Random('voucher', row)
-  const batch = findImport('voucher', row, today)
-  const order = orderOf(row, today, batch)
+  const order = orderOf(row, today)
   const product = productAt(row === demoVoucherRow ? 0 : randomProductRow(random, order.seller, productCount))
   const sale = sellOne(product, random)
   const { worth } = sale
-  const sold = { product, purchasedAt: order.purchasedAt, worth, importedAt: batch?.stamp ?? null }
+  const sold = { product, purchasedAt: order.purchasedAt, worth }
   const life =
     row === demoVoucherRow ? demoVoucherLife(order.purchasedAt, worth, today) : randomLife(random, sold, today)
   const { sparse } = life
@@ -68,13 +66,12 @@ function voucherRow(row: number, today: Day, productCount: number): Row {
     recipient_name: lacks(25) ? null : randomPerson(random, order.seller.country).fullName,
     customer_name: lacks(5) ? null : order.customerName,
     created_at: isoInstant(order.purchasedAt),
-    updated_at: isoInstant(life.updatedAt),
   }
 }
 
 /** Returns the life of a voucher that is redeemable for long, because a demo may be used for months. */
 const demoVoucherLife = (purchasedAt: Microseconds, left: MinorUnits | null, today: Day): VoucherLife => ({
-  ...{ sparse: false, void: false, left, redemptionStatus: 'unredeemed', updatedAt: purchasedAt + 90 * second },
+  ...{ sparse: false, void: false, left, redemptionStatus: 'unredeemed' },
   ...{ issuedAt: purchasedAt, scheduledFor: null, voidedAt: null },
   ...{ validFrom: dayOf(purchasedAt), validTo: today + 400 },
 })
