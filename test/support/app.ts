@@ -1,12 +1,14 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { expect } from 'vitest'
 import { readConfig } from '../../src/config.ts'
+import type { Pool } from '../../src/db/sql.ts'
 import type { LogDestination } from '../../src/log.ts'
 import { buildServer } from '../../src/server.ts'
 import { checkAnswers, decode, toTexts } from './check-answers.ts'
 import { afterFile } from './cleanups.ts'
 import type { TestDatabase } from './database.ts'
 import { undocumentedMessages } from './documented-errors.ts'
+import { projected } from './projected.ts'
 
 export interface Answer {
   status: number
@@ -40,11 +42,25 @@ export async function createApp(
   const app = await buildServer({ config, pool, log, demoToken })
   checkAnswers(app)
   afterFile(() => app.close())
-  return createClient(app)
+  return createClient(app, pool)
 }
 
-export function createClient(app: FastifyInstance) {
+/** @param pool the database whose records are brought up to date before each request; default: the service does it alone */
+export function createClient(app: FastifyInstance, pool?: Pool) {
+  let latest = Promise.resolve()
+  let next: Promise<void> | undefined
+  /** Makes the steps, once for all requests that are sent in one turn, so that these still arrive together. */
+  function makeSteps(sql: Pool): Promise<void> {
+    next ??= latest = latest.then(() => {
+      next = undefined
+      // A database that does not answer is a matter of the test.
+      return projected(sql).catch(() => {})
+    })
+    return next
+  }
+
   async function ask(options: InjectOptions): Promise<Answer> {
+    if (pool) await makeSteps(pool)
     const { statusCode: status, headers, rawPayload: bytes } = await app.inject(options)
     const text = decode(bytes, headers)
     let body: unknown

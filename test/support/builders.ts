@@ -5,6 +5,7 @@ import type { Permission } from '../../src/domain/token/permission.ts'
 import { permissionNames } from '../../src/domain/token/permission.ts'
 import type { TenantGrant } from '../../src/domain/token/token.ts'
 import type { TestDatabase } from './database.ts'
+import { projected } from './projected.ts'
 
 type Columns = Record<string, string | number | boolean | string[] | null>
 
@@ -14,15 +15,24 @@ export const tester: Actor = { name: 'tester', address: null }
 /** Returns the grant of a tenant with all its descendants. */
 export const whole = (tenantId: number): TenantGrant => ({ tenantId, withDescendants: true })
 
+/** Gives a record another stamp than its step. @param record the name of its table in schema gateway */
+export async function stampRecord(sql: Pool, record: string, id: number, stamp: string): Promise<void> {
+  await projected(sql)
+  await sql`update gateway.${sql(record)} set updated_at = ${stamp} where id = ${id}`
+}
+
 /** Returns functions that insert rows, with defaults for required columns, and return the ids of the rows. */
-export function createBuilders({ loader, pool }: TestDatabase) {
+export function createBuilders({ platform, pool }: TestDatabase) {
   let count = 0
 
-  async function insert(table: string, columns: Columns): Promise<number> {
+  /** Inserts a row. @param columns.updated_at the stamp of its record, which a step would otherwise give it */
+  async function insert(table: string, { updated_at: stamp, ...columns }: Columns): Promise<number> {
     const cells = Object.entries(columns).map(([name, cell]) => [name, Array.isArray(cell) ? arrayText(cell) : cell])
     const row = Object.fromEntries(cells)
-    const [inserted] = await loader<{ id: number }[]>`insert into ${loader(table)} ${loader(row)} returning id`
+    const [inserted] = await platform<{ id: number }[]>`
+      insert into ${platform(table)} ${platform(row)} returning id`
     if (!inserted) throw new Error(`nothing was inserted into ${table}`)
+    if (stamp) await stampRecord(platform, table.replace('purchased_', ''), inserted.id, String(stamp))
     return inserted.id
   }
 
@@ -41,7 +51,7 @@ export function createBuilders({ loader, pool }: TestDatabase) {
       const required = { tenant_id: tenantId, slug: `category-${count}`, title: `Category ${count}` }
       const id = await insert('category', { ...required, ...columns })
       for (const productId of productIds) {
-        await loader`insert into product_category ${loader({ product_id: productId, category_id: id })}`
+        await platform`insert into product_category ${platform({ product_id: productId, category_id: id })}`
       }
       return id
     },
@@ -77,12 +87,13 @@ export type Builders = ReturnType<typeof createBuilders>
 type TokenOptions = { permissions?: Permission[]; name?: string; rateLimit?: number; expiresAt?: Date }
 
 /** Creates a token, by default with all permissions. @param tenants a number means the tenant without its descendants */
-export const createTestToken = (
+export const createTestToken = async (
   pool: Pool,
   tenants: readonly (number | TenantGrant)[],
   { name = 'Token', rateLimit, permissions = [...permissionNames], expiresAt }: TokenOptions = {},
-): Promise<CreatedToken> =>
-  createToken(pool, tester, {
+): Promise<CreatedToken> => {
+  await projected(pool)
+  return createToken(pool, tester, {
     name,
     contact: null,
     rateLimit: rateLimit ?? null,
@@ -92,3 +103,4 @@ export const createTestToken = (
     ),
     expiresAt: expiresAt ?? null,
   })
+}

@@ -5,15 +5,14 @@ import { connect, serviceRole } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import { afterFile } from './cleanups.ts'
+import { projected } from './projected.ts'
 
 /** The database of one test file. */
 export interface TestDatabase {
   /** Connections as the service's role. */
   pool: Pool
-  /** Connections of a platform, for whose writes triggers set `updated_at`. */
+  /** Connections of a platform, which owns the database. */
   platform: Pool
-  /** A connection that keeps the stamps it writes; the builders use it. */
-  loader: Pool
   url: string
   address: { host: string; port: number; user: string; database: string }
 }
@@ -42,9 +41,10 @@ export async function createDatabase(options?: string): Promise<TestDatabase> {
   const service = { max: 10, statementTimeoutMs: 10_000, role: serviceRole, startupParameters: pooler === undefined }
   const pool = connect(pooler === undefined ? address : `${pooler}${address.database}`, service)
   const platform = connect(address, { max: 4, statementTimeoutMs: 60_000 })
-  const loader = connect(address, { max: 1, statementTimeoutMs: 60_000 })
-  if (options !== undefined) await migrate(loader)
-  await loader`select set_config('gateway.keep_updated_at', 'on', false)`
-  afterFile(() => Promise.all([pool, platform, loader].map(each => each.end({ timeout: 1 }))))
-  return { pool, platform, loader, url, address }
+  if (options !== undefined) {
+    await migrate(platform)
+    await projected(platform)
+  }
+  afterFile(() => Promise.all([pool, platform].map(each => each.end({ timeout: 1 }))))
+  return { pool, platform, url, address }
 }

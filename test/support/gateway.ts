@@ -1,9 +1,7 @@
 import type { Pool } from '../../src/db/sql.ts'
+import { createCursorCipher } from '../../src/domain/cursor.ts'
 import { ExpensiveRequests } from '../../src/domain/rate/expensive-requests.ts'
 import { RateWindows } from '../../src/domain/rate/windows.ts'
-import { createCursorCipher } from '../../src/domain/record/cursor.ts'
-import { createClockWatch } from '../../src/domain/sync/clock.ts'
-import { createWatermark } from '../../src/domain/sync/watermark.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'
 import { createTenantScope } from '../../src/domain/token/scope.ts'
 import { type Context, createContext, type Gateway } from '../../src/graphql/context.ts'
@@ -21,8 +19,6 @@ export function createContexts(pool: Pool): (caller: TestCaller) => Context {
   const gateway: Gateway = {
     pool,
     cursors: createCursorCipher(Buffer.alloc(32, 7)),
-    clock: createClockWatch(pool, () => {}),
-    watermark: createWatermark(pool),
     scope: createTenantScope(pool),
     rate: { limit: 1_000_000, counter: new RateWindows() },
     expensiveRequests: new ExpensiveRequests(),

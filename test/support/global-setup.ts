@@ -3,7 +3,8 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { startEmbedded } from '../../packages/embedded/src/embedded.ts'
+import { type EmbeddedPostgres, startEmbedded } from '../../packages/embedded/src/embedded.ts'
+import { startPackaged } from './packaged-postgres.ts'
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -13,36 +14,33 @@ declare module 'vitest' {
   }
 }
 
-/** Starts one PostgreSQL server for the whole run, with a migrated template database. */
+/** Starts one PostgreSQL server for the whole run, with a migrated template database: the embedded or the packaged one. */
 export default async function setUp(project: TestProject) {
   execFileSync('npm', ['run', '-s', 'build'])
   // Imported after the build, which creates the driver they load.
   const { connect } = await import('../../src/db/connect.ts')
   const { migrate } = await import('../../src/db/migrate.ts')
-  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'))
-  // The server may run as another user, which needs to traverse the directory.
-  chmodSync(dataDir, 0o711)
-  const { host, port, user, database, stop } = await startEmbedded({
-    dataDir,
-    durable: false,
-    settings: {
-      max_connections: '300',
-      max_prepared_transactions: '50',
-      // Subscriptions of several test files at a time; a worker that finds no place is started again after the interval.
-      max_logical_replication_workers: '20',
-      max_worker_processes: '30',
-      wal_retrieve_retry_interval: '100ms',
-      'pg_stat_statements.track': 'all',
-      // The tests send more statements than it keeps by default, and some of them look one up.
-      'pg_stat_statements.max': '50000',
-    },
-  })
+  const { makeStep } = await import('../../src/projection/step.ts')
+  const settings = {
+    max_connections: '300',
+    max_prepared_transactions: '50',
+    // Subscriptions of several test files at a time; a worker that finds no place is started again after the interval.
+    max_logical_replication_workers: '20',
+    max_worker_processes: '30',
+    wal_retrieve_retry_interval: '100ms',
+  }
+  const isPackaged = project.vitest.projects.some(({ name }) => name === 'packaged')
+  const { host, port, user, database, stop } = isPackaged
+    ? await startPackaged({ ...settings, fsync: 'off' })
+    : await startEmbeddedServer(settings)
   const templateDatabase = 'gateway_template'
   const admin = connect({ host, port, user, database }, { max: 1, statementTimeoutMs: 60_000 })
   await admin.unsafe(`create database ${templateDatabase}`)
   await admin.end()
   const template = connect({ host, port, user, database: templateDatabase }, { max: 1, statementTimeoutMs: 60_000 })
   await migrate(template)
+  // The first fill of an empty database.
+  while (await makeStep(template)) {}
   await template.end()
   project.provide('server', { host, port, user, templateDatabase })
   const behindPooler = project.vitest.projects.find(({ name }) => name === 'pgbouncer')
@@ -51,7 +49,29 @@ export default async function setUp(project: TestProject) {
   return async () => {
     await pooler?.remove()
     await stop()
-    rmSync(dataDir, { recursive: true, force: true })
+  }
+}
+
+async function startEmbeddedServer(settings: Record<string, string>): Promise<EmbeddedPostgres> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'))
+  // The server may run as another user, which needs to traverse the directory.
+  chmodSync(dataDir, 0o711)
+  const server = await startEmbedded({
+    dataDir,
+    durable: false,
+    settings: {
+      ...settings,
+      'pg_stat_statements.track': 'all',
+      // The tests send more statements than it keeps by default, and some of them look one up.
+      'pg_stat_statements.max': '50000',
+    },
+  })
+  return {
+    ...server,
+    async stop() {
+      await server.stop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
   }
 }
 

@@ -7,6 +7,7 @@ import { readTarget } from '../../packages/sync/src/target.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'
 import { whole } from './builders.ts'
 import { type Place, readService } from './copies.ts'
+import { projected } from './projected.ts'
 import { startService } from './service.ts'
 
 /**
@@ -19,7 +20,7 @@ export async function createWorld(vouchers = 120, environment: NodeJS.ProcessEnv
   const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
   const chain = await build.tenant()
   const venue = await build.tenant({ parent_id: chain })
-  const rows = await database.loader<{ id: number }[]>`
+  const rows = await database.platform<{ id: number }[]>`
     insert into purchased_voucher (tenant_id, reference) select ${chain}, 'SOLD-' || n from generate_series(1, ${vouchers}::int) n
     returning id`
   const sold = rows.map(({ id }) => id)
@@ -32,7 +33,10 @@ export async function createWorld(vouchers = 120, environment: NodeJS.ProcessEnv
     ...{ database, build, origin, chain, venue, sold, token },
     /** Returns functions that sync a copy with that token, and compare the copy with the service. */
     copyIn: (place: Place) => ({
-      run: (options: Options = {}) => sync(origin, token.secret, place, options),
+      run: async (options: Options = {}) => {
+        await projected(database.pool)
+        return sync(origin, token.secret, place, options)
+      },
       expectInStep: async () => expect(await place.read()).toEqual(await readService(origin, token.secret)),
     }),
   }
