@@ -1,0 +1,66 @@
+/** Differences that capture cannot see are found, and a wrong mapping does not empty the lists. */
+import { expect, test } from 'vitest'
+import { checkSomeRecords, findRecordProblems } from '../../src/projection/check.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { projected } from '../support/projected.ts'
+
+const database = await createDatabase()
+const { pool, platform } = database
+const build = createBuilders(database)
+const tenant = await build.tenant()
+const vouchers = 1100
+await platform`
+  insert into purchased_voucher (tenant_id, reference) select ${tenant}, 'V-' || n from generate_series(1, ${vouchers}::int) n`
+await projected(pool)
+
+const countRecords = async () => (await pool<{ id: number }[]>`select id from gateway.voucher`).length
+
+test('the check in the background finds rows that were written while triggers were disabled', async () => {
+  await platform.begin(async sql => {
+    await sql`alter table purchased_voucher disable trigger all`
+    await sql`update purchased_voucher set void = true where id = 7`
+    await sql`delete from purchased_voucher where id = 8`
+    await sql`insert into purchased_voucher (id, tenant_id, reference) values (2000, ${tenant}, 'UNSEEN')`
+    await sql`alter table purchased_voucher enable trigger all`
+  })
+  await projected(pool)
+  const found: string[] = []
+  const readRound = async () => (await platform`select started_at from gateway.check_progress`)[0]?.started_at
+  for (const first = await readRound(); (await readRound()) === first; ) found.push(...(await checkSomeRecords(pool)))
+  expect(found.sort()).toEqual(['voucher 2000', 'voucher 7', 'voucher 8'])
+  await projected(pool)
+  expect(await findRecordProblems(pool)).toEqual([])
+  expect(await pool`select id from gateway.voucher where void or id in (8, 2000) order by id`).toEqual([
+    { id: 7 },
+    { id: 2000 },
+  ])
+})
+
+test('a scan of a mapping that lacks most rows stops, until an operator allows it or the mapping is right again', async () => {
+  const [{ text }] = await platform<[{ text: string }]>`select text from gateway.mapping where record = 'voucher'`
+  const install = async (mapping: string) => {
+    await platform`call gateway.install_mapping('voucher', ${mapping})`
+    await projected(pool)
+  }
+  const wrong = `${text} where id < 10`
+  await install(wrong)
+  expect(await countRecords()).toBe(vouchers)
+  expect(await findRecordProblems(pool)).toEqual([
+    {
+      record: 'voucher',
+      reason: expect.stringContaining("gateway.allow_removals('voucher')"),
+      keys: 1,
+      firstKey: null,
+    },
+  ])
+  await install(text)
+  expect(await findRecordProblems(pool)).toEqual([])
+  expect(await countRecords()).toBe(vouchers)
+
+  await install(wrong)
+  await platform`call gateway.allow_removals('voucher')`
+  await projected(pool)
+  expect(await countRecords()).toBe(8)
+  expect(await findRecordProblems(pool)).toEqual([])
+})

@@ -1,0 +1,52 @@
+/** The first fill: records, indexes and figures are written in steps, beside writers, and after each interruption. */
+import { expect, test } from 'vitest'
+import { connect, serviceRole } from '../../src/db/connect.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { checkFigures } from '../../src/domain/figures/check.ts'
+import { findRecordProblems } from '../../src/projection/check.ts'
+import { makeStep, readStepState } from '../../src/projection/step.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { createEmptyDatabase } from '../support/database.ts'
+
+const { address } = await createEmptyDatabase()
+const platform = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+const pool = connect(address, { max: 1, statementTimeoutMs: 60_000, role: serviceRole })
+afterFile(() => Promise.all([platform, pool].map(each => each.end({ timeout: 1 }))))
+await migrate(platform)
+
+test('it is complete after interruptions and writes between its steps', async () => {
+  await platform`insert into tenant (id, parent_id, name) values (1, null, 'Group'), (2, 1, 'Shop')`
+  await platform`insert into product (id, tenant_id, slug, title, currency) values (1, 2, 'tea', 'Tea', 'GBP')`
+  await platform`insert into category (id, tenant_id, slug, title) values (1, 2, 'food', 'Food')`
+  await platform`insert into product_category values (1, 1)`
+  await platform`insert into customer (tenant_id, marketing_opted) select 2, n % 2 = 0 from generate_series(1, 20) n`
+  await platform`
+    insert into purchased_voucher (tenant_id, reference, currency, current_balance)
+    select 1 + n % 2, 'V-' || n, 'GBP', 50 from generate_series(1, 50) n`
+
+  let steps = 0
+  for (let more = true; more; steps++) {
+    const interrupted = platform.begin('isolation level repeatable read', async sql => {
+      await sql`select gateway.make_step(10)`
+      throw new Error('killed')
+    })
+    await expect(interrupted).rejects.toThrow('killed')
+    await platform`
+      insert into purchased_voucher (tenant_id, reference) values (2, ${`NEW-${steps}`})`
+    await platform`update purchased_voucher set current_balance = ${steps} where reference in ('V-1', 'V-50')`
+    await platform`delete from purchased_voucher where reference = ${`V-${10 + steps}`}`
+    more = await makeStep(pool, 10)
+  }
+  const records = await pool`
+    select id, reference, current_balance from gateway.voucher order by id`
+  expect([...records]).toEqual([
+    ...(await platform`
+    select id, reference, current_balance from purchased_voucher order by id`),
+  ])
+  expect(await findRecordProblems(pool)).toEqual([])
+  expect(await checkFigures(pool)).toEqual({ asOf: expect.any(String), differences: [] })
+  expect(
+    await platform`select name from gateway.record_indexes() where to_regclass('gateway.' || name) is null`,
+  ).toEqual([])
+  expect(await readStepState(pool)).toMatchObject({ secondsBehind: expect.any(Number), waiting: 0, rejected: 0 })
+})

@@ -1,0 +1,328 @@
+/** Records are what the mapping gives for the sources, whatever writers do: capture notes, and steps write what differs. */
+import { expect, test } from 'vitest'
+import type { Sql } from '../../src/db/sql.ts'
+import { findRecordProblems } from '../../src/projection/check.ts'
+import { deletePassedNotes, makeStep } from '../../src/projection/step.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+
+const database = await createDatabase()
+const { pool, platform } = database
+const build = createBuilders(database)
+
+/** Makes steps until no key waits. */
+async function project(most = 5000): Promise<void> {
+  while (await makeStep(pool, most)) {}
+}
+
+/** Returns the records that have a later stamp than before, as `voucher 7`, after the steps that a change needs. */
+async function changedBy(change: () => Promise<unknown>): Promise<string[]> {
+  await project()
+  const [{ stamp }] = await platform<
+    [{ stamp: string }]
+  >`select stamp::text from gateway.step order by stamp desc limit 1`
+  await change()
+  await project()
+  const rows = await platform<{ record: string }[]>`
+    select kind || ' ' || id as record from (
+      select 'tenant' as kind, id, updated_at from gateway.tenant
+      union all select 'category', id, updated_at from gateway.category
+      union all select 'variant', id, updated_at from gateway.variant
+      union all select 'product', id, updated_at from gateway.product
+      union all select 'voucher', id, updated_at from gateway.voucher
+      union all select 'customer', id, updated_at from gateway.customer
+      union all
+      select concat_ws(' ', reason, record, id, 'of'), tenant_id, updated_at from gateway.removal
+    ) changed
+    where updated_at > ${stamp}::text::timestamptz order by updated_at`
+  expect(await findRecordProblems(pool)).toEqual([])
+  return rows.map(({ record }) => record)
+}
+
+/** Columns that a row of the catalogue must have. */
+const named = { slug: 'slug', title: 'Title' }
+
+const tenant = await build.tenant({ name: 'Old Mill' })
+const product = await build.product(tenant)
+const category = await build.category(tenant, [product])
+const variant = await build.variant(product)
+const voucher = await build.voucher(tenant, { reference: 'GIFT-1' })
+const customer = await build.customer(tenant)
+
+test('the first steps write all records, each with its own stamp', async () => {
+  expect(await findRecordProblems(pool)).toEqual([])
+  expect(await changedBy(async () => {})).toEqual([])
+  const [found] = await platform`
+    select count(*) as records, count(distinct updated_at) as stamps from (
+      select updated_at from gateway.tenant union all select updated_at from gateway.category
+      union all select updated_at from gateway.variant union all select updated_at from gateway.product
+      union all select updated_at from gateway.voucher union all select updated_at from gateway.customer
+    ) record`
+  expect(found).toEqual({ records: 6, stamps: 6 })
+})
+
+test('a change moves the records that show it, and no others (R22)', async () => {
+  const title = () => `Spa ${Math.random()}`
+  expect(await changedBy(() => platform`update purchased_voucher set current_balance = 5, currency = 'GBP'`)).toEqual([
+    `voucher ${voucher}`,
+  ])
+  expect(await changedBy(() => platform`update purchased_voucher set customer_name = 'Ann'`)).toEqual([])
+  expect(await changedBy(() => platform`update variant set title = ${title()}`)).toEqual([
+    `variant ${variant}`,
+    `product ${product}`,
+  ])
+  expect(await changedBy(() => platform`update category set title = ${title()}`)).toEqual([
+    `category ${category}`,
+    `product ${product}`,
+  ])
+  const foreign = await build.category(await build.tenant(), [product])
+  expect(await changedBy(() => platform`update category set title = ${title()} where id = ${foreign}`)).toEqual([
+    `category ${foreign}`,
+  ])
+  expect(await changedBy(() => platform`delete from product_category`)).toEqual([`product ${product}`])
+  expect(await changedBy(() => platform`insert into product_category values (${product}, ${category})`)).toEqual([
+    `product ${product}`,
+  ])
+})
+
+test('a record leaves a list: deleted, moved, without consent; its personal data leave too', async () => {
+  const other = await build.tenant()
+  const id = await build.voucher(tenant)
+  expect(await changedBy(() => platform`update purchased_voucher set tenant_id = ${other} where id = ${id}`)).toEqual([
+    `voucher ${id}`,
+    `moved voucher ${id} of ${tenant}`,
+  ])
+  expect(await changedBy(() => platform`delete from purchased_voucher where id = ${id}`)).toEqual([
+    `deleted voucher ${id} of ${other}`,
+  ])
+  expect(await changedBy(() => platform`update customer set marketing_opted = false`)).toEqual([
+    `customer ${customer}`,
+    `consent_withdrawn customer ${customer} of ${tenant}`,
+  ])
+  const [kept] = await platform`select email, full_name, marketing_opted as opted from gateway.customer`
+  expect(kept).toEqual({ email: null, full_name: null, opted: false })
+  expect(await changedBy(() => platform`delete from customer`)).toEqual([])
+})
+
+test('a tenant that moves takes all below it along', async () => {
+  const [north, south] = [await build.tenant(), await build.tenant()]
+  const region = await build.tenant({ parent_id: north })
+  const shop = await build.tenant({ parent_id: region })
+  expect(await changedBy(() => platform`update tenant set parent_id = ${south} where id = ${region}`)).toEqual([
+    `tenant ${region}`,
+    `tenant ${shop}`,
+    `moved tenant ${region} of ${north}`,
+    `moved tenant ${shop} of ${north}`,
+  ])
+  expect(await changedBy(() => platform`delete from tenant where id = ${shop}`)).toEqual([
+    `deleted tenant ${shop} of ${south}`,
+    `deleted tenant ${shop} of ${region}`,
+  ])
+})
+
+test('transactions that overlap steps are seen once they are committed', async () => {
+  const ids: number[] = []
+  const add = async (sql: Sql, reference: string) => {
+    const [row] = await sql<[{ id: number }]>`
+      insert into purchased_voucher (tenant_id, reference) values (${tenant}, ${reference}) returning id`
+    ids.push(row.id)
+  }
+  const records = async () =>
+    (
+      await platform<{ reference: string }[]>`
+      select reference from gateway.voucher where id = any(${`{${ids}}`}::text::bigint[]) order by id`
+    ).map(row => row.reference)
+  await platform.begin(async long => {
+    await add(long, 'LONG')
+    await add(platform, 'SHORT')
+    await project()
+    expect(await records()).toEqual(['SHORT'])
+    await long
+      .savepoint(async inner => {
+        await add(inner, 'ROLLED BACK')
+        throw new Error('undo')
+      })
+      .catch(() => {})
+    await project()
+    await deletePassedNotes(pool)
+  })
+  await project()
+  await deletePassedNotes(pool)
+  expect(await records()).toEqual(['LONG', 'SHORT'])
+  expect(await findRecordProblems(pool)).toEqual([])
+})
+
+test('rows that appliers write, and truncations, are captured', async () => {
+  const applied = await changedBy(async () => {
+    await platform
+      .unsafe(`set local session_replication_role = replica;
+      insert into purchased_voucher (id, tenant_id, reference) values (9001, ${tenant}, 'APPLIED')`)
+      .simple()
+  })
+  expect(applied).toEqual(['voucher 9001'])
+  const moved = await changedBy(async () => {
+    await platform
+      .unsafe(`set local session_replication_role = replica;
+      update purchased_voucher set id = 9002 where id = 9001`)
+      .simple()
+  })
+  expect(moved).toEqual(['voucher 9002', `deleted voucher 9001 of ${tenant}`])
+  const left = await changedBy(() => platform`truncate purchased_voucher`)
+  expect(left.length).toBeGreaterThan(3)
+  expect(left.every(record => record.startsWith('deleted voucher '))).toBe(true)
+})
+
+test('two vouchers exchange their references in one transaction', async () => {
+  const [first, second] = [
+    await build.voucher(tenant, { reference: 'A' }),
+    await build.voucher(tenant, { reference: 'B' }),
+  ]
+  await project()
+  expect(
+    await changedBy(() =>
+      platform
+        .unsafe(`update purchased_voucher set reference = 'C' where id = ${first};
+        update purchased_voucher set reference = 'A' where id = ${second};
+        update purchased_voucher set reference = 'B' where id = ${first}`)
+        .simple(),
+    ),
+  ).toEqual([`voucher ${first}`, `voucher ${second}`])
+})
+
+test('a row that breaks a rule is rejected with its reason, keeps its former record, and comes back', async () => {
+  const id = await build.voucher(tenant, { reference: 'WELL' })
+  await project()
+  await platform`update purchased_voucher set date_valid_end = 'infinity', reference = 'ILL' where id = ${id}`
+  await project()
+  expect(await findRecordProblems(pool)).toEqual([
+    {
+      record: 'voucher',
+      reason: 'date_valid_end is not in the years 1 to 9999: infinity',
+      keys: 1,
+      firstKey: String(id),
+    },
+  ])
+  expect(await platform`select reference from gateway.voucher where id = ${id}`).toEqual([{ reference: 'WELL' }])
+  expect(await changedBy(() => platform`update purchased_voucher set date_valid_end = null where id = ${id}`)).toEqual([
+    `voucher ${id}`,
+  ])
+})
+
+test.each<[table: string, row: Record<string, string | number>, reason: string]>([
+  ['tenant', { name: '' }, 'name is empty'],
+  ['tenant', { name: 'Spa', subdomain: '' }, 'subdomain is empty'],
+  ['variant', { ...named, currency: 'GBP', price: 1.001 }, 'price is not an amount of the currency GBP: 1.001'],
+  ['variant', { ...named, currency: 'gbp' }, 'currency is not three capital letters: gbp'],
+  ['product', { ...named, currency: 'GBP', sale_price: 'NaN' }, 'sale_price is not an amount of the currency GBP: NaN'],
+  ['product', { ...named, currency: 'GBP', validity_months: -1 }, 'validity_months is negative'],
+  ['product', { ...named, currency: 'GBP', image_urls: '{a,null}' }, 'image_urls contains null'],
+  ['product', { ...named, currency: 'GBP', image_urls: '{{a},{b}}' }, 'image_urls has more than one dimension'],
+  ['purchased_voucher', { reference: '\u200b' }, 'reference is empty'],
+  ['purchased_voucher', { reference: 'BAD', qr_token: '\t' }, 'qr_token is empty'],
+  ['purchased_voucher', { reference: 'BAD', qr_token: ' HTTPS://a.example' }, 'qr_token is a URL'],
+  ['purchased_voucher', { reference: 'BAD', product_id: 0 }, 'an id is not between 1 and 2^53 - 1'],
+  [
+    'purchased_voucher',
+    { reference: 'BAD', current_balance: 1 },
+    'current_balance is not an amount of the currency (none): 1',
+  ],
+  [
+    'purchased_voucher',
+    { reference: 'BAD', date_valid_start: '2026-01-02', date_valid_end: '2026-01-01' },
+    'date_valid_end is before date_valid_start',
+  ],
+  ['customer', { email: 'ann' }, 'email is no e-mail address'],
+  ['customer', { countryiso2: 'GBR' }, 'countryiso2 is not two letters'],
+  ['customer', { consented_at: 'infinity' }, 'consented_at is not in the years 1 to 9999: infinity'],
+  ['customer', { id: -1 }, 'the key is not between 1 and 2^53 - 1'],
+  ['customer', { id: 2 ** 53 }, 'the key is not between 1 and 2^53 - 1'],
+])('a row of %s that v1 cannot show is rejected: %j', async (table, row, reason) => {
+  const owner = table === 'variant' ? { product_id: product } : table === 'tenant' ? {} : { tenant_id: tenant }
+  const consent = table === 'customer' ? { marketing_opted: true } : {}
+  const [{ id }] = await platform<[{ id: number }]>`
+    insert into ${platform(table)} ${platform({ ...owner, ...consent, ...row })} returning id`
+  await project()
+  expect(await findRecordProblems(pool)).toMatchObject([{ reason, keys: 1, firstKey: String(id) }])
+  await platform`delete from ${platform(table)} where id = ${id}`
+  await project()
+  expect(await findRecordProblems(pool)).toEqual([])
+})
+
+test('a rejected twin comes back when its rival goes', async () => {
+  const rival = await build.voucher(tenant, { reference: 'Twin' })
+  await project()
+  const [twin, elsewhere] = [await build.voucher(tenant, { reference: ' TWIN ' }), await build.tenant()]
+  await project()
+  expect(await findRecordProblems(pool)).toMatchObject([
+    { reason: `voucher ${rival} has its reference or QR token`, firstKey: String(twin) },
+  ])
+  // Another tenant may have the same reference (R33).
+  expect(
+    await changedBy(() => platform`update purchased_voucher set tenant_id = ${elsewhere} where id = ${rival}`),
+  ).toEqual([`voucher ${rival}`, `moved voucher ${rival} of ${tenant}`, `voucher ${twin}`])
+})
+
+test('a small transaction overtakes a large one', async () => {
+  await project()
+  await platform`
+    insert into purchased_voucher (tenant_id, reference) select ${tenant}, 'LOAD-' || place from generate_series(1, 900) place`
+  const small = await build.voucher(tenant)
+  expect(await makeStep(pool, 300)).toBe(true)
+  expect(await platform`select id from gateway.voucher where id = ${small}`).toHaveLength(1)
+  expect(await platform`select id from gateway.voucher where reference like 'LOAD-%'`).toHaveLength(299)
+  await project(300)
+  expect(await platform`select id from gateway.voucher where reference like 'LOAD-%'`).toHaveLength(900)
+})
+
+test('keys that were noted many times displace no others', async () => {
+  const [often, once] = [await build.voucher(tenant), await build.voucher(tenant)]
+  await project()
+  for (const code of ['A', 'B', 'C'])
+    await platform`update purchased_voucher set qr_token = ${code} where id = ${often}`
+  await platform`update purchased_voucher set qr_token = 'D' where id = ${once}`
+  await project(2)
+  expect(await findRecordProblems(pool)).toEqual([])
+  expect(await platform`select qr_token as code from gateway.voucher where id in ${platform([often, once])}`).toEqual([
+    { code: 'C' },
+    { code: 'D' },
+  ])
+})
+
+test('a table that is locked holds up its own records only', async () => {
+  const id = await build.voucher(tenant)
+  const other = await build.product(tenant)
+  await platform.begin(async sql => {
+    await sql`lock table purchased_voucher in access exclusive mode`
+    expect(await makeStep(pool, 5000)).toBe(true)
+    expect(await platform`select id from gateway.product where id = ${other}`).toHaveLength(1)
+  })
+  await project()
+  expect(await platform`select id from gateway.voucher where id = ${id}`).toHaveLength(1)
+})
+
+test('two instances: one makes a step at a time', async () => {
+  await platform.begin(async sql => {
+    await sql`lock table gateway.step_lock in exclusive mode`
+    await expect(makeStep(pool, 10)).rejects.toMatchObject({ code: '55P03' })
+  })
+  expect(await makeStep(pool, 10)).toBe(false)
+})
+
+test('no change of a table makes a write fail; a mapping that does not fit is named, and comes back', async () => {
+  await project()
+  await platform`alter table purchased_voucher rename column reference to number`
+  await platform`update purchased_voucher set current_balance = 1, currency = 'GBP'`
+  const other = await build.product(tenant)
+  await project()
+  expect(await findRecordProblems(pool)).toMatchObject([
+    { record: 'voucher', reason: expect.stringContaining('column "reference" does not exist'), firstKey: null },
+  ])
+  expect(await platform`select id from gateway.product where id = ${other}`).toHaveLength(1)
+  await platform`alter table purchased_voucher rename column number to reference`
+  await platform`alter table purchased_voucher rename column id to key`
+  await platform`update purchased_voucher set current_balance = 2`
+  await platform`alter table purchased_voucher rename column key to id`
+  await project()
+  expect(await findRecordProblems(pool)).toEqual([])
+  expect(await platform`select distinct current_balance as balance from gateway.voucher`).toEqual([{ balance: 2 }])
+})
