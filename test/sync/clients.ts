@@ -1,9 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
-import { type Ask, type CopiedRecord, instant, RequestError, toCopiedRecord } from './lists.ts'
+import { type Ask, type CopiedRecord, RequestError } from './lists.ts'
 import type { Random } from './random.ts'
-import type { Address } from './seed.ts'
-import { open } from './seed.ts'
 
 /** The ways in which a client resumes, from docs/syncing.md. */
 export const resumptions = ['first page', 'last page', 'newest record'] as const
@@ -107,34 +105,25 @@ export function surplusOf(copy: ReadonlyMap<string, CopiedRecord>, truth: readon
   return [...copy.values()].filter(({ key }) => !keys.has(key))
 }
 
-/** Creates the control: a list of vouchers with stamps from `now()`, whose `server_time` is `now()`. */
-export function createNaiveAsk(address: Address, tenant: number): { ask: Ask; sql: postgres.Sql } {
-  const sql = open(address)
-  const size = 50
-  const ask: Ask = async (since, cursor) => {
-    const [at, id] = cursor?.split(' ') ?? [since ?? '-infinity', '0']
-    const rows = await sql.unsafe<
-      { body: Parameters<typeof toCopiedRecord>[0] | null; stamp: string; server_time: string }[]
-    >(
-      `select ${instant('now()')} server_time, ${instant('naive_stamp')} stamp, case when id is null then null else
-         json_build_object('id', id, 'product_title', product_title, 'current_balance', current_balance,
-           'updated_at', ${instant('updated_at')}) end body
-       from (values (1)) one left join (
-         select * from purchased_voucher
-         where tenant_id = $1 and product_title is distinct from 'bulk' and naive_stamp >= $2::text::timestamptz
-           and (naive_stamp, id) > ($3::text::timestamptz, $4::bigint)
-         order by naive_stamp, id limit ${size}
-       ) page on true order by naive_stamp, id`,
-      [tenant, since ?? '-infinity', at ?? '', id ?? ''],
-      { prepare: true },
-    )
-    const records = rows.flatMap(({ body, stamp }) => (body ? [{ ...toCopiedRecord(body), updatedAt: stamp }] : []))
-    const last = rows.at(-1)
-    return {
-      records,
-      cursor: records.length === size && last?.body ? `${last.stamp} ${last.body.id}` : null,
-      serverTime: rows[0]?.server_time ?? '',
-    }
+/**
+ * Creates the control: it reads vouchers by stamps from `now()`, and resumes from `now()`.
+ *
+ * @returns its pass, and the texts of the changes that it has passed over
+ */
+export function createControl(sql: postgres.Sql, tenant: number) {
+  const copy = new Map<string, string>()
+  const lost = new Set<string>()
+  let since = '-infinity'
+  async function pass() {
+    const changed = await sql<{ id: string; mark: string; now: string }[]>`
+      select id::text, coalesce(product_title, '') as mark, now()::text from purchased_voucher
+      where tenant_id = ${tenant} and naive_stamp >= ${since}::text::timestamptz`
+    for (const { id, mark } of changed) copy.set(id, mark)
+    since = changed[0]?.now ?? since
+    const passed = await sql<{ id: string; mark: string }[]>`
+      select id::text, coalesce(product_title, '') as mark from purchased_voucher
+      where tenant_id = ${tenant} and naive_stamp > now() - interval '20 seconds' and naive_stamp < ${since}::text::timestamptz`
+    for (const { id, mark } of passed) if (copy.get(id) !== mark) lost.add(mark)
   }
-  return { ask, sql }
+  return { pass, lost }
 }

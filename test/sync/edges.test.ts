@@ -1,4 +1,5 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+/** Transactions of all forms: pages have all that was committed, although steps and pages came before. */
+import { beforeEach, expect, test } from 'vitest'
 import { untilLockWaits } from '../support/locks.ts'
 import type { Transaction } from './changes.ts'
 import { createSyncedClients } from './in-sync.ts'
@@ -6,172 +7,154 @@ import { insertOnlyRole } from './seed.ts'
 
 const synced = await createSyncedClients()
 const { knownIds, tenant, voucher, product, variant, category, customer, sql } = synced
-const { pass, expectInSync, commit, connect, lostByControl, serverTime, mark, insert, change, pages } = synced
+const { pass, expectInSync, commit, connect, mark, insert, change } = synced
+const [leaf = 0] = knownIds.tenants
 const [, other = 0] = knownIds.vouchers
 beforeEach(pass)
 
-describe('the pages after a commit list what a transaction wrote before', () => {
-  test('that was open for long; the control misses its changes', async () => {
-    const before = await lostByControl()
-    await commit(async on => {
-      await insert(on)
+/** Changes a voucher in a savepoint, which is rolled back. */
+const undo = (on: Transaction) =>
+  expect(
+    on.savepoint(async inner => {
+      await change(inner)
+      await pass()
+      throw new Error('undone')
+    }),
+  ).rejects.toThrow('undone')
+
+type Work = (on: Transaction) => Promise<unknown>
+
+const works: [string, ...Work[]][] = [
+  [
+    'wrote a row several times',
+    async on => {
       await change(on)
-      await pages()
-    })
-    expect(await lostByControl()).toBeGreaterThan(before)
-  })
+      await pass()
+      await change(on)
+    },
+  ],
+  [
+    'rolled back a savepoint',
+    async on => {
+      await undo(on)
+      await pass()
+      await change(on, other)
+    },
+  ],
+  [
+    'began with an insert that conflicts',
+    async on => {
+      await on`
+        insert into purchased_voucher (id, tenant_id, reference) values (${voucher}, ${tenant}, 'conflict')
+        on conflict do nothing`
+      await pass()
+      await change(on)
+    },
+  ],
+  [
+    'changed what a product shows',
+    async on => {
+      await on`update variant set title = ${mark()} where id = ${variant}`
+      await on`insert into product_category values (${product}, ${category}) on conflict do nothing`
+      await on`update category set title = ${mark()} where id = ${category}`
+    },
+  ],
+  [
+    'withdrew the consent of a customer, and one that gave it again',
+    ...[false, true].map(opted => async (on: Transaction) => {
+      await on`update customer set marketing_opted = ${opted}, surname = ${mark()} where id = ${customer}`
+    }),
+  ],
+  [
+    'removed what it had created, and what was there',
+    async on => {
+      const [made] = await insert(on)
+      await on`delete from purchased_voucher where id in (${made?.id}, ${knownIds.vouchers[2] ?? 0})`
+      await on`delete from product where id = ${knownIds.products[1] ?? 0}`
+    },
+  ],
+  [
+    'moved a tenant with those below it, and created another one',
+    async on => {
+      const [root, owner = 0] = [knownIds.root, knownIds.owners[1]]
+      await on`
+        update tenant set parent_id = case parent_id when ${root} then ${owner}::bigint else ${root} end
+        where id = ${knownIds.branch}`
+      await on`insert into tenant (name, parent_id) values (${mark()}, ${leaf})`
+    },
+  ],
+  ['truncated what products show', on => on`truncate variant, product_category`],
+]
 
-  /** Changes a voucher in a savepoint, which is rolled back. */
-  const undo = (on: Transaction, work: (inner: Transaction) => Promise<unknown>) =>
-    expect(
-      on.savepoint(async inner => {
-        await work(inner)
-        throw new Error('undone')
-      }),
-    ).rejects.toThrow('undone')
-  const immediate = (on: Transaction) => on`set constraints all immediate`
-
-  test.each<[string, ...((on: Transaction) => Promise<unknown>)[]]>([
-    [
-      'wrote a row several times',
-      async on => {
-        await change(on)
-        await pages()
-        await change(on)
-        await pages()
-        await change(on)
-      },
-    ],
-    [
-      'rolled back a savepoint',
-      async on => {
-        await undo(on, async inner => {
-          await change(inner)
-          await pages()
-        })
-        await pages()
-        await change(on, other)
-        await pages()
-      },
-    ],
-    [
-      'set its constraints immediate before, between and in a savepoint that was rolled back',
-      async on => {
-        await immediate(on)
-        await change(on)
-        await pages()
-      },
-      async on => {
-        await change(on)
-        await pages()
-        await immediate(on)
-        await pages()
-        await change(on, other)
-        await pages()
-      },
-      async on => {
-        await change(on)
-        await undo(on, immediate)
-        await pages()
-        await change(on, other)
-        await pages()
-      },
-    ],
-    [
-      'began with an insert that conflicts',
-      async on => {
-        await on`
-          insert into purchased_voucher (id, tenant_id, reference) values (${voucher}, ${tenant}, 'conflict')
-          on conflict do nothing`
-        await pages()
-        await change(on)
-        await pages()
-      },
-    ],
-    [
-      'changed what a product shows',
-      async on => {
-        await on`update variant set title = ${mark()} where id = ${variant}`
-        await on`insert into product_category values (${product}, ${category}) on conflict do nothing`
-        await on`update category set title = ${mark()} where id = ${category}`
-        await pages()
-      },
-    ],
-    [
-      'withdrew the consent of a customer, and one that gave it again',
-      ...[false, true].map(opted => async (on: Transaction) => {
-        await on`update customer set marketing_opted = ${opted}, surname = ${mark()} where id = ${customer}`
-        await pages()
-      }),
-    ],
-    [
-      'removed what it had created, and what was there',
-      async on => {
-        const [made] = await insert(on)
-        await on`delete from purchased_voucher where id in (${made?.id}, ${knownIds.vouchers[2] ?? 0})`
-        await on`delete from product where id = ${knownIds.products[1] ?? 0}`
-        await pages()
-      },
-    ],
-  ])('that %s', async (_, ...transactions) => {
-    for (const work of transactions) await commit(work)
-  })
-
-  test('that gave stamps of its own', async () => {
-    const seen = await serverTime()
-    const given = mark()
+test.each(works)('a transaction that %s', async (_, ...transactions) => {
+  for (const work of transactions) {
     await commit(async on => {
-      await on`update purchased_voucher set updated_at = '2001-02-03', void = true where id = ${voucher}`
-      await on`insert into purchased_voucher (tenant_id, reference, updated_at) values (${tenant}, ${given}, '2001-02-03')`
-      await pages()
+      await work(on)
+      await pass()
     })
-    const early = await sql`
-      select from purchased_voucher where updated_at < ${seen}::text::timestamptz and (id = ${voucher} or reference = ${given})`
-    expect(early).toHaveLength(0)
-  })
+  }
+})
 
-  test('under a role that may only insert', async () => {
-    const seller = connect({ user: insertOnlyRole })
-    for (const table of ['purchased_voucher', 'tenant']) {
-      await expect(seller`select from ${seller(table)}`).rejects.toThrow('permission denied')
-    }
-    await seller.begin(async transaction => {
-      await transaction`insert into purchased_voucher (tenant_id, reference) values (${tenant}, ${mark()})`
-      await pages()
+test.each(['repeatable read', 'serializable'])('%s transactions that do all of it', async isolation => {
+  for (const work of works.flatMap(([, ...transactions]) => transactions)) {
+    await sql.begin(`isolation level ${isolation}`, async on => {
+      await on`select from tenant limit 1`
+      await pass()
+      await work(on)
     })
-    await seller`insert into tenant (name, parent_id) values (${mark()}, ${knownIds.root})`
-    await expectInSync()
+    await pass()
+  }
+  await expectInSync()
+})
+
+test('under a role that may only insert', async () => {
+  const seller = connect({ user: insertOnlyRole })
+  for (const table of ['purchased_voucher', 'tenant', 'gateway.note']) {
+    await expect(seller`select from ${seller(table)}`).rejects.toThrow('permission denied')
+  }
+  await seller.begin(async transaction => {
+    await transaction`insert into purchased_voucher (tenant_id, reference) values (${tenant}, ${mark()})`
+    await pass()
   })
+  await seller`insert into tenant (name, parent_id) values (${mark()}, ${knownIds.root})`
+  await expectInSync()
 })
 
-test('deletions by a loader that keeps its own stamps are reported like others', async () => {
-  await commit(async on => {
-    await on`set local gateway.keep_updated_at = 'on'`
-    await on`delete from purchased_voucher where id = ${knownIds.vouchers[3] ?? 0}`
-    await on`update customer set marketing_opted = false where id = ${knownIds.customers[1] ?? 0}`
-    await pages()
-  }, 'removals')
+test.each(['commit', 'rollback'])('a prepared transaction, before and after its %s', async end => {
+  await sql.begin(async transaction => {
+    await insert(transaction)
+    await pass()
+    await transaction.prepare('edge')
+  })
+  await expectInSync()
+  await sql.unsafe(`${end} prepared 'edge'`)
+  await expectInSync()
 })
 
-test('a loader can stop keeping its stamps, and then insert a row that conflicts', async () => {
-  await commit(async on => {
-    await on`set local gateway.keep_updated_at = 'on'`
-    await on`
-      insert into purchased_voucher (tenant_id, reference, updated_at)
-      values (${knownIds.owners[1] ?? 0}, ${mark()}, '2001-02-03')`
-    await on`set local gateway.keep_updated_at = 'off'`
-    await on`
-      insert into variant (id, product_id, slug, title, currency) values (${variant}, ${product}, 'v', 'v', 'GBP')
-      on conflict do nothing`
-    await pages()
-  }, 'vouchers')
+test('a writer that is terminated', async () => {
+  const writer = connect()
+  const ended = writer.begin(async transaction => {
+    await change(transaction)
+    const [own] = await transaction<{ pid: number }[]>`select pg_backend_pid() as pid`
+    await sql`select pg_terminate_backend(${own?.pid ?? 0}, 5000)`
+    await new Promise<never>(() => {})
+  })
+  await expect(ended).rejects.toThrow()
+  await expectInSync()
 })
 
-test('a transaction can write in the lists of a thousand tenants', async () => {
+test('no page waits for a writer that has locked rows', () =>
+  commit(async on => {
+    await on`update purchased_voucher set product_title = ${mark()}`
+    await on`update tenant set name = name || '.'`
+    await pass()
+  }))
+
+test('a transaction in the lists of a thousand tenants', async () => {
   await sql`insert into tenant (name, parent_id) select 'many ' || n, ${knownIds.root}::bigint from generate_series(1, 1000) n`
   await commit(async on => {
     await on`insert into purchased_voucher (tenant_id, reference) select id, ${mark()}::text || '-' || id from tenant`
-    await pages()
+    await pass()
   }, 'vouchers')
 })
 

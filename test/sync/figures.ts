@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { checkFigures } from '../../src/domain/figures/check.ts'
-import { followed } from '../support/followed.ts'
+import { projected } from '../support/projected.ts'
 import { type Address, poolAddress } from './seed.ts'
 
 /**
@@ -29,7 +29,7 @@ export function watchFigures(address: Address, stop: AbortSignal) {
   return {
     end: async () => {
       await watching
-      await followed(pool)
+      await projected(pool)
       await check()
       await pool.end()
       return found

@@ -36,10 +36,10 @@ function directoryTarget(): Target {
 }
 
 let schemas = 0
-function postgresTarget({ url, loader }: TestDatabase): Target {
+function postgresTarget({ url, platform }: TestDatabase): Target {
   const schema = `copy_${++schemas}`
   const surroundings = async () =>
-    await loader`
+    await platform`
       select nspname, relname, relkind, (select string_agg(name, ',') from integrator) as rows
       from pg_class join pg_namespace on pg_namespace.oid = relnamespace
       where nspname <> all (array['pg_toast', 'pg_catalog', 'information_schema']) and nspname !~ '^copy_' order by 1, 2`
@@ -60,7 +60,7 @@ function sqliteTarget(): Target {
 }
 
 const database = await createDatabase()
-await database.loader`create table integrator as select 'mine'::text as name`
+await database.platform`create table integrator as select 'mine'::text as name`
 const targets: [string, () => Target][] = [
   ['a directory', directoryTarget],
   ['PostgreSQL', () => postgresTarget(database)],

@@ -1,13 +1,12 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished } from 'vitest'
 import type postgres from '#postgres'
 import { createApp } from '../support/app.ts'
 import { createTestToken, whole } from '../support/builders.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createDatabase } from '../support/database.ts'
-import { until } from '../support/until.ts'
+import { projected } from '../support/projected.ts'
 import type { Transaction } from './changes.ts'
-import { createNaiveAsk, createSyncClient, lostFrom, patient, resumptions } from './clients.ts'
+import { createSyncClient, lostFrom, patient, resumptions } from './clients.ts'
 import { lists, transports } from './lists.ts'
 import { open, seedDatabase } from './seed.ts'
 
@@ -33,37 +32,21 @@ export async function createSyncedClients() {
         : [],
     ),
   )
-  const naive = createNaiveAsk(address, tenant)
-  const control = createSyncClient(naive.ask, 'first page')
   const sql = open(address, { max: 2 })
-  afterFile(() => Promise.all([sql.end(), naive.sql.end()]))
+  afterFile(() => sql.end())
 
-  /** Each client reads once from its bound to the end of its list. */
+  /** Makes the pending steps; then each client reads once from its bound to the end of its list. */
   const pass = async () => {
-    await Promise.all([...clients.map(({ client }) => client.pass()), control.pass()])
+    await projected(pool)
+    await Promise.all(clients.map(({ client }) => client.pass()))
   }
 
   let marks = 0
   /** Returns a text that was not written before. */
-  const mark = () => `step ${++marks}`
+  const mark = () => `mark ${++marks}`
 
-  /**
-   * Waits until the service has stamped what an applier changed and the clock has reached all stamps, reads once more, and
-   * expects all copies to equal the tables.
-   *
-   * @param only the name of the one list to compare; default: all lists
-   */
+  /** Expects all copies to equal the tables after a pass. @param only the name of the one list to compare; default: all */
   const expectInSync = async (only?: string) => {
-    await until(
-      'the service has stamped all records',
-      async () => {
-        const waiting = await sql`
-        select from gateway.stamp_queue union all
-        select from gateway.planned_stamp where stamp >= gateway.watermark() limit 1`
-        return waiting.length === 0
-      },
-      60_000,
-    )
     await pass()
     for (const { name, list, owner, client } of clients) {
       if (only && list.name !== only) continue
@@ -85,13 +68,6 @@ export async function createSyncedClients() {
 
     change: (on: postgres.ISql, id = voucher) =>
       on`update purchased_voucher set product_title = ${mark()} where id = ${id}`,
-
-    /** Reads pages twice, and so takes longer than the lifetime of a writing marker. */
-    pages: async () => {
-      await pass()
-      await pause(50)
-      await pass()
-    },
 
     database,
     app,
@@ -115,19 +91,6 @@ export async function createSyncedClients() {
       const connection = open(address, options)
       onTestFinished(() => connection.end())
       return connection
-    },
-
-    /** Returns the number of vouchers that the control has missed so far. */
-    lostByControl: async () => {
-      const vouchers = lists.find(({ name }) => name === 'vouchers')
-      return lostFrom(control.copy, (await vouchers?.truth(sql, tenant, knownIds.root)) ?? []).length
-    },
-
-    /** Returns the `server_time` of a page that is read now. */
-    serverTime: async () => {
-      const [list] = lists
-      if (!list) throw new Error('There is no list.')
-      return (await transports.REST(app, secret, list, tenant)(null, null)).serverTime
     },
   }
 }

@@ -74,7 +74,7 @@ export interface List {
   selection: string
   ofTenant: boolean
   /**
-   * Reads the expected content of the list from the tables.
+   * Reads the expected content of the list from the platform's tables, and the stamps from the records.
    *
    * @param tenant whose list it is; for the list of tenants, the tenant above all that are listed
    * @param root the tenant that the token is authorised for, with all tenants below it
@@ -94,17 +94,26 @@ const treeBelow = (top: string) => `(
     ${top} union select tenant.id from tenant join tree as above (id) on tenant.parent_id = above.id
   ) select * from tree)`
 
-/** Reads rows with their ids, some columns and their stamps. @param from the table with a condition */
-const readRows = (sql: postgres.Sql, columns: string[], from: string, parameters: number[], more = '') =>
+/** Reads rows of the platform with their ids, some columns, and the stamps of their records. @param where may use `source` */
+const readRows = (
+  sql: postgres.Sql,
+  record: string,
+  columns: string[],
+  where: string,
+  parameters: number[],
+  more = '',
+) =>
   read(
     sql,
-    `select json_build_object(${['id', ...columns].map(name => `'${name}', ${name}`)},
-       'updated_at', ${instant('updated_at')}${more}) body from ${from}`,
+    `select json_build_object(${['id', ...columns].map(name => `'${name}', source.${name}`)},
+       'updated_at', ${instant('record.updated_at')}${more}) body
+     from ${record === 'voucher' ? 'purchased_voucher' : record} source left join gateway.${record} record using (id)
+     where ${where}`,
     parameters,
   )
 
-const readTenants = (sql: postgres.Sql, condition: string, parameters: number[]) =>
-  readRows(sql, ['name'], `tenant where ${condition}`, parameters)
+const readTenants = (sql: postgres.Sql, where: string, parameters: number[]) =>
+  readRows(sql, 'tenant', ['name'], where, parameters)
 
 /** Reads the tenants that a token is authorised for at present. */
 export const readScope = (sql: postgres.Sql, token: number): Promise<CopiedRecord[]> =>
@@ -142,13 +151,14 @@ export const lists: List[] = [
     truth: (sql, tenant) =>
       readRows(
         sql,
+        'product',
         ['title'],
-        'product where tenant_id = $1',
+        'source.tenant_id = $1',
         [tenant],
-        `, 'variant_summaries', ${titledRows('variant part where product_id = product.id')},
+        `, 'variant_summaries', ${titledRows('variant part where product_id = source.id')},
          'category_refs', ${titledRows(
            `category part join product_category link on category_id = part.id
-            where link.product_id = product.id and part.tenant_id = product.tenant_id`,
+            where link.product_id = source.id and part.tenant_id = source.tenant_id`,
          )}`,
       ),
   },
@@ -161,7 +171,7 @@ export const lists: List[] = [
     selection: 'id: databaseId product_title: productTitle current_balance: currentBalance updated_at: updatedAt',
     ofTenant: true,
     truth: (sql, tenant) =>
-      readRows(sql, ['product_title', 'current_balance'], 'purchased_voucher where tenant_id = $1', [tenant]),
+      readRows(sql, 'voucher', ['product_title', 'current_balance'], 'source.tenant_id = $1', [tenant]),
   },
   {
     name: 'signups',
@@ -171,7 +181,8 @@ export const lists: List[] = [
     field: 'marketingSignups',
     selection: 'id: databaseId surname updated_at: updatedAt',
     ofTenant: true,
-    truth: (sql, tenant) => readRows(sql, ['surname'], 'customer where tenant_id = $1 and marketing_opted', [tenant]),
+    truth: (sql, tenant) =>
+      readRows(sql, 'customer', ['surname'], 'source.tenant_id = $1 and source.marketing_opted', [tenant]),
   },
   {
     name: 'removals',
@@ -181,24 +192,23 @@ export const lists: List[] = [
     selection: 'id: recordId resource reason updated_at: removedAt',
     ofTenant: true,
     // A record that left several times between two reads has to be reported once. A tenant that moved from one tenant
-    // of the token to another, and later left the second, must be reported by the second. Customers without consent are
-    // not reported.
+    // of the token to another, and later left the second, must be reported by the second.
     truth: (sql, tenant, root) =>
       read(
         sql,
-        `select distinct on (resource, record_id) json_build_object(
-           'id', record_id, 'resource', upper(resource), 'reason', upper(reason::text), 'updated_at', ${instant('updated_at')}) body
-         from gateway.removal where tenant_id = $1 and resource <> 'customer' and case resource
-           when 'catalog_voucher' then
-             not exists (select from product where tenant_id = $1 and product.id = record_id)
-           when 'purchased_voucher' then
-             not exists (select from purchased_voucher where tenant_id = $1 and purchased_voucher.id = record_id)
-           when 'marketing_signup' then
-             not exists (select from customer where tenant_id = $1 and customer.id = record_id and marketing_opted)
-           else record_id not in ${treeBelow('select $2::bigint')} and not exists (
-             select from gateway.removal later where later.resource = 'tenant' and later.record_id = removal.record_id
+        `select distinct on (record, id) json_build_object(
+           'id', id, 'resource', case record when 'product' then 'CATALOG_VOUCHER'
+             when 'voucher' then 'PURCHASED_VOUCHER' when 'customer' then 'MARKETING_SIGNUP' else 'TENANT' end, 'reason', upper(reason::text), 'updated_at', ${instant('updated_at')}) body
+         from gateway.removal where tenant_id = $1 and case record
+           when 'product' then not exists (select from product where tenant_id = $1 and product.id = removal.id)
+           when 'voucher' then
+             not exists (select from purchased_voucher where tenant_id = $1 and purchased_voucher.id = removal.id)
+           when 'customer' then
+             not exists (select from customer where tenant_id = $1 and customer.id = removal.id and marketing_opted)
+           else id not in ${treeBelow('select $2::bigint')} and not exists (
+             select from gateway.removal later where later.record = 'tenant' and later.id = removal.id
                and later.updated_at > removal.updated_at) end
-         order by resource, record_id, removal.updated_at desc, id desc`,
+         order by record, id, removal.updated_at desc`,
         [tenant, root],
       ),
   },

@@ -1,8 +1,8 @@
 /** Compares the copies of clients with the tables. */
 import type postgres from '#postgres'
 import { type ClientCounts, lostFrom, type SyncClient, surplusOf } from './clients.ts'
-import { type CopiedRecord, type List, lists, readScope } from './lists.ts'
-import { type NaiveRecipeClient, type RecipeClient, recordLists } from './recipe.ts'
+import { type CopiedRecord, type List, readScope } from './lists.ts'
+import { type RecipeClient, recordLists } from './recipe.ts'
 
 /** The differences of a client's copy, in one list or in those of several tenants. */
 export interface Outcome {
@@ -110,23 +110,3 @@ export async function outcomesOfRecipe(
   }
   return outcomes
 }
-
-/** @returns the outcomes of the control of the removals, for some tenants */
-export async function outcomesOfNaiveRecipe(
-  { copy, counts }: NaiveRecipeClient,
-  tenants: readonly number[],
-  truths: Truths,
-): Promise<Outcome[]> {
-  const outcomes: Outcome[] = []
-  for (const list of recordLists) {
-    const truth = (await Promise.all(tenants.map(tenant => truths.list(list, tenant)))).flat()
-    const outcome = emptyOutcome('naive removals', list.name, true)
-    if (outcomes.length === 0) outcome.counts = counts
-    compare(outcome, 'id', copy.get(list.name) ?? new Map(), truth)
-    outcomes.push(outcome)
-  }
-  return outcomes
-}
-
-/** The list of the vouchers, which the control of the stamps reads. */
-export const voucherList = lists.find(({ name }) => name === 'vouchers')!

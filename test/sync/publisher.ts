@@ -23,8 +23,6 @@ export type PlatformTable = (typeof platformTables)[number]
 export interface SubscriptionOptions {
   /** Default: all of the platform's tables. */
   tables?: readonly PlatformTable[]
-  /** True when `updated_at` is published; default true. */
-  stamps?: boolean
   /** True when existing rows are copied; default true. */
   copyData?: boolean
   /** The sending of large transactions before they commit. Default off. */
@@ -35,7 +33,7 @@ export interface SubscriptionOptions {
 
 export type Publisher = Awaited<ReturnType<typeof startPublisher>>
 
-const schema = new URL('../../sql/0001.do.platform.sql', import.meta.url)
+const schema = new URL('../../sql/0014.do.plain.sql', import.meta.url)
 
 /** Starts a server with new data, which `stop` removes. */
 export async function startServer(settings: Record<string, string>) {
@@ -60,7 +58,8 @@ export async function startPublisher() {
   const { address } = server
   const { host, port, user, database } = address
   const sql = open(address)
-  await sql.unsafe(readFileSync(schema, 'utf8'))
+  const [tables = ''] = readFileSync(schema, 'utf8').split('call gateway.capture')
+  await sql.unsafe(tables)
   const subscriptions = new Map<string, postgres.Sql>()
 
   /** Returns what both servers report of a subscription, for an error message. */
@@ -124,7 +123,7 @@ export async function startPublisher() {
   }
 
   return {
-    /** Its database, with the platform's tables (`sql/0001`) and no triggers: rows keep the stamps that writers give. */
+    /** Its database, with the platform's tables and no triggers. */
     address,
 
     /**
@@ -134,18 +133,9 @@ export async function startPublisher() {
      * @returns the subscription's name
      */
     async subscribe(subscriber: Address, options: SubscriptionOptions = {}): Promise<string> {
-      const { tables = platformTables, stamps = true, copyData = true, streaming = 'off', twoPhase = false } = options
+      const { tables = platformTables, copyData = true, streaming = 'off', twoPhase = false } = options
       const name = `s_${randomBytes(4).toString('hex')}`
-      const published = await Promise.all(
-        tables.map(async table => {
-          const [columns] = await sql`
-            select string_agg(attname, ', ' order by attnum) as names from pg_attribute
-            where attrelid = ${table}::text::regclass and attnum > 0 and not attisdropped
-              and (${stamps} or attname <> 'updated_at')`
-          return `${table} (${columns?.names})`
-        }),
-      )
-      await sql.unsafe(`create publication ${name} for table ${published.join(', ')}`)
+      await sql.unsafe(`create publication ${name} for table ${tables.join(', ')}`)
       const subscriberSql = open(subscriber)
       subscriptions.set(name, subscriberSql)
       await subscriberSql.unsafe(

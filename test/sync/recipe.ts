@@ -2,7 +2,7 @@
 import type postgres from '#postgres'
 import { arrayText } from '../../src/db/sql.ts'
 import { type PassTimes, readPass, upsert } from './clients.ts'
-import { type Ask, type CopiedRecord, instant, type List, lists, RequestError } from './lists.ts'
+import { type Ask, type CopiedRecord, type List, lists, RequestError } from './lists.ts'
 
 export type RecipeResumption = 'first page' | 'last page'
 
@@ -101,55 +101,37 @@ export function createRecipeClient(askFor: (list: List, tenant: number) => Ask, 
   return { copy, counts, round }
 }
 
-export type NaiveRecipeClient = ReturnType<typeof createNaiveRecipeClient>
-
 /**
- * Creates the control of the removals: it keeps records by their id only, and deletes every record that has a removal. It
- * reads the lists from the service, and the removals from their table.
+ * Creates the control of the removals: it keeps ids of vouchers, and deletes each that has a removal, although it may have
+ * come back.
+ *
+ * @param askFor how the vouchers of a tenant are read
+ * @returns one round, and the vouchers that it deleted and will not read again
  */
-export function createNaiveRecipeClient(
-  sql: postgres.Sql,
-  askFor: (list: List, tenant: number) => Ask,
-  tenants: readonly number[],
-) {
-  /** The records of each list, by the list's name. */
-  const copy = new Map(recordLists.map(({ name }) => [name, new Map<string, CopiedRecord>()]))
-  const counts = { passes: 0, received: 0, repeated: 0 }
-  const bounds = new Map<string, string>()
-  /** The vouchers that it deleted and will not read again, although they were inserted again. */
+export function createRemovalsControl(sql: postgres.Sql, askFor: (tenant: number) => Ask, tenants: readonly number[]) {
+  const copy = new Set<string>()
   const lost = new Set<string>()
-  let removalsSince = '-infinity'
+  const bounds = new Map<number, string>()
+  const listed = arrayText(tenants)
+  let since = '-infinity'
 
   async function round() {
-    const [watermark] = await sql.unsafe<{ at: string }[]>(
-      `select ${instant('watermark')} at from gateway.watermark() as watermark`,
-    )
-    const entries = await sql<{ resource: string; id: string }[]>`
-      select upper(resource) resource, record_id::text id from gateway.removal
-      where tenant_id = any(${arrayText(tenants)}::text::bigint[]) and updated_at >= ${removalsSince}::text::timestamptz
-        and updated_at < ${watermark!.at}::text::timestamptz
-      order by updated_at, id`
-    removalsSince = watermark!.at
-    for (const { resource, id } of entries) {
-      const list = recordLists.find(list => list.resource === resource)
-      if (list) copy.get(list.name)?.delete(id)
-    }
+    const removals = await sql<{ id: string; stamp: string }[]>`
+      select id::text, updated_at::text as stamp from gateway.removal
+      where tenant_id = any(${listed}::text::bigint[]) and record = 'voucher' and updated_at > ${since}::text::timestamptz
+      order by updated_at`
+    since = removals.at(-1)?.stamp ?? since
+    for (const { id } of removals) copy.delete(id)
     for (const tenant of tenants) {
-      for (const list of recordLists) {
-        const key = `${list.name} ${tenant}`
-        const accept = (record: CopiedRecord) => upsert(copy.get(list.name)!, record, counts)
-        bounds.set(key, (await readPass(askFor(list, tenant), bounds.get(key) ?? null, accept)).first)
-      }
+      const { first } = await readPass(askFor(tenant), bounds.get(tenant) ?? null, ({ key }) => copy.add(key))
+      bounds.set(tenant, first)
     }
-    const deleted = entries.filter(
-      ({ resource, id }) => resource === 'PURCHASED_VOUCHER' && !copy.get('vouchers')?.has(id),
-    )
+    const deleted = removals.map(({ id }) => id).filter(id => !copy.has(id))
     const back = await sql<{ id: string }[]>`
-      select id::text from purchased_voucher
-      where id = any(${arrayText(deleted.map(({ id }) => id))}::text::bigint[])
-        and tenant_id = any(${arrayText(tenants)}::text::bigint[]) and updated_at < ${removalsSince}::text::timestamptz`
+      select id::text from gateway.voucher
+      where id = any(${arrayText(deleted)}::text::bigint[]) and tenant_id = any(${listed}::text::bigint[])
+        and updated_at < ${since}::text::timestamptz`
     for (const { id } of back) lost.add(id)
-    counts.passes += 1
   }
-  return { copy, counts, lost, round }
+  return { round, lost }
 }

@@ -8,19 +8,16 @@ const tooMuch = (outcomes: Outcome[]) => outcomes.reduce((total, outcome) => tot
 /** @returns how many records the clients lack, have in an old state, or have although they no longer exist */
 export const wrongInClients = ({ clients }: StressReport): number => missing(clients) + tooMuch(clients)
 
-/** Returns how many changes the controls have lost, of each kind; none may be 0: a check that cannot fail proves nothing. */
-export const wrongInControls = ({ lost, lostByRemovals }: StressReport) => ({ ...lost, removals: lostByRemovals })
-
 /** Returns how many records came again unchanged, in per cent of the new ones. */
 const repeats = ({ received, repeated }: ClientCounts) =>
   ((100 * repeated) / Math.max(1, received - repeated)).toFixed(1)
 
 export function printReport(report: StressReport, options: StressOptions): void {
-  const { counts, clients, control, removalsControl, lost, lostByRemovals, figures } = report
+  const { counts, clients, lost, killedSteps, figures } = report
   const pairs = (numbers: object) => Object.entries(numbers).map(([name, count]) => `${name} ${count}`)
   console.log(`${pairs(options).join(', ')}\n${pairs(counts).join(', ')}`)
   console.table(
-    [...clients, ...control, ...removalsControl].map(({ client, list, records, missing, tooMuch, counts }) => ({
+    clients.map(({ client, list, records, missing, tooMuch, counts }) => ({
       ...{ client, list, records, missing: missing.length, 'too much': tooMuch ?? '-' },
       ...(counts && { received: counts.received, 'again %': repeats(counts), passes: counts.passes }),
     })),
@@ -28,8 +25,8 @@ export function printReport(report: StressReport, options: StressOptions): void 
   console.log(
     [
       `clients: ${missing(clients)} missing, ${tooMuch(clients)} too much`,
-      `control of the stamps: changes that it passed over, by the kind of writer: ${pairs(lost).join(', ')}`,
-      `control of the removals: vouchers that came back and were lost: ${lostByRemovals}`,
+      `controls: changes that they passed over, by the kind of writer, and vouchers that came back: ${pairs(lost).join(', ')}`,
+      `steps: ${killedSteps} killed`,
       `figures: ${figures.checks} times compared with the records, ${figures.wrong} rows wrong`,
       ...clients.flatMap(({ client, list, examples }) => examples.map(example => `  ${client}, ${list}: ${example}`)),
     ].join('\n'),

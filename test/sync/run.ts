@@ -6,23 +6,15 @@ import type { CreatedToken } from '../../src/domain/token/lifecycle.ts'
 import type { TenantGrant } from '../../src/domain/token/token.ts'
 import { bulkExports } from '../../src/export/routes.ts'
 import { createTestToken, whole } from '../support/builders.ts'
-import { until } from '../support/until.ts'
+import { projected } from '../support/projected.ts'
 import { type Kind, kindOf, kinds } from './changes.ts'
-import { createNaiveAsk, createSyncClient, follow, patient, type Resumption, resumptions } from './clients.ts'
+import { createControl, createSyncClient, follow, patient, type Resumption } from './clients.ts'
 import { watchFigures } from './figures.ts'
-import { type List, lists, transports } from './lists.ts'
-import {
-  createTruths,
-  type FollowedList,
-  outcomesOfLists,
-  outcomesOfNaiveRecipe,
-  outcomesOfRecipe,
-  type Truths,
-  voucherList,
-} from './outcome.ts'
+import { type Ask, type List, lists, transports } from './lists.ts'
+import { createTruths, type FollowedList, outcomesOfLists, outcomesOfRecipe, type Truths } from './outcome.ts'
 import type { Publisher } from './publisher.ts'
-import { createRandom } from './random.ts'
-import { createNaiveRecipeClient, createRecipeClient, type RecipeResumption } from './recipe.ts'
+import { createRandom, type Random } from './random.ts'
+import { createRecipeClient, createRemovalsControl, type RecipeResumption } from './recipe.ts'
 import { type Address, type KnownIds, open, poolAddress, seedDatabase, seedPublisher } from './seed.ts'
 import { createWriterCounts, sell, type WriterOptions, write } from './writers.ts'
 
@@ -68,12 +60,14 @@ export const clientKinds: ClientKind[] = [
 
 interface Setting {
   address: Address
-  app: FastifyInstance
+  apps: readonly FastifyInstance[]
   knownIds: KnownIds
   /** The tenants whose lists are read by themselves. */
   listed: number[]
   createToken(grants: TenantGrant[]): Promise<CreatedToken>
 }
+
+const voucherList = lists.find(({ name }) => name === 'vouchers')!
 
 /** The longest time that writers go on until the controls have lost vouchers of all kinds, in seconds. */
 const mostExtraSeconds = 240
@@ -81,16 +75,21 @@ const mostExtraSeconds = 240
 /** Chunks so small that each export has many, with writers at work between them. */
 const exportChunkSize = 40
 
-/** Returns how a list is read over a transport; v1 has no removals. */
-const askThrough = (app: FastifyInstance, transport: Transport, secret: string) => (list: List, tenant: number) =>
-  patient(transports[list.path ? transport : 'GraphQL'](app, secret, list, tenant))
+/** Returns how a list is read over a transport, each time from another instance; v1 has no removals. */
+const askThrough =
+  (apps: readonly FastifyInstance[], transport: Transport, secret: string) => (list: List, tenant: number) => {
+    const asks = apps.map(app => patient(transports[list.path ? transport : 'GraphQL'](app, secret, list, tenant)))
+    let asked = 0
+    const ask: Ask = (since, cursor) => asks[asked++ % asks.length]!(since, cursor)
+    return ask
+  }
 
 /** @returns the passes that a client repeats, each independently, and its outcomes */
-async function createClient(kind: ClientKind, { app, knownIds, listed, createToken }: Setting) {
+async function createClient(kind: ClientKind, { apps, knownIds, listed, createToken }: Setting) {
   const { transport, resumption } = kind
   if (!kind.recipe) {
     const { secret } = await createToken([whole(knownIds.root)])
-    const ask = askThrough(app, transport, secret)
+    const ask = askThrough(apps, transport, secret)
     const followed: FollowedList[] = lists
       .filter(({ path }) => path || transport === 'GraphQL')
       .flatMap(list =>
@@ -110,62 +109,55 @@ async function createClient(kind: ClientKind, { app, knownIds, listed, createTok
     'single tenants': single.map(tenantId => ({ tenantId, withDescendants: false })),
   }[kind.recipe]
   const token = await createToken(grants)
-  const client = createRecipeClient(askThrough(app, transport, token.secret), kind.resumption)
+  const client = createRecipeClient(askThrough(apps, transport, token.secret), kind.resumption)
   const name = `recipe, ${transport}, ${resumption}, ${kind.recipe}`
   return { passes: [client.round], outcomes: (truths: Truths) => outcomesOfRecipe(name, client, token.id, truths) }
 }
 
-/** Creates the clients that must miss records, each with its own connection. */
-async function createControls({ address, app, knownIds, listed, createToken }: Setting) {
-  const connections: postgres.Sql[] = []
-  const lost = new Set<string>()
-  const followed = listed.flatMap(tenant =>
-    resumptions.map(resumption => {
-      const { ask, sql } = createNaiveAsk(address, tenant)
-      connections.push(sql)
-      const client = createSyncClient(ask, resumption)
-      const pass = async () => {
-        await client.pass()
-        // A pass that begins at the bound does not read these records again.
-        const passed = await sql<{ id: string; mark: string }[]>`
-          select id::text, coalesce(product_title, '') as mark from purchased_voucher where tenant_id = ${tenant}
-          and naive_stamp > now() - interval '20 seconds' and naive_stamp < ${client.bound()}::text::timestamptz`
-        for (const { id, mark } of passed) if (client.copy.get(id)?.mark !== mark) lost.add(mark)
-      }
-      return { list: voucherList, tenant, client, pass }
-    }),
-  )
-  const lostByKind = () => {
-    const count = (kind: Kind) => [...lost].filter(mark => kindOf(mark) === kind).length
-    return Object.fromEntries(kinds.map(kind => [kind, count(kind)]))
-  }
+/** Creates the clients that must miss records. @param sql their connection */
+async function createControls(sql: postgres.Sql, { apps, knownIds, listed, createToken }: Setting) {
+  const ofStamps = listed.map(tenant => createControl(sql, tenant))
   const { secret } = await createToken([whole(knownIds.root)])
-  const sql = open(address)
-  connections.push(sql)
-  const removals = createNaiveRecipeClient(sql, askThrough(app, 'REST', secret), listed)
+  const ask = askThrough(apps, 'REST', secret)
+  const ofRemovals = createRemovalsControl(sql, tenant => ask(voucherList, tenant), listed)
   return {
-    stamps: {
-      passes: followed.map(({ pass }) => pass),
-      outcomes: (truths: Truths) => outcomesOfLists('naive stamps', followed, truths),
-      lostByKind,
+    passes: [...ofStamps.map(({ pass }) => pass), ofRemovals.round],
+    /** Returns how many changes they have passed over, of each kind of writer, and how many vouchers that came back. */
+    lost() {
+      const marks = ofStamps.flatMap(({ lost }) => [...lost])
+      const count = (kind: Kind) => marks.filter(mark => kindOf(mark) === kind).length
+      return { ...Object.fromEntries(kinds.map(kind => [kind, count(kind)])), removals: ofRemovals.lost.size }
     },
-    removals: {
-      passes: [removals.round],
-      outcomes: (truths: Truths) => outcomesOfNaiveRecipe(removals, listed, truths),
-      lost: removals.lost,
-    },
-    end: () => Promise.all(connections.map(connection => connection.end())),
   }
+}
+
+/** Ends sessions in the middle of a step, until `stop` is aborted. @returns how many */
+async function killSteps(address: Address, random: Random, stop: AbortSignal): Promise<number> {
+  const sql = open(address)
+  let killed = 0
+  while (!stop.aborted) {
+    await pause(random.below(500))
+    const { count } = await sql`
+      select pg_terminate_backend(pid) from pg_locks where granted and relation = 'gateway.step_lock'::regclass`
+    killed += count
+  }
+  await sql.end()
+  return killed
 }
 
 /**
  * Runs the stress test on a migrated database that nothing else uses. Needs `max_prepared_transactions`.
  *
- * @param app the service over that database, with a sufficient rate
+ * @param apps instances of the service over that database, with a sufficient rate
  * @param publisher an empty one, to which the database is subscribed; the caller stops it
- * @returns the outcomes of the clients, of the control that stamps with `now()` and of the one that applies all removals
+ * @returns the outcomes of the clients, and what the controls have lost
  */
-export async function stress(address: Address, app: FastifyInstance, publisher: Publisher, options: StressOptions) {
+export async function stress(
+  address: Address,
+  apps: readonly FastifyInstance[],
+  publisher: Publisher,
+  options: StressOptions,
+) {
   const { seed, longest, bulkRows } = options
   for (const each of bulkExports) each.chunkSize = exportChunkSize
   const knownIds = await seedDatabase(address)
@@ -175,10 +167,11 @@ export async function stress(address: Address, app: FastifyInstance, publisher: 
   const pool = connect(poolAddress(address), { max: 1, statementTimeoutMs: 60_000 })
   await publisher.caughtUp()
 
-  const setting: Setting = { address, app, knownIds, listed, createToken: tenants => createTestToken(pool, tenants) }
+  const setting: Setting = { address, apps, knownIds, listed, createToken: tenants => createTestToken(pool, tenants) }
   const clients = await Promise.all(clientKinds.slice(0, options.clients).map(kind => createClient(kind, setting)))
-  const controls = await createControls(setting)
-  const passes = [...clients, controls.stamps, controls.removals].flatMap(client => client.passes)
+  const sql = open(address)
+  const controls = await createControls(sql, setting)
+  const passes = [...clients, controls].flatMap(client => client.passes)
 
   const writersStop = new AbortController()
   const clientsStop = new AbortController()
@@ -196,10 +189,11 @@ export async function stress(address: Address, app: FastifyInstance, publisher: 
     follow(pass, createRandom(seed * 1000 + 500 + number), clientsStop.signal),
   )
   const figures = watchFigures(address, writersStop.signal)
-  const failed = Promise.all([...writing, ...following])
+  const killing = killSteps(address, createRandom(seed), writersStop.signal)
+  const failed = Promise.all([...writing, ...following, killing])
   const run = async () => {
     const end = Date.now() + options.seconds * 1000
-    const isProven = () => controls.removals.lost.size > 0 && !Object.values(controls.stamps.lostByKind()).includes(0)
+    const isProven = () => !Object.values(controls.lost()).includes(0)
     while (Date.now() < end || (!isProven() && Date.now() < end + mostExtraSeconds * 1000)) {
       await Promise.race([pause(200), failed])
     }
@@ -209,15 +203,14 @@ export async function stress(address: Address, app: FastifyInstance, publisher: 
   // Stops them even when one of them fails: the others would keep the process running.
   await run().finally(() => {
     for (const stop of [writersStop, clientsStop]) stop.abort()
-    return Promise.allSettled([...writing, ...following])
+    return Promise.allSettled([...writing, ...following, killing])
   })
   await failed
 
-  const sql = open(address)
   const publisherSql = open(publisher.address)
   for (const server of [publisherSql, sql]) await commitPrepared(server)
   await publisher.caughtUp()
-  await untilAllIsListed(sql)
+  await projected(pool)
   // Twice: at the second time nothing changes during a read, so no cached scope is out of date.
   for (let time = 0; time < 2; time += 1) {
     await Promise.all(passes.map(pass => pass()))
@@ -227,15 +220,11 @@ export async function stress(address: Address, app: FastifyInstance, publisher: 
   const report = {
     counts,
     clients: (await Promise.all(clients.map(client => client.outcomes(truths)))).flat(),
-    control: await controls.stamps.outcomes(truths),
-    removalsControl: await controls.removals.outcomes(truths),
-    /** The number of changes of vouchers that the control of the stamps has missed, by the kind of their writer. */
-    lost: controls.stamps.lostByKind(),
-    /** The number of vouchers that the control of the removals has lost. */
-    lostByRemovals: controls.removals.lost.size,
+    lost: controls.lost(),
+    killedSteps: await killing,
     figures: await figures.end(),
   }
-  await Promise.all([sql.end(), publisherSql.end(), pool.end(), controls.end()])
+  await Promise.all([sql.end(), publisherSql.end(), pool.end()])
   return report
 }
 
@@ -244,19 +233,4 @@ async function commitPrepared(sql: postgres.Sql): Promise<void> {
   const left = await sql<{ gid: string }[]>`
     select gid from pg_prepared_xacts where database = current_database() and gid like 'stress%'`
   for (const { gid } of left) await sql.unsafe(`commit prepared '${gid}'`)
-}
-
-/**
- * Waits until the service has stamped what the subscription changed, and the watermark has passed all stamps: the
- * stamps of a bulk load can lie ahead.
- *
- * @throws Error after a minute
- */
-async function untilAllIsListed(sql: postgres.Sql): Promise<void> {
-  const readState = () => sql<{ listed: boolean }[]>`
-    select gateway.watermark() > greatest((select max(updated_at) from tenant), (select max(updated_at) from product),
-      (select max(updated_at) from purchased_voucher), (select max(updated_at) from customer),
-      (select max(updated_at) from gateway.removal))
-      and not exists (select from gateway.stamp_queue) as listed`
-  await until('pages list all rows that the writers wrote', async () => (await readState())[0]?.listed, 60_000)
 }

@@ -33,8 +33,6 @@ export interface KnownIds {
   families: [parent: number, child: number][]
   /** The most tenants that there may be: a client reads the lists of each in every round. */
   mostTenants: number
-  /** True when the database is one of a publisher: it has the platform's tables and nothing else. */
-  isPublisher: boolean
   products: number[]
   variants: number[]
   categories: number[]
@@ -58,37 +56,17 @@ export const open = (address: Address, options: postgres.Options<Record<string, 
 const ids = (rows: postgres.RowList<postgres.Row[]>) => rows.map(row => Number(row.id))
 
 /**
- * Prepares a migrated database: the first rows, a role that may only insert, a table of the platform with a deferred
- * trigger, and the stamps of the control, which come from `now()`.
- *
- * The stamps of the control are a column of the vouchers, so the control differs from the service in nothing else.
+ * Prepares a migrated database: the first rows, a role that may only insert, and the stamps of the control, which come from
+ * `now()`.
  */
 export async function seedDatabase(address: Address, size = 100): Promise<KnownIds> {
   const sql = open(address)
   await sql.unsafe(`
     alter table purchased_voucher add column naive_stamp timestamptz not null default now();
-    -- The bulk load that is timed has no cost of the control.
-    create index purchased_voucher_naive on purchased_voucher (tenant_id, naive_stamp, id)
-      where product_title is distinct from 'bulk';
     create function naive_stamp() returns trigger language plpgsql as
       $$ begin new.naive_stamp := now(); return new; end $$;
-    create trigger a_naive_stamp_insert before insert on purchased_voucher
-      for each row when (new.product_title is distinct from 'bulk') execute function naive_stamp();
-    -- An update that changes nothing has to stay one.
-    create trigger a_naive_stamp_update before update on purchased_voucher
-      for each row when (new.product_title is distinct from 'bulk' and old.* is distinct from new.*)
-      execute function naive_stamp();
-    alter table purchased_voucher enable always trigger a_naive_stamp_insert;
-    alter table purchased_voucher enable always trigger a_naive_stamp_update;
-    -- A table of the platform, whose jobs change vouchers at commit. Some are slow.
-    create table platform_job (voucher_id bigint not null, title text not null);
-    create function do_platform_job() returns trigger language plpgsql as $$ begin
-      update purchased_voucher set product_title = new.title where id = new.voucher_id;
-      perform pg_sleep(0.03) where random() < 0.3;
-      return null;
-    end $$;
-    create constraint trigger do_platform_job after insert on platform_job deferrable initially deferred
-      for each row execute function do_platform_job();
+    create trigger naive_stamp before insert or update on purchased_voucher for each row execute function naive_stamp();
+    alter table purchased_voucher enable always trigger naive_stamp;
     do $$ begin
       create role ${insertOnlyRole} login;
     exception when duplicate_object or unique_violation then null;
@@ -96,7 +74,7 @@ export async function seedDatabase(address: Address, size = 100): Promise<KnownI
     grant usage on schema public to ${insertOnlyRole};
     grant insert on purchased_voucher, tenant to ${insertOnlyRole};`)
   const [root = 0] = ids(await sql`insert into tenant (name) values ('root') returning id`)
-  const knownIds = await insertRecords(sql, root, { size, mostTenants: 30, isPublisher: false })
+  const knownIds = await insertRecords(sql, root, size, 30)
   await sql.end()
   return knownIds
 }
@@ -120,17 +98,13 @@ export async function seedPublisher(
   }
   await sql`insert into tenant (id, name) values (${root}, 'root')`
   await subscribe()
-  const knownIds = await insertRecords(sql, root, { size, mostTenants: 12, isPublisher: true })
+  const knownIds = await insertRecords(sql, root, size, 12)
   await sql.end()
   return knownIds
 }
 
 /** Inserts the first rows below a tenant. */
-async function insertRecords(
-  sql: postgres.Sql,
-  root: number,
-  { size, ...rules }: { size: number } & Pick<KnownIds, 'mostTenants' | 'isPublisher'>,
-): Promise<KnownIds> {
+async function insertRecords(sql: postgres.Sql, root: number, size: number, mostTenants: number): Promise<KnownIds> {
   const [elsewhere = 0] = ids(await sql`insert into tenant (name) values ('elsewhere') returning id`)
   const tenants = async (name: string, count: number, parent = root) =>
     ids(
@@ -151,16 +125,14 @@ async function insertRecords(
   const products = await insertFor(owners, 'product', 'slug, title, currency', "'p' || n, 'first', 'GBP'")
   const categories = await insertFor(owners, 'category', 'slug, title', "'c' || n, 'first'", 20)
   const sales = ['purchased_voucher', 'reference, product_title', "'first-' || owner || '-' || n, 'first'"] as const
-  // A category has few products, or each change of one would stamp them all.
   await sql`
     insert into product_category (product_id, category_id)
     select product.id, category.id from product join category using (tenant_id)
     where (product.id + category.id) % 20 = 0`
   await insertFor(shops, ...sales, 5)
   return {
-    ...rules,
-    ...{ root, branch, elsewhere, owners, shops, families: [], products, categories },
-    tenants: await tenants('tenant ', Math.floor(rules.mostTenants / 3)),
+    ...{ mostTenants, root, branch, elsewhere, owners, shops, families: [], products, categories },
+    tenants: await tenants('tenant ', Math.floor(mostTenants / 3)),
     variants: ids(
       await sql`
       insert into variant (product_id, slug, title, currency) select id, 'v', 'first', 'GBP' from product returning id`,

@@ -16,8 +16,8 @@ const list = 'purchased-vouchers'
 /** Replaces a checkpoint by a text, which need not be JSON. */
 const damageCheckpoint: Record<string, (text: string, place: Place, database: TestDatabase) => unknown> = {
   'a directory': (text, { to }) => writeFileSync(join(to, '.sync/checkpoint.json'), text),
-  PostgreSQL: (text, _place, { loader }) =>
-    loader`update voucher_gateway_copy.sync_position set value = to_jsonb(${text}::text) where key = 'copy'`,
+  PostgreSQL: (text, _place, { platform }) =>
+    platform`update voucher_gateway_copy.sync_position set value = to_jsonb(${text}::text) where key = 'copy'`,
   async SQLite(text, { to }) {
     const database = await openSqlite(to.slice('sqlite:'.length))
     database.prepare(`update sync_position set value = ? where key = 'copy'`).run(text)
@@ -70,7 +70,7 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
     expect(events).toContainEqual({ event: 'would_read', tenant: chain, list, count: sold.length })
     expect(events.at(-1)).toEqual({ event: 'dry_run', tenants: 2, received: sold.length + 4, removed: 0 })
     expect(await run({ task: 'status' })).toMatchObject({ code: 1 })
-    const schemas = await database.loader`select from pg_namespace where nspname = ${schema}`
+    const schemas = await database.platform`select from pg_namespace where nspname = ${schema}`
     expect([existsSync(place.to.replace('sqlite:', '')), schemas.length]).toEqual([false, 0])
   })
 

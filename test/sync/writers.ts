@@ -3,7 +3,6 @@ import type postgres from '#postgres'
 import {
   type Change,
   type ChangeContext,
-  changeNothing,
   changes,
   createMark,
   type Kind,
@@ -25,8 +24,6 @@ const noCounts = {
   loads: 0,
   /** In a session with `session_replication_role = replica`. */
   replica: 0,
-  /** After an update that changes nothing, and `set constraints all immediate`. */
-  immediate: 0,
   /** Under REPEATABLE READ and SERIALIZABLE. */
   snapshot: 0,
   /** In which records left lists or came back. */
@@ -95,7 +92,6 @@ async function makeChanges(sql: Transaction, options: WriterOptions, plan: Plan)
         .savepoint(async inner => {
           const count = await make(draw(), inner)
           if (length > 0 && random.chance(0.5)) await pause(length / steps / 2)
-          if (random.chance(0.1)) await inner`set constraints all immediate`
           if (!kept) throw new Rollback()
           rows += count
         })
@@ -108,7 +104,6 @@ async function makeChanges(sql: Transaction, options: WriterOptions, plan: Plan)
     } else {
       rows += await make(draw(), sql)
     }
-    if (random.chance(0.015)) await sql`set constraints all immediate`
     if (length > 0) await pause(length / steps)
   }
   return rows
@@ -134,7 +129,6 @@ async function terminate(address: Address, transaction: Transaction): Promise<ne
 
 /** The shares of the kinds of transactions; all others are ordinary. */
 const kindsOfTransactions: [share: number, kind: Kind][] = [
-  [0.1, 'immediate'],
   [0.15, 'snapshot'],
   [0.18, 'moved'],
 ]
@@ -146,9 +140,7 @@ function randomPlan(options: WriterOptions): Plan {
   const checked = !random.chance(0.05)
   let at = random.next()
   for (const [share, kind] of kindsOfTransactions) {
-    // A stamp that is final early holds the watermark, so these transactions are short.
-    const short = random.chance(0.5) ? 0 : 20 + random.below(60)
-    if (at < share) return { kind, checked, length: kind === 'immediate' ? short : length }
+    if (at < share) return { kind, checked, length }
     at -= share
   }
   return { kind: 'ordinary', checked, length }
@@ -215,11 +207,6 @@ export async function write(options: WriterOptions): Promise<void> {
         counts.replica += 1
         await transaction`set local session_replication_role = replica`
       }
-      if (plan.kind === 'immediate') {
-        // The constraints of this row are checked before a stamp is taken.
-        await changeNothing(contextOf(transaction, options, plan))
-        await transaction`set constraints all immediate`
-      }
       const count = await makeChanges(transaction, options, plan)
       if (name) await transaction.prepare(name)
       else if (random.chance(0.05)) throw new Rollback()
@@ -236,7 +223,7 @@ export async function write(options: WriterOptions): Promise<void> {
     counts.rows += rows
     counts.transactions += 1
     if (plan.length >= 1000) counts.long += 1
-    if (plan.kind !== 'ordinary' && plan.kind !== 'deferred') counts[plan.kind] += 1
+    if (plan.kind !== 'ordinary') counts[plan.kind] += 1
   }
   while (!stop.aborted) {
     try {
