@@ -11,6 +11,7 @@ import { problemsOf } from './plans/problems.ts'
 import { search } from './plans/search.ts'
 import { large, seedTables, small } from './plans/seed.ts'
 import { service } from './plans/service.ts'
+import { toFile } from './plans/statements.ts'
 
 const generic = [...integration, ...administration, ...service]
 const journeys = [...generic, ...search]
@@ -23,18 +24,18 @@ const ofSearch = ['search', 'search_range', 'search_sample', 'search_sizes', 'se
 
 /** Statements that never run on large tables, by the reason. */
 const never: Record<string, string> = {
-  'touches no table': `database.reach demo.keep_updated_at demo.no_timeout demo.today migration.check_connection
-    migration.lock migration.prepare migration.wait`,
-  'reads the catalog, or the sessions of the server': `blockers.read migration.invalid_indexes migration.table_exists
-    triggers.read triggers.read_inheritance`,
-  'reads or writes one row for each file of sql/': 'migration.read migration.record',
-  'reads one row for each list': 'triggers.read_lists',
-  'loads the demo data': 'demo.analyze demo.copy demo.move_sequence',
-  'the command verify: counts all records, and waits for a step': 'figure.check figure.recount',
+  'touches no table':
+    'database.reach demo.no_timeout demo.today migration.check_connection migration.lock migration.prepare',
+  'reads the catalog, or the sessions of the server': 'blockers.read migration.table_exists',
+  'reads or writes one row for each file of sql/, or of the mapping':
+    'migration.read migration.record mapping.read mapping.install',
+  'loads the demo data, as the owner': 'demo.analyze demo.copy demo.is_demo demo.is_empty demo.move_sequence',
+  'the command verify: reads all records': 'figure.check figure.repair record.find_problems',
   'removals are not exported, and none is read by its id': 'removal.chunk removal.find removal.find_many',
 }
 
 let database: TestDatabase
+const sent = new Set<string>()
 
 beforeAll(async () => {
   database = await createDatabase()
@@ -52,11 +53,12 @@ describe.each([
   beforeAll(async () => {
     reader = await createPlanReader(database, kind)
     const { pool } = reader
+    pool.options.debug = (_connection, text) => sent.add(text)
     // Its background jobs have other connections: their statements belong to no journey.
     const apart = new Proxy(pool, {
       get: (target, key) => Reflect.get(key === 'background' ? database.pool : target, key),
     })
-    parts = { pool, apart: database.pool, client: await createApp({ pool: apart }), build: createBuilders(database) }
+    parts = { pool, client: await createApp({ pool: apart }), build: createBuilders(database) }
   })
 
   afterAll(() => parts.client.app.close())
@@ -89,9 +91,13 @@ it('the plan of every statement of src/ is checked', () => {
   expect([...new Set(checked)].sort()).toEqual([...new Set(inSource)].sort())
 })
 
+it('schema/statements.sql has what these journeys send', async () => {
+  await expect(toFile(sent)).toMatchFileSnapshot('../../schema/statements.sql')
+})
+
 it('every table is listed as large or small', async () => {
   const tables = await database.platform<{ name: string }[]>`
     select oid::regclass::text as name from pg_class
     where relkind = 'r' and relnamespace in ('public'::regnamespace, 'gateway'::regnamespace)`
-  expect(tables.map(({ name }) => name).sort()).toEqual([...Object.keys(large), ...Object.keys(small)].sort())
+  expect(tables.map(({ name }) => name).sort()).toEqual([...large, ...Object.keys(small)].sort())
 })

@@ -9,7 +9,7 @@ const amongGranted = 'Reads the list, and looks up each tenant among those of th
 const counted = 'A count reads all counted rows as a range of an index.'
 
 /** The lists of records, by the nouns of their statements. */
-const lists = { product: 'catalogVouchers', voucher: 'purchasedVouchers', signup: 'marketingSignups' }
+const lists = { product: 'catalogVouchers', voucher: 'purchasedVouchers', customer: 'marketingSignups' }
 const listsOfTenant = Object.entries({ ...lists, removal: 'removals' })
 
 /** A REST request with a new token, for which nothing is cached. */
@@ -80,7 +80,7 @@ export const integration: Journey[] = [
     'token.find tenant.paths',
     rest('/tenants/54321/catalog/vouchers', 54_321),
   ),
-  journey('the list of tenants', 'watermark.read tenant.list', rest('/tenants'), { walks: amongGranted }),
+  journey('the list of tenants', 'tenant.list', rest('/tenants'), { walks: amongGranted }),
   ...Object.entries(lists).map(([noun, list]) => journey(`pages of the list: ${noun}`, `${noun}.list`, pagesOf(list))),
   ...listsOfTenant.map(([noun, list]) =>
     journey(`a count of the list: ${noun}`, `${noun}.count`, ofTenant(`${list}(first: 1) { totalCount }`), {
@@ -111,7 +111,7 @@ export const integration: Journey[] = [
   ...[
     ['catalog/vouchers', 'product', ' variant.of_products category.of_products'],
     ['sales/purchased-vouchers', 'voucher', ''],
-    ['customers/marketing-signups', 'signup', ' export.record'],
+    ['customers/marketing-signups', 'customer', ' export.record'],
   ].flatMap(([path, noun, others]) => [
     journey(`a page of ${path}`, `${noun}.list${others}`, rest(`/tenants/1/${path}`)),
     journey(`a record of ${path}`, `${noun}.find${others}`, rest(`/tenants/1/${path}/50000`)),
@@ -130,9 +130,9 @@ export const integration: Journey[] = [
     ofTenant('catalogVouchers(first: 3) { nodes { purchasedVouchers(first: 5) { count { count } nextCursor } } }'),
   ),
   ...[
-    ['catalogVouchers', 'product.chunk variant.of_products category.of_products rate_window.count'],
+    ['catalogVouchers', 'server_time.read product.chunk variant.of_products category.of_products rate_window.count'],
     ['purchasedVouchers', 'voucher.chunk export_lease.take export_lease.release'],
-    ['marketingSignups', 'signup.chunk export.record'],
+    ['marketingSignups', 'customer.chunk export.record'],
   ].map(([list = '', runs = '']) => journey(`an export of ${list}`, runs, exporting(list))),
   journey('removals', 'removal.list sync_state.read', ofTenant('removals { nodes { recordId } }')),
   journey(
@@ -151,7 +151,7 @@ export const integration: Journey[] = [
   ),
   journey(
     'records by their global ids',
-    'product.find_many voucher.find_many signup.find_many',
+    'product.find_many voucher.find_many customer.find_many',
     graphql(
       `{ nodes(ids: [${['CatalogVoucher', 'PurchasedVoucher', 'MarketingSignup']
         .flatMap(type => [globalId(type, 1, 50_000), globalId(type, 1, 60_002)])

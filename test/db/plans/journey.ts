@@ -1,4 +1,4 @@
-import type { Pool, Sql } from '../../../src/db/sql.ts'
+import type { Pool } from '../../../src/db/sql.ts'
 import type { Client } from '../../support/app.ts'
 import type { Builders } from '../../support/builders.ts'
 
@@ -28,8 +28,6 @@ export const journey = (what: string, runs: string, go: Journey['go'], limits: L
 
 export interface Parts {
   pool: Pool
-  /** The connections whose plans are not read. */
-  apart: Sql
   client: Client
   build: Builders
 }

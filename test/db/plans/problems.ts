@@ -7,7 +7,7 @@ const usualRows = 1_000
 /** The blocks that a statement may read for each of these rows, however few it finds: a large table has more. */
 const blocksOfRow = 1
 
-const largeNames = Object.keys(large).map(name => name.replace('gateway.', ''))
+const largeNames = large.map(name => name.replace('gateway.', ''))
 
 const stepsOf = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)]
 

@@ -31,7 +31,6 @@ const journeys = (list: string, noun: string, all: Record<string, string>, walks
   Object.entries(all).map(([what, args]) => ({
     what: `${list}: ${what}`,
     runs: [
-      ...(noun === 'product' ? [] : ['follower.read']),
       // A text has a trigram, and few rows have it.
       ...(/text: "\w{3}/.test(args) ? [`${noun}.search_sample`] : []),
       ...(/text: "\w{3}/.test(args) || isOfFew(what) ? [`${noun}.search_range`] : [`${noun}.search`]),
@@ -95,7 +94,7 @@ export const search: Journey[] = [
     monetary: 'filter: { isMonetary: true }, orderBy: { field: SORT_ORDER }',
     'a word': 'filter: { text: "unicorn" }',
   }),
-  ...journeys('marketingSignups', 'signup', {
+  ...journeys('marketingSignups', 'customer', {
     ...ordered('UPDATED_AT', 'CONSENTED_AT', 'NAME'),
     'of few days': 'filter: { consented: { from: "2026-01-01T00:00:00Z", before: "2026-01-01T00:10:00Z" } }',
     'of a source': 'filter: { source: "fair" }',
@@ -111,7 +110,7 @@ export const search: Journey[] = [
   ...[
     ['purchasedVouchers', 'voucher', 'status: [VOID]'],
     ['catalogVouchers', 'product', 'isMonetary: true'],
-    ['marketingSignups', 'signup', 'source: "fair"'],
+    ['marketingSignups', 'customer', 'source: "fair"'],
   ].flatMap(([list = '', noun, filter]) => [
     journey(
       `a count of filtered ${list}`,

@@ -1,5 +1,7 @@
-import type { Sql } from '../../../src/db/sql.ts'
 import type { TestDatabase } from '../../support/database.ts'
+import { projected } from '../../support/projected.ts'
+
+const recordTypes = ['tenant', 'category', 'variant', 'product', 'voucher', 'customer']
 
 /** The number of rows of each table that is large in a large installation. */
 export const many = 100_000
@@ -7,35 +9,40 @@ export const many = 100_000
 const numbers = `from generate_series(1, ${many}) n`
 /** One tenant owns half of all records, a hundred others own the other half. */
 const owner = 'case when n % 2 = 0 then 1 else 2 + n % 100 end'
-const stamp = `timestamptz '2026-01-01Z' + n * interval '1 second'`
+const instant = `timestamptz '2026-01-01Z' + n * interval '1 second'`
 /** Each of a thousand tokens on each of a hundred days. */
 const useOfDay = `1 + n % 1000, (now() at time zone 'UTC')::date - n / 1000`
 
-/** The tenants are a tree, ten below each. */
-const records: Record<string, string> = {
-  tenant: `(id, name, parent_id, updated_at)
-    select n, 'Tenant ' || n, case when n > 10 then n / 10 end, ${stamp} ${numbers}`,
+/** The statements that fill the tables of the platform. The tenants are a tree, ten below each. */
+const sources: Record<string, string> = {
+  tenant: `(id, name, parent_id) select n, 'Tenant ' || n, case when n > 10 then n / 10 end ${numbers}`,
   category: `(tenant_id, slug, title) select ${owner}, 'c', 'C' ${numbers}`,
-  product: `(tenant_id, slug, title, summary, currency, price, is_monetary, sort_order, updated_at)
+  product: `(tenant_id, slug, title, summary, currency, price, is_monetary, sort_order)
     select ${owner}, 'p', case when n % 1000 = 0 then 'Unicorn ' else 'P ' end || n, repeat('about it ', 30), 'GBP', n / 10,
-           n % 500 = 0, n % 100, ${stamp} ${numbers}`,
+           n % 500 = 0, n % 100 ${numbers}`,
   product_category: `(product_id, category_id) select n, n ${numbers}`,
   variant: `(product_id, slug, title, currency) select n, 'v', 'V', 'GBP' ${numbers}`,
   purchased_voucher: `(tenant_id, reference, qr_token, currency, initial_balance, current_balance, void, product_id,
-      product_title, recipient_name, purchase_timestamp, date_valid_start, date_valid_end, updated_at)
+      product_title, recipient_name, purchase_timestamp, date_valid_start, date_valid_end)
     select ${owner}, case when n % 1000 = 6 then 'ZZ' else 'R' end || n, 'Q' || n, 'GBP', n / 10, n / 10, n % 1000 = 6,
            n, case when n % 100 = 0 then 'Unicorn ride' else 'Tea' end,
-           case when n % 200 = 0 then 'Ann' else 'Bob' end, ${stamp},
+           case when n % 200 = 0 then 'Ann' else 'Bob' end, ${instant},
            current_date + case when n % 1000 = 8 then 9 else -900 end,
-           current_date + 10 - case when n % 4 = 2 then 800 else 0 end + n % 100, ${stamp} ${numbers}`,
-  customer: `(tenant_id, marketing_opted, consented_at, consent_source, full_name, email, updated_at)
-    select ${owner}, n % 3 > 0, ${stamp}, case when n % 1000 < 2 then 'fair' else 'web' end, 'Ann ' || n,
-           'ann' || n || '@example.com', ${stamp} ${numbers}`,
-  'gateway.removal': `(resource, tenant_id, record_id, reason, updated_at)
-    select case when n % 1000 = 0 then 'marketing_signup' else 'purchased_voucher' end, ${owner}, ${many} + n, 'deleted',
-           ${stamp}
+           current_date + 10 - case when n % 4 = 2 then 800 else 0 end + n % 100 ${numbers}`,
+  customer: `(tenant_id, marketing_opted, consented_at, consent_source, full_name, email)
+    select ${owner}, n % 3 > 0, ${instant}, case when n % 1000 < 2 then 'fair' else 'web' end, 'Ann ' || n,
+           'ann' || n || '@example.com' ${numbers}`,
+}
+
+/** The statements that fill the other large tables, but those of records. */
+const others: Record<string, string> = {
+  'gateway.figure_member': `select ancestor_id, unnest(lacking)
+    from gateway.figure_member_differences(array(select member from gateway.tree_members() member))`,
+  'gateway.removal': `(record, tenant_id, id, reason, updated_at)
+    select (case when n % 1000 = 0 then 'customer' else 'voucher' end)::gateway.record_type, ${owner}, ${many} + n, 'deleted',
+           ${instant}
     ${numbers}`,
-  'gateway.withdrawal_entry': `select n, ${owner}, ${stamp} ${numbers}`,
+  'gateway.consent_withdrawal': `select ${owner}, ${instant} ${numbers}`,
   'gateway.figure_rollup': `select ${owner}, (array['sale', 'consent', 'withdrawal'])[1 + n % 3]::gateway.figure_kind, 'half_hour',
       timestamptz '2020-01-01Z' + n * interval '1 hour', 'GBP', 'sold', 0, 1, 50, 50, 50 ${numbers}`,
   'gateway.token': `(name, token_hash, hint) select 'Token ' || n, sha256(n::text::bytea), 'hint' ${numbers}`,
@@ -57,50 +64,60 @@ const records: Record<string, string> = {
     select sha256(n::text::bytea), 1 + n % 100, 1, '{}', now() + interval '1 h' ${numbers} where n <= ${many} / 10`,
 }
 
-/** The statements that create entries from the records. */
-const entries: Record<string, string> = {
-  'gateway.voucher_entry': 'select entry.* from purchased_voucher voucher, gateway.entry_of(voucher) entry',
-  'gateway.voucher_text': 'select text.* from purchased_voucher voucher, gateway.text_of(voucher) text',
-  'gateway.consent_entry': 'select entry.* from customer, gateway.entry_of(customer) entry',
-  'gateway.figure_member': `select ancestor_id, unnest(lacking)
-    from gateway.figure_member_differences(array(select member from gateway.tree_members() member))`,
-}
-
-/** The statements that fill each large table. */
-export const large = { ...records, ...entries }
+/** The large tables. */
+export const large = [
+  ...Object.keys(sources),
+  ...Object.keys(others),
+  ...recordTypes.map(type => `gateway.${type}`),
+  ...['gateway.tenant_path', 'gateway.voucher_text'],
+]
 
 /** The tables that are never large, and why: a scan of the whole table costs nothing. */
 export const small: Record<string, string> = {
-  'gateway.planned_stamp': 'the bulk commits of the last seconds',
-  'gateway.list': 'the lists of the platform: three rows',
   'gateway.sync_state': 'one row',
   'gateway.administrator': 'people',
   'gateway.invitation': 'links of the last day, for people',
   'gateway.setting': 'the secrets of the service',
   'gateway.migration': 'the files of sql/',
-  'gateway.stamp_queue': 'what was changed in the last 250 ms',
-  'gateway.entry_count': 'a row for each tenant, read when one becomes large or the tree moves',
-  'gateway.fill_request': 'the loads of the last seconds',
-  'gateway.follower': 'one row',
+  ...Object.fromEntries(recordTypes.map(type => [`gateway.${type}_fields`, 'always empty'])),
+  'gateway.voucher_count': 'a row for each tenant, read when one becomes large or the tree moves',
+  'gateway.note': 'the last seconds: a step, which may find many, forces the index',
+  'gateway.waiting_key': 'as for notes',
+  'gateway.captured': 'a row for each source',
+  'gateway.mapping': 'a row for each type of record',
+  'gateway.scan': 'a row for each type of record',
+  'gateway.broken_mapping': 'a row for each type of record',
+  'gateway.check_progress': 'one row',
+  'gateway.rejected': 'mistakes of the platform',
+  'gateway.step': 'the steps of the last minute',
+  'gateway.step_lock': 'always empty',
 }
 
-/** Fills the large tables, several at a time, with the rows that triggers and foreign keys would leave. */
+/** Fills the large tables, several at a time. The records are written as in a first fill. */
 export async function seedTables({ platform }: TestDatabase): Promise<void> {
-  await Promise.all(Object.entries(records).map(([table, rows]) => platform.begin(sql => fill(sql, table, rows))))
-  await Promise.all(Object.entries(entries).map(([table, rows]) => platform.begin(sql => fill(sql, table, rows))))
+  await Promise.all(
+    Object.entries(sources).map(([table, rows]) =>
+      platform.begin(sql =>
+        sql.unsafe(`
+          set local session_replication_role = replica;
+          alter table ${table} disable trigger capture_row;
+          insert into ${table} ${rows};
+          alter table ${table} enable replica trigger capture_row`),
+      ),
+    ),
+  )
+  const indexes = await platform<{ name: string }[]>`select name from gateway.record_indexes()`
+  for (const { name } of indexes) await platform.unsafe(`drop index gateway.${name}`)
+  await platform`update gateway.step set is_complete = false`
+  await platform`select gateway.request_scan(record, 'Rows were inserted.') from gateway.mapping`
+  await projected(platform)
+  await Promise.all(
+    Object.entries(others).map(([table, rows]) =>
+      platform.begin(sql => sql.unsafe(`set local session_replication_role = replica; insert into ${table} ${rows}`)),
+    ),
+  )
   await platform`insert into gateway.administrator (email)
     select 'person' || n || '@example.com' from generate_series(1, 100) n`
   await platform`select setval(pg_get_serial_sequence('tenant', 'id'), ${many})`
-  const indexes = await platform<{ definition: string }[]>`select definition from gateway.entry_indexes()`
-  for (const { definition } of indexes) await platform.unsafe(definition)
-  await platform`
-    update gateway.follower set since = now(), as_of = now(), epoch = (select epoch from gateway.sync_state)`
   await platform`vacuum analyze`
-}
-
-async function fill(sql: Sql, table: string, rows: string): Promise<void> {
-  await sql.unsafe(`
-    set local session_replication_role = replica;
-    alter table ${table} disable trigger user;
-    insert into ${table} ${rows}`)
 }

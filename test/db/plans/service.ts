@@ -2,20 +2,18 @@ import { letDriverCompile } from '../../../src/db/compilable.ts'
 import { readRights } from '../../../src/db/rights.ts'
 import { serverCheck, sessionStatement } from '../../../src/db/session.ts'
 import type { Pool } from '../../../src/db/sql.ts'
-import { isDemo, isEmpty } from '../../../src/demo/load.ts'
 import { deleteExpiredSessions } from '../../../src/domain/administrator/session.ts'
 import { countInTable, createAttemptCounter, deleteEndedWindows } from '../../../src/domain/rate/table.ts'
 import { deleteExpiredRedemptionTokens } from '../../../src/domain/record/redemption-token.ts'
 import { getOrCreateSecret } from '../../../src/domain/setting.ts'
-import { createClockWatch, deletePassedStamps, recordClock } from '../../../src/domain/sync/clock.ts'
-import { createFollower, readLag } from '../../../src/domain/sync/follower.ts'
-import { reportServerChange, requireFullPass } from '../../../src/domain/sync/full-pass.ts'
-import { createStampQueue } from '../../../src/domain/sync/stamp-queue.ts'
-import { createWatermarkWatch } from '../../../src/domain/sync/watermark-holder.ts'
+import { reportServerChange } from '../../../src/domain/sync/full-pass.ts'
 import { createTokenDirectory } from '../../../src/domain/token/directory.ts'
 import { createRequestCounter, deleteExpiredRequestCounts } from '../../../src/domain/token/request-count.ts'
 import { findUnwritable } from '../../../src/http/health.ts'
-import { followed } from '../../support/followed.ts'
+import { createCaptureWatch } from '../../../src/projection/capture.ts'
+import { checkSomeRecords } from '../../../src/projection/check.ts'
+import { deletePassedNotes, readStepState } from '../../../src/projection/step.ts'
+import { projected } from '../../support/projected.ts'
 import { type Journey, journey } from './journey.ts'
 
 /** A statement, or several, that functions of the pool alone run, and the reason why it may read a whole table. */
@@ -26,20 +24,11 @@ const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] =
   ['driver.compile', letDriverCompile],
   ['health.read_state', findUnwritable],
   ['rights.read', readRights],
-  ['demo.is_empty', isEmpty, 'Reads one row.'],
-  ['demo.is_demo', isDemo],
-  ['clock.read', pool => createClockWatch(pool, () => {}).check()],
-  [
-    'clock.compare_stamps',
-    pool => createClockWatch(pool, () => {}).compareStamps(),
-    'Once, at start: one probe of an index per tenant and list.',
-  ],
-  ['clock.record', recordClock],
   ['full_pass.report_server_change', reportServerChange],
-  ['full_pass.require', pool => requireFullPass(pool, 1)],
-  ['planned_stamp.delete_passed', deletePassedStamps],
-  ['watermark.find_holder', pool => createWatermarkWatch(pool, { onHeld() {}, onReleased() {} })()],
-  ['stamp_queue.process', pool => createStampQueue(pool, new AbortController().signal).process()],
+  ['capture.find_missing', pool => createCaptureWatch(() => {}).check(pool)],
+  ['step.read_state', readStepState],
+  ['step.delete_passed_notes', deletePassedNotes],
+  ['record.check_some', checkSomeRecords],
   ['rate_window.count', pool => countInTable(pool)(new Map(Array.from({ length: 30 }, (_, n) => [`${n}`, 1])))],
   ['rate_window.delete_ended', deleteEndedWindows, 'Once a minute: it deletes most of the rows, the expired windows.'],
   ['redemption_token.delete_expired', deleteExpiredRedemptionTokens],
@@ -56,12 +45,14 @@ export const service: Journey[] = [
   ...ofPool.map(([runs, run, excused]) =>
     journey(runs, runs, async ({ pool }) => run(pool), excused ? { excused } : {}),
   ),
-  journey('letting figures follow the records', 'follower.step follower.read_lag', async ({ pool, apart, build }) => {
-    // Other journeys may have changed tenants: then a step reads the whole tree.
-    await followed(apart)
-    await build.voucher(1)
-    await createFollower(pool, new AbortController().signal)()
-    await readLag(pool)
+  journey('a step', 'step.make', async ({ pool, build }) => {
+    // The background job makes steps too, which find the rows of some rounds.
+    for (let round = 0; round < 20; round++) {
+      await build.variant(await build.product(1))
+      await build.voucher(1)
+      await build.customer(1)
+      await projected(pool)
+    }
   }),
   journey('when tokens were last used', 'token.save_use', async ({ pool, build }) => {
     const directory = createTokenDirectory(pool)
