@@ -7,13 +7,13 @@ import { exportList, exportPath, type OpenExport, openExport, readLines } from '
 
 const settings = { EXPORTS_PER_HOUR: '3' }
 const { build, client, database } = await startService(settings)
-const { loader } = database
+const { platform } = database
 const tenantId = await build.tenant()
 const path = `/tenants/${tenantId}/purchased-vouchers`
 // More bytes than the kernel buffers for a connection.
-await loader`
-  insert into purchased_voucher (tenant_id, reference, product_title, updated_at)
-  select ${tenantId}, 'R-' || n, repeat('title ', 8000), '2026-01-02T03:04:05Z' from generate_series(1, 400) n`
+await platform`
+  insert into purchased_voucher (tenant_id, reference, product_title)
+  select ${tenantId}, 'R-' || n, repeat('title ', 8000) from generate_series(1, 400) n`
 const clients = [client, await createApp(database, settings)] as const
 const origin = await clients[0].app.listen({ port: 0, host: '127.0.0.1' })
 const newSecret = async () => (await build.token([tenantId])).secret

@@ -1,9 +1,9 @@
 /** Exports that share one place for their records. Slow readers of smaller records would fill no connection. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { createCursorCipher } from '../../src/domain/cursor.ts'
+import { readWindow } from '../../src/domain/page.ts'
 import { Semaphore } from '../../src/domain/rate/semaphore.ts'
-import { createCursorCipher } from '../../src/domain/record/cursor.ts'
-import { readWindow } from '../../src/domain/record/page.ts'
 import { exportLines } from '../../src/export/lines.ts'
 import { bulkExports } from '../../src/export/routes.ts'
 import { createBuilders } from '../support/builders.ts'
@@ -16,24 +16,23 @@ const build = createBuilders(database)
 const tenantId = await build.tenant()
 /** One chunk, which is written in ten steps. */
 const total = 1_000
-await database.loader`
-  insert into purchased_voucher (tenant_id, reference, updated_at)
-  select ${tenantId}, 'R-' || n, '2026-01-02T03:04:05Z' from generate_series(1, ${total}::integer) n`
+await database.platform`
+  insert into purchased_voucher (tenant_id, reference) select ${tenantId}, 'R-' || n from generate_series(1, ${total}::integer) n`
 const { id: tokenId } = await build.token([tenantId])
 const contextOf = createContexts(database.pool)
 const bulkExport = bulkExports.find(({ name }) => name === 'ExportPurchasedVouchers')
 if (!bulkExport) throw new Error('There is no export of purchased vouchers.')
 const places = new Semaphore({ maxRunning: 1 })
 const window = readWindow(createCursorCipher(Buffer.alloc(32)), bulkExport.listOf(tenantId).identity, {}, {})
-const watermark = '2026-01-03T00:00:00.000000Z'
+const serverTime = '2999-01-01T00:00:00.000000Z'
 
 const start = () =>
   exportLines({
     bulkExport,
     createContext: () => contextOf({ tokenId, tenants: [tenantId], permissions: bulkExport.permissions }),
     list: bulkExport.listOf(tenantId),
-    window: { ...window, until: watermark, limit: bulkExport.chunkSize },
-    watermark,
+    window: { ...window, until: serverTime, limit: bulkExport.chunkSize },
+    serverTime,
     places,
     waitForStep: () => Promise.resolve(),
     continues: () => Promise.resolve(),

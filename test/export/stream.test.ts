@@ -17,16 +17,16 @@ import { until } from '../support/until.ts'
 import { arrivedAt, exportList, openExport, readLines, setChunkSize } from './support.ts'
 
 const { build, client, database } = await startService({ EXPORTS_PER_HOUR: '1000' })
-const { pool, loader, platform } = database
+const { pool, platform } = database
 const tenantId = await build.tenant()
 const path = `/tenants/${tenantId}/purchased-vouchers`
 /** Records of 24 kB that do not compress well, in small chunks: more than the kernel keeps for a connection. */
 const total = 700
 const chunkSize = 400
 setChunkSize(chunkSize)
-await loader`
-  insert into purchased_voucher (tenant_id, reference, product_title, updated_at)
-  select ${tenantId}, 'R-' || n, (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part), timestamptz '2026-01-02T03:04:05Z' + n / 3 * interval '1 ms'
+await platform`
+  insert into purchased_voucher (tenant_id, reference, parent_product_title)
+  select ${tenantId}, 'R-' || n, (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part)
   from generate_series(1, ${total}::integer) n`
 /** A service whose answers are not checked, because checking them takes memory, which these tests measure. */
 const settings = { LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', EXPORTS_PER_HOUR: '1000' }
@@ -66,7 +66,7 @@ test('a reader that stops holds no connection and no records, and gets each reco
   expect(await open.ended).toBe('whole')
   const { records, count } = readLines(open.text())
   expect(count).toBe(total)
-  expect(records.map(({ reference }) => reference)).toEqual(Array.from({ length: total }, (_, n) => `R-${n + 1}`))
+  expect(new Set(records.map(({ id }) => id)).size).toBe(total)
 })
 
 const codings = [{}, { 'accept-encoding': 'gzip' }, { 'accept-encoding': 'br' }]
@@ -74,10 +74,10 @@ test.each(codings)('a fault breaks the response off, and it goes on behind the l
   const secret = await newSecret()
   const open = await openStalled(secret, headers)
   expect(open.headers['content-encoding']).toBe(headers['accept-encoding'])
-  await platform`alter table purchased_voucher rename column product_slug to renamed`
+  await platform`alter table gateway.voucher_fields rename column product_slug to renamed`
   open.body.resume()
   const ended = await open.ended
-  await platform`alter table purchased_voucher rename column renamed to product_slug`
+  await platform`alter table gateway.voucher_fields rename column renamed to product_slug`
   expect(ended).toBe('broken')
   expect(open.text()).not.toContain('"end"')
   const first = readLines(open.text())
@@ -134,7 +134,7 @@ test('a revoked token ends an export that waits for the database, and HTTP/1.0 g
     socket.once('error', error => resolve('code' in error ? String(error.code) : 'error'))
   })
   await platform.begin(async sql => {
-    await sql`lock table purchased_voucher in access exclusive mode`
+    await sql`lock table gateway.voucher in access exclusive mode`
     socket.write(`GET /api/external/export/v1${path} HTTP/1.0\r\nAuthorization: Bearer ${secret}\r\n\r\n`)
     await until('its first statement waits', async () => (await busy()).length === 1)
     socket.resume()
@@ -147,9 +147,9 @@ test('a revoked token ends an export that waits for the database, and HTTP/1.0 g
 describe('personal data', () => {
   const signups = `/tenants/${tenantId}/marketing-signups`
   beforeAll(async () => {
-    await loader`
-      insert into customer (tenant_id, marketing_opted, email, address_1, updated_at)
-      select ${tenantId}, true, 'reference-' || n || '@example.com', (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part), now() - interval '1 day'
+    await platform`
+      insert into customer (tenant_id, marketing_opted, email, address_1)
+      select ${tenantId}, true, 'reference-' || n || '@example.com', (select string_agg(md5(n || ' ' || part), '') from generate_series(1, 750) part)
       from generate_series(1, 600) n`
   })
 
@@ -182,7 +182,7 @@ describe('personal data', () => {
 test('an export goes on beside a request that is under way for long', async () => {
   const { secret: other } = await build.token([tenantId])
   const [answer] = await platform.begin(async sql => {
-    await sql`lock table product`
+    await sql`lock table gateway.product`
     const held = client.rest(other, `/tenants/${tenantId}/catalog/vouchers`)
     await untilLockWaits(platform)
     expect((await exportList(client, await newSecret(), path)).count).toBe(total)

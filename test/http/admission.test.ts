@@ -24,7 +24,7 @@ const isAnswered = ({ status }: Answer) => status === 200
 describe('with as many requests under way as an operation may have', () => {
   test('further ones are 503, and those of another operation are answered', async () => {
     const { under, refused, others, health } = await platform.begin(async sql => {
-      await sql`lock table product`
+      await sql`lock table gateway.product`
       const under = Array.from({ length: 15 }, products)
       await untilLockWaits(platform)
       const refused = await Promise.all(Array.from({ length: 50 }, products))
@@ -56,7 +56,7 @@ describe('with as many requests under way as an operation may have', () => {
   test('GraphQL answers with errors, and other paths are answered', async () => {
     const query = `{ tenant(id: "${tenantId}") { catalogVouchers { nodes { title } } } }`
     const [refused, page, under] = await platform.begin(async sql => {
-      await sql`lock table product`
+      await sql`lock table gateway.product`
       const under = Array.from({ length: 15 }, () => client.graphql(secret, query))
       await untilLockWaits(platform)
       const answers = await Promise.all([
@@ -96,7 +96,7 @@ test('with LOG_REQUESTS=all each refused request has its line', async () => {
   const settings = { MAX_REQUESTS: '10', LOG_REQUESTS: 'all', LOG_LEVEL: 'info' }
   const { rest } = await createApp(world, settings, requests.log)
   const under = await platform.begin(async sql => {
-    await sql`lock table product, purchased_voucher`
+    await sql`lock table gateway.product, gateway.voucher`
     const under = [
       ...Array.from({ length: 8 }, () => rest(secret, `/tenants/${tenantId}/catalog/vouchers`)),
       ...Array.from({ length: 2 }, () => rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers`)),

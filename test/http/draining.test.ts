@@ -29,7 +29,7 @@ test('a service that drains answers on open and new connections, announces their
   let drained: Promise<void> | undefined
   const ended = once(pipelined.socket, 'close')
   await platform.begin(async sql => {
-    await sql`lock table product`
+    await sql`lock table gateway.product`
     pipelined.socket.write(headOf(`${v1}/tenants/${tenantId}/catalog/vouchers`, secret))
     pipelined.socket.write(headOf(`${v1}/tenants/${tenantId}/catalog/vouchers/1`, secret))
     await untilLockWaits(platform)

@@ -5,8 +5,8 @@ import { connect, serviceRole } from '../../src/db/connect.ts'
 import { buildServer } from '../../src/server.ts'
 import { createClient } from '../support/app.ts'
 import { createDatabase } from '../support/database.ts'
-import { followed } from '../support/followed.ts'
 import { collectLog } from '../support/log.ts'
+import { projected } from '../support/projected.ts'
 import { startProxy } from '../support/proxy.ts'
 import { openSocket } from '../support/sockets.ts'
 import { until } from '../support/until.ts'
@@ -31,20 +31,34 @@ const ready = () => ask({ method: 'GET', url: '/readyz' })
 const isReady = async () => (await ready()).status === 200
 
 describe('/readyz', () => {
-  test('says how many seconds figures lag, and is 200 also while there are none', async () => {
-    const lag = async () => (await ready()).body.figures?.secondsBehind
-    await followed(pool)
-    expect(await lag()).toEqual(expect.any(Number))
+  test('says how far records follow their sources, and is 200 also during the first fill', async () => {
+    const records = async () => (await ready()).body.records
+    await projected(pool)
+    expect(await records()).toEqual({ secondsBehind: expect.any(Number), waiting: 0, rejected: 0, problems: [] })
     await platform.begin(async sql => {
-      // The follower makes no step during the test.
-      await sql`select pg_advisory_xact_lock(gateway.follower_lock())`
-      await platform`update gateway.follower set as_of = clock_timestamp() - interval '90 seconds'`
-      expect(Math.floor((await lag()) / 60)).toBe(1)
-      await platform`update gateway.follower set as_of = null`
-      expect(await ready()).toMatchObject({ status: 200, body: { status: 'ok', figures: { secondsBehind: null } } })
+      // No step is made during the test.
+      await sql`lock table gateway.step_lock in exclusive mode`
+      await platform`insert into tenant (name, time_zone) values ('Old Mill', 'Nowhere/Land')`
+      await platform`insert into gateway.broken_mapping (record, reason) values ('voucher', 'no column')`
+      expect(await records()).toMatchObject({
+        waiting: 1,
+        problems: ['The mapping of the type voucher does not fit its source: no column'],
+      })
+      await platform`update gateway.step set is_complete = false`
+      expect(await ready()).toMatchObject({ status: 200, body: { status: 'ok', records: { secondsBehind: null } } })
+      await platform`update gateway.step set is_complete = true`
     })
-    await followed(pool)
-    expect(await lag()).toBeLessThan(60)
+    await projected(pool)
+    expect(await records()).toMatchObject({ waiting: 0, rejected: 1, problems: [] })
+  })
+
+  test('is 503 with the statement that helps while changes of a source are not captured', async () => {
+    await platform`drop trigger capture_row on product`
+    const { status, body } = await ready()
+    expect([status, body.checks]).toEqual([503, { database: 'ok', migrations: 'ok', capture: 'failing' }])
+    const [, statement = ''] = /^Changes of table public.product .* Run: (call .*;)$/.exec(body.reasons) ?? []
+    await platform.unsafe(statement)
+    expect((await ready()).status).toBe(200)
   })
 
   test('is 200 while all connections of the requests are busy', async () => {
@@ -89,10 +103,11 @@ describe('/readyz', () => {
     await platform.unsafe(`drop role ${login}`)
   })
 
-  test('is 200 while the figures cannot be read', async () => {
+  test('is 200 while the state of the steps cannot be read', async () => {
     await platform.begin(async sql => {
-      await sql`lock table gateway.follower`
-      expect(await ready()).toMatchObject({ status: 200, body: { status: 'ok' } })
+      await sql`lock table gateway.rejected`
+      const { status, body } = await ready()
+      expect([status, body.status, body.records]).toEqual([200, 'ok', undefined])
     })
   })
 

@@ -18,7 +18,7 @@ export interface ExampleRequest extends Pick<RecordedAnswer, 'operation' | 'summ
 }
 
 /** A voucher that does not expire, so that its resolution stays the same. */
-const redeemable = { reference: 'gift-uc49-c34m', qrToken: 'h7fy7dyzhuddbdhpu56p6pqh' }
+const redeemable = { reference: 'gift-7wrp-dm8h', qrToken: 'zj5ras5t8g8tyc2rg8n3x45j' }
 
 type More = Omit<ExampleRequest, 'operation' | 'summary'>
 const request = (operation: string, summary: string, more: More = {}): ExampleRequest => ({
@@ -36,29 +36,29 @@ const body = (sent: unknown): More => ({ body: sent })
 /** The requests, in the order of the document. `<after …>` stands for the cursor of a position of the list. */
 export const exampleRequests: readonly ExampleRequest[] = [
   request('listTenants', 'The tenants of a token', { token: 'pair' }),
-  request('listTenants', 'The last page', after('2025-12-01T00:00:00.000000Z')),
+  request('listTenants', 'The last page', after('2026-01-31T08:01:30.000000Z')),
   request('listTenants', 'Nothing has changed', since('2026-01-31T09:30:00.000000Z')),
   atTenant(
     'listCatalogVouchers',
     'What has changed, with categories and variants',
-    since('2025-11-28T00:00:00.000000Z', { include: 'categories,variants' }),
+    since('2026-01-31T08:00:00.000000Z', { include: 'categories,variants' }),
   ),
   atTenant('getCatalogVoucher', 'A product without variants', { path: { product: 50 } }),
-  atTenant('listPurchasedVouchers', 'What has changed', since('2026-01-28T20:00:00.000000Z')),
+  atTenant('listPurchasedVouchers', 'What has changed', since('2026-01-31T08:00:00.000000Z')),
   atTenant('getPurchasedVoucher', 'A voucher of money', { path: { voucher: 1 } }),
-  atTenant('getPurchasedVoucher', 'A void voucher', { path: { voucher: 529 } }),
-  atTenant('listMarketingSignups', 'What has changed', since('2026-01-29T08:00:00.000000Z')),
+  atTenant('getPurchasedVoucher', 'A void voucher', { path: { voucher: 308 } }),
+  atTenant('listMarketingSignups', 'What has changed', since('2026-01-31T08:00:00.000000Z')),
   atTenant('getMarketingSignup', 'A customer', { path: { customer: 87 } }),
   atTenant('resolveVoucher', 'By reference: redeemable', body({ voucher_reference: redeemable.reference })),
   atTenant('resolveVoucher', 'By QR code, at another tenant: redeemable', {
     path: { tenant: 2 },
     body: { qr_token: `https://vouchers.example/r/${redeemable.qrToken}` },
   }),
-  atTenant('resolveVoucher', 'By reference: void', body({ voucher_reference: 'GIFT-4H9D-5FVZ' })),
+  atTenant('resolveVoucher', 'By reference: void', body({ voucher_reference: 'GIFT-ZFBT-WDMV' })),
   request('exportTenants', 'All tenants of a token', { token: 'pair' }),
   atTenant('exportCatalogVouchers', 'All products of a tenant', { path: { tenant: 8 } }),
-  atTenant('exportPurchasedVouchers', 'The rest of an export that broke off', after('2026-01-28T20:00:00.000000Z')),
-  atTenant('exportMarketingSignups', 'The rest of an export that broke off', after('2026-01-29T08:00:00.000000Z')),
+  atTenant('exportPurchasedVouchers', 'The rest of an export that broke off', after('2026-01-31T08:00:00.000000Z')),
+  atTenant('exportMarketingSignups', 'The rest of an export that broke off', after('2026-01-31T08:00:00.000000Z')),
   request('listTenants', 'No token, or no valid one', { token: 'none' }),
   atTenant('listCatalogVouchers', 'No permission', { token: 'bare' }),
   atTenant('listCatalogVouchers', 'A tenant of others', { path: { tenant: 9 } }),
@@ -79,7 +79,7 @@ export const exampleRequests: readonly ExampleRequest[] = [
     'Two vouchers',
     body({ qr_token: redeemable.qrToken, voucher_reference: redeemable.reference }),
   ),
-  atTenant('resolveVoucher', 'No JSON object', body('GIFT-4H9D-5FVZ')),
+  atTenant('resolveVoucher', 'No JSON object', body('GIFT-ZFBT-WDMV')),
   request('listTenants', 'The rate limit is exceeded', { token: 'spent' }),
 ]
 

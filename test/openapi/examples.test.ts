@@ -1,8 +1,9 @@
 /** The examples of the document are real answers. `vitest -u` records them again; then run `npm run generate`. */
 import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
+import { arrayText } from '../../src/db/sql.ts'
 import { loadDemo } from '../../src/demo/load.ts'
-import { createCursorCipher, type ListIdentity } from '../../src/domain/record/cursor.ts'
+import { createCursorCipher, type ListIdentity } from '../../src/domain/cursor.ts'
 import type { RecordedAnswer } from '../../tools/openapi/examples.ts'
 import type { PostmanCollection } from '../../tools/openapi/postman.ts'
 import { bearer } from '../rest/support.ts'
@@ -10,6 +11,7 @@ import { createApp } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { document } from '../support/openapi.ts'
+import { projected } from '../support/projected.ts'
 import { type ExampleRequest, exampleRequests, type TokenName, toInjectOptions } from './example-requests.ts'
 
 const file = 'schema/examples.v1.json'
@@ -18,6 +20,16 @@ const today = Date.UTC(2026, 0, 31) / 86_400_000
 
 const database = await createDatabase()
 await loadDemo(database.platform, { scale: 1, today })
+await projected(database.platform)
+/** The records that the examples show as changed lately, in the order of their changes. */
+const changedLately = { tenant: [2, 1], product: [40, 50], variant: [], voucher: [2956, 3729], customer: [163, 23] }
+for (const [record, ids] of Object.entries(changedLately)) {
+  await database.platform`
+    update gateway.${database.platform(record)}
+    set updated_at = coalesce(
+      timestamptz '2026-01-31 08:00:00Z' + array_position(${arrayText(ids)}::text::bigint[], id) * interval '1 minute',
+      timestamptz '2026-01-30 06:00:00Z' + id % 10000 * interval '1 ms')`
+}
 const client = await createApp(database, { CURSOR_KEY: cursorKey.toString('hex') })
 const build = createBuilders(database)
 const group = [{ tenantId: 1, withDescendants: true }]

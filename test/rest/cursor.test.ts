@@ -4,20 +4,15 @@ import { whole } from '../support/builders.ts'
 import { createWorld, faultyFields, flawOf, lists } from './support.ts'
 
 const world = await createWorld()
-const { client, build, loader, place, tenantId } = world
+const { client, build, platform, place, tenantId } = world
 const otherTenant = await build.tenant()
 const { secret } = await build.token([whole(tenantId), otherTenant])
 
-const stamp = '2026-01-01 00:00:00+00'
-await loader`insert into tenant (name, parent_id, updated_at)
-  select 'Below', ${tenantId}, ${stamp} from generate_series(1, 60)`
+await platform`insert into tenant (name, parent_id) select 'Below', ${tenantId} from generate_series(1, 60)`
 for (const id of [tenantId, otherTenant]) {
-  await loader`insert into product (tenant_id, slug, title, currency, updated_at)
-    select ${id}, 's', 't', 'GBP', ${stamp} from generate_series(1, 60)`
-  await loader`insert into purchased_voucher (tenant_id, reference, updated_at)
-    select ${id}, ${id}::text || '-' || n, ${stamp} from generate_series(1, 60) n`
-  await loader`insert into customer (tenant_id, marketing_opted, updated_at)
-    select ${id}, true, ${stamp} from generate_series(1, 60)`
+  await platform`insert into product (tenant_id, slug, title, currency) select ${id}, 's', 't', 'GBP' from generate_series(1, 60)`
+  await platform`insert into purchased_voucher (tenant_id, reference) select ${id}, n from generate_series(1, 60) n`
+  await platform`insert into customer (tenant_id, marketing_opted) select ${id}, true from generate_series(1, 60)`
 }
 
 const pageOf = (path: string, cursor: string, app = client, as = secret) =>
@@ -31,7 +26,7 @@ describe.each(lists)('a cursor of $name', list => {
     const cursor = await firstCursor(path)
     expect(cursor).toMatch(/^[A-Za-z0-9_-]{40,250}$/)
     const decoded = Buffer.from(cursor, 'base64url').toString('latin1')
-    expect(decoded).not.toMatch(/2026|updated|\d{4}/)
+    expect(decoded).not.toMatch(/updated|\d{4}/)
   })
 
   test('is 422 when a character is changed, removed or added', async () => {

@@ -1,8 +1,9 @@
 /** Each field of a record in v1, in the order of the contract. */
 import { describe, expect, test } from 'vitest'
+import { stampRecord } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
 
-const { build, client } = await startService()
+const { build, client, database } = await startService()
 
 const max = Number.MAX_SAFE_INTEGER
 const stamp = '2026-03-01 10:20:30.123456+01'
@@ -51,7 +52,7 @@ test('server_time is the time of the answer, in the format of every date-time', 
 describe('a catalog voucher', () => {
   test('sparse: nullable fields are null, and validity_type is omitted', async () => {
     const tenantId = await build.tenant()
-    const id = await build.product(tenantId, { slug: 's', title: 'T', updated_at: null })
+    const id = await build.product(tenantId, { slug: 's', title: 'T', updated_at: stamp })
     const nothing = { summary: null, description_html: null, currency: 'GBP', price: null, sale_price: null }
     await expectRecord(tenantId, 'catalog/vouchers', id, {
       id,
@@ -70,7 +71,7 @@ describe('a catalog voucher', () => {
       image_urls: [],
       category_refs: [],
       variant_summaries: [],
-      updated_at: null,
+      updated_at: shown,
     })
   })
 
@@ -94,7 +95,6 @@ describe('a catalog voucher', () => {
       sort_order: -3,
       image_url: 'https://img.example/1.png',
       image_urls: ['https://img.example/1.png', 'https://img.example/2,"x".png'],
-      updated_at: stamp,
     }
     const id = await build.product(tenantId, { id: max, ...columns })
     const variant = { currency: 'EUR', is_monetary: true, updated_at: stamp }
@@ -106,11 +106,12 @@ describe('a catalog voucher', () => {
       sale_price: 29,
       ...variant,
     })
-    const twin = await build.variant(id, { id: max, slug: 'v1b', title: 'V1b', sort_order: 1, updated_at: null })
+    const twin = await build.variant(id, { id: max, slug: 'v1b', title: 'V1b', sort_order: 1, updated_at: stamp })
     const early = await build.variant(id, { slug: 'v1', title: 'V1', sort_order: 1, price: 25.07, ...variant })
     const second = await build.category(tenantId, [id], { slug: 'c2', title: 'C2', sort_order: 5 })
     const first = await build.category(tenantId, [id], { slug: 'c1', title: 'C1', sort_order: -1 })
     const third = await build.category(tenantId, [id], { id: max, slug: 'c3', title: 'C3', sort_order: 5 })
+    await stampRecord(database.platform, 'product', id, stamp)
     const categories = [
       { id: first, slug: 'c1', title: 'C1', sort_order: -1 },
       { id: second, slug: 'c2', title: 'C2', sort_order: 5 },
@@ -120,7 +121,14 @@ describe('a catalog voucher', () => {
       const title = slug.toUpperCase()
       return { id, slug, title, price, sale_price, currency: 'EUR', is_monetary: true, sort_order, updated_at: shown }
     }
-    const bare = { price: null, sale_price: null, currency: 'GBP', is_monetary: false, sort_order: 1, updated_at: null }
+    const bare = {
+      price: null,
+      sale_price: null,
+      currency: 'GBP',
+      is_monetary: false,
+      sort_order: 1,
+      updated_at: shown,
+    }
     const variants = [
       shownVariant(early, 'v1', 25.07, null, 1),
       { id: twin, slug: 'v1b', title: 'V1b', ...bare },
@@ -128,8 +136,7 @@ describe('a catalog voucher', () => {
     ]
     const { slug, title, summary, description_html, currency, price, sale_price, monetary_value, ...rest } = columns
     const head = { id, slug, title, summary, description_html, currency, price, sale_price }
-    const tail = { from_price: 25.07, from_sale_price: 29, monetary_value, ...rest }
-    const { updated_at: _, ...middle } = tail
+    const middle = { from_price: 25.07, from_sale_price: 29, monetary_value, ...rest }
     const refs = { category_refs: categories, variant_summaries: variants }
     const path = `/tenants/${tenantId}/catalog/vouchers`
     await expectRecord(tenantId, 'catalog/vouchers', id, { ...head, ...middle, ...refs, updated_at: shown })

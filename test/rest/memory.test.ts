@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { v1 } from '../support/app.ts'
+import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 import { headOf, openSocket } from '../support/sockets.ts'
 import { until } from '../support/until.ts'
 
-const { build, client } = await startService()
+const { build, client, database } = await startService()
 const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
 
 const tenants = [await build.tenant(), await build.tenant()] as const
@@ -16,6 +17,7 @@ for (const [place, tenantId] of tenants.entries()) {
   )
   await Promise.all(products)
 }
+await projected(database.platform)
 const pathOf = (tenantId: number) => `${v1}/tenants/${tenantId}/catalog/vouchers`
 const headers = { authorization: `Bearer ${secret}`, accept: 'application/json' }
 /** Asks again after a 503: many slow answers of one operation are overload. */

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
 import { connect } from '../../src/db/connect.ts'
-import { createApp } from '../support/app.ts'
+import { codeOf, createApp, createClient } from '../support/app.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
@@ -19,7 +19,8 @@ const pool = connect(
   { ...address, host: '127.0.0.1', port },
   { max: 4, statementTimeoutMs: 5_000, answerTimeoutMs: 3_000 },
 )
-const client = await createApp({ pool })
+// No steps before its requests: these find the connections of the pool as they are.
+const client = createClient((await createApp({ pool })).app)
 afterAll(async () => {
   await pool.end({ timeout: 1 })
   proxy.stop()
@@ -59,7 +60,7 @@ test('resolutions whose shared answer is lost each get their own token, which is
   // One connection: it is cut, and the pool opens it again.
   const single = connect({ ...address, host: '127.0.0.1', port }, { max: 1, statementTimeoutMs: 5_000 })
   onTestFinished(() => single.end({ timeout: 1 }))
-  const one = await createApp({ pool: single })
+  const one = createClient((await createApp({ pool: single })).app)
   const resolve = () => one.resolve(secret, Number(place.tenantId), { voucher_reference: worldReference })
   const before = await resolve()
   await platform.unsafe(`
@@ -129,8 +130,8 @@ test('calls succeed while a column is added, changed or dropped', async () => {
 })
 
 test('an error of the service is 500 with a message that shows nothing of it, or INTERNAL beside other fields', async () => {
-  const hidden = { product: 'secret_product', purchased_voucher: 'secret_voucher', customer: 'secret_customer' }
-  for (const [table, name] of Object.entries(hidden)) await platform.unsafe(`alter table ${table} rename to ${name}`)
+  const records = ['product', 'voucher', 'customer']
+  for (const name of records) await platform.unsafe(`alter table gateway.${name} rename to secret_${name}`)
   try {
     const answers = await askAll()
     expect(answers[0]!.status).toBe(200)
@@ -146,7 +147,28 @@ test('an error of the service is 500 with a message that shows nothing of it, or
     const at = { locations: [expect.any(Object)], path: ['tenant', 'catalogVouchers'] }
     expect(body.errors).toEqual([{ message, ...at, extensions: { code: 'INTERNAL' } }])
   } finally {
-    for (const [table, name] of Object.entries(hidden)) await platform.unsafe(`alter table ${name} rename to ${table}`)
+    for (const name of records) await platform.unsafe(`alter table gateway.secret_${name} rename to ${name}`)
   }
   await untilAllSucceed()
+})
+
+test('until all records are written for the first time, every operation is 503', async () => {
+  // It has read no tenant yet.
+  const { app } = await createApp(world)
+  const fresh = createClient(app)
+  await platform.begin(async sql => {
+    await sql`lock table gateway.step_lock in exclusive mode`
+    await platform`update gateway.step set is_complete = false`
+    for (const operation of operations) {
+      const answer = await perform(fresh, operation, place, bearer(secret))
+      expect(flawOf(answer, 503), operation.name).toBeNull()
+      expect([answer.headers['retry-after'], answer.body.message]).toEqual([
+        '60',
+        expect.stringContaining('first time'),
+      ])
+    }
+    expect(codeOf(await fresh.graphql(secret, resolution))).toBe('UNAVAILABLE')
+    await platform`update gateway.step set is_complete = true`
+  })
+  expect((await perform(fresh, operations[1]!, place, bearer(secret))).status).toBe(200)
 })

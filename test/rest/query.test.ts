@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { createWorld, faultyFields, flawOf, lists, operations } from './support.ts'
 
-const { client, build, place, secret, tenantId, loader } = await createWorld()
-for (const table of ['tenant', 'product', 'purchased_voucher', 'customer']) {
-  await loader`update ${loader(table)} set updated_at = '2026-03-01 12:00:00.123456+00'`
+const { client, build, place, secret, tenantId, platform } = await createWorld()
+for (const record of ['tenant', 'product', 'voucher', 'customer']) {
+  await platform`update gateway.${platform(record)} set updated_at = '2026-03-01 12:00:00.123456+00'`
 }
 const catalog = `/tenants/${tenantId}/catalog/vouchers`
 

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 import { bearer, createWorld, operations, perform } from './support.ts'
 
 const world = await createWorld()
-const { build, pool, platform, loader, place, tenantId } = world
+const { build, pool, platform, place, tenantId } = world
 const { served, countsOf, errorsOf, exportsOf } = tokenRecordsOf(world)
 
 const invalid = (fields: string) => `BAD_USER_INPUT The request is not valid. Fields: ${fields}.`
@@ -44,7 +44,7 @@ describe('requests', () => {
       const { port } = new URL(await client.app.listen({ host: '127.0.0.1', port: 0 }))
       const { socket } = openSocket(Number(port))
       await platform.begin(async sql => {
-        await sql`lock table product`
+        await sql`lock table gateway.product`
         socket.write(headOf(`${v1}/tenants/${tenantId}/catalog/vouchers`, secret))
         await untilLockWaits(platform)
         socket.destroy()
@@ -293,7 +293,7 @@ describe('personal data', () => {
     onOneDay(async () => {
       const { id } = await build.token([])
       const gone = 987_654_321
-      await loader`insert into gateway.token_export (token_id, day, tenant_id, records, last_at)
+      await platform`insert into gateway.token_export (token_id, day, tenant_id, records, last_at)
       select ${id}, (now() at time zone 'UTC')::date - age, tenant, records, now() - make_interval(days => age)
       from (values (0, ${tenantId}::bigint, 5), (1, ${gone}, 5), (40, ${tenantId}, 7)) row(age, tenant, records)`
       const rows = await listExports(pool, id, 30)

@@ -4,7 +4,7 @@ import { createApp } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
 import { onOneDay } from '../support/on-one-day.ts'
 import { until } from '../support/until.ts'
-import { createWorld } from './support.ts'
+import { createWorld, faultyFields, flawOf } from './support.ts'
 
 const world = await createWorld()
 const { client, build, pool, platform, secret, tenantId } = world
@@ -186,7 +186,7 @@ describe('the redemption token', () => {
   test('is the only write: the voucher’s row is neither changed nor locked', async () => {
     const { id, reference } = await resolveOne({})
     const row = () =>
-      pool`select voucher.*, xmin::text, xmax::text, ctid::text from purchased_voucher voucher where id = ${id}`
+      platform`select voucher.*, xmin::text, xmax::text, ctid::text from purchased_voucher voucher where id = ${id}`
     const before = await row()
     const burst = Array.from({ length: 10 }, () => client.resolve(secret, tenantId, { voucher_reference: reference }))
     const tokens = (await Promise.all(burst)).map(({ body }) => body.data.redemption_token)
@@ -236,15 +236,46 @@ describe('the scope of a resolution', () => {
   })
 })
 
-// An index can be wrong, for example after the server's collation has changed.
-test('without the index of references, resolutions at the same time get the vouchers that they name', async () => {
-  await platform`drop index purchased_voucher_reference`
-  const till = await openTill({ reference: 'TWICE' }, { reference: 'TWICE' })
-  const other = await openTill({ reference: 'OTHER' })
-  const answers = await Promise.all([
-    till.ask({ voucher_reference: 'TWICE' }),
-    other.ask({ voucher_reference: 'OTHER' }),
-    till.ask({ voucher_reference: 'TWICE' }),
-  ])
-  expect(answers.map(({ body }) => body.data?.voucher.reference)).toEqual(['TWICE', 'OTHER', 'TWICE'])
+describe.each([
+  ['reference', 'voucher_reference'],
+  ['qr_token', 'qr_token'],
+])('a %s that several tenants have', (column, field) => {
+  test('is the path tenant’s own, else of the nearest above it, else of one below it', async () => {
+    const top = await build.tenant()
+    const middle = await build.tenant({ parent_id: top })
+    const till = await build.tenant({ parent_id: middle })
+    const below = await build.tenant({ parent_id: till })
+    const token = await build.token([whole(top)])
+    for (const owner of [below, top, middle, till]) await build.voucher(owner, { [column]: 'Shared' })
+    for (const owner of [till, middle, top, below]) {
+      const { body } = await client.resolve(token.secret, till, { [field]: 'Shared' })
+      expect(body.data.tenant.source_tenant_id).toBe(owner)
+      await platform`delete from purchased_voucher where tenant_id = ${owner}`
+    }
+    expect((await client.resolve(token.secret, till, { [field]: 'Shared' })).status).toBe(404)
+  })
+
+  test('is 422 when several tenants below have it, unless the token is authorised for one of them alone', async () => {
+    const till = await build.tenant()
+    const owners = [await build.tenant({ parent_id: till }), await build.tenant({ parent_id: till })]
+    for (const owner of owners) await build.voucher(owner, { [column]: 'Below' })
+    const { secret: all } = await build.token([whole(till)])
+    const { secret: some } = await build.token([till, owners[1]!])
+    const ambiguous = await client.resolve(all, till, { [field]: 'Below' })
+    expect(flawOf(ambiguous, 422)).toBeNull()
+    expect(ambiguous.body.errors).toEqual({ [field]: [expect.stringContaining('Several tenants below')] })
+    expect((await client.resolve(some, till, { [field]: 'Below' })).body.data.tenant.source_tenant_id).toBe(owners[1])
+  })
+})
+
+test('of references in another case, the same case comes first, after the distance of their tenants', async () => {
+  const till = await build.tenant()
+  const { secret: all } = await build.token([whole(till)])
+  for (const reference of ['Case', 'CASE']) await build.voucher(await build.tenant({ parent_id: till }), { reference })
+  const find = (reference: string) => client.resolve(all, till, { voucher_reference: reference })
+  for (const name of ['Case', 'CASE', ' CASE '])
+    expect((await find(name)).body.data.voucher.reference).toBe(name.trim())
+  expect(faultyFields(await find('case'))).toEqual(['voucher_reference'])
+  await build.voucher(till, { reference: 'case' })
+  expect((await find('CASE')).body.data.voucher.reference).toBe('case')
 })

@@ -1,0 +1,99 @@
+/** Resolutions show vouchers as their source has them, however late the records are (R35). */
+import { expect, onTestFinished, test } from 'vitest'
+import { createClient } from '../support/app.ts'
+import { untilLockWaits } from '../support/locks.ts'
+import { createWorld, faultyFields, flawOf } from './support.ts'
+
+const { client, build, platform, secret, tenantId } = await createWorld()
+const other = await build.tenant()
+/** Makes no steps before its requests. */
+const { resolve } = createClient(client.app)
+const balance = { current_balance: 20, initial_balance: 50, currency: 'GBP' }
+
+/** Lets no step be made until the test ends. The builders would wait for one. */
+async function stopSteps(): Promise<void> {
+  const session = await platform.reserve()
+  await session`begin`
+  await session`lock table gateway.step_lock in exclusive mode`
+  onTestFinished(async () => {
+    await session`rollback`
+    session.release()
+  })
+}
+
+/** Creates a voucher, with a record. @returns its name in the body of a request */
+async function buildOne(columns = {}) {
+  const reference = `NOW-${await build.voucher(tenantId)}`
+  await build.voucher(tenantId, { reference, ...balance, ...columns })
+  expect((await client.resolve(secret, tenantId, { voucher_reference: reference })).status).toBe(200)
+  return { voucher_reference: reference }
+}
+
+test.each([
+  ['a balance that was spent', 'current_balance = 0', { reason_code: 'no_balance', voucher: { current_balance: 0 } }],
+  [
+    'a balance that was spent in part',
+    'current_balance = 0.5',
+    { status: 'redeemable', voucher: { current_balance: 0.5 } },
+  ],
+  ['a voucher that was voided', 'void = true', { reason_code: 'void', voucher: { void: true } }],
+])('%s before the request is shown so', async (_, change, wanted) => {
+  const name = await buildOne()
+  await stopSteps()
+  await platform`update purchased_voucher set ${platform.unsafe(change)} where reference = ${name.voucher_reference}`
+  expect((await resolve(secret, tenantId, name)).body.data).toMatchObject(wanted)
+})
+
+test.each([
+  ['a balance below zero', 'current_balance = -1'],
+  ['a balance below the minor unit', 'current_balance = 0.001'],
+  ['a validity that ends before it begins', `date_valid_start = '2026-02-01', date_valid_end = '2026-01-01'`],
+])('%s cannot be shown, and is 422 instead of the former state, also after a step', async (_, change) => {
+  const name = await buildOne()
+  await platform`update purchased_voucher set ${platform.unsafe(change)} where reference = ${name.voucher_reference}`
+  for (const find of [resolve, client.resolve]) {
+    const answer = await find(secret, tenantId, name)
+    expect(flawOf(answer, 422)).toBeNull()
+    expect(faultyFields(answer)).toEqual(['voucher_reference'])
+  }
+})
+
+test.each([
+  ['deleted', () => platform`delete from purchased_voucher`],
+  ['moved out of scope', () => platform`update purchased_voucher set tenant_id = ${other}`],
+  ['renamed', () => platform`update purchased_voucher set reference = 'Renamed'`],
+])('a voucher that was %s is 404', async (_, change) => {
+  const name = await buildOne()
+  await stopSteps()
+  await platform`${change()} where reference = ${name.voucher_reference}`
+  expect(flawOf(await resolve(secret, tenantId, name), 404)).toBeNull()
+})
+
+test('of 1,000 changes, each resolution shows those that were committed before it', async () => {
+  const names = await Promise.all(Array.from({ length: 20 }, () => buildOne()))
+  await stopSteps()
+  // Two writers: a resolution must not share a statement that began before its own change.
+  await Promise.all(
+    [names.slice(0, 10), names.slice(10)].map(async half => {
+      const references = half.map(name => name.voucher_reference)
+      for (let round = 1; round <= 50; round++) {
+        const state = { current_balance: ((round * 7) % 50) / 100, void: round % 3 === 0 }
+        await platform`update purchased_voucher set ${platform(state)} where reference in ${platform(references)}`
+        const answers = await Promise.all(half.map(name => resolve(secret, tenantId, name)))
+        for (const { body } of answers) expect(body.data.voucher).toMatchObject(state)
+      }
+    }),
+  )
+})
+
+test('a voucher is found while its table is rewritten', async () => {
+  const name = await buildOne()
+  await platform`alter table purchased_voucher add column note text`
+  const answer = await platform.begin(async sql => {
+    await sql`alter table purchased_voucher alter column note type varchar(9)`
+    const asked = resolve(secret, tenantId, name)
+    await untilLockWaits(platform)
+    return { asked }
+  })
+  expect((await answer.asked).status).toBe(200)
+})
