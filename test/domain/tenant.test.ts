@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'vitest'
 import { countGrantedTenants, findTenants } from '../../src/domain/tenant/tenant.ts'
 import type { Token } from '../../src/domain/token/token.ts'
 import { createDatabase } from '../support/database.ts'
+import { projected } from '../support/projected.ts'
 
 const { pool, platform } = await createDatabase()
 let ids: number[] = []
@@ -12,6 +13,7 @@ beforeAll(async () => {
       insert into tenant (name) select 'Tenant ' || number from generate_series(1, 20000) number returning id`
   ).map(({ id }) => id)
   await platform`insert into tenant (name, parent_id) values ('Below', ${ids[0]!}), ('Below', ${ids[1]!})`
+  await projected(pool)
 })
 
 const token = (tenants: Token['tenants']): Token => ({

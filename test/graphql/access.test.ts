@@ -3,19 +3,16 @@ import type { Permission } from '../../src/domain/token/permission.ts'
 import { permissionNames } from '../../src/domain/token/permission.ts'
 import { codeOf } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
-import { followed } from '../support/followed.ts'
 import { fresh, globalId } from '../support/graphql.ts'
 import { startService } from '../support/service.ts'
 
-const { build, client, database } = await startService()
+const { build, client } = await startService()
 const root = await build.tenant()
 const leaf = await build.tenant({ parent_id: await build.tenant({ parent_id: root }) })
 const other = await build.tenant()
 
 await build.voucher(root, { reference: 'ALONE' })
 await build.product(root)
-// Figures are counted once the follower has made its first step.
-await followed(database.pool)
 
 const ofRoot = (field: string) => `{ tenant(id: ${root}) { field: ${field} } }`
 const figures = ['periods { from }', 'totals { value }', 'topProducts { title }', 'outstanding { balance }']

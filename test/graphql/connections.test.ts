@@ -16,11 +16,11 @@ const fields = `nodes { databaseId } edges { cursor node { databaseId } } nextCu
 const { build, client } = await startService()
 const tenantId = await build.tenant()
 const { secret } = await build.token([tenantId])
-/** Products in the list's order: without a stamp, with one stamp for several, and a microsecond apart. */
+/** Products in the list's order: with one stamp for several, and a microsecond apart. */
 const ids: number[] = []
 const times = ['T10:00:00.000001', 'T10:00:00.000002', 'T10:00:00.000002', 'T10:00:00.000002', 'T10:00:00.000003']
 for (const updated_at of [
-  ...[null, null, null],
+  ...['2025-12-31T00:00:00Z', '2025-12-31T00:00:00Z', '2025-12-31T00:00:00Z'],
   ...times.map(time => `2026-01-01${time}Z`),
   ...['2026-01-02T00:00:00Z', '2026-01-03T00:00:00Z'],
 ]) {

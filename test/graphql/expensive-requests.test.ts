@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { type Answer, createApp } from '../support/app.ts'
 import { afterFile } from '../support/cleanups.ts'
-import { followed } from '../support/followed.ts'
 import { untilLockWaits } from '../support/locks.ts'
+import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 
 const { build, database } = await startService()
@@ -18,7 +18,7 @@ const client = await createApp({ pool })
 const tenantId = await build.tenant()
 await build.product(tenantId)
 await build.voucher(tenantId, { reference: 'FAIR' })
-await followed(database.pool)
+await projected(database.pool)
 const [one, other] = await Promise.all([build.token([tenantId]), build.token([tenantId])])
 
 const ofTenant = (selection: string) => `{ tenant(id: ${tenantId}) { ${selection} } }`
@@ -43,7 +43,7 @@ const askOthers = () =>
 /** Runs work while products cannot be read. */
 const whileLocked = <Result>(work: () => Promise<Result>) =>
   platform.begin(async sql => {
-    await sql`lock table product`
+    await sql`lock table gateway.product`
     return work()
   })
 

@@ -98,21 +98,21 @@ describe.each(Object.entries(transports))('over %s', (_transport, ask) => {
   })
 })
 
-it('the database reads paths and grants for an absent voucher as it does for a foreign one', async () => {
+it('the database reads paths, grants and sources for an absent voucher as it does for a foreign one', async () => {
   const teller = await createPlanReader(database, 'generic')
   const { app: _, ...client } = await createApp(teller)
   const { secret } = await build.token([at])
   const stepsOf = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)]
   const readsOf = async (owner: number) => {
     const plans = await teller.during(() => client.resolve(secret, at, { voucher_reference: `ref-of-${owner}` }))
-    const end = plans.findIndex(({ name }) => name === 'resolution.find')
-    // The statements of a function end before the one that calls it.
-    const lookups = end - plans.findLastIndex(({ name }, index) => index < end && name !== null) - 1
-    const steps = plans.slice(end, end + 1).flatMap(({ root }) => stepsOf(root))
-    const grants = steps.filter(step => step['Relation Name'] === 'token_tenant')
-    return { lookups, grants: grants.map(step => step['Actual Loops']) }
+    const read = plans.flatMap(({ name, root }) => (name === 'resolution.find' || name === null ? stepsOf(root) : []))
+    const ofTable = (table: string) => read.filter(step => step['Relation Name'] === table)
+    return {
+      paths: ofTable('tenant_path').map(step => step['Actual Loops']),
+      grants: ofTable('token_tenant').map(step => step['Actual Loops']),
+      sources: ofTable('purchased_voucher').map(step => step['Actual Rows']),
+    }
   }
-  // The path tenant is three tenants deep, as is `depth3`. A background job may run functions between two statements.
-  const reads = { lookups: 3, grants: [1] }
-  for (const owner of [absent, depth3, sibling]) await expect.poll(() => readsOf(owner)).toEqual(reads)
+  const reads = { paths: [1], grants: [1], sources: [0] }
+  for (const owner of [absent, depth3, sibling]) expect(await readsOf(owner)).toEqual(reads)
 })

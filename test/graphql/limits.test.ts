@@ -1,14 +1,12 @@
 import { getIntrospectionQuery } from 'graphql'
 import { describe, expect, it } from 'vitest'
 import { type Answer, codeOf } from '../support/app.ts'
-import { followed } from '../support/followed.ts'
 import { startService } from '../support/service.ts'
 import { capture, namesOf } from './statements.ts'
 
 const { build, client, database } = await startService()
 const tenantId = await build.tenant()
 const { secret } = await build.token([tenantId])
-await followed(database.pool)
 
 /** Writes a field many times, each with an alias of its own. */
 const aliases = (count: number, field = 'viewer { name }') =>

@@ -3,7 +3,6 @@ import { arrayText } from '../../src/db/sql.ts'
 import type { TenantGrant } from '../../src/domain/token/token.ts'
 import { codeOf, remainingOf } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
-import { followed } from '../support/followed.ts'
 import { globalId, type PageArguments, readPages } from '../support/graphql.ts'
 import { startService } from '../support/service.ts'
 import { capture, namesOf } from './statements.ts'
@@ -127,7 +126,6 @@ describe('the vouchers of a product', async () => {
   ] as const) {
     await build.voucher(tenant, { reference, ...columns })
   }
-  await followed(database.pool)
 
   const ofChain = ['CHAIN-1', 'CHAIN-2', 'CHAIN-3']
   const list = (args: string) => `purchasedVouchers${args} {
@@ -279,7 +277,7 @@ it('a page of 100 vouchers takes one statement for all tenants, and one for all 
   const tenant = await build.tenant()
   const sold: number[] = []
   for (let made = 0; made < 10; made++) sold.push(await build.product(made % 2 === 0 ? tenant : north))
-  await database.loader`
+  await database.platform`
     insert into purchased_voucher (tenant_id, reference, product_id)
     select ${tenant}, 'BATCH-' || n, (${arrayText(sold)}::text::bigint[])[1 + n % 10] from generate_series(1, 100) n`
   const secret = await secretOf(tenant, whole(north))

@@ -11,16 +11,16 @@ interface Parent {
 
 const { pool } = await createDatabase()
 
-/** Defines a loader whose children are texts, and records the parents of each read. */
+/** Defines a platform whose children are texts, and records the parents of each read. */
 function defineLoader() {
   const reads: (readonly number[])[] = []
-  const loader = childLoader(async (_sql: Sql, parents: readonly Parent[]) => {
+  const platform = childLoader(async (_sql: Sql, parents: readonly Parent[]) => {
     reads.push(parents.map(({ id }) => id))
     return parents.map(({ id, tenantId }) => [`child of ${id} at ${tenantId}`])
   })
-  // A loader uses nothing else of a request.
+  // A platform uses nothing else of a request.
   const load = (parents: readonly Parent[]) =>
-    loader({ sql: pool, group: pool } satisfies Pick<Reader, 'sql' | 'group'>).ofList.load(parents)
+    platform({ sql: pool, group: pool } satisfies Pick<Reader, 'sql' | 'group'>).ofList.load(parents)
   return { reads, load }
 }
 

@@ -25,39 +25,30 @@ export async function capture(pool: Pool, work: () => Promise<unknown>): Promise
 
 /** The statements of the service beside answering (`src/background-jobs.ts`). */
 export const ofJobs: readonly string[] = [
-  'clock.read',
-  'clock.record',
+  'capture.find_missing',
   'full_pass.report_server_change',
-  'stamp_queue.process',
-  'follower.step',
-  'planned_stamp.delete_passed',
+  'migration.read',
+  'migration.table_exists',
+  'rate_window.delete_ended',
+  'record.check_some',
   'redemption_token.delete_expired',
-  'session.delete_expired',
-  'token.save_use',
   'request_count.delete_expired',
   'request_count.save',
   'request_error.save',
-  'watermark.find_holder',
-  'triggers.read',
-  'triggers.read_lists',
-  'triggers.read_inheritance',
-  'migration.table_exists',
-  'migration.read',
-  'clock.compare_stamps',
-  'rate_window.delete_ended',
+  'session.delete_expired',
+  'step.delete_passed_notes',
+  'step.make',
+  'token.save_use',
 ]
 
 /** The statements whose results are kept for half a second, for all requests: the tokens, and where tenants lie. */
 const kept = ['token.find', 'tenant.paths']
 
-/** The statements that many concurrent requests share: reads of the watermark. */
-const shared = ['watermark.read']
-
 /** The names of the statements that are a query's own. */
 export const namesOf = (statements: Statement[]) =>
   statements
     .map(statement => statement.name)
-    .filter(name => ![...ofJobs, ...kept, ...shared].includes(name))
+    .filter(name => ![...ofJobs, ...kept].includes(name))
     .sort()
 
 /**

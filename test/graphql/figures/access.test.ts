@@ -1,7 +1,7 @@
 /** Figures: arguments, cost and snapshot. */
 import { describe, expect, it } from 'vitest'
 import { whole } from '../../support/builders.ts'
-import { followed } from '../../support/followed.ts'
+import { projected } from '../../support/projected.ts'
 import { startService } from '../../support/service.ts'
 import { capture, namesOf } from '../statements.ts'
 
@@ -20,7 +20,6 @@ for (const [tenant, day] of [
   await build.voucher(tenant, { ...money, ...sold })
 }
 const { secret } = await build.token([whole(root)])
-await followed(database.pool)
 
 const january = 'period: { from: "2026-01-01", to: "2026-02-28" }'
 const ask = (selection: string, options = january, tenantId = root, token = secret) =>
@@ -146,7 +145,6 @@ it('asOf is the instant of the figures, and what was committed before is include
   const shop = await build.tenant({ parent_id: branch })
   await build.voucher(shop, { currency: 'GBP', initial_balance: 40, current_balance: 40 })
   const written = Date.now()
-  await followed(database.pool)
   const { body } = await ask('asOf status { status vouchers }', january, shop)
   const { asOf, status } = body.data.tenant.figures
   expect(status).toContainEqual({ status: 'REDEEMABLE', vouchers: 1 })
@@ -161,7 +159,7 @@ it('figures count as operations, with descendants as more', async () => {
   expect(below).toMatchObject({ requested: 21, actual: 21 })
 })
 
-it('figures of one answer agree with each other while vouchers change and figures follow', async () => {
+it('figures of one answer agree with each other while vouchers change', async () => {
   const vouchers = 60
   const shop = await build.tenant({ parent_id: branch })
   for (let voucher = 0; voucher < vouchers; voucher++) {
@@ -179,9 +177,7 @@ it('figures of one answer agree with each other while vouchers change and figure
             select id from purchased_voucher where tenant_id = ${shop} and current_balance > 1 order by random() limit 2
           ) two) chosen
     where id = any(pair) and cardinality(pair) = 2`
-  await followed(database.pool)
-  const follow = () => database.pool`select gateway.follow(2)`
-  const others = [until(write), until(follow)]
+  const others = [until(write), until(() => projected(database.pool))]
   const sums = new Set<string>()
   for (let read = 0; read < 25; read++) {
     const { body } = await client.graphql(

@@ -4,7 +4,7 @@ import { createPlanReader, type Plan, type Step } from '../../db/plans/plan.ts'
 import { createApp } from '../../support/app.ts'
 import { createBuilders, whole } from '../../support/builders.ts'
 import { createDatabase } from '../../support/database.ts'
-import { followed } from '../../support/followed.ts'
+import { projected } from '../../support/projected.ts'
 import { until } from '../../support/until.ts'
 
 const steps = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(steps)]
@@ -29,13 +29,13 @@ it('a read that was planned before there were vouchers reads the rollups by inde
     const plans = await during(() => Promise.all(Array.from({ length: 4 }, read)))
     return plans.filter(({ name }) => name === 'figures.read')
   }
-  await followed(database.pool)
+  await projected(database.pool)
   // A service that has just started may refuse a burst.
   await until('four reads have a plan', async () => (await reads()).length === 4)
   await database.platform`
     insert into purchased_voucher (tenant_id, reference, purchase_timestamp)
     select 1 + n % 2, 'V-' || n, timestamptz '2023-05-09Z' + n * interval '5 hours' from generate_series(1, 2500) n`
-  await followed(database.pool)
+  await projected(database.pool)
   const scanned = (await reads())
     .flatMap(({ root }) => steps(root))
     .filter(step => step['Relation Name'] === 'figure_rollup')

@@ -1,16 +1,17 @@
 /** Figures equal what a count of the records gives, in every state of the store, of the tree and of the grants. */
 import { beforeAll, describe, expect, it } from 'vitest'
+import { repairFigures } from '../../../src/domain/figures/check.ts'
 import { cutPeriod } from '../../../src/domain/figures/period.ts'
 import type { TenantGrant } from '../../../src/domain/token/token.ts'
 import { whole } from '../../support/builders.ts'
-import { followed } from '../../support/followed.ts'
 import { onOneDay } from '../../support/on-one-day.ts'
+import { projected } from '../../support/projected.ts'
 import { startService } from '../../support/service.ts'
 import { createRecount } from './recount.ts'
 import { fillWorld, tenants } from './world.ts'
 
 const { build, client, database } = await startService()
-await fillWorld(database.loader)
+await fillWorld(database.platform)
 
 const parents = new Map(tenants.map(([id, parent]) => [id, parent]))
 
@@ -61,15 +62,11 @@ const secrets = new Map<string, string>()
 /** Asks for all figures, and compares each with a count. */
 const compare = (...given: Parameters<typeof compareNow>) => onOneDay(() => compareNow(...given))
 
-async function read(grants: readonly TenantGrant[], tenantId: number, withDescendants: boolean, period: Period) {
+async function compareNow(grants: readonly TenantGrant[], tenantId: number, withDescendants: boolean, period: Period) {
   const key = JSON.stringify(grants)
   const secret = secrets.get(key) ?? (await build.token([...grants])).secret
   secrets.set(key, secret)
-  return (await client.read(secret, query, { tenantId, withDescendants, ...period })).tenant.figures
-}
-
-async function compareNow(grants: readonly TenantGrant[], tenantId: number, withDescendants: boolean, period: Period) {
-  const figures = await read(grants, tenantId, withDescendants, period)
+  const { figures } = (await client.read(secret, query, { tenantId, withDescendants, ...period })).tenant
   const { by, timeZone } = period
   const count = createRecount(database.platform, withDescendants ? grantedBelow(tenantId, grants) : [tenantId])
   const intervals = cutPeriod(period, by, {})
@@ -123,13 +120,11 @@ const grants: [string, TenantGrant[], Period[]][] = [
 /** The states of the store, each made from the one before. */
 const states: [string, () => Promise<unknown>][] = [
   [
-    'with rollups of the tree',
+    'with rollups that were repaired',
     async () => {
-      await followed(database.pool)
-      // The job of the service makes no step during the test.
-      await database.loader`select pg_advisory_lock(gateway.follower_lock())`
+      await projected(database.pool)
       await database.platform`truncate gateway.figure_rollup, gateway.figure_member`
-      await database.platform`select gateway.follow_tree(array(select member from gateway.tree_members() member))`
+      await repairFigures(database.pool)
     },
   ],
   [
@@ -140,7 +135,6 @@ const states: [string, () => Promise<unknown>][] = [
       await database.platform`update purchased_voucher set void = not void where id % 31 = 0`
       await database.platform`update tenant set time_zone = 'Pacific/Kiritimati' where id in (1, 4)`
       await database.platform`update customer set marketing_opted = false where id % 10 = 4`
-      await database.loader`select gateway.follow(100000)`
     },
   ],
 ]
@@ -172,44 +166,11 @@ describe.each(states)('%s', (_name, reach) => {
       await database.platform`update tenant set parent_id = ${parent} where id = ${id}`
       parents.set(id, parent)
     }
-    const follow = () => database.loader`select gateway.follow(1000)`
     await move(6, 2)
     await move(9, 3)
-    await follow()
     for (const tenantId of [1, 3]) await compare([whole(1)], tenantId, true, periods.havana)
     await compare([whole(3), alone(1), whole(2)], 1, true, periods.lordHowe)
     await move(6, 3)
     await move(9, null)
-    await follow()
-  })
-
-  it('are those of the tree that the follower has read', async () => {
-    const { platform, loader } = database
-    const follow = () => loader`select gateway.follow(1000)`
-    const readAll = async () => [
-      await read([alone(1), whole(6), whole(2)], 1, true, periods.utc),
-      await read([alone(1), whole(6), whole(3)], 1, true, periods.utc),
-      await read([alone(9), whole(2)], 2, true, periods.utc),
-      await read([whole(9)], 9, true, periods.utc),
-    ]
-    await platform`insert into tenant (id, parent_id, name) values (10, 2, 'Closed')`
-    await platform`
-      insert into purchased_voucher (tenant_id, reference, date_valid_start) values (10, 'CLOSED', current_date + 9)`
-    await follow()
-    const moved = await platform`select id from purchased_voucher where tenant_id = 8`
-    const move = (six: number, eight: number, vouchers: number) =>
-      platform.begin(async sql => {
-        await sql`update tenant set parent_id = case id when 6 then ${six}::int else ${eight}::int end where id in (6, 8)`
-        await sql`update purchased_voucher set tenant_id = ${vouchers} where id in ${sql(moved.map(({ id }) => id))}`
-      })
-    await onOneDay(async () => {
-      const before = await readAll()
-      await move(2, 9, 7)
-      await platform`delete from purchased_voucher where tenant_id = 10`
-      await platform`delete from tenant where id = 10`
-      expect(await readAll()).toEqual(before)
-    })
-    await move(3, 6, 8)
-    await follow()
   })
 })

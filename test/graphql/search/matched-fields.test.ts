@@ -1,7 +1,6 @@
 /** The fields in which a search found its words. */
 import { describe, expect, it } from 'vitest'
 import { whole } from '../../support/builders.ts'
-import { followed } from '../../support/followed.ts'
 import { startService } from '../../support/service.ts'
 import { capture, namesOf } from '../statements.ts'
 
@@ -18,7 +17,6 @@ for (const [reference, product_title, recipient_name, tenant = tenantId] of [
 }
 await build.customer(tenantId, { full_name: 'Ann Lee', forename: 'Ann', surname: 'Lee', email: 'lee@example.com' })
 await build.product(tenantId, { title: 'Tea for two' })
-await followed(database.pool)
 const { secret } = await build.token([whole(tenantId)])
 
 /** Searches a text. @returns the fields of each record, by what `name` selects */

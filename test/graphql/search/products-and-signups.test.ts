@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { listExports } from '../../../src/domain/record/export.ts'
-import { whole } from '../../support/builders.ts'
-import { followed } from '../../support/followed.ts'
+import { stampRecord, whole } from '../../support/builders.ts'
 import { globalId } from '../../support/graphql.ts'
 import { startService } from '../../support/service.ts'
 import { tokenRecordsOf } from '../../support/token-records.ts'
@@ -27,20 +26,19 @@ const drawProduct = () => ({
   price: draw([null, 0, 10, 99.5]),
   is_monetary: draw([true, false]),
   sort_order: draw([0, 1, 2, -3]),
-  updated_at: draw([null, ...stamps]),
+  updated_at: draw(stamps),
 })
 type Product = ReturnType<typeof drawProduct> & { id: number; categories: number[] }
 const products: Product[] = []
 for (let n = 0; n < 60; n++) {
-  const { tenantId, ...columns } = drawProduct()
+  const { tenantId, updated_at, ...columns } = drawProduct()
   const id = await build.product(tenantId, columns)
   const linked = tenantId === top ? categories.filter(() => draw([true, false, false])) : []
   for (const category of linked) {
-    await database.loader`insert into product_category (product_id, category_id) values (${id}, ${category})`
+    await platform`insert into product_category (product_id, category_id) values (${id}, ${category})`
   }
-  // A link stamps the product.
-  await database.loader`update product set updated_at = ${columns.updated_at}::text::timestamptz where id = ${id}`
-  products.push({ ...columns, id, tenantId, categories: linked })
+  await stampRecord(platform, 'product', id, updated_at)
+  products.push({ ...columns, updated_at, id, tenantId, categories: linked })
 }
 
 const drawSignup = (n: number) => ({
@@ -61,7 +59,6 @@ for (let n = 0; n < 60; n++) {
   signups.push({ ...columns, tenantId, id: await build.customer(tenantId, columns) })
 }
 const opted = signups.filter(row => row.marketing_opted)
-await followed(pool)
 
 /** A letter with an accent follows the one without it. */
 const orderOf = (text: string | null) => text?.toUpperCase().normalize('NFD') ?? null
@@ -93,7 +90,7 @@ const cellOf: Record<string, (row: Product) => unknown> = {
 }
 
 const productOrders: Order<Product>[] = [
-  ['UPDATED_AT', row => row.updated_at ?? '', {}],
+  ['UPDATED_AT', row => row.updated_at, {}],
   ['TITLE', row => orderOf(row.title), {}],
   ['PRICE', row => row.price, { currency: 'EUR' }],
   ['SORT_ORDER', row => row.sort_order, {}],
@@ -122,7 +119,7 @@ const signupOrders: Order<Signup>[] = [
 ]
 
 const compare = createComparison(client, secret, tenants)
-const stampOf = (row: { updated_at: string | null }) => row.updated_at ?? ''
+const stampOf = (row: { updated_at: string }) => row.updated_at
 const directions = ['ASC', 'DESC'] as const
 
 describe('products', () => {
@@ -153,7 +150,6 @@ describe('signups', () => {
     const long = randomBytes(5_000).toString('hex')
     const ids: number[] = []
     for (const end of ['', 'x']) ids.push(await build.customer(tenantId, { consent_source: `${long}${end}` }))
-    await followed(pool)
     const asked: Asked = { tenantId, list: 'marketingSignups', filter: { source: `${long}x` } }
     expect(idsOf(await list(client, token.secret, asked))).toEqual([ids[1]])
   })
@@ -190,7 +186,6 @@ describe('the audit', () => {
     const tenantId = await build.tenant()
     const token = await build.token([tenantId])
     await build.voucher(tenantId, { recipient_name: 'Zoë Quill', product_id: await build.product(tenantId) })
-    await followed(pool)
     const asked: Asked = { tenantId, list: 'purchasedVouchers' }
     const countOf = async (text: string) => (await list(client, token.secret, { ...asked, filter: { text } })).count
     expect([await countOf('quill'), await countOf('quilt')]).toMatchObject([{ count: 1 }, { count: 0 }])

@@ -1,6 +1,5 @@
 /** Names of recipients: `redeem_vouchers` alone shows, searches and counts them (R32). */
 import { describe, expect, it } from 'vitest'
-import { followed } from '../../support/followed.ts'
 import { startService } from '../../support/service.ts'
 import { tokenRecordsOf } from '../../support/token-records.ts'
 import { capture } from '../statements.ts'
@@ -11,7 +10,6 @@ const { database, build, client } = await startService()
 const tenantId = await build.tenant()
 await build.voucher(tenantId, { reference: 'GIFT-1', recipient_name: name, product_title: 'Tea' })
 await build.voucher(tenantId, { reference: 'GIFT-2', recipient_name: null, product_title: 'Quilting' })
-await followed(database.pool)
 const withNames = await build.token([tenantId])
 const without = await build.token([tenantId], { permissions: ['view_vouchers', 'view_orders'] })
 

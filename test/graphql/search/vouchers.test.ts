@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { whole } from '../../support/builders.ts'
-import { followed } from '../../support/followed.ts'
 import { startService } from '../../support/service.ts'
 import { type Asked, ask, createComparison, createDraw, type Filter, idsOf, list, type Order } from './support.ts'
 
@@ -47,12 +46,11 @@ for (let n = 0; n < 160; n++) {
   const { tenantId, ...columns } = drawVoucher(n)
   rows.push({ ...columns, tenantId, id: await build.voucher(tenantId, columns) })
 }
-await followed(database.pool)
 
 // Before each test, because a day may end in a time zone while the tests run.
 beforeEach(async () => {
   const found = await database.pool<{ id: number; today: string }[]>`
-    select id, (now() at time zone time_zone)::date as today from tenant`
+    select id, (now() at time zone time_zone)::date as today from gateway.tenant`
   todays = new Map(found.map(({ id, today }) => [id, today]))
 })
 
@@ -120,32 +118,12 @@ const filters: Filter<Row>[] = [
     { currency: 'EUR', balance: { from: 0, to: 12.5 } },
     row => row.currency === 'EUR' && within(row.current_balance, 0, 12.5),
   ],
-  ...[
-    'gift-1',
-    'TEA',
-    '%',
-    'a%b',
-    '_',
-    '\\',
-    'ö_-',
-    'zoë',
-    'afternoon ann',
-    ' tea  ann ',
-    'an',
-    'nn',
-    'l',
-    '1',
-    '2',
-    'xl',
-    'li',
-    'o’',
-    '(2',
-    'le)',
-    '(',
-  ].map((text): Filter<Row> => {
-    const parts = text.toLowerCase().split(' ').filter(Boolean)
-    return [{ text }, row => parts.every(word => contains(words(row), word))]
-  }),
+  ...'gift-1|TEA|%|a%b|_|\\|ö_-|zoë|afternoon ann| tea  ann |an|nn|l|1|2|xl|li|o’|(2|le)|('
+    .split('|')
+    .map((text): Filter<Row> => {
+      const parts = text.toLowerCase().split(' ').filter(Boolean)
+      return [{ text }, row => parts.every(word => contains(words(row), word))]
+    }),
 ]
 
 const orders: Order<Row>[] = [

@@ -1,0 +1,24 @@
+/** Requests that try to cost much are answered with few and short errors, and never with an internal one. */
+import { expect, test } from 'vitest'
+import { startService } from '../support/service.ts'
+import { hostileRequests } from './hostile-documents.ts'
+
+const { build, client } = await startService()
+const { secret } = await build.token([await build.tenant()])
+
+/** The codes of errors that are the caller's fault. */
+const expected = ['BAD_USER_INPUT', 'GRAPHQL_PARSE_FAILED', 'GRAPHQL_VALIDATION_FAILED', 'NOT_FOUND', 'BAD_REQUEST']
+
+test('each hostile document', async () => {
+  for (const { name, body } of hostileRequests()) {
+    const answer = await client.post(secret, body)
+    expect(answer.status, name).toBeLessThan(500)
+    const errors: { message: string; extensions: { code: string } }[] = answer.body.errors ?? []
+    // Each of a hundred fields may have failed; of a document that did not run, ten errors and a last one are told.
+    expect(errors.length, name).toBeLessThanOrEqual(answer.body.data ? 100 : 11)
+    for (const { message, extensions } of errors) {
+      expect(message.length, `${name}: ${message}`).toBeLessThanOrEqual(200)
+      expect(expected, name).toContain(extensions.code)
+    }
+  }
+})
