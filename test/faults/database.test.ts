@@ -77,7 +77,7 @@ describe('the service holds while', () => {
       isSignup,
       sql =>
         sql.begin(async transaction => {
-          await transaction`lock table customer`
+          await transaction`lock table gateway.customer`
           await pause(8_000)
         }),
     ],
@@ -85,11 +85,11 @@ describe('the service holds while', () => {
       'a statement takes longer than it may',
       isSignup,
       async sql => {
-        await sql`create policy slow on customer using (pg_sleep(30) is null)`
-        await sql`alter table customer enable row level security`
+        await sql`create policy slow on gateway.customer using (pg_sleep(30) is null)`
+        await sql`alter table gateway.customer enable row level security`
         await pause(6_000)
-        await sql`alter table customer disable row level security`
-        await sql`drop policy slow on customer`
+        await sql`alter table gateway.customer disable row level security`
+        await sql`drop policy slow on gateway.customer`
       },
     ],
     [

@@ -6,6 +6,7 @@ import { openExport, readLines } from '../export/support.ts'
 import { until } from '../support/until.ts'
 import { isShort } from './support/form.ts'
 import { startWorld } from './support/start.ts'
+import { writeRecords } from './support/world.ts'
 
 const { server, world, start: serve } = await startWorld('exports')
 const owner = world.owners[0]!
@@ -13,12 +14,10 @@ const sql: postgres.Sql = server.open(world.database, 2)
 afterAll(() => sql.end())
 /** Many chunks, with more bytes than the kernel buffers for a connection. */
 const added = 30_000
-await sql`select set_config('gateway.keep_updated_at', 'on', false)`
-await sql.unsafe(`
-  select set_config('gateway.keep_updated_at', 'on', false);
-  insert into purchased_voucher (tenant_id, reference, product_title, updated_at)
-  select ${owner.tenantId}, 'EXPORT-' || n, repeat('title ', 300), now() - interval '1 hour'
-  from generate_series(1, ${added}) n`)
+await sql`
+  insert into purchased_voucher (tenant_id, reference, product_title)
+  select ${owner.tenantId}, 'EXPORT-' || n, repeat('title ', 300) from generate_series(1, ${added}::int) n`
+await writeRecords(server, world.database)
 const [counted] = await sql<{ total: number }[]>`
   select count(*)::integer as total from purchased_voucher where tenant_id = ${owner.tenantId}`
 const path = `/tenants/${owner.tenantId}/purchased-vouchers`

@@ -34,7 +34,7 @@ const withLock = (statement: string, work: () => Promise<unknown>) =>
 const slowest = (calls: readonly Call[]) => Math.max(...calls.map(({ took }) => took))
 
 test.each([
-  ['a table that is read', 'lock table customer', (name: string) => name.startsWith('signup')],
+  ['a table that is read', 'lock table gateway.customer', (name: string) => name.startsWith('signup')],
   [
     'the audit, which reading personal data writes',
     'lock table gateway.audit_entry in exclusive mode',

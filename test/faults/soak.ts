@@ -6,7 +6,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { buildService, root } from '../../bench/harness/packages.ts'
 import { startService } from '../../bench/harness/processes.ts'
-import { hostileDocuments } from '../../bench/hostile/graphql-documents.ts'
+import { hostileRequests } from '../graphql/hostile-documents.ts'
 import { startLoad } from './support/load.ts'
 import { createSampler, type Sample, samplePreload } from './support/sampler.ts'
 import { createFaultServer } from './support/server.ts'
@@ -52,11 +52,10 @@ async function sendHostile(): Promise<number> {
   const headers = { authorization: `Bearer ${owner?.secret}`, 'content-type': 'application/json' }
   let sent = 0
   while (!stopped) {
-    for (const { query, operationName, variables } of hostileDocuments()) {
+    for (const hostile of hostileRequests()) {
       if (stopped) break
       // A comment makes each document a new one, for caches too.
-      const text = JSON.stringify({ query: `${query} # ${sent}`, operationName })
-      const body = variables === undefined ? text : `${text.slice(0, -1)},"variables":${variables}}`
+      const body = hostile.body.replace('","variables":', ` # ${sent}","variables":`)
       await fetch(`${origin()}/graphql`, { method: 'POST', headers, body }).then(
         response => response.arrayBuffer(),
         () => null,

@@ -124,7 +124,7 @@ describe.each(everyPlace)('a copy in %s', async (kind, placeOf) => {
     let killed = 0
     let resumed = 0
     for (let run = 1; killed < kills; run++) {
-      if (run % killsPerFullPass === 0) await sql`select gateway.require_full_pass(clock_timestamp())`
+      if (run % killsPerFullPass === 0) await sql`select gateway.require_full_pass()`
       const outcome = await runSync(environment, place, random.next() * longestLife)
       if (outcome.code === null) killed += 1
       else expect([outcome.code, outcome.errors]).toEqual([0, ''])

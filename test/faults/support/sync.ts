@@ -4,7 +4,7 @@ import type postgres from '#postgres'
 import { createSyncClient, lostFrom } from '../../sync/clients.ts'
 import { type Ask, lists, type PageBody, toPage } from '../../sync/lists.ts'
 import type { FaultServer } from './server.ts'
-import type { Owner, World } from './world.ts'
+import { type Owner, type World, writeRecords } from './world.ts'
 
 const vouchers = lists.find(({ name }) => name === 'vouchers')
 if (!vouchers?.path) throw new Error('There is no list of vouchers.')
@@ -26,7 +26,7 @@ export function startSync(origin: () => string, world: World, server: () => Faul
   async function change(sql: postgres.Sql): Promise<void> {
     while (!stopped) {
       const id = owner!.voucherIds[changes % owner!.voucherIds.length] ?? 0
-      // Some transactions stay open across pages, and so are stamped again at commit.
+      // Some transactions stay open across steps and pages.
       await sql.begin(async transaction => {
         await transaction`update purchased_voucher set current_balance = ${changes % 100} where id = ${id}`
         if (changes % 5 === 0) await pause(15)
@@ -58,6 +58,7 @@ export function startSync(origin: () => string, world: World, server: () => Faul
     async findLost() {
       stopped = true
       await Promise.all(running)
+      await writeRecords(server(), world.database)
       await client.pass()
       const records = await server().use(world.database, sql => truth(sql, owner.tenantId, owner.tenantId))
       return lostFrom(client.copy, records)

@@ -8,6 +8,7 @@ import { migrate } from '../../../src/db/migrate.ts'
 import type { Pool } from '../../../src/db/sql.ts'
 import { v1 } from '../../support/app.ts'
 import { createTestToken, whole } from '../../support/builders.ts'
+import { projected } from '../../support/projected.ts'
 import type { Operation } from './load.ts'
 import type { FaultServer } from './server.ts'
 
@@ -49,6 +50,13 @@ export async function createMigrated<Result>(
   } finally {
     await pool.end({ timeout: 1 })
   }
+}
+
+/** Writes the records of all committed changes of a database. */
+export async function writeRecords(server: FaultServer, database: string): Promise<void> {
+  const pool = connect(server.url(database), { max: 1, statementTimeoutMs: 0 })
+  await projected(pool)
+  await pool.end({ timeout: 1 })
 }
 
 /** Creates a database with tenants and their callers on a running server. */

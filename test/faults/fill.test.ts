@@ -1,15 +1,15 @@
 /**
- * `migrate` on a large database beside writers, killed at random: no write waits for it longer than 200 ms, and the next run
- * goes on. Before it, the database has only the platform's tables.
+ * The first fill of a large database beside writers, by a service that is killed at random: no write waits for it, the next
+ * service goes on, and the records are right in the end. Before it, no mapping is installed.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import type postgres from '#postgres'
 import type { Pool } from '../../src/db/sql.ts'
-import { start } from '../support/process.ts'
+import { run, start } from '../support/process.ts'
 import { isShort } from './support/form.ts'
 import { startFaultServer } from './support/start.ts'
-import { createMigrated } from './support/world.ts'
+import { createMigrated, writeRecords } from './support/world.ts'
 
 const size = isShort
   ? { vouchers: 20_000, customers: 5_000, products: 2_000, tenants: 100 }
@@ -17,10 +17,11 @@ const size = isShort
 
 const kills = 10
 
-/**
- * The longest that a write may wait for the migration, in milliseconds. On a busy machine, processes also wait to run.
- */
+/** The longest that a write may wait for the service, in milliseconds. On a busy machine, processes also wait to run. */
 const longestWait = isShort ? 1_000 : 200
+
+/** The number of the last file of `sql/`: without the mappings after it, no step is made. */
+const lastMigration = 14
 
 const timeout = 1_200_000
 
@@ -44,7 +45,7 @@ function fill(owner: Pool) {
     select 1 + (n - 1) % ${tenants}, 'OLD-' || n, 50, 50, 'GBP', 'Product ' || n % 100 from generate_series(1, ${vouchers}) n`)
 }
 
-await createMigrated(server, 'platform', fill, 1)
+await createMigrated(server, 'platform', fill, lastMigration)
 
 const anyOf = (count: number) => 1 + Math.floor(Math.random() * count)
 
@@ -84,7 +85,7 @@ function startWriters(database: string) {
     slowest = Math.max(slowest, performance.now() - began)
     written += 1
   }
-  const run = async (writer: number) => {
+  const repeat = async (writer: number) => {
     while (!stopped) {
       if (writer > 0 || Math.random() < 0.99) await write(sql, writer)
       else
@@ -96,7 +97,7 @@ function startWriters(database: string) {
         })
     }
   }
-  const all = Promise.all(Array.from({ length: writers }, (_, writer) => run(writer)))
+  const all = Promise.all(Array.from({ length: writers }, (_, writer) => repeat(writer)))
   return {
     /** Returns the number of writes and the longest time of one, in milliseconds. */
     async stop() {
@@ -115,7 +116,7 @@ interface Wait {
   ms: number
 }
 
-/** Looks which sessions wait for a migration, also behind others, until it is stopped. */
+/** Looks which sessions wait for the service, also behind others, until it is stopped. */
 function watchWaits(database: string) {
   const sql = server.open(database)
   let stopped = false
@@ -150,44 +151,46 @@ function watchWaits(database: string) {
   }
 }
 
-/** Runs `migrate`. @returns its exit code, null when it was killed, and how long it was connected to the server, in milliseconds */
-async function runMigrate(database: string, life = Infinity) {
-  const { child, ended, printed } = start(['migrate'], { DATABASE_URL: server.url(database) })
-  const isConnected = async () =>
-    (await admin`select from pg_stat_activity where datname = ${database} and application_name = 'voucher-gateway'`)
-      .length > 0
-  while (child.exitCode === null && !(await isConnected())) await pause(5)
+/** Runs the service until the fill is done, or kills it. @returns whether it was killed, and the time of the fill in milliseconds */
+async function runService(database: string, life: number) {
   const began = performance.now()
-  const timer = life === Infinity ? undefined : setTimeout(() => child.kill('SIGKILL'), life)
-  const code = await ended
-  clearTimeout(timer)
-  if (code !== 0 && code !== null) console.error(printed())
-  return { code, took: Math.round(performance.now() - began) }
+  const service = start(['serve'], { DATABASE_URL: server.url(database), PORT: '0', LOG_LEVEL: 'fatal' })
+  const killed = () => performance.now() - began > life
+  const isFilled = () =>
+    server.use(
+      database,
+      sql => sql`select from (select is_complete from gateway.step order by stamp desc limit 1) last where is_complete`,
+    )
+  while (!killed() && (await isFilled()).length === 0) await pause(50)
+  const took = Math.round(performance.now() - began)
+  service.child.kill(killed() ? 'SIGKILL' : 'SIGTERM')
+  await service.ended
+  return { killed: killed(), took }
 }
 
-/** Returns a description of all parts of a migrated database. */
-const describe = (database: string) =>
+/** Returns the indexes of a filled database. */
+const indexesOf = (database: string) =>
   server.use(
     database,
     sql => sql`
-      select 'index' as kind, pg_get_indexdef(indexrelid) as text, indisvalid as valid from pg_index
-      where indrelid::regclass::text !~ '^pg_'
-      union all select 'trigger', pg_get_triggerdef(oid) || tgenabled::text, true from pg_trigger where not tgisinternal
-      union all select 'file', name, true from gateway.migration
-      order by 1, 2`,
+      select pg_get_indexdef(indexrelid) as text, indisvalid as valid from pg_index
+      where indrelid::regclass::text !~ '^pg_' order by 1`,
   )
 
-/** Migrates a copy of the platform's database beside writers. */
-async function migrateCopy(database: string, lives: () => number) {
+/** Fills a copy of the platform's database beside writers. */
+async function fillCopy(database: string, lives: () => number) {
   await admin.unsafe(`create database ${database} template platform`)
   const work = startWriters(database)
   const waits = watchWaits(database)
-  let killed = 0
-  let run = await runMigrate(database, lives())
-  for (; run.code === null; run = await runMigrate(database, lives())) killed += 1
-  expect(run.code).toBe(0)
+  expect((await run(['migrate'], { DATABASE_URL: server.url(database) })).code).toBe(0)
+  let kills = 0
+  let last = await runService(database, lives())
+  for (; last.killed; last = await runService(database, lives())) kills += 1
   const wait = await waits.stop()
-  return { killed, wait, took: run.took, ...(await work.stop()) }
+  const writes = await work.stop()
+  await writeRecords(server, database)
+  expect(await run(['verify'], { DATABASE_URL: server.url(database) })).toMatchObject({ code: 0 })
+  return { kills, wait, took: last.took, ...writes }
 }
 
 test(`no write waits longer than ${longestWait} ms, and ${kills} kills leave nothing behind`, { timeout }, async () => {
@@ -196,15 +199,15 @@ test(`no write waits longer than ${longestWait} ms, and ${kills} kills leave not
   await pause(isShort ? 2_000 : 20_000)
   const before = await undisturbed.stop()
 
-  const whole = await migrateCopy('whole', () => Infinity)
-  const schema = await describe('whole')
-  expect(schema.filter(({ valid }) => !valid)).toEqual([])
+  const whole = await fillCopy('whole', () => Infinity)
+  const indexes = await indexesOf('whole')
+  expect(indexes.filter(({ valid }) => !valid)).toEqual([])
   const runs = [whole]
-  for (let left = kills; left > 0; left -= runs.at(-1)!.killed) {
+  for (let left = kills; left > 0; left -= runs.at(-1)!.kills) {
     const database = `killed_${runs.length}`
     let killed = 0
-    runs.push(await migrateCopy(database, () => (killed++ < left ? Math.random() * whole.took : Infinity)))
-    expect(await describe(database)).toEqual(schema)
+    runs.push(await fillCopy(database, () => (killed++ < left ? Math.random() * whole.took : Infinity)))
+    expect(await indexesOf(database)).toEqual(indexes)
     await admin.unsafe(`drop database ${database}`)
   }
   if (process.env.FAULTS_PRINT) console.table([{ ...before, wait: 0 }, ...runs])
