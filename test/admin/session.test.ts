@@ -193,9 +193,9 @@ describe('the password', () => {
     const cookie = browser.jar.get('vgw-session')
     const fields = { current: root.password, password: 'a new long password', again: 'a new long password' }
     const form = await browser.load('/admin/account', fields, '/admin/account/password')
-    await database.loader`alter table gateway.audit_entry rename to audit_entry_away`
+    await database.platform`alter table gateway.audit_entry rename to audit_entry_away`
     const answer = await browser.send(form)
-    await database.loader`alter table gateway.audit_entry_away rename to audit_entry`
+    await database.platform`alter table gateway.audit_entry_away rename to audit_entry`
     expect(answer.status).toBe(500)
     expect(browser.jar.get('vgw-session')).toBe(cookie)
     expect((await browser.get('/admin/account')).status).toBe(200)
@@ -494,14 +494,14 @@ describe('an error', () => {
 
   test('shows no details of internal errors', async () => {
     const browser = await signIn(client, database)
-    await database.loader`alter table gateway.session rename to session_away`
+    await database.platform`alter table gateway.session rename to session_away`
     try {
       const page = await browser.get('/admin/account')
       expect(page.status).toBe(500)
       expect(page.text).toContain('The service failed to answer.')
       expect(page.text).not.toContain('session')
     } finally {
-      await database.loader`alter table gateway.session_away rename to session`
+      await database.platform`alter table gateway.session_away rename to session`
     }
   })
 })

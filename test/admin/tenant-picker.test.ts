@@ -1,23 +1,25 @@
 import { expect, test, vi } from 'vitest'
 import { levelsText, readPicker } from '../../src/admin/tenant-picker/state.ts'
+import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 import { createBrowser, type Fields, formsOf, type Page, signIn } from './support.ts'
 
 const { database, build, client } = await startService()
-const { loader } = database
+const { platform } = database
 const browser = await signIn(client, database)
 
 // A root with 5,000 children, the first 148 of them have 100 children each; a chain 300 deep; 50 other roots: 20,151 in
 // all.
-await loader`
+await platform`
   insert into tenant (id, parent_id, name, subdomain)
   select 1, null, 'Acme Holding', 'acme'
   union all select 1000 + n, 1, 'Region ' || n, 'region-' || n from generate_series(1, 5000) n
   union all select 10000 + n, 1001 + n / 100, 'Shop ' || n, null from generate_series(0, 14799) n
   union all select 30000 + n, case when n > 1 then 29999 + n end, 'Step ' || n, null from generate_series(1, 300) n
   union all select 40000 + n, null, 'Root ' || n, null from generate_series(1, 50) n`
-await loader`select setval('tenant_id_seq', 100000)`
-await loader`analyze tenant`
+await platform`select setval('tenant_id_seq', 100000)`
+await projected(platform)
+await platform`analyze gateway.tenant`
 
 const path = '/admin/tokens/new'
 
@@ -105,8 +107,10 @@ test('a search finds at most 30 tenants by name, subdomain and id, with their pa
 
 test('a chosen tenant that is deleted is named, and can be removed', async () => {
   const gone = await build.tenant({ name: 'Gone' })
+  await projected(platform)
   const page = await add(await browser.get(path), [gone], { name: 'For nobody' })
-  await loader`delete from tenant where id = ${gone}`
+  await platform`delete from tenant where id = ${gone}`
+  await projected(platform)
   const rejected = await press(page, 'save')
   expect(rejected.status).toBe(422)
   expect(rejected.text).toContain(`No such tenant: ${gone}.`)

@@ -6,6 +6,7 @@ import { rotateToken } from '../../src/domain/token/rotation.ts'
 import { getToken } from '../../src/domain/token/token.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
+import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBrowser, type Fields, formsOf, linkOf, type Page, root, rowsOf, signIn } from './support.ts'
@@ -18,6 +19,7 @@ const browser = await signIn(client, database)
 const chain = await build.tenant({ name: 'Chain' })
 const shop = await build.tenant({ name: 'Corner Shop', parent_id: chain, subdomain: 'corner' })
 const mill = await build.tenant({ name: 'The Old Mill' })
+await projected(pool)
 
 /** Records the lines that the service writes to its log from here on. */
 function captureLog(): string[] {
@@ -328,7 +330,9 @@ test('an expired token cannot be edited', async () => {
 })
 
 test('the list shows each token, and applies search and filters', async () => {
-  const many = await Promise.all([1, 2, 3, 4, 5].map(number => build.tenant({ name: `Branch ${number}` })))
+  const many: number[] = []
+  for (let number = 1; number <= 5; number++) many.push(await build.tenant({ name: `Branch ${number}` }))
+  await projected(pool)
   const wide = await create({
     name: 'Wide 100%',
     contact: 'wide@partner.example',

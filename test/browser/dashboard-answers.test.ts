@@ -9,7 +9,7 @@ import {
 } from '../../packages/dashboard/src/operations.ts'
 import { dayIn } from '../../packages/dashboard/src/period.ts'
 import { whole } from '../support/builders.ts'
-import { followed } from '../support/followed.ts'
+import { projected } from '../support/projected.ts'
 import { until } from '../support/until.ts'
 import { downloadCsv, hold, intercept, openDashboard, rateLimited, tables } from './dashboard-page.ts'
 import { startSite } from './site.ts'
@@ -38,7 +38,7 @@ const { secret } = await build.token([whole(group)], { name: 'Viewer' })
 const firstHalf = 'from=2024-01-01&to=2024-06-30'
 /** Opens the dashboard with the figures of all that was written. */
 async function open(query: string, token = secret) {
-  await followed(database.pool)
+  await projected(database.pool)
   return openDashboard(browser, origin, query, token)
 }
 
@@ -136,7 +136,7 @@ test('without a connection the last figures stay with their time, and current fi
   await sold(page, '£10.00')
   await stop()
   await sell(shop, product, 5, '2024-03-01')
-  await followed(database.pool)
+  await projected(database.pool)
   const release = await hold(page, DashboardFigures)
   await notice.getByRole('button', { name: 'Try again' }).click()
   await notice.waitFor()
@@ -186,7 +186,7 @@ test('the currency of the address stays chosen when it has no data, and the page
   await named('EUR')
 
   for (const _ of [1, 2, 3]) await build.voucher(mixed, { purchase_timestamp: '2024-03-01T12:00:00Z' })
-  await followed(database.pool)
+  await projected(database.pool)
   await choose(page, 'Mixed')
   await sold(page, '€7.00')
   await named('EUR')

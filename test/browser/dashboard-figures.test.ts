@@ -2,14 +2,14 @@ import type { Page, Route } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
 import { whole } from '../support/builders.ts'
-import { followed } from '../support/followed.ts'
+import { projected } from '../support/projected.ts'
 import { downloadCsv, openDashboard, table, tables } from './dashboard-page.ts'
 import { look, picture } from './look.ts'
 import { startSite } from './site.ts'
 
 const { database, build, origin, browser } = await startSite()
-const { loader } = database
-await loadDemo(loader, { scale: 1 })
+const { platform } = database
+await loadDemo(platform, { scale: 1 })
 
 /** The group of the demo data, with the tenants below it. */
 const group = 1
@@ -17,7 +17,7 @@ const { secret } = await build.token([whole(group)], { name: 'Viewer' })
 
 /** Opens the dashboard with the figures of all that was written. */
 async function open(query = '', token = secret) {
-  await followed(database.pool)
+  await projected(database.pool)
   return openDashboard(browser, origin, `tenant=${group}&${query}`, token)
 }
 
@@ -31,12 +31,12 @@ const count = (number: number) => new Intl.NumberFormat('en-GB').format(number)
 const params = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams)
 
 /** The tenants of the group. */
-const inGroup = loader`tenant_id in (
+const inGroup = platform`tenant_id in (
   with recursive below as (select id from tenant where id = ${group}
     union all select t.id from tenant t join below on t.parent_id = below.id)
   select id from below)`
 
-const [days] = await loader<{ from: string; to: string; before: string; lastYear: string }[]>`
+const [days] = await platform<{ from: string; to: string; before: string; lastYear: string }[]>`
   select to_char(date_trunc('month', d) - interval '3 months', 'YYYY-MM-DD') as from,
          to_char(date_trunc('month', d) - interval '1 day', 'YYYY-MM-DD') as to,
          to_char(date_trunc('month', d) - interval '3 months 1 day', 'YYYY-MM-DD') as before,
@@ -57,7 +57,7 @@ test('the cards show what the records add up to, and the change against the days
   await build.sale(shop, 50, days.to, { void: true })
   await build.sale(shop, 30, days.to, { currency: 'EUR' })
   const { secret: other } = await build.token([shop])
-  await followed(database.pool)
+  await projected(database.pool)
   const { page } = await openDashboard(browser, origin, `tenant=${shop}&${period}&currency=GBP`, other)
   const cards = page.locator('.figure-card')
   await cards.first().waitFor()
@@ -114,7 +114,7 @@ test('an address that is not valid, or that has nothing, is explained', async ()
 })
 
 test('the amounts on an axis are whole in each currency', async () => {
-  const [gulf] = await loader<{ id: number }[]>`select id::int from tenant where name = 'Paper Lantern Gulf'`
+  const [gulf] = await platform<{ id: number }[]>`select id::int from tenant where name = 'Paper Lantern Gulf'`
   const { secret: other } = await build.token([whole(gulf!.id)])
   const { page } = await open(`tenant=${gulf!.id}`, other)
   await page.goto(`${origin}/dashboard?tenant=${gulf!.id}&currency=KWD`)
@@ -174,8 +174,8 @@ test('periods are sorted in the browser, and downloaded as they are sorted', asy
 test('tenants below are compared, and each leads to its own figures', async () => {
   const { page } = await open(`${period}&currency=GBP&table=tenants`)
   await table(page, 'Tenants below').waitFor()
-  const names = await loader<{ name: string }[]>`select name from tenant where parent_id = ${group}`
-  const [self] = await loader<{ name: string }[]>`select name from tenant where id = ${group}`
+  const names = await platform<{ name: string }[]>`select name from tenant where parent_id = ${group}`
+  const [self] = await platform<{ name: string }[]>`select name from tenant where id = ${group}`
   const rows = await textOf(page, 'Tenants below')
   expect(rows.map(([name]) => name).sort()).toEqual([`${self!.name} itself`, ...names.map(({ name }) => name)].sort())
   // The rows add up to the total, and the total is the headline.
@@ -274,7 +274,7 @@ test('products with the same title show their tenants, or their ids within one t
 test('vouchers are searched, filtered, sorted and paged by the service, and back returns', async () => {
   const { page } = await open(`${period}&table=vouchers&currency=GBP`)
   await table(page, 'Vouchers').waitFor()
-  const [all] = await loader<{ vouchers: number }[]>`
+  const [all] = await platform<{ vouchers: number }[]>`
     select count(*)::int as vouchers from purchased_voucher where ${inGroup}`
   await tables(page)
     .getByText(`${count(all!.vouchers)} vouchers`, { exact: true })
@@ -283,7 +283,7 @@ test('vouchers are searched, filtered, sorted and paged by the service, and back
   // By a column of the service, in both directions.
   await table(page, 'Vouchers').getByRole('button', { name: 'Purchased' }).click()
   await page.waitForURL(/sort=purchased/)
-  const sorted = await loader<{ reference: string }[]>`
+  const sorted = await platform<{ reference: string }[]>`
     select reference from purchased_voucher where ${inGroup} order by purchase_timestamp, id limit 26`
   await table(page, 'Vouchers').getByRole('link', { name: sorted[0]!.reference, exact: true }).waitFor()
   expect((await textOf(page, 'Vouchers')).map(([reference]) => reference)).toEqual(
@@ -296,7 +296,7 @@ test('vouchers are searched, filtered, sorted and paged by the service, and back
 
   // By status and text.
   await page.getByRole('checkbox', { name: 'Void', exact: true }).check()
-  const [voided] = await loader<{ vouchers: number }[]>`
+  const [voided] = await platform<{ vouchers: number }[]>`
     select count(*)::int as vouchers from purchased_voucher where ${inGroup} and void`
   await tables(page)
     .getByText(`${count(voided!.vouchers)} vouchers`, { exact: true })
@@ -321,7 +321,7 @@ test('vouchers are searched, filtered, sorted and paged by the service, and back
 
 test('a link with an order or a place that the list does not have shows the latest purchases, and their next page', async () => {
   const { page } = await open(`${period}&table=vouchers&sort=-reference&after=kept`)
-  const latest = await loader<{ reference: string }[]>`
+  const latest = await platform<{ reference: string }[]>`
     select reference from purchased_voucher where ${inGroup} order by purchase_timestamp desc nulls last, id desc limit 26`
   const [first, second] = [latest[0]!.reference, latest[25]!.reference]
   const shown = async () => (await textOf(page, 'Vouchers')).map(([reference]) => reference)
@@ -441,7 +441,7 @@ test('the address of the view is copied, also when it is short', async () => {
 
 test('a voucher is shown over the page, by keyboard too, and going back returns to its row', async () => {
   const { page } = await open(`${period}&table=vouchers&sort=purchased`)
-  const [first] = await loader<{ reference: string; product_title: string; name: string }[]>`
+  const [first] = await platform<{ reference: string; product_title: string; name: string }[]>`
     select reference, product_title, name from purchased_voucher v join tenant t on t.id = v.tenant_id
     where ${inGroup} order by purchase_timestamp, v.id limit 1`
   const link = table(page, 'Vouchers').getByRole('link', { name: first!.reference, exact: true })
@@ -509,7 +509,7 @@ test('all of it is accessible and fits, wide and narrow, light and dark', async 
   await see('year', 'from=2025-12-01&to=2026-11-30&by=day&table=products', () => table(page, 'Products').waitFor())
   await see('vouchers', 'table=vouchers&most=100', () => table(page, 'Vouchers').waitFor())
   await see('tenants', 'table=tenants', () => table(page, 'Tenants below').waitFor())
-  const [voucher] = await loader<{ reference: string }[]>`
+  const [voucher] = await platform<{ reference: string }[]>`
     select reference from purchased_voucher where tenant_id = ${group} and not void limit 1`
   await see('voucher', `table=vouchers&text=${voucher!.reference}`, async () => {
     await table(page, 'Vouchers').getByRole('link', { name: voucher!.reference }).click()

@@ -1,13 +1,13 @@
 // The dashboard on a narrow screen and on paper.
 import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
-import { followed } from '../support/followed.ts'
+import { projected } from '../support/projected.ts'
 import { openDashboard, table, tables } from './dashboard-page.ts'
 import { startSite } from './site.ts'
 
 const { database, build, origin, browser } = await startSite()
-await loadDemo(database.loader, { scale: 1 })
-await followed(database.pool)
+await loadDemo(database.platform, { scale: 1 })
+await projected(database.pool)
 
 /** The group of the demo data, with the tenants below it. */
 const group = 1

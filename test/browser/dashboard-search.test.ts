@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { DashboardCustomers } from '../../packages/dashboard/src/operations.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'
-import { followed } from '../support/followed.ts'
+import { projected } from '../support/projected.ts'
 import { intercept, openDashboard } from './dashboard-page.ts'
 import { look } from './look.ts'
 import { startSite } from './site.ts'
@@ -29,7 +29,7 @@ await build.voucher(mill, { ...sold, reference: 'SPA-1003', product_title: '<b>A
 await build.customer(mill, { full_name: 'Ann Teasdale', surname: 'Teasdale', email: 'ann.teasdale@example.com' })
 await build.customer(group, { forename: 'Theo', surname: 'Steadman', email: 'theo@example.com' })
 await build.customer(group, { full_name: 'Tea Without Consent', marketing_opted: false })
-await followed(database.pool)
+await projected(database.pool)
 
 const vouchers: Permission[] = ['view_vouchers', 'view_orders']
 

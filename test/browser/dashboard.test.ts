@@ -166,8 +166,8 @@ test('a link to a tenant opens the tree down to it; one that the token may not s
 test('with a thousand tenants, the tree loads opened levels and the way down to a link, and a search finds all', async () => {
   const large = await build.tenant({ name: 'Level 1' })
   await database.platform`
-    insert into tenant (parent_id, name, time_zone, updated_at)
-    select ${large}, 'Branch ' || to_char(number, 'FM0000'), 'UTC', now() from generate_series(1, 1000) number`
+    insert into tenant (parent_id, name)
+    select ${large}, 'Branch ' || to_char(number, 'FM0000') from generate_series(1, 1000) number`
   let deepest = large
   for (let level = 2; level <= 13; level++) deepest = await build.tenant({ name: `Level ${level}`, parent_id: deepest })
   const token = await build.token([whole(large)], { permissions: [...vouchers] })

@@ -10,7 +10,7 @@ import { look } from './look.ts'
 import { openPage, startSite } from './site.ts'
 
 const { database, build, origin, browser } = await startSite()
-await loadDemo(database.loader, { scale: 1 })
+await loadDemo(database.platform, { scale: 1 })
 const demoToken = (
   await build.token([{ tenantId: 1, withDescendants: true }], { name: 'Demo', permissions: [...permissionNames] })
 ).secret

@@ -8,7 +8,7 @@ import { openPage, startSite } from './site.ts'
 const { database, origin, browser } = await startSite()
 await createRoot(database)
 // A group of 40 regions, of which one has 900 shops and the first shop 60 tills; 1,000 stores in the other regions.
-await database.loader`
+await database.platform`
   insert into tenant (id, parent_id, name)
   select 1, null::bigint, 'Meridian Group'
   union all select 100 + n, 1, 'Region ' || lpad(n::text, 2, '0') from generate_series(1, 40) n

@@ -21,7 +21,7 @@ const invitations = (pool: Pool) => pool`select email from gateway.invitation`
 
 describe('the start on a terminal', () => {
   test('prints a link while there is no administrator, and logs no secrets', async () => {
-    const { url, loader } = await createDatabase()
+    const { url, platform } = await createDatabase()
     const environment = { DATABASE_URL: url, LOG_LEVEL: 'trace' }
     const service = await serve(environment, onTerminal)
     const origin = new URL(service.restAddress).origin
@@ -37,9 +37,9 @@ describe('the start on a terminal', () => {
     const invitation = /\/admin\/setup\/([\w-]{43})/.exec(invited.html)?.[1] ?? 'none'
     await createVisitor(origin).submit(`/admin/setup/${invitation}`, { password: 'not the same one', again: 'as this' })
     await createVisitor(origin).submit('/admin/login', { email: 'x@example.com', password: 'quite another secret' })
-    await loader`alter table gateway.session rename to session_away`
+    await platform`alter table gateway.session rename to session_away`
     expect((await visitor.get('/admin/account')).status).toBe(500)
-    await loader`alter table gateway.session_away rename to session`
+    await platform`alter table gateway.session_away rename to session`
     const session = decodeURIComponent(visitor.jar.get('vgw-session') ?? 'none')
     await service.stop('SIGTERM')
     // The link itself is printed; the log after it must not contain it.
@@ -54,7 +54,7 @@ describe('the start on a terminal', () => {
     expect(again.printed()).toMatch(/Admin {6}http:\S+\/admin\n/)
     expect(setupLink(again.printed())).toBeNull()
     await again.stop('SIGTERM')
-    const printed = await loader<{ actor: string }[]>`
+    const printed = await platform<{ actor: string }[]>`
       select actor from gateway.audit_entry where action = 'administrator.invite' and detail ->> 'email' is null`
     expect(printed.map(({ actor }) => /^command line \(.+\)$/.test(actor))).toEqual([true])
   })

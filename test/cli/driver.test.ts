@@ -12,7 +12,7 @@ const { url } = await createDatabase()
 /** The built service in a directory of its own. */
 function install() {
   const directory = createDirectory()
-  for (const part of ['dist', 'sql', 'package.json'])
+  for (const part of ['dist', 'mappings', 'sql', 'package.json'])
     cpSync(join(root, part), join(directory, part), { recursive: true })
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'))
   return {

@@ -6,8 +6,8 @@ import { createDirectory } from '../support/directory.ts'
 import { refusalOf, run, serve } from '../support/process.ts'
 
 const root = join(import.meta.dirname, '../..')
-const { url, loader } = await createDatabase()
-await loader`insert into tenant (id, name) values (1, 'One')`
+const { url, platform } = await createDatabase()
+await platform`insert into tenant (id, name) values (1, 'One')`
 
 function directoryWith(text: string | Buffer): string {
   const directory = createDirectory()

@@ -75,7 +75,7 @@ test('an empty database of DATABASE_URL is rejected with the command that migrat
   expect(service.printed()).not.toContain('Token')
   const { status, body } = await service.ready()
   expect(status).toBe(200)
-  expect(JSON.parse(body)).toMatchObject({ checks: { database: 'ok', migrations: 'ok', triggers: 'ok' } })
+  expect(JSON.parse(body)).toMatchObject({ checks: { database: 'ok', migrations: 'ok', capture: 'ok' } })
   expect(await service.stop('SIGTERM')).toBe(0)
 })
 

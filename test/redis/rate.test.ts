@@ -4,8 +4,8 @@ import { capture, namesOf } from '../graphql/statements.ts'
 import { manyLists, oneList, testInstances, withStoreInTime } from '../rest/rate-instances.ts'
 import { createWorld } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
-import { followed } from '../support/followed.ts'
 import { collectLog } from '../support/log.ts'
+import { projected } from '../support/projected.ts'
 import { startRedis } from '../support/redis.ts'
 
 const world = await createWorld()
@@ -37,7 +37,7 @@ test('a request takes one step in Redis for its first operation, and one for all
 test('all figures of one field, and of the same arguments, are read by one statement, although Redis answers late', async () => {
   const { build, pool, tenantId } = world
   const client = await createApp(world, { REDIS_URL: redis.url })
-  await followed(pool)
+  await projected(pool)
   const { secret } = await build.token([tenantId])
   const january = 'period: { from: "2026-01-01", to: "2026-01-31" }'
   const query = `{ tenant(id: ${tenantId}) {

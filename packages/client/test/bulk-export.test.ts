@@ -1,17 +1,19 @@
 import { expect, test, vi } from 'vitest'
 import { voucherRecord as voucher } from '../../../test/support/hostile-service.ts'
+import { projected } from '../../../test/support/projected.ts'
 import { type Page, type PurchasedVoucher, VoucherGateway } from '../src/index.ts'
 import { all, answerOf, type Step, startFront, startService } from './support.ts'
 
-const { build, loader, platform, url, tenant, token } = await startService({ EXPORTS_PER_HOUR: '1000' })
+const { build, platform, url, tenant, token } = await startService({ EXPORTS_PER_HOUR: '1000' })
 const client = new VoucherGateway({ url, token })
 const time = '2026-01-31T09:30:00.000000Z'
 await build.product(tenant)
 await build.customer(tenant)
 // More than two chunks. References of random text keep the compressed answer long.
 const total = 4_100
-await loader`insert into purchased_voucher (tenant_id, reference)
+await platform`insert into purchased_voucher (tenant_id, reference)
              select ${tenant}, md5(random()::text) || n from generate_series(1, ${total}::integer) n`
+await projected(platform)
 
 /** Returns the ids of a tenant's vouchers. */
 const readIds = async () =>

@@ -1,15 +1,17 @@
 import { expect, test } from 'vitest'
 import { createClient } from '../../../test/support/app.ts'
+import { projected } from '../../../test/support/projected.ts'
 import { VoucherGateway, VoucherGatewayError } from '../src/index.ts'
 import { all, startService } from './support.ts'
 
-const { build, loader, platform, pool, url, tenant, token, app } = await startService()
+const { build, platform, pool, url, tenant, token, app } = await startService()
 const client = new VoucherGateway({ url, token })
 const product = await build.product(tenant, { slug: 'massage', title: 'Massage', price: 25 })
 const category = await build.category(tenant, [product], { title: 'Treatments' })
 const customer = await build.customer(tenant, { email: 'ada@example.com' })
 const vouchers: number[] = []
 for (let count = 0; count < 101; count++) vouchers.push(await build.voucher(tenant, { reference: `GIFT-${count}` }))
+await projected(platform)
 
 /** Returns the data of v1. */
 const v1 = async (path: string) => (await createClient(app).rest(token, path)).body.data
@@ -42,6 +44,7 @@ test('the server time of the first page leads to later changes', async () => {
     if (id === vouchers[60])
       await platform`update purchased_voucher set product_title = 'Changed' where id = ${vouchers[3]!}`
   }
+  await projected(platform)
   const changed = await all(client.purchasedVouchers(tenant, { updatedSince: list.serverTime }))
   expect(changed.map(({ id, product_title }) => [id, product_title])).toEqual([[vouchers[3], 'Changed']])
   expect(await all(client.purchasedVouchers(tenant, { updatedSince: new Date(Date.now() + 60_000) }))).toEqual([])
@@ -92,6 +95,7 @@ test('single records equal those of v1, and a missing record is an error', async
 test('resolve finds a voucher by its reference and by its QR token', async () => {
   const balance = { currency: 'GBP', initial_balance: 5, current_balance: 5 }
   const qr = await build.voucher(tenant, { reference: 'WITH-QR', qr_token: 'qr-secret', ...balance })
+  await projected(platform)
   const found = await client.resolve(tenant, { voucherReference: 'with-qr' })
   expect(found.voucher?.id).toBe(qr)
   expect(found.redemption_token ?? found.reason_code).toBeTypeOf('string')
@@ -109,12 +113,14 @@ test('removals report the records that left, and a copy that needs a full pass',
   const { serverTime } = (await client.tenants().pages().next()).value ?? {}
   const epoch = await client.epoch(tenant)
   // With the customer, more than a page of 100.
-  const rows = await loader<{ id: number }[]>`
+  const rows = await platform<{ id: number }[]>`
     insert into purchased_voucher (tenant_id, reference) select ${tenant}, 'GONE-' || n from generate_series(1, 100) n
     returning id`
   const gone = rows.map(({ id }) => id)
+  await projected(platform)
   await platform`delete from purchased_voucher where reference like 'GONE-%'`
   await platform`update customer set marketing_opted = false where id = ${customer}`
+  await projected(platform)
   const removals = client.removals(tenant, { updatedSince: serverTime })
   const pages = await all(removals.pages())
   const records = pages.flatMap(page => page.records)
@@ -126,7 +132,7 @@ test('removals report the records that left, and a copy that needs a full pass',
   const resources = ['MARKETING_SIGNUP' as const]
   expect(await all(client.removals(tenant, { updatedSince: serverTime, resources }))).toHaveLength(1)
 
-  await pool`select gateway.require_full_pass(clock_timestamp())`
+  await pool`select gateway.require_full_pass()`
   await expect(all(client.removals(tenant, { updatedSince: serverTime }))).rejects.toMatchObject({
     code: 'BAD_USER_INPUT',
     needsFullPass: true,
