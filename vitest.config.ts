@@ -14,6 +14,9 @@ const samples = 'test/docs/samples.test.ts'
 /** These tests explain each statement over tables of many rows, which takes a seventh of the main tests' time. */
 const plans = ['test/db/plans.test.ts']
 
+/** Needs the programs of the packaged server. */
+const dump = 'test/projection/dump.test.ts'
+
 /** Not run behind a pooler: files that count its statements too, and long ones that hardly use the database. */
 const withoutPooler = ['statements', 'generated-documents', 'limits', 'slow'].map(name => `test/**/${name}.test.ts`)
 
@@ -37,8 +40,10 @@ const suites = [
         'test/browser/**',
         'test/cli/**',
         'test/faults/**',
+        'test/orms/**',
         'test/redis/**',
         samples,
+        dump,
         ...plans,
         ...isolated,
       ],
@@ -64,8 +69,15 @@ const suites = [
       ...common,
     },
   },
+  // Suites that write, on the server of the system's packages with its defaults, which the global set-up starts for them.
+  {
+    resolve,
+    test: { name: 'packaged', include: ['test/{projection,sync}/**/*.test.ts'], isolate: false, ...common },
+  },
   // These start redis-server: the main tests need Node alone.
   { resolve, test: { name: 'redis', include: ['test/redis/**/*.test.ts'], isolate: false, ...common } },
+  // These need packages of their own: npm ci --prefix test/orms.
+  { resolve, test: { name: 'orms', include: ['test/orms/*.test.ts'], ...common } },
   { resolve, test: { name: 'samples', include: [samples], ...common } },
   {
     resolve,
