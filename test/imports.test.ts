@@ -1,0 +1,71 @@
+/** Imports go down only (docs/architecture.md). */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path/posix'
+import { expect, it } from 'vitest'
+
+/**
+ * The folders and files of src/, from the top. Each imports from lines below its own: those of one line know nothing of each
+ * other. `domain` stands for the files that are in none of its folders.
+ */
+const order = `
+  main
+  cli
+  demo server
+  admin dashboard docs export graphql-http landing
+  rest
+  background-jobs http open-gateway
+  executor
+  graphql
+  rate-counter
+  domain/figures
+  domain/record
+  domain/search
+  domain/tenant
+  domain/token
+  domain/administrator
+  domain/rate domain/sync
+  domain projection
+  failure-log log-destination process-limits
+  log
+  config db json-line
+  variable-names`
+
+const lines = order.trim().split('\n')
+const lineOf = new Map(
+  lines.flatMap((line, index) =>
+    line
+      .trim()
+      .split(' ')
+      .map(name => [name, index] as const),
+  ),
+)
+
+/** Returns the name that the order has for a file of src/. */
+const nameOf = (file: string): string => /^domain\/[a-z]+(?=\/)/.exec(file)?.[0] ?? /^[a-z-]+/.exec(file)?.[0] ?? file
+
+const imports = readdirSync('src', { recursive: true, encoding: 'utf8' })
+  .filter(file => /\.tsx?$/.test(file))
+  .flatMap(file => {
+    const paths = readFileSync(join('src', file), 'utf8').matchAll(/\b(?:from|import)\b[ (]'(\.[^']+)'/g)
+    return [...paths].map(([, path = '']) => ({ file, imported: join(dirname(file), path) }))
+  })
+
+it('every folder and file of src has a place in the order, and only these', () => {
+  const names = new Set(imports.flatMap(({ file, imported }) => [nameOf(file), nameOf(imported)]))
+  expect([...names].sort()).toEqual([...lineOf.keys()].sort())
+})
+
+it('imports go down only', () => {
+  const place = (file: string) => lineOf.get(nameOf(file)) ?? -1
+  const wrong = imports.filter(
+    ({ file, imported }) => nameOf(file) !== nameOf(imported) && place(file) >= place(imported),
+  )
+  expect(wrong).toEqual([])
+})
+
+it('a transport that answers from the schema imports nothing of the database', () => {
+  const wrong = imports.filter(
+    ({ file, imported }) => /^(rest|export|graphql-http)$/.test(nameOf(file)) && nameOf(imported) === 'db',
+  )
+  expect(wrong).toEqual([])
+})
