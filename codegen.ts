@@ -1,7 +1,7 @@
 /**
  * Writes what is generated: the schema's SDL, the variables of the REST operation documents, the operations of the
- * dashboard, the trusted documents of our pages and of the client, the OpenAPI document, the Postman collection, and most
- * of the client.
+ * dashboard, the trusted documents of our pages and of the client, the OpenAPI document, the Postman collection, most of
+ * the client, and the schema of the database.
  * With `--check` it writes nothing, and fails when a file is not what it would write.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -176,3 +176,7 @@ const described = describeService(v1, answers)
 emit('schema/openapi.v1.json', `${JSON.stringify(described, null, 2)}\n`)
 emit('schema/voucher-gateway.postman_collection.json', `${JSON.stringify(describeCollection(described), null, 2)}\n`)
 for (const [file, text] of Object.entries(await generateClient(described))) emit(join(clientFolder, file), text)
+
+// Last, because it builds the client, which the lines above write.
+const { describeDatabase } = await import('./tools/database/describe.ts')
+emit('schema/database.sql', await describeDatabase())

@@ -1,7 +1,7 @@
 /** Makes the OpenAPI document of v1 and of its bulk export. */
 
+import { defaultPageSize } from '../../src/domain/page.ts'
 import { rateWindowSeconds } from '../../src/domain/rate/rate.ts'
-import { defaultPageSize } from '../../src/domain/record/page.ts'
 import { maxLengths } from '../../src/domain/record/voucher-name.ts'
 import { bodyLimit } from '../../src/http/authenticated.ts'
 import { exportPath } from '../../src/http/paths.ts'

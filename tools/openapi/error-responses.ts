@@ -1,4 +1,5 @@
 import { exportUnderWay, tooManyExports } from '../../src/domain/record/export-limits.ts'
+import { recordsMissing } from '../../src/domain/sync/server-time.ts'
 import { bodyLimit } from '../../src/http/authenticated.ts'
 import { invalidHttp, unparsedRequests } from '../../src/http/client-error.ts'
 import { tooSlow } from '../../src/http/deadline.ts'
@@ -100,7 +101,7 @@ const errorResponses: Record<number, ErrorResponse> = {
       unavailable(null).message,
       new OverloadError().message,
       'This instance of the service stops. Go on with the last cursor in a moment.',
-      'The clock of the service was set back. Try again later.',
+      recordsMissing().message,
     ],
   },
 }

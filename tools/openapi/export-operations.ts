@@ -21,9 +21,9 @@ const query = z.object({
 })
 
 const streamText =
-  'A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the watermark of the export; then come ' +
-  'records, exactly as the list of v1 gives them, and after each chunk of them `{"cursor": "…"}`; the last is ' +
-  '`{"end": true, "count": n}`. Read the list of v1 with `updated_since` set to `server_time` to complete it.\n\n' +
+  'A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the instant up to which it has all changes; ' +
+  'then come records, exactly as the list of v1 gives them, and after each chunk of them `{"cursor": "…"}`; the last ' +
+  'is `{"end": true, "count": n}`. Read the list of v1 with `updated_since` set to `server_time` to complete it.\n\n' +
   'A stream that ends without its last line broke off: continue with the last `cursor`. A token may have one export ' +
   'at a time and start ten an hour; beyond that the status is 429, with `Retry-After`. An export costs one operation ' +
   'of the rate limit. `Accept` may be left out; otherwise it must admit `application/x-ndjson` or `application/json`.'

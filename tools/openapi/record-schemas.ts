@@ -14,7 +14,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql'
-import { defaultPageSize } from '../../src/domain/record/page.ts'
+import { defaultPageSize } from '../../src/domain/page.ts'
 import { fragmentsOf } from '../../src/executor/variables.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import type { RestOperation } from '../../src/rest/operation.ts'
@@ -82,6 +82,9 @@ function definitionOf(parent: GraphQLNamedType, { name }: FieldNode): GraphQLFie
   return field
 }
 
+/** Fields that always have a value now; clients must still expect null, as the contract has it. */
+const nullableByContract = new Set(['CatalogVoucher.updatedAt'])
+
 function describeObject(parent: GraphQLNamedType, fields: readonly FieldNode[], walk: Walk): JsonSchema {
   const properties: Record<string, JsonSchema> = {}
   const required: string[] = []
@@ -89,8 +92,9 @@ function describeObject(parent: GraphQLNamedType, fields: readonly FieldNode[], 
     const key = responseKey(field)
     const { type, description } = definitionOf(parent, field)
     const value = describeType(isNonNullType(type) ? type.ofType : type, field, walk)
+    const mayBeNull = !isNonNullType(type) || nullableByContract.has(`${parent.name}.${field.name.value}`)
     // An operation without its data is an error.
-    const isNullable = !isNonNullType(type) && key !== 'data'
+    const isNullable = mayBeNull && key !== 'data'
     const omits = walk.omitted.has(field)
     const included = field.directives?.some(({ name }) => name.value === 'include') ?? false
     if (!included && !(isNullable && omits)) required.push(key)
