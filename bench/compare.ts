@@ -6,10 +6,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { comparedCalls, maskAnswer, readRequests } from './compare/calls.ts'
 import { build, copyWorkingTree, exportCommit } from './compare/checkout.ts'
-import { readContract } from './harness/contract.ts'
 import { postgresCpu } from './harness/cpu-time.ts'
 import { createMigrated, type DatabaseServer, startTemporaryServer } from './harness/database-server.ts'
 import { connections, Load } from './harness/load.ts'
@@ -18,7 +18,7 @@ import { git } from './harness/packages.ts'
 import { createToken, type Installation, type Running, startService } from './harness/processes.ts'
 import { describeRatios, describeRun, logProgress, median, ratios, record, table } from './harness/report.ts'
 import { type Figures, measureRounds, type Requests, type Results, type Subject } from './harness/rounds.ts'
-import { bigTenant, rootTenant, type Size, seed } from './harness/seed.ts'
+import { seed, sizes, treeOf } from './harness/seed.ts'
 
 const { values: options, positionals } = parseArgs({
   allowPositionals: true,
@@ -43,7 +43,8 @@ const timing = { rounds: Number(options.rounds), seconds: Number(options.seconds
 /** The highest ratio of Node's CPU time at which a call counts as equal. */
 const limit = 1.05
 
-const size: Size = { products: 2_000, vouchers: 14_000, customers: 4_000 }
+const size = sizes.short
+const { root: group, firstLeaf } = treeOf(size)
 
 /** One version of the service with its database. */
 interface Side {
@@ -61,10 +62,9 @@ async function prepareSide(name: string, checkout: string): Promise<Side> {
     const sql = server.open('compare')
     await seed(sql, size, () => {})
     await sql.end()
-    const secret = await createToken(installation, rootTenant)
-    const contract = readContract()
+    const secret = await createToken(installation, group)
     logProgress(`migrated and filled the database of ${name}`)
-    const transports = { rest: restTransport(secret, contract), graphql: graphqlTransport(secret, contract) }
+    const transports = { rest: restTransport(secret), graphql: graphqlTransport(secret) }
     return { installation, server, transports }
   } catch (error) {
     await server.stop()
@@ -81,7 +81,13 @@ async function startCompetitor(name: string, side: Side): Promise<Competitor> {
   const sql = side.server.open('compare')
   const postgres = await postgresCpu(sql)
   await sql.end()
-  return { name, side, postgres, ...(await startService(side.installation)) }
+  const running = await startService(side.installation)
+  // The first service of a side writes its records.
+  const tenants = side.transports.rest.request('ListTenants', { tenant: group })
+  for (let status = 503; status === 503; await sleep(100)) {
+    status = (await fetch(running.origin + tenants.path, tenants)).status
+  }
+  return { name, side, postgres, ...running }
 }
 
 /** The calls that are compared, and those that are not. */
@@ -104,7 +110,7 @@ async function prepareRequests(competitors: Competitor[]): Promise<Prepared> {
     try {
       for (const competitor of competitors) {
         const { origin, side } = competitor
-        const sent = await readRequests(origin, side.transports[transport], operation, bigTenant)
+        const sent = await readRequests(origin, side.transports[transport], operation, firstLeaf)
         ofCall.set(competitor, sent)
         const texts = await Promise.all(sent.slice(0, comparedAnswers).map(request => send(origin, request)))
         answers.add(maskAnswer(texts.join('\n')))
@@ -140,8 +146,8 @@ function describe(results: Results, { different, failed }: Prepared): string {
   })
   const heads = [
     'call',
-    'before: Node, µs',
-    'before: Postgres, µs',
+    'Node before, µs',
+    'Postgres before, µs',
     'Node',
     'Node + Postgres',
     'requests/s',

@@ -1,111 +1,139 @@
 /**
- * The lag of figures and searches behind the records: `npm run bench -- lag`. 1,000 tenants with 200,000 vouchers, and
- * the service as it runs: beside 500 changes a second, and after one commit of 100,000 changes beside these.
+ * The time from a commit until v1 lists the change: `npm run bench -- lag`. 1,000 tenants with 200,000 vouchers, and the
+ * service as it runs: beside 500 changes a second, then also while one transaction of 100,000 changes is worked off, then idle.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { connect, serviceRole } from '../src/db/connect.ts'
-import { migrate } from '../src/db/migrate.ts'
 import type { Pool } from '../src/db/sql.ts'
-import { fill } from './figures/fill.ts'
-import { seed, tree } from './figures/seed.ts'
-import { startTemporaryServer } from './harness/database-server.ts'
+import { makeStep } from '../src/projection/step.ts'
+import { postgresCpu, processCpu } from './harness/cpu-time.ts'
+import { createMigrated, startTemporaryServer } from './harness/database-server.ts'
 import { buildService, root } from './harness/packages.ts'
-import { startService } from './harness/processes.ts'
-import { describeRun, logProgress, record } from './harness/report.ts'
+import { createToken, startService } from './harness/processes.ts'
+import { describeRun, logProgress, quantile, record } from './harness/report.ts'
+import { seed, sizes, treeOf } from './harness/seed.ts'
+import { changesPerSecond, startWriter } from './harness/writer.ts'
 
 const { values: options } = parseArgs({
   options: {
-    /** The time that writers run, in seconds. */
+    /** The time of the measurements beside the writer, and of the idle service, in seconds. */
     seconds: { type: 'string', default: '30' },
     /** Writes the results into RESULTS.md. */
     record: { type: 'boolean', default: false },
   },
 })
-const size = { vouchers: 200_000, customers: 40_000 }
+const seconds = Number(options.seconds)
+const size = sizes.lag
+const { root: group, firstLeaf } = treeOf(size)
 const bulk = 100_000
-/** A transaction each 20 ms makes 500 changes a second. */
-const [changesOfOne, interval] = [10, 20]
+/** The tenants whose changes are observed. They have fewer than 1,000 vouchers each, and the bulk changes none of them. */
+const observed = Array.from({ length: 4 }, (_, n) => firstLeaf + 200 + n)
 
-/** Changes random vouchers until it is stopped. @returns a function that stops it and returns the number of changes */
-function write(sql: Pool): () => Promise<number> {
-  let going = true
-  let changes = 0
-  const running = (async () => {
-    for (let due = performance.now(); going; due += interval) {
-      await sleep(Math.max(0, due - performance.now()))
-      const ids = Array.from({ length: changesOfOne }, () => 1 + Math.floor(Math.random() * size.vouchers))
-      await sql`update purchased_voucher set current_balance = trunc(random() * 100)
-                where id = any(${`{${ids.join()}}`}::text::bigint[])`
-      changes += ids.length
-    }
-  })()
-  return async () => {
-    going = false
-    await running
-    return changes
-  }
+const readList = async (origin: string, secret: string, tenant: number, since: string) => {
+  const path = `/api/external/v1/tenants/${tenant}/sales/purchased-vouchers?updated_since=${encodeURIComponent(since)}`
+  const answer = await fetch(origin + path, {
+    headers: { authorization: `Bearer ${secret}`, accept: 'application/json' },
+  })
+  if (answer.status !== 200) throw new Error(`The list is answered with ${answer.status}: ${await answer.text()}`)
+  const body: { data: { id: number; void_reason?: string }[]; server_time: string } = await answer.json()
+  return body
 }
 
-/** Reads the lag until `isOver`. @returns all measured lags, in milliseconds, lowest first */
-async function readLags(sql: Pool, isOver: () => boolean): Promise<number[]> {
+/** The number of observed changes: each has a text of its own, because a step writes only records that differ. */
+let marks = 0
+
+/** Changes vouchers of one tenant, one after the other. @returns the times until v1 lists each, in milliseconds */
+async function observe(sql: Pool, origin: string, secret: string, tenant: number, isOver: () => boolean) {
+  const ids = await sql<{ id: number }[]>`select id from purchased_voucher where tenant_id = ${tenant} order by id`
   const lags: number[] = []
-  while (!isOver()) {
-    const [row] = await sql<{ lag: number }[]>`
-      select extract(epoch from clock_timestamp() - as_of)::float8 * 1000 as lag from gateway.follower`
-    if (row) lags.push(row.lag)
-    await sleep(10)
+  let { server_time: since } = await readList(origin, secret, tenant, new Date().toISOString())
+  for (let n = 0; !isOver(); n++) {
+    const id = ids[n % ids.length]?.id ?? 0
+    const mark = `change ${++marks}`
+    await sql`update purchased_voucher set void_reason = ${mark} where id = ${id}`
+    const committed = performance.now()
+    for (let found = false; !found; ) {
+      await sleep(2)
+      const { data, server_time } = await readList(origin, secret, tenant, since)
+      found = data.some(voucher => voucher.id === id && voucher.void_reason === mark)
+      if (found) since = server_time
+      else if (performance.now() - committed > 300_000)
+        throw new Error('v1 does not list a change within five minutes.')
+    }
+    lags.push(performance.now() - committed)
+    await sleep(50 * Math.random())
   }
-  return lags.sort((a, b) => a - b)
-}
-
-const after = (seconds: number) => {
-  const end = performance.now() + seconds * 1000
-  return () => performance.now() > end
+  return lags
 }
 
 buildService(root)
-const server = await startTemporaryServer({ sharedBuffers: '1GB', durable: true })
+const server = await startTemporaryServer({ sharedBuffers: '1GB' })
 try {
-  await server.create('lag')
+  const installation = await createMigrated(server, 'lag', root)
   const owner = server.open('lag')
-  await migrate(owner)
   await seed(owner, size, logProgress)
-  const follower = connect(server.address('lag'), { max: 1, statementTimeoutMs: 0, role: serviceRole })
-  await fill(owner, follower)
-  await follower.end()
+  for (let more = true; more; ) more = await makeStep(owner)
+  await owner`vacuum (analyze)`
   logProgress('filled')
-  const service = await startService({ checkout: root, databaseUrl: server.url('lag') })
-  const [writer, reader] = [server.open('lag'), server.open('lag')]
-  const stop = write(writer)
-  await sleep(2_000)
-  const lags = await readLags(reader, after(Number(options.seconds)))
-  const at = (share: number) => `${lags[Math.min(lags.length - 1, Math.floor(lags.length * share))]?.toFixed(0)} ms`
+  const secret = await createToken(installation, group)
+  const service = await startService(installation)
+  const pools = observed.map(() => server.open('lag'))
+  const observeAll = async (isOver: () => boolean) => {
+    const each = observed.map((tenant, n) => observe(pools[n]!, service.origin, secret, tenant, isOver))
+    return (await Promise.all(each)).flat()
+  }
+  const after = (time: number) => {
+    const end = performance.now() + time * 1000
+    return () => performance.now() > end
+  }
+  const describe = (lags: number[]) =>
+    `${quantile(lags, 0.5).toFixed(0)} ms (median), ${quantile(lags, 0.99).toFixed(0)} ms (99th percentile), ` +
+    `${quantile(lags, 1).toFixed(0)} ms (most) of ${lags.length} changes`
+
+  const writer = server.open('lag')
+  const stop = startWriter(writer, size.vouchers)
+  await observeAll(after(2))
+  const beside = await observeAll(after(seconds))
+  logProgress('measured beside the writer')
 
   const begun = performance.now()
-  await owner`update purchased_voucher set current_balance = current_balance + 1 where id <= ${bulk}`
-  const [commit] = await owner<{ at: string }[]>`select clock_timestamp()::text as at`
+  await owner`
+    update purchased_voucher set current_balance = current_balance + 1, void_reason = 'bulk' where id in (
+      select id from purchased_voucher where tenant_id <> all(${`{${observed.join()}}`}::text::bigint[]) limit ${bulk})`
   const committed = performance.now()
-  let followed = false
-  const watching = readLags(reader, () => followed)
-  while (!followed) {
-    const [row] = await owner<{ followed: boolean }[]>`
-      select as_of >= ${commit?.at ?? ''}::text::timestamptz as followed from gateway.follower`
-    followed = row?.followed === true
-    await sleep(20)
+  let isDone = false
+  const besideBulk = observeAll(() => isDone)
+  while (!isDone) {
+    await sleep(250)
+    const [row] = await owner<{ count: number }[]>`select count(*) from gateway.voucher where void_reason = 'bulk'`
+    isDone = row?.count === bulk
   }
-  const ended = performance.now()
-  const highest = (await watching).at(-1) ?? 0
-  const changes = await stop()
-  const text = `${describeRun(server.version)} ${size.vouchers.toLocaleString('en')} vouchers, ${tree.tenants.toLocaleString('en')} tenants. Durable commits.
+  const took = performance.now() - committed
+  const lagsBesideBulk = await besideBulk
+  await stop()
+  logProgress('measured beside the bulk')
 
-Beside ${changesOfOne * (1000 / interval)} changes a second (${changes.toLocaleString('en')} in all), figures and searches were behind the clock by ${at(0.5)} (median), ${at(0.99)} (99th percentile), ${at(1)} (most).
+  await sleep(3_000)
+  const clocks = [processCpu(service.pid), await postgresCpu(owner)]
+  const [from, before] = [performance.now(), clocks.map(clock => clock())]
+  await sleep(seconds * 1000)
+  const shares = clocks.map((clock, n) => ((clock() - before[n]!) * 100_000) / (performance.now() - from))
+  const ages: number[] = []
+  for (const isOver = after(5); !isOver(); await sleep(20)) {
+    const { server_time } = await readList(service.origin, secret, firstLeaf, new Date().toISOString())
+    ages.push(Date.now() - Date.parse(server_time))
+  }
+  const text = `${describeRun(server.version)} ${size.vouchers.toLocaleString('en')} vouchers, ${size.tenants.toLocaleString('en')} tenants. Durable commits.
 
-A commit of ${bulk.toLocaleString('en')} changes, which took ${((committed - begun) / 1000).toFixed(1)} s, was followed ${((ended - committed) / 1000).toFixed(1)} s after it. Meanwhile all figures were behind by ${(highest / 1000).toFixed(1)} s at most.`
+Beside ${changesPerSecond} changes a second, v1 listed a change ${describe(beside)} after its commit.
+
+A transaction of ${bulk.toLocaleString('en')} changes, which took ${((committed - begun) / 1000).toFixed(1)} s, was worked off ${(took / 1000).toFixed(1)} s after its commit. Meanwhile v1 listed changes of other tenants after ${describe(lagsBesideBulk)}.
+
+Idle, the service took ${shares[0]?.toFixed(2)} % of a core and PostgreSQL ${shares[1]?.toFixed(2)} %; \`server_time\` was at most ${Math.max(...ages)} ms behind the clock.`
   console.log(text)
   if (options.record) record('Lag', text)
   await service.stop()
-  await Promise.all([writer.end(), reader.end(), owner.end()])
+  await Promise.all([...pools, writer, owner].map(pool => pool.end()))
 } finally {
   await server.stop()
 }

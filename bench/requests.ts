@@ -9,10 +9,9 @@ import { type HttpRequest, send } from './harness/operations.ts'
 import { buildService, compileContenders, root } from './harness/packages.ts'
 import { describeRun, logProgress, record, recordInDocs } from './harness/report.ts'
 import { measureRounds, type Requests } from './harness/rounds.ts'
-import { sizes } from './harness/seed.ts'
 import { openSeeded, type SeededDatabase } from './harness/seeded-database.ts'
 import { type Call, readCalls } from './requests/calls.ts'
-import { type Contender, contract, isName, type Name, names, startContender, takesPart } from './requests/contenders.ts'
+import { type Contender, isName, type Name, names, startContender } from './requests/contenders.ts'
 import { compareAnswers } from './requests/equality.ts'
 import { drawPlot } from './requests/plot.ts'
 import { describeResults, describeSummary } from './requests/report.ts'
@@ -33,7 +32,6 @@ const { values: options } = parseArgs({
   },
 })
 if (options.short && options.record) throw new Error('The figures of --short are not recorded.')
-const size = options.short ? 'short' : 'full'
 const timing = options.short
   ? // So few that a cold service on a slow machine sheds none.
     { rounds: 1, seconds: 0.2, warmUp: 50, busy: 4 }
@@ -42,17 +40,14 @@ const timing = options.short
 /** Splits the words of --only into calls and contenders. */
 function choose(calls: Call[]): { calls: Call[]; contenders: Name[] } {
   const words = options.only.split(',').filter(word => word !== '')
-  const chosenCalls = calls.filter(call => words.includes(call.name))
-  const chosenNames = words.filter(isName)
-  if (chosenCalls.length + chosenNames.length < words.length) {
-    throw new Error(
-      `--only takes calls (${calls.map(({ name }) => name).join(', ')}) and contenders (${names.join(', ')}).`,
-    )
-  }
+  const known = [...calls.map(({ name }) => name), ...names]
+  const unknown = words.filter(word => !known.includes(word))
+  if (unknown.length > 0) throw new Error(`--only takes ${known.join(', ')}, and not ${unknown.join(', ')}.`)
+  const chosen = calls.filter(({ name }) => words.includes(name))
   return {
-    calls: chosenCalls.length > 0 ? chosenCalls : calls,
+    calls: chosen.length > 0 ? chosen : calls,
     // The answers of the others are compared with those of `rest`.
-    contenders: chosenNames.length > 0 ? names.filter(name => name === 'rest' || words.includes(name)) : names,
+    contenders: words.some(isName) ? names.filter(name => name === 'rest' || words.includes(name)) : names,
   }
 }
 
@@ -78,9 +73,7 @@ async function prepareRequests(calls: Call[], contenders: Contender[]): Promise<
   const requests: Requests = new Map()
   for (const call of calls) {
     const ofCall = new Map<Contender, HttpRequest[]>()
-    for (const contender of contenders.filter(({ name }) => takesPart(name, call))) {
-      ofCall.set(contender, await requestsOf(contender, call))
-    }
+    for (const contender of contenders) ofCall.set(contender, await requestsOf(contender, call))
     const records = await compareAnswers(call, ofCall)
     logProgress(
       `${call.name}: the same ${records} records from ${[...ofCall.keys()].map(({ name }) => name).join(', ')}`,
@@ -91,7 +84,7 @@ async function prepareRequests(calls: Call[], contenders: Contender[]): Promise<
 }
 
 async function compete(database: SeededDatabase): Promise<void> {
-  const chosen = choose(await readCalls(database.sql, sizes[size]))
+  const chosen = choose(await readCalls(database.sql, database.size))
   const load = new Load()
   const contenders: Contender[] = []
   try {
@@ -101,11 +94,9 @@ async function compete(database: SeededDatabase): Promise<void> {
     // The tokens that resolutions issue in one round would slow down the next.
     const truncate = () => database.sql`truncate gateway.redemption_token`
     const results = await measureRounds(requests, load, timing, truncate)
-    const { products, vouchers } = sizes[size]
+    const { products, vouchers } = database.size
     const run = describeRun(database.version)
-    // v1 gained them after the contenders were written.
-    const missing = contract.missing.length > 0 ? ` Only v1 serves ${contract.missing.join(', ')}: not compared.` : ''
-    const text = `${run} ${products.toLocaleString('en')} products, ${vouchers.toLocaleString('en')} vouchers.${missing}
+    const text = `${run} ${products.toLocaleString('en')} products, ${vouchers.toLocaleString('en')} vouchers.
 
 ${describeResults(chosen.calls, results, timing)}`
     console.log(options.short ? `The figures of a short run mean nothing.\n\n${text}` : text)
@@ -121,8 +112,8 @@ ${describeResults(chosen.calls, results, timing)}`
 
 buildService(root)
 compileContenders()
-logProgress('installed and compiled')
-const database = await openSeeded(size)
+logProgress('compiled')
+const database = await openSeeded(options.short ? 'short' : 'requests')
 try {
   await compete(database)
 } finally {

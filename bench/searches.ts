@@ -5,27 +5,19 @@
  * take more than 5 s of it (R31).
  *
  * With `--pages` it reads a page of each filter in each order, of a tenant with 51,000 vouchers.
- *
- * The first run fills a database and keeps it.
  */
-import { mkdirSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { connect, serviceRole } from '../src/db/connect.ts'
-import { migrate } from '../src/db/migrate.ts'
-import { fill } from './figures/fill.ts'
-import { seed, seedVersion, tree } from './figures/seed.ts'
-import { startDatabaseServer } from './harness/database-server.ts'
+import { postgresCpu } from './harness/cpu-time.ts'
 import { buildService, root } from './harness/packages.ts'
-import { createToken, startService } from './harness/processes.ts'
+import { startService } from './harness/processes.ts'
 import { describeRun, logProgress, record, table } from './harness/report.ts'
-import { dataHome } from './harness/seeded-database.ts'
+import { sizes, treeOf } from './harness/seed.ts'
+import { openSeeded } from './harness/seeded-database.ts'
 import { type Case, cases } from './searches/cases.ts'
 import { pages } from './searches/pages.ts'
 
 const { values: options } = parseArgs({
   options: {
-    /** The directory of the database. */
-    data: { type: 'string', default: `${dataHome}searches` },
     /** Only searches whose names hold this text. */
     only: { type: 'string', default: '' },
     /** Only this tenant or group. */
@@ -41,8 +33,7 @@ const { values: options } = parseArgs({
   },
 })
 
-const database = 'searches'
-const size = { vouchers: 2_500_000, customers: 300_000 }
+const tree = treeOf(sizes.searches)
 const scopes = {
   'tenant with 51,000 vouchers': { tenantId: tree.firstLeaf + 1, withDescendants: false },
   'largest tenant': { tenantId: tree.firstLeaf, withDescendants: false },
@@ -50,38 +41,11 @@ const scopes = {
 }
 
 buildService(root)
-mkdirSync(options.data, { recursive: true, mode: 0o711 })
-const server = await startDatabaseServer({ dataDir: `${options.data}/${seedVersion}`, sharedBuffers: '3GB' })
-const admin = server.open('postgres')
-const [found] = await admin`select from pg_database where datname = ${database}`
-if (!found) {
-  await admin.unsafe('drop database if exists filling')
-  await admin.unsafe('create database filling')
-  const filling = server.open('filling')
-  await migrate(filling)
-  await seed(filling, size, logProgress)
-  const follower = connect(server.address('filling'), { max: 1, statementTimeoutMs: 0, role: serviceRole })
-  await fill(filling, follower)
-  await follower.end()
-  logProgress('entries')
-  await filling.end()
-  await admin.unsafe(`alter database filling rename to ${database}`)
-}
-const sql = server.open(database)
-const installation = { checkout: root, databaseUrl: server.url(database) }
-const secret = await createToken(installation, tree.root)
-const service = await startService(installation)
+const database = await openSeeded('searches')
+const clock = await postgresCpu(database.sql)
+const service = await startService(database)
 
-/** @returns the CPU time of each database process of the service, in milliseconds, which other load does not change */
-async function runTimes(): Promise<Map<number, number>> {
-  const found = await sql<{ pid: number }[]>`
-    select pid from pg_stat_activity where datname = ${database} and pid <> pg_backend_pid()`
-  return new Map(
-    found.map(({ pid }) => [pid, Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6]),
-  )
-}
-
-/** Sends a search. @returns its operations, and the CPU time of the database's processes in milliseconds */
+/** Sends a search. @returns its operations, and the CPU time of the database server in milliseconds */
 async function send(
   { list, args }: Case,
   scope: keyof typeof scopes,
@@ -91,17 +55,17 @@ async function send(
   const { tenantId, withDescendants } = scopes[scope]
   const given = `withDescendants: ${withDescendants}, first: ${first}, after: ${JSON.stringify(after)}, ${args}`
   const query = `{ tenant(id: ${tenantId}) { list: ${list}(${given}) { ${selection} } } }`
-  const before = await runTimes()
+  const before = clock()
   const start = performance.now()
   const answer = await fetch(`${service.origin}/graphql`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${database.secret}`, 'content-type': 'application/json' },
     body: JSON.stringify({ query }),
   })
   const { data, errors, extensions } = await answer.json()
   const wholeMs = performance.now() - start
   if (errors) throw new Error(`${query}: ${JSON.stringify(errors)}`)
-  const ms = [...(await runTimes())].reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0)
+  const ms = (clock() - before) * 1000
   const nextCursor: string | null = data.tenant.list.nextCursor ?? null
   return { operations: Number(extensions.cost.requested), ms, wholeMs, nextCursor }
 }
@@ -139,12 +103,10 @@ try {
   }
 } finally {
   await service.stop()
-  await sql.end()
-  await admin.end()
-  await server.stop()
+  await database.close()
 }
 const heads = ['list', 'search', 'of', 'read', 'operations', 'ms', options.pages ? 'ms of the call' : 'ms an operation']
-const text = `${describeRun(server.version)} The lowest time of ${options.times}.\n\n${table(heads, rows)}`
+const text = `${describeRun(database.version)} The lowest time of ${options.times}.\n\n${table(heads, rows)}`
 console.log(text)
 if (options.record) record(options.pages ? 'Pages of filters and orders' : 'Searches', text)
 console.log(`${over} of ${rows.length} take more than ${Number(options.limit).toFixed(1)} ms.`)

@@ -3,12 +3,10 @@
  * database with the demo data, memory is measured on the database of `npm run bench -- requests`.
  */
 import { parseArgs } from 'node:util'
-import { readContract } from './harness/contract.ts'
 import { Load } from './harness/load.ts'
 import { restTransport } from './harness/operations.ts'
 import { buildService, root } from './harness/packages.ts'
 import { describeRun, logProgress, median, record, table } from './harness/report.ts'
-import { sizes } from './harness/seed.ts'
 import { openSeeded, type SeededDatabase } from './harness/seeded-database.ts'
 import { readCalls } from './requests/calls.ts'
 import { measureHeap, measureResident } from './start/memory.ts'
@@ -27,7 +25,6 @@ const { values: options } = parseArgs({
   },
 })
 if (options.short && options.record) throw new Error('The figures of --short are not recorded.')
-const size = options.short ? 'short' : 'full'
 const starts = options.short ? 1 : Number(options.starts)
 const seconds = options.short ? { load: 1, rest: 1 } : { load: 20, rest: 30 }
 const requests = options.short ? 1000 : Number(options.requests)
@@ -54,8 +51,8 @@ ${table(['', 'median', 'lowest', 'highest'], rows)}`
 async function describeMemory(database: SeededDatabase): Promise<string> {
   const load = new Load()
   try {
-    const transport = restTransport(database.secret, readContract())
-    const calls = await readCalls(database.sql, sizes[size])
+    const transport = restTransport(database.secret)
+    const calls = await readCalls(database.sql, database.size)
     const byTitle = new Map(
       ['voucher', 'vouchers', 'products'].map(name => {
         const { title, operation, samples } = calls.find(call => call.name === name)!
@@ -82,7 +79,7 @@ ${table(['', 'allocated'], answers)}`
 }
 
 buildService(root)
-const database = await openSeeded(size)
+const database = await openSeeded(options.short ? 'short' : 'requests')
 try {
   const text = [describeRun(database.version), await describeStarts(), await describeMemory(database)].join('\n\n')
   console.log(options.short ? `The figures of a short run mean nothing.\n\n${text}` : text)

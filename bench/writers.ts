@@ -1,72 +1,79 @@
 /**
- * The cost of the gateway for the platform's writers: `npm run bench -- writers`. Measures all contenders on one server,
- * in turns, and compares them with the platform's own tables in the same round.
+ * The cost of capture for the platform's writers: `npm run bench -- writers`. Compares the plain tables without and with
+ * capture, in turns, on the embedded server and on the packaged one, where it is installed.
  */
 import { parseArgs } from 'node:util'
-import { describeRatios, logProgress, median, record, table } from './harness/report.ts'
+import { packagedPrograms } from '../test/support/packaged-postgres.ts'
+import { type DatabaseServer, startPackagedServer, startTemporaryServer } from './harness/database-server.ts'
+import { describeRatios, describeRun, logProgress, median, record, table } from './harness/report.ts'
 import { rotated } from './harness/rounds.ts'
-import { bare, ContenderDatabases, complete, stamps, variantOf } from './writers/databases.ts'
+import { contenders, copyDatabase, createDatabase, writers } from './writers/databases.ts'
 import { stopPublisher } from './writers/replication.ts'
-import { type Workload, workloads, writers } from './writers/workloads.ts'
+import { type Figure, type Workload, workloads } from './writers/workloads.ts'
 
 const { values: options } = parseArgs({
   options: {
-    rounds: { type: 'string', default: '5' },
-    seconds: { type: 'string', default: '1' },
-    /** Commits do not wait for the disk, which leaves the CPU's work alone. */
-    'not-durable': { type: 'boolean', default: false },
-    /** Files of SQL, each an additional contender: stamps, changed by it. */
-    variant: { type: 'string', multiple: true, default: [] },
+    rounds: { type: 'string', default: '10' },
     /** A regular expression: only the workloads whose names match. */
     only: { type: 'string', default: '' },
-    /** A regular expression: only the contenders whose names match, beside the bare one. */
-    contenders: { type: 'string', default: '' },
     /** Writes the results into RESULTS.md. */
     record: { type: 'boolean', default: false },
   },
 })
-const others = [stamps, complete, ...options.variant.map(variantOf)]
-const contenders = [bare, ...others.filter(({ name }) => new RegExp(options.contenders).test(name))]
+const chosen = workloads.filter(({ name }) => new RegExp(options.only).test(name))
 
-/** @returns the figures of each workload: a list of rounds for each contender */
-async function compete(databases: ContenderDatabases): Promise<Map<Workload, number[][]>> {
-  const chosen = workloads.filter(({ name }) => new RegExp(options.only).test(name))
-  const outcome = new Map(chosen.map(workload => [workload, contenders.map((): number[] => [])]))
+/** @returns the values of each figure by workload: those of each contender, one for each round */
+async function compete(server: DatabaseServer): Promise<Map<Workload, number[][][]>> {
+  for (const name of contenders) await createDatabase(server, name)
+  const outcome = new Map(chosen.map(workload => [workload, contenders.map((): number[][] => [])]))
   for (let round = 0; round < Number(options.rounds); round++) {
-    const copies = await databases.freshCopies(writers)
-    for (const [workload, figures] of outcome) {
-      for (const index of rotated([...contenders.keys()], round)) {
-        figures[index]!.push(await workload.measure(copies[index]!, Number(options.seconds)))
+    const copies = []
+    for (const name of contenders) copies.push(await copyDatabase(server, name))
+    for (const [workload, measured] of outcome) {
+      const slices = contenders.map((): number[][] => [])
+      for (let slice = 0; slice < workload.slices; slice++) {
+        for (const index of rotated([...contenders.keys()], round + slice)) {
+          slices[index]!.push(await workload.measure(copies[index]!, slice))
+        }
       }
-      logProgress(`round ${round + 1} of ${options.rounds}: ${workload.name}`)
+      for (const [index, values] of slices.entries()) {
+        measured[index]!.push(Object.keys(workload.figures).map((_, place) => median(values.map(each => each[place]!))))
+      }
     }
-    for (const connection of copies.flat()) await connection.end()
+    for (const { sessions } of copies) await Promise.all(sessions.map(sql => sql.end()))
+    logProgress(`PostgreSQL ${server.version}: round ${round + 1} of ${options.rounds}`)
   }
   return outcome
 }
 
-const limits = { '/s': '≥', ms: '≤', bytes: '≤' }
-
-function describe(outcome: Map<Workload, number[][]>): string {
-  const rows = [...outcome].map(([{ name, unit, limit }, [base = [], ...figures]]) => [
-    name,
-    limit === undefined ? '' : `${limits[unit]} ${limit}`,
-    `${median(base).toFixed(0)} ${unit}`,
-    ...figures.map(values => (unit === 'bytes' ? median(values).toFixed(0) : describeRatios(values, base))),
-  ])
-  return table(['', 'limit', ...contenders.map(({ name }) => name)], rows)
+function describe(outcome: Map<Workload, number[][][]>): string {
+  const rows = [...outcome].flatMap(([{ name, figures }, measured]) =>
+    Object.entries(figures).map(([figure, { unit, goal, isValue }]: [string, Figure], place) => {
+      const [plain = [], captured = []] = measured.map(rounds => rounds.map(values => values[place]!))
+      const shown = isValue ? median(captured).toFixed(0) : describeRatios(captured, plain)
+      return [`${name}: ${figure}`, goal, `${median(plain).toFixed(0)} ${unit}`, shown]
+    }),
+  )
+  return table(['', 'goal', ...contenders], rows)
 }
 
-const durable = !options['not-durable']
-await ContenderDatabases.run(contenders, { durable, empty: false }, async databases => {
-  const text = `${databases.describe()}
+const texts: string[] = []
+for (const start of [
+  () => startTemporaryServer({ sharedBuffers: '512MB' }),
+  ...(packagedPrograms === null ? [] : [startPackagedServer]),
+]) {
+  const server = await start()
+  try {
+    texts.push(`${describeRun(server.version)}\n\n${describe(await compete(server))}`)
+  } finally {
+    await server.stop()
+  }
+}
+await stopPublisher()
+const text = `${writers} writers, durable commits, ${options.rounds} rounds in turns. The figures of the plain tables without \
+capture are medians; those with capture are ratios to them, of the same round: median (quartiles). WAL and failures are no \
+ratios. The processor time is that of the writers' backends, for a transaction. The packaged server has its defaults.
 
-${writers} writers of single rows, ${options.rounds} rounds in turns. "Bare" are the platform's own tables with primary key, \
-reference and QR token alone: its figures are medians. The others have ratios to it, of the same round: median \
-(quartiles). Of a rate, more is better; of a time, less is better. Bytes are no ratios.
-
-${describe(await compete(databases))}`
-  await stopPublisher()
-  console.log(text)
-  if (options.record) record(durable ? 'Writers' : 'Writers, not durable', text)
-})
+${texts.join('\n\n')}`
+console.log(text)
+if (options.record) record('Writers', text)

@@ -1,112 +1,62 @@
 /**
  * L0: Postgres builds the JSON and Node only forwards its text: the least work that Node can do. It leaves out the
- * rate, the tree of tenants, permissions and the watermark.
+ * rate, the tree of tenants and permissions.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { connect } from './database.ts'
 import { serve } from './rest.ts'
 
-/** The way in which a column is written as JSON. */
-type Kind = 'plain' | 'text' | 'instant' | 'date'
-
-/** SQL for the JSON of a column: null when the column is. */
-const json: Record<Kind, (column: string) => string> = {
-  plain: column => `${column}::text`,
-  text: column => `to_json(${column})::text`,
-  instant: column => `'"' || to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '"'`,
-  date: column => `'"' || ${column}::text || '"'`,
+/** SQL for the JSON of a column of each kind: null when the column is. */
+const json = {
+  plain: (column: string) => `${column}::text`,
+  text: (column: string) => `to_json(${column})::text`,
+  instant: (column: string) => `'"' || to_char(${column}, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') || '"'`,
+  date: (column: string) => `'"' || ${column}::text || '"'`,
 }
 
-/** The keys of an object: their columns, and whether a key with null is kept or left out. */
-type Members = Record<string, { kind: Kind; column?: string; absent?: 'null' | 'left out' }>
+const isKind = (word: string): word is keyof typeof json => Object.hasOwn(json, word)
 
-const plain = { kind: 'plain' } as const
-const text = { kind: 'text' } as const
-const optional = (kind: Kind) => ({ kind, absent: 'left out' }) as const
-const nullable = (kind: Kind, column?: string) => ({ kind, absent: 'null', ...(column ? { column } : {}) }) as const
-
-/** SQL for the members of a JSON object, without the braces. The first is never left out. */
-function members(of: Members, table: string): string {
-  return Object.entries(of)
-    .map(([key, { kind, column, absent }], index) => {
+/**
+ * Returns SQL for the members of a JSON object, without the braces. The first is never left out.
+ *
+ * @param keys each with its kind, if it is not plain; `?`: left out when null; `or null`: null when null; `= column`
+ */
+function members(keys: string, table: string): string {
+  return keys
+    .trim()
+    .split(/,\s*/)
+    .map((member, index) => {
+      const [description = '', column] = member.split(' = ')
+      const [key = '', ...words] = description.replace('?', ' ?').split(' ')
       const name = `${index === 0 ? '' : ','}"${key}":`
-      const value = json[kind](column ?? `${table}.${key}`)
-      if (absent === 'null') return `'${name}', coalesce(${value}, 'null')`
+      const value = json[words.find(isKind) ?? 'plain'](column ?? `${table}.${key}`)
       // concat() skips null.
-      return absent === 'left out' ? `'${name}' || ${value}` : `'${name}', ${value}`
+      if (words.includes('?')) return `'${name}' || ${value}`
+      return words.includes('null') ? `'${name}', coalesce(${value}, 'null')` : `'${name}', ${value}`
     })
     .join(', ')
 }
 
-const voucher: Members = {
-  id: plain,
-  reference: text,
-  initial_balance: optional('plain'),
-  current_balance: optional('plain'),
-  purchase_value: optional('plain'),
-  currency: optional('text'),
-  is_monetary: plain,
-  allow_part_redeem: plain,
-  void: plain,
-  order_id: optional('plain'),
-  order_item_id: optional('plain'),
-  product_id: optional('plain'),
-  product_title: optional('text'),
-  product_slug: optional('text'),
-  parent_product_id: optional('plain'),
-  parent_product_title: optional('text'),
-  purchase_timestamp: optional('instant'),
-  date_issued: optional('instant'),
-  date_valid_start: optional('date'),
-  date_valid_end: optional('date'),
-  date_scheduled: optional('instant'),
-  redemption_status: optional('text'),
-  void_reason: optional('text'),
-  void_date: optional('instant'),
-  created_at: { kind: 'instant' },
-  updated_at: { kind: 'instant' },
-}
+const voucher = `id, reference text, initial_balance?, current_balance?, purchase_value?, currency text?, is_monetary,
+  allow_part_redeem, void, order_id?, order_item_id?, product_id?, product_title text?, product_slug text?, parent_product_id?,
+  parent_product_title text?, purchase_timestamp instant?, date_issued instant?, date_valid_start date?, date_valid_end date?,
+  date_scheduled instant?, redemption_status text?, void_reason text?, void_date instant?, created_at instant,
+  updated_at instant`
+const category = 'id, slug text, title text, sort_order'
+const variant = `id, slug text, title text, price or null, sale_price or null, currency text, is_monetary, sort_order,
+  updated_at instant`
+const product = `id, slug text, title text, summary text or null, description_html text or null, currency text, price or null,
+  sale_price or null, from_price or null = variants.from_price, from_sale_price or null = variants.from_sale_price,
+  monetary_value or null, is_monetary, allow_part_redeem, validity_type text?, validity_months or null,
+  redemption_info text or null, sort_order, image_url text or null, image_urls text, category_refs = categories.json,
+  variant_summaries = variants.json, updated_at instant`
+const resolvedVoucher = `id, reference text, current_balance?, initial_balance?, currency text?, is_monetary, allow_part_redeem,
+  status text, reason_code text?, product_title text?, recipient_name text?, customer_name text?, redemption_status text?, void,
+  date_valid_start date?, date_valid_end date?`
+const resolutionTenant = `id = row.tenant_id, name text = row.tenant_name, type text? = row.tenant_type,
+  source_tenant_id = row.tenant_id, source_tenant_name text = row.tenant_name, source_tenant_type text? = row.tenant_type`
 
-const category: Members = { id: plain, slug: text, title: text, sort_order: plain }
-
-const variant: Members = {
-  id: plain,
-  slug: text,
-  title: text,
-  price: nullable('plain'),
-  sale_price: nullable('plain'),
-  currency: text,
-  is_monetary: plain,
-  sort_order: plain,
-  updated_at: nullable('instant'),
-}
-
-const product: Members = {
-  id: plain,
-  slug: text,
-  title: text,
-  summary: nullable('text'),
-  description_html: nullable('text'),
-  currency: text,
-  price: nullable('plain'),
-  sale_price: nullable('plain'),
-  from_price: nullable('plain', 'variants.from_price'),
-  from_sale_price: nullable('plain', 'variants.from_sale_price'),
-  monetary_value: nullable('plain'),
-  is_monetary: plain,
-  allow_part_redeem: plain,
-  validity_type: optional('text'),
-  validity_months: nullable('plain'),
-  redemption_info: nullable('text'),
-  sort_order: plain,
-  image_url: nullable('text'),
-  image_urls: { kind: 'text' },
-  category_refs: { kind: 'plain', column: 'categories.json' },
-  variant_summaries: { kind: 'plain', column: 'variants.json' },
-  updated_at: nullable('instant'),
-}
-
-const object = (of: Members, table: string) => `concat('{', ${members(of, table)}, '}')`
+const object = (keys: string, table: string) => `concat('{', ${members(keys, table)}, '}')`
 
 /** SQL for the body of a list from `page`, which holds one row more than a page when the list continues. */
 const body = `
@@ -115,14 +65,14 @@ const body = `
       then '"' || translate(encode(convert_to(to_char((array_agg(updated_at))[50], 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
                                               || '|' || (array_agg(id))[50], 'UTF8'), 'base64'), '+/=', '-_') || '"'
       else 'null' end,
-    ',"server_time":"', to_char(clock_timestamp(), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '"}') as body
+    ',"server_time":"', to_char((select max(stamp) from gateway.step), 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), '"}') as body
   from page`
 
 const voucherPage = `
   with page as (
     select ${object(voucher, 'row')} as json, row.updated_at, row.id
     from (
-      select * from purchased_voucher
+      select * from gateway.voucher
       where tenant_id = $1::bigint and (updated_at, id) > ($2::text::timestamptz, $3::bigint)
       order by updated_at, id limit 51
     ) row
@@ -132,53 +82,24 @@ const productPage = `
   with page as (
     select ${object(product, 'row')} as json, row.updated_at, row.id
     from (
-      select * from product
-      where tenant_id = $1::bigint
-        and (coalesce(updated_at, '-infinity'), id) > ($2::text::timestamptz, $3::bigint)
-      order by coalesce(updated_at, '-infinity'), id limit 51
+      select * from gateway.product
+      where tenant_id = $1::bigint and (updated_at, id) > ($2::text::timestamptz, $3::bigint)
+      order by updated_at, id limit 51
     ) row
     cross join lateral (
       select concat('[', string_agg(${object(category, 'category')}, ',' order by sort_order, id), ']') as json
-      from product_category join category on category.id = category_id where product_id = row.id
+      from gateway.category where id = any(row.category_ids)
     ) categories
     cross join lateral (
       select concat('[', string_agg(${object(variant, 'variant')}, ',' order by sort_order, id), ']') as json,
              min(price) as from_price, min(sale_price) as from_sale_price
-      from variant where product_id = row.id
+      from gateway.variant where product_id = row.id
     ) variants
   ) ${body}`
 
 const oneVoucher = `
   select concat('{"data":', ${object(voucher, 'row')}, '}') as body
-  from purchased_voucher row where tenant_id = $1::bigint and id = $2::bigint`
-
-const resolvedVoucher: Members = {
-  id: plain,
-  reference: text,
-  current_balance: optional('plain'),
-  initial_balance: optional('plain'),
-  currency: optional('text'),
-  is_monetary: plain,
-  allow_part_redeem: plain,
-  status: text,
-  reason_code: optional('text'),
-  product_title: optional('text'),
-  recipient_name: optional('text'),
-  customer_name: optional('text'),
-  redemption_status: optional('text'),
-  void: plain,
-  date_valid_start: optional('date'),
-  date_valid_end: optional('date'),
-}
-
-const resolutionTenant: Members = {
-  id: { kind: 'plain', column: 'row.tenant_id' },
-  name: { kind: 'text', column: 'row.tenant_name' },
-  type: { kind: 'text', column: 'row.tenant_type', absent: 'left out' },
-  source_tenant_id: { kind: 'plain', column: 'row.tenant_id' },
-  source_tenant_name: { kind: 'text', column: 'row.tenant_name' },
-  source_tenant_type: { kind: 'text', column: 'row.tenant_type', absent: 'left out' },
-}
+  from gateway.voucher row where tenant_id = $1::bigint and id = $2::bigint`
 
 const resolution = `
   with found as (
@@ -188,8 +109,12 @@ const resolution = `
                 when (now() at time zone time_zone)::date > date_valid_end then 'expired'
                 when lower(redemption_status) = 'redeemed' then 'redeemed'
                 when current_balance <= 0 then 'no_balance' end as reason_code
-    from purchased_voucher voucher join tenant on tenant.id = tenant_id
-    where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed($2::text)) and tenant_id = $1::bigint
+    from (
+      select id from gateway.voucher
+      where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed($2::text))
+        and tenant_id = $1::bigint
+    ) record
+    join public.purchased_voucher voucher using (id) join gateway.tenant on tenant.id = tenant_id
   ), row as (
     select *, case when reason_code is null then 'redeemable' else 'not_redeemable' end as status from found
   ), issued as (

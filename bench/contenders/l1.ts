@@ -1,6 +1,6 @@
 /**
- * L1: written by hand: typed rows, mapped to objects, and JSON.stringify. It leaves out the rate, the tree of tenants,
- * permissions and the watermark, so its lists may miss records that are written during a read.
+ * L1: written by hand: typed rows, mapped to objects, and JSON.stringify. It leaves out the rate, the tree of tenants and
+ * permissions.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { writeCursor } from './cursor.ts'
@@ -9,76 +9,34 @@ import { serve } from './rest.ts'
 
 const pageSize = 50
 
-interface VoucherRow {
-  id: number
-  reference: string
-  initial_balance: number | null
-  current_balance: number | null
-  purchase_value: number | null
-  currency: string | null
-  is_monetary: boolean
-  allow_part_redeem: boolean
-  void: boolean
-  order_id: number | null
-  order_item_id: number | null
-  product_id: number | null
-  product_title: string | null
-  product_slug: string | null
-  parent_product_id: number | null
-  parent_product_title: string | null
-  purchase_timestamp: string | null
-  date_issued: string | null
-  date_valid_start: string | null
-  date_valid_end: string | null
-  date_scheduled: string | null
-  redemption_status: string | null
-  void_reason: string | null
-  void_date: string | null
-  created_at: string
-  updated_at: string
-}
+type NumberOrNull<Key extends string> = Record<Key, number | null>
+type TextOrNull<Key extends string> = Record<Key, string | null>
 
-interface ProductRow {
-  id: number
-  slug: string
-  title: string
-  summary: string | null
-  description_html: string | null
-  currency: string
-  price: number | null
-  sale_price: number | null
-  monetary_value: number | null
-  is_monetary: boolean
-  allow_part_redeem: boolean
-  validity_type: string | null
-  validity_months: number | null
-  redemption_info: string | null
-  sort_order: number
-  image_url: string | null
-  image_urls: string[]
-  updated_at: string | null
-}
+type VoucherRow = Record<'id', number> &
+  Record<'reference' | 'created_at' | 'updated_at', string> &
+  Record<'is_monetary' | 'allow_part_redeem' | 'void', boolean> &
+  NumberOrNull<'initial_balance' | 'current_balance' | 'purchase_value' | 'order_id' | 'order_item_id'> &
+  NumberOrNull<'product_id' | 'parent_product_id'> &
+  TextOrNull<'currency' | 'product_title' | 'product_slug' | 'parent_product_title' | 'purchase_timestamp'> &
+  TextOrNull<'date_issued' | 'date_valid_start' | 'date_valid_end' | 'date_scheduled' | 'redemption_status'> &
+  TextOrNull<'void_reason' | 'void_date'>
 
-interface CategoryRow {
-  product_id: number
-  id: number
-  slug: string
-  title: string
-  sort_order: number
-}
+type ProductRow = Record<'id' | 'sort_order', number> &
+  Record<'slug' | 'title' | 'currency' | 'updated_at', string> &
+  Record<'is_monetary' | 'allow_part_redeem', boolean> &
+  Record<'image_urls', string[]> &
+  NumberOrNull<'price' | 'sale_price' | 'monetary_value' | 'validity_months'> &
+  TextOrNull<'summary' | 'description_html' | 'validity_type' | 'redemption_info' | 'image_url'>
 
-interface VariantRow {
-  product_id: number
-  id: number
-  slug: string
-  title: string
-  price: number | null
-  sale_price: number | null
-  currency: string
-  is_monetary: boolean
-  sort_order: number
-  updated_at: string | null
-}
+type CategoryRow = Record<'product_id' | 'id' | 'sort_order', number> & Record<'slug' | 'title', string>
+
+type VariantRow = CategoryRow &
+  Record<'currency' | 'updated_at', string> &
+  Record<'is_monetary', boolean> &
+  NumberOrNull<'price' | 'sale_price'>
+
+/** A row of a list with the stamp of the last step, or that stamp alone when the list is empty. */
+type Listed<Row> = (Row | { id: null }) & { server_time: string }
 
 const sql = connect()
 
@@ -163,12 +121,16 @@ const toProduct = (row: ProductRow, categories: CategoryRow[], variants: Variant
   updated_at: row.updated_at,
 })
 
-function toBody<Row extends { id: number; updated_at: string | null }>(rows: Row[], data: object[]): string {
-  const last = rows.length > pageSize ? rows[pageSize - 1] : undefined
+/** @returns the records of a page, and one more when the list goes on */
+const recordsOf = <Row extends { id: number }>(rows: Listed<Row>[]): Row[] =>
+  rows.filter((row): row is Listed<Row> & Row => row.id !== null)
+
+function toBody<Row extends { id: number; updated_at: string }>(rows: Listed<Row>[], data: object[]): string {
+  const last = rows.length > pageSize ? recordsOf(rows)[pageSize - 1] : undefined
   return JSON.stringify({
     data,
-    next_cursor: last ? writeCursor({ updatedAt: last.updated_at ?? '-infinity', id: last.id }) : null,
-    server_time: new Date().toISOString(),
+    next_cursor: last ? writeCursor({ updatedAt: last.updated_at, id: last.id }) : null,
+    server_time: rows[0]?.server_time,
   })
 }
 
@@ -182,14 +144,10 @@ function groupByProduct<Row extends { product_id: number }>(rows: Row[]): Map<nu
   return groups
 }
 
-interface ResolutionRow extends VoucherRow {
-  recipient_name: string | null
-  customer_name: string | null
-  today: string
-  tenant_id: number
-  tenant_name: string
-  tenant_type: string | null
-}
+type ResolutionRow = VoucherRow &
+  Record<'tenant_id', number> &
+  Record<'today' | 'tenant_name', string> &
+  TextOrNull<'recipient_name' | 'customer_name' | 'tenant_type'>
 
 function reasonAgainst(row: ResolutionRow): string | undefined {
   if (row.void) return 'void'
@@ -202,32 +160,37 @@ function reasonAgainst(row: ResolutionRow): string | undefined {
 
 await serve(sql, {
   async vouchers(tenant, { updatedAt, id }) {
-    const rows = await sql<VoucherRow[]>`
-      select ${voucherColumns} from purchased_voucher
-      where tenant_id = ${tenant} and (updated_at, id) > (${updatedAt}::text::timestamptz, ${id}::bigint)
-      order by updated_at, id limit ${pageSize + 1}`
-    return toBody(rows, rows.slice(0, pageSize).map(toVoucher))
+    const rows = await sql<Listed<VoucherRow>[]>`
+      select server_time, page.*
+      from (select max(stamp) as server_time from gateway.step) step left join lateral (
+        select ${voucherColumns} from gateway.voucher
+        where tenant_id = ${tenant} and (updated_at, id) > (${updatedAt}::text::timestamptz, ${id}::bigint)
+        order by updated_at, id limit ${pageSize + 1}
+      ) page on true`
+    return toBody(rows, recordsOf(rows).slice(0, pageSize).map(toVoucher))
   },
 
   async products(tenant, { updatedAt, id }) {
-    const rows = await sql<ProductRow[]>`
-      select id, slug, title, summary, description_html, currency, price, sale_price, monetary_value, is_monetary,
-             allow_part_redeem, validity_type, validity_months, redemption_info, sort_order, image_url,
-             array_to_json(image_urls) as image_urls, updated_at
-      from product
-      where tenant_id = ${tenant}
-        and (coalesce(updated_at, '-infinity'), id) > (${updatedAt}::text::timestamptz, ${id}::bigint)
-      order by coalesce(updated_at, '-infinity'), id limit ${pageSize + 1}`
-    const shown = rows.slice(0, pageSize)
+    const rows = await sql<Listed<ProductRow>[]>`
+      select server_time, page.*
+      from (select max(stamp) as server_time from gateway.step) step left join lateral (
+        select id, slug, title, summary, description_html, currency, price, sale_price, monetary_value, is_monetary,
+               allow_part_redeem, validity_type, validity_months, redemption_info, sort_order, image_url,
+               array_to_json(image_urls) as image_urls, updated_at
+        from gateway.product
+        where tenant_id = ${tenant} and (updated_at, id) > (${updatedAt}::text::timestamptz, ${id}::bigint)
+        order by updated_at, id limit ${pageSize + 1}
+      ) page on true`
+    const shown = recordsOf(rows).slice(0, pageSize)
     const ids = `{${shown.map(row => row.id).join(',')}}`
     const [categoryRows, variantRows] = await Promise.all([
       sql<CategoryRow[]>`
-        select product_id, id, slug, title, sort_order
-        from product_category join category on category.id = category_id
-        where product_id = any(${ids}::text::bigint[]) order by sort_order, id`,
+        select product.id as product_id, category.id, category.slug, category.title, category.sort_order
+        from gateway.product, unnest(category_ids) category_id join gateway.category on category.id = category_id
+        where product.id = any(${ids}::text::bigint[]) order by category.sort_order, category.id`,
       sql<VariantRow[]>`
         select product_id, id, slug, title, price, sale_price, currency, is_monetary, sort_order, updated_at
-        from variant where product_id = any(${ids}::text::bigint[]) order by sort_order, id`,
+        from gateway.variant where product_id = any(${ids}::text::bigint[]) order by sort_order, id`,
     ])
     const categories = groupByProduct(categoryRows)
     const variants = groupByProduct(variantRows)
@@ -239,16 +202,17 @@ await serve(sql, {
 
   async voucher(tenant, id) {
     const [row] = await sql<VoucherRow[]>`
-      select ${voucherColumns} from purchased_voucher where tenant_id = ${tenant} and id = ${id}`
+      select ${voucherColumns} from gateway.voucher where tenant_id = ${tenant} and id = ${id}`
     return row ? JSON.stringify({ data: toVoucher(row) }) : null
   },
 
   async resolve(tenant, reference, caller) {
     const [row] = await sql<ResolutionRow[]>`
-      select voucher.*, (now() at time zone time_zone)::date as today, tenant.name as tenant_name,
-             tenant.type as tenant_type
-      from purchased_voucher voucher join tenant on tenant.id = tenant_id
-      where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(${reference})) and tenant_id = ${tenant}`
+      select voucher.*, (now() at time zone time_zone)::date as today, tenant.name as tenant_name, tenant.type as tenant_type
+      from gateway.voucher record join public.purchased_voucher voucher using (id)
+      join gateway.tenant on tenant.id = record.tenant_id
+      where gateway.folded(gateway.trimmed(record.reference)) collate "C" = gateway.folded(gateway.trimmed(${reference}))
+        and record.tenant_id = ${tenant}`
     if (!row) return null
     const reason_code = reasonAgainst(row)
     const status = reason_code === undefined ? 'redeemable' : 'not_redeemable'

@@ -1,19 +1,22 @@
 /** Measures each figure at tenants of several sizes. */
-import { readFileSync } from 'node:fs'
 import type { Pool } from '../../src/db/sql.ts'
 import type { FigureInterval, Selection } from '../../src/domain/figures/figure.ts'
 import { cutPeriod } from '../../src/domain/figures/period.ts'
 import { readFigures } from '../../src/domain/figures/read.ts'
 import type { Token } from '../../src/domain/token/token.ts'
+import { processCpu } from '../harness/cpu-time.ts'
 import { median, quantile } from '../harness/report.ts'
-import { tree } from './seed.ts'
+import { type Size, treeOf } from '../harness/seed.ts'
 
-/** Whose figures are read. */
-export const scopes = {
-  'whole group': { tenantId: tree.root, withDescendants: true },
-  'middle group': { tenantId: tree.firstGroup, withDescendants: true },
-  'largest tenant': { tenantId: tree.firstLeaf, withDescendants: false },
-  'small tenant': { tenantId: tree.tenants - 10, withDescendants: false },
+/** Returns the tenants whose figures are read. */
+export function scopesOf(size: Size) {
+  const { root, firstGroup, firstLeaf, last } = treeOf(size)
+  return {
+    'whole group': { tenantId: root, withDescendants: true },
+    'middle group': { tenantId: firstGroup, withDescendants: true },
+    'largest tenant': { tenantId: firstLeaf, withDescendants: false },
+    'small tenant': { tenantId: last - 10, withDescendants: false },
+  }
 }
 
 const nothing: Selection = {
@@ -57,46 +60,37 @@ const token: Token = {
   id: 1,
   name: 'benchmark',
   permissions: [],
-  tenants: [{ tenantId: tree.root, withDescendants: true }],
+  tenants: [{ tenantId: 1, withDescendants: true }],
   rateLimit: null,
   expiresAt: null,
 }
 
 const dayText = (daysAgo: number) => new Date(Date.now() - daysAgo * 86_400_000).toISOString().slice(0, 10)
 
-/** @returns the milliseconds for which a process has run; NaN where the system does not say */
-function runTime(pid: number): number {
-  try {
-    return Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
-  } catch {
-    return Number.NaN
-  }
-}
-
 /**
  * @param sql one connection
  * @returns a row for each figure and period: the times of each scope
  */
-export async function measureFigures(sql: Pool, reads: number): Promise<string[][]> {
+export async function measureFigures(sql: Pool, size: Size, reads: number): Promise<string[][]> {
   const [backend] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
-  const pid = backend?.pid ?? 0
+  const clock = processCpu(backend?.pid ?? 0)
   const rows: string[][] = []
   for (const { name, days, by, timeZone = null } of periods) {
     const intervals = cutPeriod({ from: dayText(days), to: dayText(0) }, by, {})
     const selections = by === 'MONTH' ? { ...ofPeriod, ...ofNow } : ofPeriod
     for (const [figure, selection] of Object.entries(selections)) {
       const cells: string[] = []
-      for (const scope of Object.values(scopes)) {
+      for (const scope of Object.values(scopesOf(size))) {
         const busy: number[] = []
         const times: number[] = []
         // The first read warms up: its plan, and the pages that it reads.
         for (let read = 0; read <= reads; read++) {
-          const [run, start] = [runTime(pid), performance.now()]
+          const [run, start] = [clock(), performance.now()]
           const request = { ...scope, intervals, by, timeZone }
           await readFigures(sql, token, [{ request, selection: { ...nothing, ...selection } }])
           if (read === 0) continue
           times.push(performance.now() - start)
-          busy.push(runTime(pid) - run)
+          busy.push((clock() - run) * 1000)
         }
         cells.push([median(busy), median(times), quantile(times, 0.95)].map(time => time.toFixed(1)).join(' / '))
       }

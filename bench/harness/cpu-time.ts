@@ -49,6 +49,10 @@ function threadSeconds(pid: number): number {
   return nanoseconds / 1e9
 }
 
+/** @returns the resident memory of a process, in MiB */
+export const residentMemory = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+
 /** @returns the clock of one process */
 export function processCpu(pid: number): CpuClock {
   return () => {

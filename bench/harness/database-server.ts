@@ -2,9 +2,10 @@
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { startEmbedded } from '../../packages/embedded/src/embedded.ts'
+import { type EmbeddedPostgres, startEmbedded } from '../../packages/embedded/src/embedded.ts'
 import { connect } from '../../src/db/connect.ts'
 import type { Pool } from '../../src/db/sql.ts'
+import { startPackaged } from '../../test/support/packaged-postgres.ts'
 import { type Installation, runCommand } from './processes.ts'
 
 /** The address of a database for a client other than the service. */
@@ -54,6 +55,13 @@ export async function startDatabaseServer(options: {
       ...options.settings,
     },
   })
+  return serve(server)
+}
+
+/** Starts a server of the system's packages with PostgreSQL's defaults, in a directory that is removed when it stops. */
+export const startPackagedServer = async (): Promise<DatabaseServer> => serve(await startPackaged())
+
+async function serve(server: EmbeddedPostgres): Promise<DatabaseServer> {
   const { host, port, user } = server
   const address = (database: string) => ({ host, port, user, database })
   const open = (database: string) => connect(address(database), { max: 1, statementTimeoutMs: 0 })
@@ -76,22 +84,15 @@ export async function startDatabaseServer(options: {
 }
 
 /** Starts a server with a data directory of its own, which is removed when the server stops. */
-export async function startTemporaryServer(options: {
-  sharedBuffers: string
-  durable?: boolean
-  settings?: Record<string, string>
-}): Promise<DatabaseServer> {
+export async function startTemporaryServer(
+  options: Omit<Parameters<typeof startDatabaseServer>[0], 'dataDir'>,
+): Promise<DatabaseServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-bench-'))
   // The server may run as another user, who has to pass through.
   chmodSync(dataDir, 0o711)
   const server = await startDatabaseServer({ ...options, dataDir })
-  return {
-    ...server,
-    async stop() {
-      await server.stop()
-      rmSync(dataDir, { recursive: true, force: true })
-    },
-  }
+  const stop = () => server.stop().finally(() => rmSync(dataDir, { recursive: true, force: true }))
+  return { ...server, stop }
 }
 
 /** Creates a database and migrates it with the command line of the service that is to use it. */

@@ -21,8 +21,9 @@ function clientsOf(origin, connections) {
 async function load({ origin, requests, first, seconds, count, connections }) {
   const latencies = []
   let next = first
-  let failures = 0
   let example = ''
+  let bytes = 0
+  const statuses = {}
   const start = performance.now()
   const end = start + (seconds ?? Number.POSITIVE_INFINITY) * 1000
   const last = first + (count ?? Number.POSITIVE_INFINITY)
@@ -47,15 +48,16 @@ async function load({ origin, requests, first, seconds, count, connections }) {
             return true
           },
           onComplete() {
+            bytes += length
             latencies.push(performance.now() - sent)
-            if (status !== 200 || (length < errorLength && beginning.includes('"errors"'))) {
-              failures++
-              example = `${status} ${beginning}`
-            }
+            const hasErrors = length < errorLength && beginning.includes('"errors"')
+            const outcome = status === 200 && hasErrors ? 'errors' : String(status)
+            statuses[outcome] = (statuses[outcome] ?? 0) + 1
+            if (outcome !== '200') example = `${status} ${beginning}`
             send()
           },
           onError(error) {
-            failures++
+            statuses.broken = (statuses.broken ?? 0) + 1
             example = String(error)
             resolve()
           },
@@ -71,7 +73,8 @@ async function load({ origin, requests, first, seconds, count, connections }) {
     perSecond: latencies.length / elapsed,
     p50: quantile(latencies, 0.5),
     p99: quantile(latencies, 0.99),
-    failures,
+    bytes,
+    statuses,
     example,
   }
 }

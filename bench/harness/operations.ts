@@ -1,5 +1,5 @@
 /** Requests for the operations of v1, over REST and over GraphQL. */
-import type { Body, Contract } from './contract.ts'
+import { type Body, contractOperation } from './contract.ts'
 
 /** A request, as the load process sends it. */
 export interface HttpRequest {
@@ -37,10 +37,10 @@ export interface Transport {
   request(operation: OperationName, sample: Sample): HttpRequest
   /**
    * @param body the body of a 200
-   * @returns v1's body, with the contract's fields alone
+   * @returns v1's body; over GraphQL, fields that v1 omits are null
    * @throws when it reports errors
    */
-  read(operation: OperationName, body: unknown): Body
+  read(operation: OperationName, body: Body): Body
 }
 
 const headersFor = (secret: string, posting: boolean) => ({
@@ -50,7 +50,7 @@ const headersFor = (secret: string, posting: boolean) => ({
 })
 
 /** @returns the transport of v1's paths */
-export const restTransport = (secret: string, contract: Contract): Transport => ({
+export const restTransport = (secret: string): Transport => ({
   request(operation, { tenant, id, cursor, updatedSince, reference }) {
     const path = `/api/external/v1${paths[operation]}`.replace(':tenant', String(tenant)).replace(':id', String(id))
     if (operation === 'ResolveVoucher') {
@@ -63,13 +63,13 @@ export const restTransport = (secret: string, contract: Contract): Transport => 
     })
     return { method: 'GET', path: query.size > 0 ? `${path}?${query}` : path, headers: headersFor(secret, false) }
   },
-  read: (operation, body) => contract.operation(operation).fromRest(body),
+  read: (_, body) => body,
 })
 
-/** @returns the transport of `/graphql`, with the service's schema or a part of it */
-export const graphqlTransport = (secret: string, contract: Contract): Transport => ({
+/** @returns the transport of `/graphql` */
+export const graphqlTransport = (secret: string): Transport => ({
   request(operation, { tenant, id, cursor, updatedSince, reference }) {
-    const { query, idVariable } = contract.operation(operation)
+    const { query, idVariable } = contractOperation(operation)
     const variables = {
       ...(operation === 'ListTenants' ? {} : { tenant: String(tenant) }),
       ...(idVariable === undefined ? {} : { [idVariable]: String(id) }),
@@ -81,9 +81,8 @@ export const graphqlTransport = (secret: string, contract: Contract): Transport 
     return { method: 'POST', path: '/graphql', headers: headersFor(secret, true), body }
   },
   read(operation, body) {
-    const { data, errors } = body as { data?: unknown; errors?: unknown }
-    if (errors) throw new Error(`GraphQL errors: ${JSON.stringify(errors).slice(0, 500)}`)
-    return contract.operation(operation).fromGraphql(data)
+    if (body.errors) throw new Error(`GraphQL errors: ${JSON.stringify(body.errors).slice(0, 500)}`)
+    return contractOperation(operation).readBody(body.data)
   },
 })
 

@@ -1,6 +1,5 @@
 /** Compiles the service and the contenders. */
 import { execFileSync } from 'node:child_process'
-import { cpSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** The project's directory. */
@@ -25,8 +24,4 @@ export const git = (...args: string[]): string =>
 export const buildService = (checkout: string): void => run('npm', ['run', '-s', 'build'], checkout)
 
 /** Compiles the contenders with the service's compiler, so that no process runs through a loader. */
-export function compileContenders(): void {
-  run('npx', ['tsc', '-p', 'bench/contenders'], root)
-  // The contenders use the patched driver too; `#postgres` in bench/package.json cannot lead out of bench.
-  cpSync(`${root}dist/postgres`, `${bench}dist/postgres`, { recursive: true })
-}
+export const compileContenders = (): void => run('npx', ['tsc', '-p', 'bench/contenders'], root)

@@ -25,20 +25,25 @@ export const baseEnvironment: NodeJS.ProcessEnv = {
 /**
  * Starts a server that writes its origin to standard output, or to standard error as the service does beside its log.
  *
- * @param cwd the working directory; this process's own when absent
+ * @param options.cwd the working directory; this process's own when absent
+ * @param options.detached whether it starts other processes, as npm does: all of them are stopped
  * @throws when the process ends before that, or takes longer than a minute
  */
 export function startProcess(
   command: string,
   args: string[],
   environment: NodeJS.ProcessEnv,
-  cwd?: string,
+  options: { cwd?: string; detached?: boolean } = {},
 ): Promise<Running> {
   // The contenders read standard input and end with it, so that none outlives this process.
-  const child = spawn(command, args, { env: environment, stdio: 'pipe', ...(cwd && { cwd }) })
+  const child = spawn(command, args, { env: environment, stdio: 'pipe', ...options })
+  const kill = (signal: NodeJS.Signals) => {
+    if (options.detached && child.pid !== undefined) process.kill(-child.pid, signal)
+    else child.kill(signal)
+  }
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
   const stop = async () => {
-    child.kill('SIGTERM')
+    kill('SIGTERM')
     await Promise.race([ended, sleep(stopTimeoutMs, undefined, { ref: false })])
     child.kill('SIGKILL')
     await ended
@@ -96,7 +101,7 @@ export const startService = (
       LOG_LEVEL: 'warn',
       ...options.settings,
     },
-    checkout,
+    { cwd: checkout },
   )
 
 const execute = promisify(execFile)
@@ -126,16 +131,8 @@ export async function createToken(
 ): Promise<string> {
   const permissions = ['view_vouchers', 'view_orders', 'export_customer_information', 'redeem_vouchers']
   const scope = ['--tenant', String(tenantId), '--with-descendants', '--permission', ...permissions]
-  const output = await runCommand(
-    installation,
-    'token',
-    'create',
-    '--name',
-    'Benchmark',
-    '--json',
-    ...scope,
-    ...settings,
-  )
+  const options = ['--name', 'Benchmark', '--json', ...scope, ...settings]
+  const output = await runCommand(installation, 'token', 'create', ...options)
   const { token }: { token: string } = JSON.parse(output)
   return token
 }

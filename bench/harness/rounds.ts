@@ -65,7 +65,7 @@ export async function measureRounds(
   for (const [call, bySubject] of requests) {
     const rates: number[] = []
     for (const [{ origin }, sent] of bySubject) {
-      const { perSecond } = await load.run(origin, sent, 0, { count: timing.warmUp }, timing.busy)
+      const { perSecond } = await load.run(origin, sent, 0, { count: timing.warmUp }, { busy: timing.busy })
       rates.push(perSecond)
     }
     counts.set(call, Math.ceil(Math.min(...rates) * timing.seconds))
@@ -109,7 +109,7 @@ async function measureTurn(
 ): Promise<Figures> {
   const clocks = [processCpu(pid), postgres]
   const before = clocks.map(clock => clock())
-  const { requests: answered, ...outcome } = await load.run(origin, requests, first, { count }, busy)
+  const { requests: answered, perSecond, p50, p99 } = await load.run(origin, requests, first, { count }, { busy })
   const [node, database] = clocks.map((clock, index) => ((clock() - before[index]!) * 1e6) / answered)
-  return { node: node!, postgres: database!, total: node! + database!, ...outcome }
+  return { node: node!, postgres: database!, total: node! + database!, perSecond, p50, p99 }
 }

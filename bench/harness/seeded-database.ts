@@ -1,22 +1,24 @@
-/** The database of `npm run bench -- requests`: seeded once, and kept between runs in bench/.data. */
+/** Databases that are seeded and filled once, and kept between runs in bench/.data. */
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { clusterOf } from '../../packages/embedded/src/paths.ts'
 import type { Pool } from '../../src/db/sql.ts'
+import { deletePassedNotes, makeStep } from '../../src/projection/step.ts'
 import { createMigrated, type DatabaseAddress, type DatabaseServer, startDatabaseServer } from './database-server.ts'
 import { bench, root } from './packages.ts'
 import { createToken, type Installation } from './processes.ts'
 import { logProgress } from './report.ts'
-import { rootTenant, seed, seedVersion, sizes } from './seed.ts'
+import { type Size, seed, sizes, treeOf } from './seed.ts'
 
-/** The directory of the benchmarks' databases between runs. */
+/** The directory of the databases. */
 export const dataHome = `${bench}.data/`
 
 const name = 'bench'
 
 /** A seeded database, with a server of its own, and the working tree's service. */
 export interface SeededDatabase extends Installation {
+  size: Size
   sql: Pool
   address: DatabaseAddress
   /** The secret of a token that has all permissions at all tenants. */
@@ -32,11 +34,14 @@ interface Kept {
   secret: string
 }
 
-/** @returns the hash of the current files that a database is created from */
-function sourceHash(size: keyof typeof sizes): string {
-  const migrations = join(root, 'sql')
-  const hash = createHash('sha256').update(JSON.stringify([seedVersion, sizes[size]]))
-  for (const file of readdirSync(migrations).sort()) hash.update(file).update(readFileSync(join(migrations, file)))
+/** @returns the hash of the files that a database is created from */
+function sourceHash(size: Size): string {
+  const hash = createHash('sha256')
+    .update(JSON.stringify(size))
+    .update(readFileSync(`${bench}harness/seed.ts`))
+  for (const directory of ['sql', 'mappings/plain']) {
+    for (const file of readdirSync(join(root, directory)).sort()) hash.update(readFileSync(join(root, directory, file)))
+  }
   return hash.digest('hex')
 }
 
@@ -49,21 +54,26 @@ function readKept(file: string): Kept | null {
 }
 
 /**
- * Starts the server of the kept database. Creates the database when there is none, or when the migrations or the seed
- * have changed. The service must have been built.
+ * Starts the server of a kept database. Creates the database when there is none, or when the migrations, the mappings or the
+ * seed have changed. The service must have been built.
+ *
+ * @param directory the directory that holds it; bench/.data when absent
  */
-export async function openSeeded(size: keyof typeof sizes): Promise<SeededDatabase> {
-  mkdirSync(dataHome, { recursive: true, mode: 0o711 })
-  const dataDir = join(dataHome, size)
-  const keptFile = join(dataHome, `${size}.json`)
+export async function openSeeded(sizeName: keyof typeof sizes, directory = dataHome): Promise<SeededDatabase> {
+  mkdirSync(directory, { recursive: true, mode: 0o711 })
+  const size = sizes[sizeName]
+  const dataDir = join(directory, sizeName.replace(' ', '-'))
+  const keptFile = `${dataDir}.json`
   const source = sourceHash(size)
   let kept = readKept(keptFile)
   if (kept?.source !== source) {
     kept = null
     rmSync(keptFile, { force: true })
-    removeCluster(dataDir)
+    // The cluster may be in another place.
+    if (existsSync(dataDir)) rmSync(clusterOf(dataDir), { recursive: true, force: true })
+    rmSync(dataDir, { recursive: true, force: true })
   }
-  const server = await startDatabaseServer({ dataDir, sharedBuffers: '1GB' })
+  const server = await startDatabaseServer({ dataDir, sharedBuffers: size.vouchers > 2_000_000 ? '3GB' : '1GB' })
   try {
     if (!kept) {
       kept = { source, secret: await createSeeded(server, size) }
@@ -71,6 +81,7 @@ export async function openSeeded(size: keyof typeof sizes): Promise<SeededDataba
     }
     const sql = server.open(name)
     return {
+      size,
       sql,
       address: server.address(name),
       checkout: root,
@@ -89,20 +100,15 @@ export async function openSeeded(size: keyof typeof sizes): Promise<SeededDataba
 }
 
 /** @returns the secret of the token */
-async function createSeeded(server: DatabaseServer, size: keyof typeof sizes): Promise<string> {
+async function createSeeded(server: DatabaseServer, size: Size): Promise<string> {
   const installation = await createMigrated(server, name, root)
   const sql = server.open(name)
-  await seed(sql, sizes[size], logProgress)
+  await seed(sql, size, logProgress)
+  for (let more = true; more; ) more = await makeStep(sql)
+  await deletePassedNotes(sql)
+  await sql`vacuum (analyze)`
+  await sql`checkpoint`
   await sql.end()
-  return createToken(installation, rootTenant)
-}
-
-/** Removes a data directory, and the cluster too when it is in another place. */
-function removeCluster(dataDir: string): void {
-  try {
-    rmSync(clusterOf(dataDir), { recursive: true, force: true })
-  } catch {
-    // There is no such directory yet.
-  }
-  rmSync(dataDir, { recursive: true, force: true })
+  logProgress('made the records')
+  return createToken(installation, treeOf(size).root)
 }

@@ -35,7 +35,7 @@ function describeCall(call: Call, ofCall: Map<string, Figures[]>): string {
     'Node / L0',
     'Node / L1',
     'total / L0',
-    'requests/s',
+    'per second',
     'p50, ms',
     'p99, ms',
   ]
@@ -52,7 +52,7 @@ export function describeResults(calls: Call[], results: Results, timing: Timing)
 
 CPU time a request, of the Node process and of all of PostgreSQL; ${connections} connections, pools of 10; \
 ${timing.rounds} rounds in turns of some ${timing.seconds} s, the second half of a round in reverse order. Figures are medians. Ratios are of the same round: median \
-(quartiles); less is better. L0, L1 and mercurius have no rate, permissions, tree of tenants or watermark: they do less. \
+(quartiles); less is better. L0 and L1 have no rate, permissions or tree of tenants: they do less. \
 "Equals" is the ratio of rest again to rest: noise.
 
 ${calls.map(call => describeCall(call, results.get(call.name) ?? new Map())).join('\n\n')}

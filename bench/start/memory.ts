@@ -1,18 +1,12 @@
-import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../test/support/free-port.ts'
+import { residentMemory } from '../harness/cpu-time.ts'
 import type { Load } from '../harness/load.ts'
 import type { HttpRequest } from '../harness/operations.ts'
 import { type Installation, startService } from '../harness/processes.ts'
-import { attachInspector, type Inspector } from './inspector.mjs'
+import { attachInspector, type Inspector } from './inspector.ts'
 
 const mebibyte = 1024 * 1024
-
-/** @returns the resident memory of a process, in MiB */
-function resident(pid: number): number {
-  const [, kilobytes = 'NaN'] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-  return Number(kilobytes) / 1024
-}
 
 /**
  * @param seconds how long the load lasts, and the rest after it
@@ -27,15 +21,15 @@ export async function measureResident(
   const service = await startService(installation)
   try {
     await sleep(5_000)
-    const idle = resident(service.pid)
+    const idle = residentMemory(service.pid)
     let loaded = idle
     const timer = setInterval(() => {
-      loaded = Math.max(loaded, resident(service.pid))
+      loaded = Math.max(loaded, residentMemory(service.pid))
     }, 100)
     await load.run(service.origin, requests, 0, { seconds: seconds.load })
     clearInterval(timer)
     await sleep(seconds.rest * 1000)
-    return { idle, loaded, rested: resident(service.pid) }
+    return { idle, loaded, rested: residentMemory(service.pid) }
   } finally {
     await service.stop()
   }
@@ -85,8 +79,8 @@ export interface Heap {
 /**
  * Measures the service's heap.
  *
- * @param calls requests by the call's title; the first are those that are sent between the two measurements
- * @param count how many requests are sent between them
+ * @param calls requests by the call's title
+ * @param count how many requests are sent between the two measurements
  */
 export async function measureHeap(
   installation: Installation,
@@ -98,25 +92,19 @@ export async function measureHeap(
   const service = await startService(installation, { nodeOptions: [`--inspect=127.0.0.1:${port}`] })
   try {
     const inspector = await attachInspector(port)
-    const send = async (requests: HttpRequest[], wanted: number) => {
-      let done = 0
-      while (done < wanted) done += (await load.run(service.origin, requests, done, { seconds: 2 })).requests
-      return done
-    }
-    await send([...calls.values()].flat(), count / 10)
+    const all = [...calls.values()].flat()
+    const send = (requests: HttpRequest[], wanted: number) => load.run(service.origin, requests, 0, { count: wanted })
+    await send(all, count / 10)
     const before = await liveHeap(inspector)
-    const requests = await send([...calls.values()][0]!, count)
+    await send(all, count)
     const after = await liveHeap(inspector)
     const perAnswer = new Map<string, number>()
+    const answers = 2_000
     for (const [title, sent] of calls) {
-      let answers = 0
-      const bytes = await allocated(inspector, async () => {
-        answers = await send(sent, 500)
-      })
-      perAnswer.set(title, bytes / answers)
+      perAnswer.set(title, (await allocated(inspector, () => send(sent, answers))) / answers)
     }
     inspector.close()
-    return { before: before / mebibyte, after: after / mebibyte, requests, perAnswer }
+    return { before: before / mebibyte, after: after / mebibyte, requests: count, perAnswer }
   } finally {
     await service.stop()
   }

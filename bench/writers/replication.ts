@@ -1,13 +1,11 @@
-/** Measures a subscription: a second server publishes vouchers, without the gateway's triggers and indexes. */
-import { readFileSync } from 'node:fs'
+/** Replication: a second server publishes vouchers, to which a database subscribes. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool } from '../../src/db/sql.ts'
 import { type DatabaseServer, startTemporaryServer } from '../harness/database-server.ts'
-import { type Connections, population } from './databases.ts'
+import { createDatabase, population } from './databases.ts'
 
-const rows = 100_000
-const transactions = 2_000
-/** The ids are higher than the ids of the subscribers' own vouchers. */
+const [rows, transactions] = [100_000, 2_000]
+/** The ids are higher than those of the subscribers' own vouchers. */
 const first = 1_000_000
 
 const insert = (ids: string) => `
@@ -16,20 +14,13 @@ const insert = (ids: string) => `
   select id, 1 + id % ${population.tenants}, 'PUB-' || id, 50, 50, 'GBP', 'A gift', 'a-gift', '2030-01-01'
   from ${ids} each (id);`
 
-const writeTransactions = (ids: { from: number; to: number }) => `do $$ begin
-  for n in ${ids.from}..${ids.to} loop
-    ${insert('(values (n))')}
-    commit;
-  end loop;
-end $$`
-
 let publisher: Promise<{ server: DatabaseServer; sql: Pool }> | undefined
 
 async function startPublisher() {
   const settings = { wal_level: 'logical' }
   const server = await startTemporaryServer({ sharedBuffers: '128MB', durable: false, settings })
-  const sql = server.open('postgres')
-  await sql.unsafe(readFileSync(new URL('../../sql/0001.do.platform.sql', import.meta.url), 'utf8')).simple()
+  await createDatabase(server, 'plain', true)
+  const sql = server.open('plain')
   await sql
     .unsafe(`
     insert into tenant (name) select 'Tenant ' || n from generate_series(1, ${population.tenants}) n;
@@ -48,35 +39,40 @@ export async function stopPublisher(): Promise<void> {
 }
 
 /**
- * Subscribes a database to the publisher's vouchers until the last of them is applied.
+ * Subscribes a database to the published vouchers.
  *
- * @param copied whether the vouchers that exist are copied; otherwise the publisher writes new ones
- * @returns the time that it took, in milliseconds; for new ones from the time when the first of them is applied
+ * @returns the time that the copy of 100,000 vouchers took, and then 2,000 transactions of one voucher, in milliseconds
  */
-async function replicate([sql]: Connections, copied: boolean): Promise<number> {
+export async function replicate(sql: Pool): Promise<number[]> {
   publisher ??= startPublisher()
   const { server, sql: source } = await publisher
-  const { host, port, user, database } = server.address('postgres')
-  const applied = async (id: number) => {
+  const { host, port, user, database } = server.address('plain')
+  const last = first + rows
+  const untilApplied = async (id: number) => {
     while ((await sql`select from purchased_voucher where id = ${id}`).count === 0) await sleep(2)
   }
-  const last = first + rows
-  let start = performance.now()
-  await sql.unsafe(`create subscription vouchers
-    connection 'host=${host} port=${port} user=${user} dbname=${database}' publication vouchers with (copy_data = ${copied})`)
-  if (copied) await applied(last)
-  else {
-    await source.unsafe(writeTransactions({ from: last + 1, to: last + 1 }))
-    await applied(last + 1)
-    start = performance.now()
-    await source.unsafe(writeTransactions({ from: last + 2, to: last + 1 + transactions }))
-    await applied(last + 1 + transactions)
+  const write = async (from: number, to: number) => {
+    await source.unsafe(`do $$ begin
+      for n in ${from}..${to} loop
+        ${insert('(values (n))')}
+        commit;
+      end loop;
+    end $$`)
+    await untilApplied(to)
   }
-  const end = performance.now()
+  const times: number[] = []
+  const time = async (work: Promise<void>) => {
+    const start = performance.now()
+    await work
+    times.push(performance.now() - start)
+  }
+  await sql.unsafe(`create subscription vouchers
+    connection 'host=${host} port=${port} user=${user} dbname=${database}' publication vouchers`)
+  await time(untilApplied(last))
+  // The first transaction waits until the worker of the copy has ended.
+  await write(last + 1, last + 1)
+  await time(write(last + 2, last + 1 + transactions))
   await sql.unsafe('drop subscription vouchers')
   await source`delete from purchased_voucher where id > ${last}`
-  return end - start
+  return times
 }
-
-export const replicatedCopy = (connections: Connections): Promise<number> => replicate(connections, true)
-export const replicatedTransactions = (connections: Connections): Promise<number> => replicate(connections, false)

@@ -1,156 +1,186 @@
+/** The writers that are measured, each with what it may cost beside the tables without capture. */
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, Sql } from '../../src/db/sql.ts'
-import { type Connections, population } from './databases.ts'
-import { replicatedCopy, replicatedTransactions } from './replication.ts'
+import { type Copy, population, writers } from './databases.ts'
+import { replicate } from './replication.ts'
 
-/** The number of sessions that write at once. */
-export const writers = 4
+/** A figure, with its goal: of its ratio to the tables without capture, or of itself. */
+export interface Figure {
+  unit: 'µs' | '/s' | 'ms' | 'bytes' | '%'
+  goal: `${'≤' | '≥'} ${number}`
+  isValue?: boolean
+}
 
-/** The measurement in each contender's database. */
+/** A measurement in one database. */
 export interface Workload {
   name: string
-  unit: '/s' | 'ms' | 'bytes'
-  /** The share of the bare rate that must be left, the most times of the bare time, or the most bytes. */
-  limit?: number
-  /** @param seconds how long a rate is measured */
-  measure(connections: Connections, seconds: number): Promise<number>
+  figures: Record<string, Figure>
+  /** How often a round measures it, in turns with the other database; the medians count. */
+  slices: number
+  /** @returns the value of each figure, in their order */
+  measure(copy: Copy, slice: number): Promise<number[]>
 }
 
-/** The call that takes the write marker at the start of a transaction. */
-export const takeWriteMarker = 'gateway.announce_bulk_write()'
+/** One transaction of a writer. `turn` counts the transactions of each writer from 0. */
+type Transaction = (sql: Pool, writer: number, turn: number) => Promise<unknown>
 
 const bulk = 20_000
+/** Each writer updates and deletes vouchers of its own, so that none waits for another one's row. */
+const ownId = (writer: number, turn: number) => 1 + writer + writers * ((turn * 7919) % (bulk / writers))
 
-/** One transaction of a writer. `turn` counts each writer's transactions from 0. */
-type Transaction = (sql: Sql, writer: number, turn: number) => Promise<unknown>
+const columns = `
+  tenant_id, reference, initial_balance, current_balance, currency, product_title, product_slug, date_valid_end`
 
-const insertOne: Transaction = (sql, writer, turn) => sql`
-  insert into purchased_voucher
-    (tenant_id, reference, initial_balance, current_balance, currency, product_title, product_slug, date_valid_end)
-  values (${1 + (turn % population.tenants)}, ${`NEW-${writer}-${turn}`}, 50, 50, 'GBP', 'A gift', 'a-gift',
-          '2030-01-01')`
+const insertOne = (sql: Sql, reference: string) => sql`
+  insert into purchased_voucher (${sql.unsafe(columns)})
+  values (1, ${reference}, 50, 50, 'GBP', 'A gift', 'a-gift', '2030-01-01')`
 
-// Each writer updates and deletes vouchers of its own, so that none waits for another's row.
-const own = bulk / writers
+const updateOne = (sql: Sql, id: number) =>
+  sql`update purchased_voucher set current_balance = current_balance + 1 where id = ${id}`
 
-/** Updates a voucher of the first half. */
-export const updateOne: Transaction = (sql, writer, turn) => sql`
-  update purchased_voucher set current_balance = current_balance + 1
-  where id = ${1 + writer + writers * ((turn * 7919) % own)}`
-
-const deleteOne: Transaction = async (sql, writer, turn) => {
-  const { count } = await sql`
-    delete from purchased_voucher where id = ${bulk + 1 + writer + writers * ((turn * 7919) % own)}`
-  if (count === 0) throw new Error('There are no more vouchers to delete: run it for less time.')
+/** Lets all writers repeat a transaction. The first ones prepare statements and compile functions, unmeasured. */
+async function repeat(
+  { sessions, processorTime }: Copy,
+  transaction: Transaction,
+  { slice, count }: { slice: number; count: number },
+): Promise<number[]> {
+  const run = (from: number) =>
+    Promise.all(
+      sessions.map(async (sql, writer) => {
+        for (let turn = from; turn < from + count; turn++) await transaction(sql, writer, turn)
+      }),
+    )
+  if (slice === 0) await run(0)
+  const [start, used] = [performance.now(), processorTime()]
+  await run((slice + 1) * count)
+  const transactions = writers * count
+  return [((processorTime() - used) / transactions) * 1e6, transactions / ((performance.now() - start) / 1000)]
 }
 
-const insertMany = (sql: Sql, named: string, count: number) => sql`
-  insert into purchased_voucher
-    (tenant_id, reference, initial_balance, current_balance, currency, product_title, product_slug, date_valid_end)
-  select 1 + n % ${population.tenants}::int, ${named} || '-' || n, 50, 50, 'GBP', 'A gift', 'a-gift', '2030-01-01'
-  from generate_series(1, ${count}::int) n`
+const repeated = (
+  name: string,
+  goals: [Figure['goal'], Figure['goal']],
+  transaction: Transaction,
+  count = 50,
+): Workload => ({
+  name,
+  figures: { 'processor time': { unit: 'µs', goal: goals[0] }, rate: { unit: '/s', goal: goals[1] } },
+  slices: 12,
+  measure: (copy, slice) => repeat(copy, transaction, { slice, count }),
+})
 
-async function copyMany(sql: Sql, named: string): Promise<void> {
-  const line = (n: number) =>
-    `${1 + (n % population.tenants)}\t${named}-${n}\t50\t50\tGBP\tA gift\ta-gift\t2030-01-01\n`
-  const target = await sql`
-    copy purchased_voucher
-      (tenant_id, reference, initial_balance, current_balance, currency, product_title, product_slug, date_valid_end)
-    from stdin`.writable()
+const timed = (name: string, goal: Figure['goal'], write: (sql: Pool) => Promise<unknown>): Workload => ({
+  name,
+  figures: { time: { unit: 'ms', goal } },
+  slices: 1,
+  async measure({ sessions: [sql] }) {
+    const start = performance.now()
+    await write(sql!)
+    return [performance.now() - start]
+  },
+})
+
+async function copyMany(sql: Pool): Promise<void> {
+  const line = (n: number) => `${1 + (n % population.tenants)}\tCOPY-${n}\t50\t50\tGBP\tA gift\ta-gift\t2030-01-01\n`
+  const target = await sql.unsafe(`copy purchased_voucher (${columns}) from stdin`).writable()
   await pipeline(Readable.from([Array.from({ length: bulk }, (_, n) => line(n)).join('')]), target)
 }
 
-const updateMany = (sql: Sql) =>
-  sql`update purchased_voucher set current_balance = current_balance + 1 where id <= ${bulk}`
-
-// Until then statements are prepared and the triggers' functions compiled.
-const warmingTurns = 30
-
-/** @returns how many transactions a second several writers commit, each on its connection */
-export async function measureRate(transaction: Transaction, connections: Pool[], seconds: number): Promise<number> {
-  const turns = connections.map(() => 0)
-  const write = (isRunning: (turn: number) => boolean) =>
-    Promise.all(
-      connections.map(async (connection, writer) => {
-        while (isRunning(turns[writer]!)) await transaction(connection, writer, turns[writer]!++)
-      }),
-    )
-  await write(turn => turn < warmingTurns)
-  const start = performance.now()
-  await write(() => performance.now() < start + seconds * 1000)
-  const counted = turns.reduce((sum, turn) => sum + turn - warmingTurns, 0)
-  return (counted / (performance.now() - start)) * 1000
-}
-
-const rate = (name: string, limit: number | undefined, transaction: Transaction): Workload => ({
-  name,
-  unit: '/s',
-  ...(limit !== undefined && { limit }),
-  measure: (connections, seconds) => measureRate(transaction, connections, seconds),
-})
-
-/** Two workloads: a load without an announcement, and the same load with one. */
-const load = (name: string, limit: number, write: (sql: Sql, named: string) => Promise<unknown>): Workload[] => {
-  const timed = async (work: () => Promise<unknown>) => {
-    const start = performance.now()
-    await work()
-    return performance.now() - start
-  }
-  return [
-    { name, unit: 'ms', limit, measure: ([sql]) => timed(() => write(sql, `${name} plain`)) },
-    {
-      name: `${name}, announced`,
-      unit: 'ms',
-      limit: 1.6,
-      measure: ([pool]) =>
-        timed(() =>
-          pool.begin(async sql => {
-            await sql.unsafe(`select ${takeWriteMarker}`)
-            await write(sql, `${name} announced`)
-          }),
-        ),
-    },
-  ]
-}
-
-/** The WAL that the update of one row writes when its pages were written since the last checkpoint. */
-const walOfUpdate: Workload = {
-  name: 'WAL of an update of one row, without full pages',
-  unit: 'bytes',
-  limit: 900,
-  async measure([sql]) {
-    const rows = 1000
-    const update = sql.unsafe.bind(
-      sql,
-      `do $$ begin
+/** The WAL of the update of one row, when its pages were written since the last checkpoint. */
+async function measureWal({ sessions: [sql] }: Copy): Promise<number[]> {
+  const rows = 1000
+  const update = () =>
+    sql!.unsafe(`do $$ begin
       for n in 1..${rows} loop
         update purchased_voucher set current_balance = current_balance + 1 where id = n * 20;
         commit;
       end loop;
-    end $$`,
-    )
-    await sql`set synchronous_commit = off`
-    await update()
-    const [begun] = await sql<{ lsn: string }[]>`select pg_current_wal_insert_lsn()::text as lsn`
-    await update()
-    const [row] = await sql<{ bytes: number }[]>`
-      select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), ${begun!.lsn}::pg_lsn)::float8 as bytes`
-    await sql`reset synchronous_commit`
-    return row!.bytes / rows
-  },
+    end $$`)
+  await update()
+  const [begun] = await sql!<[{ lsn: string }]>`select pg_current_wal_insert_lsn()::text as lsn`
+  await update()
+  const [{ bytes }] = await sql!<[{ bytes: number }]>`
+    select pg_wal_lsn_diff(pg_current_wal_insert_lsn(), ${begun.lsn}::pg_lsn)::float8 as bytes`
+  return [bytes / rows]
 }
 
-/** All workloads, in the order in which they run on a copy. */
+/** The share of SERIALIZABLE insertions that fail, in percent. Updates fail without capture too: they share pages. */
+async function measureConflicts(copy: Copy): Promise<number[]> {
+  const [turns, serializationFailure] = [100, '40001']
+  let failed = 0
+  await Promise.all(
+    copy.sessions.map(async (sql, writer) => {
+      for (let turn = 0; turn < turns; turn++) {
+        try {
+          await sql.begin('isolation level serializable', async transaction => {
+            await insertOne(transaction, `SERIALIZABLE-${writer}-${turn}`)
+            await sleep(8)
+          })
+        } catch (error) {
+          if (!(error instanceof Error && 'code' in error && error.code === serializationFailure)) throw error
+          failed++
+        }
+      }
+    }),
+  )
+  return [(failed / (turns * writers)) * 100]
+}
+
+/** All workloads, in the order in which they run in a copy. */
 export const workloads: Workload[] = [
-  rate('insert of one row', 0.8, insertOne),
-  rate('update of one row', 0.75, updateOne),
-  rate('delete of one row', 0.7, deleteOne),
-  rate('insert of ten rows', undefined, (sql, writer, turn) => insertMany(sql, `TEN-${writer}-${turn}`, 10)),
-  walOfUpdate,
-  ...load('insert of 20,000 rows', 2.7, (sql, named) => insertMany(sql, named, bulk)),
-  ...load('COPY of 20,000 rows', 2.7, copyMany),
-  ...load('update of 20,000 rows', 6, updateMany),
-  { name: 'replicated copy of 100,000 rows', unit: 'ms', limit: 3, measure: replicatedCopy },
-  { name: '2,000 replicated transactions', unit: 'ms', limit: 1.6, measure: replicatedTransactions },
+  repeated('insert of one row', ['≤ 1.15', '≥ 0.85'], (sql, writer, turn) => insertOne(sql, `NEW-${writer}-${turn}`)),
+  repeated('update of one row', ['≤ 1.15', '≥ 0.85'], (sql, writer, turn) => updateOne(sql, ownId(writer, turn))),
+  repeated(
+    'delete of one row',
+    ['≤ 1.2', '≥ 0.8'],
+    (sql, writer, turn) => sql`delete from purchased_voucher where id = ${bulk + ownId(writer, turn)}`,
+  ),
+  repeated(
+    'three statements with pauses of 3 ms',
+    ['≤ 1.3', '≥ 0.95'],
+    (sql, writer, turn) =>
+      sql.begin(async transaction => {
+        await insertOne(transaction, `PAUSED-${writer}-${turn}`)
+        await sleep(3)
+        await updateOne(transaction, ownId(writer, turn))
+        await sleep(3)
+        await updateOne(transaction, ownId(writer, turn + 1))
+      }),
+    10,
+  ),
+  {
+    name: 'update of one row, without full pages',
+    figures: { WAL: { unit: 'bytes', goal: '≤ 400', isValue: true } },
+    slices: 1,
+    measure: measureWal,
+  },
+  {
+    name: 'SERIALIZABLE insert that stays open for 8 ms',
+    figures: { failures: { unit: '%', goal: '≤ 0', isValue: true } },
+    slices: 1,
+    measure: measureConflicts,
+  },
+  timed('insert of 20,000 rows', '≤ 1.5', sql =>
+    sql.unsafe(`
+      insert into purchased_voucher (${columns})
+      select 1 + n % ${population.tenants}, 'MANY-' || n, 50, 50, 'GBP', 'A gift', 'a-gift', '2030-01-01'
+      from generate_series(1, ${bulk}) n`),
+  ),
+  timed('COPY of 20,000 rows', '≤ 1.5', copyMany),
+  timed(
+    'update of 20,000 rows',
+    '≤ 1.6',
+    sql => sql`update purchased_voucher set current_balance = current_balance + 1 where id <= ${bulk}`,
+  ),
+  {
+    name: 'replication',
+    figures: {
+      'copy of 100,000 rows': { unit: 'ms', goal: '≤ 1.6' },
+      '2,000 transactions': { unit: 'ms', goal: '≤ 1.1' },
+    },
+    slices: 1,
+    measure: ({ sessions: [sql] }) => replicate(sql!),
+  },
 ]

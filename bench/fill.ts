@@ -1,0 +1,76 @@
+/**
+ * The time of the first fill: `npm run bench -- fill`. One million vouchers, 200,000 customers and 50,000 products of 1,000
+ * tenants; the service writes all records, then the indexes, then the figures, while the platform writes.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { postgresCpu, processCpu } from './harness/cpu-time.ts'
+import { createMigrated, startTemporaryServer } from './harness/database-server.ts'
+import { buildService, root } from './harness/packages.ts'
+import { startService } from './harness/processes.ts'
+import { describeRun, logProgress, record, table } from './harness/report.ts'
+import { seed } from './harness/seed.ts'
+import { changesPerSecond, startWriter } from './harness/writer.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    /** How many times as many vouchers and customers: 5 for five million vouchers. */
+    scale: { type: 'string', default: '1' },
+    /** Writes the results into RESULTS.md. */
+    record: { type: 'boolean', default: false },
+  },
+})
+const scale = Number(options.scale)
+const size = { tenants: 1_000, products: 50_000, vouchers: 1_000_000 * scale, customers: 200_000 * scale }
+
+buildService(root)
+const server = await startTemporaryServer({ sharedBuffers: '2GB', settings: { autovacuum: 'on' } })
+try {
+  const installation = await createMigrated(server, 'fill', root)
+  const owner = server.open('fill')
+  await seed(owner, size, logProgress)
+  const writer = server.open('fill')
+  const stop = startWriter(writer, size.vouchers)
+  const postgres = await postgresCpu(owner)
+  const [start, postgresBefore] = [performance.now(), postgres()]
+  const service = await startService(installation)
+  const node = processCpu(service.pid)
+  /** The seconds from the start until each phase ended. */
+  const ends = new Map<string, number>()
+  for (let phase = 'records'; phase !== 'done'; await sleep(100)) {
+    const [row] = await owner<{ phase: string }[]>`
+      select case when is_complete then 'done'
+                  when is_complete is null or exists (select from gateway.scan) then 'records'
+                  when exists (select from gateway.record_indexes() where to_regclass('gateway.' || name) is null) then 'indexes'
+                  else 'figures' end as phase
+      from (select 1) one left join (select is_complete from gateway.step order by stamp desc limit 1) step on true`
+    const next = row?.phase ?? phase
+    if (next === phase) continue
+    ends.set(phase, (performance.now() - start) / 1000)
+    logProgress(`${phase} are complete`)
+    phase = next
+  }
+  const cpu = { service: node(), postgres: postgres() - postgresBefore }
+  const written = await stop()
+  const [sizes] = await owner<{ records: string; rollups: string }[]>`
+    select pg_size_pretty(sum(pg_total_relation_size(oid)) filter (where relname <> 'figure_rollup')) as records,
+           pg_size_pretty(pg_total_relation_size('gateway.figure_rollup')) as rollups
+    from pg_class where relnamespace = 'gateway'::regnamespace and relkind = 'r'`
+  const number = (value: number) => value.toLocaleString('en')
+  const text = `${describeRun(server.version)} ${number(size.vouchers)} vouchers, ${number(size.customers)} customers, \
+${number(size.products)} products, ${number(size.tenants)} tenants, durable commits. Beside ${changesPerSecond} changes a second (${number(written)} in all).
+
+${table(
+  ['', 'seconds from the start'],
+  [...ends].map(([phase, seconds]) => [`${phase} complete`, seconds.toFixed(0)]),
+)}
+
+PostgreSQL took ${cpu.postgres.toFixed(0)} s of the processor, the service ${cpu.service.toFixed(0)} s. The records take \
+${sizes?.records} with their indexes, the rollups ${sizes?.rollups}.`
+  console.log(text)
+  if (options.record) record('First fill', text)
+  await service.stop()
+  await Promise.all([writer, owner].map(pool => pool.end()))
+} finally {
+  await server.stop()
+}

@@ -1,0 +1,36 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Pool } from '../../src/db/sql.ts'
+
+/** The changes of a transaction, and the time between two of them in milliseconds: 500 changes a second. */
+const [changesOfOne, interval] = [10, 20]
+
+/** The changes of a second. */
+export const changesPerSecond = changesOfOne * (1000 / interval)
+
+/**
+ * Changes the balances of random vouchers until it is stopped.
+ *
+ * @param sql one connection
+ * @param vouchers the highest id
+ * @returns a function that stops it and returns the number of changes
+ */
+export function startWriter(sql: Pool, vouchers: number): () => Promise<number> {
+  let going = true
+  let changes = 0
+  const running = (async () => {
+    for (let due = performance.now(); going; due += interval) {
+      await sleep(Math.max(0, due - performance.now()))
+      const ids = Array.from({ length: changesOfOne }, () => 1 + Math.floor(Math.random() * vouchers))
+      await sql`update purchased_voucher set current_balance = trunc(random() * 100)
+                where id = any(${`{${ids.join()}}`}::text::bigint[])`
+      changes += ids.length
+    }
+  })()
+  // An error is thrown when it is stopped.
+  running.catch(() => {})
+  return async () => {
+    going = false
+    await running
+    return changes
+  }
+}
