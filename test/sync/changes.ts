@@ -190,7 +190,7 @@ const consentTwice: Change = async context => {
 /** Returns a tenant as the new parent of another, inside or outside the scope of the tokens. */
 const place = ({ random, knownIds }: ChangeContext) => {
   const { root, branch, elsewhere, owners, shops, tenants } = knownIds
-  // It may come to lie below itself: then no token of a tenant above covers it.
+  // A tenant may come to lie below itself in this way: then no token of a tenant above covers it.
   return random.pick(random.chance(0.2) ? [...shops, ...tenants] : [root, branch, elsewhere, ...owners]) ?? 0
 }
 
@@ -247,7 +247,7 @@ const closeShop: Change = async context => {
 const moveTenant = simple(
   context => context.sql`
     update tenant set name = ${context.mark}, parent_id = coalesce(
-      (select above.id from tenant above where above.id = ${place(context)} for key share), parent_id)
+      (select above.id from tenant above where above.id = ${place(context)} and above.id <> tenant.id for key share), parent_id)
     where id = ${one(context, context.random.chance(0.5) ? 'shops' : 'tenants')}`,
 )
 
@@ -281,8 +281,9 @@ const remake =
   async context => {
     const { sql, mark } = context
     const id = one(context, known)
+    if (id === 0) return 0
     await sql`delete from ${sql(table)} where id = ${id}`
-    const above = table === 'tenant' ? { parent_id: place(context) } : { tenant_id: owner(context) }
+    const above = table === 'tenant' ? { parent_id: context.knownIds.root } : { tenant_id: owner(context) }
     const row = { id, ...above, ...columnsOf(mark) }
     return (await sql`insert into ${sql(table)} ${sql(row)} on conflict do nothing`).count
   }

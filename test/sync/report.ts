@@ -13,7 +13,7 @@ const repeats = ({ received, repeated }: ClientCounts) =>
   ((100 * repeated) / Math.max(1, received - repeated)).toFixed(1)
 
 export function printReport(report: StressReport, options: StressOptions): void {
-  const { counts, clients, lost, killedSteps, figures } = report
+  const { counts, clients, lost, killedSteps, rejected, figures } = report
   const pairs = (numbers: object) => Object.entries(numbers).map(([name, count]) => `${name} ${count}`)
   console.log(`${pairs(options).join(', ')}\n${pairs(counts).join(', ')}`)
   console.table(
@@ -27,6 +27,8 @@ export function printReport(report: StressReport, options: StressOptions): void 
       `clients: ${missing(clients)} missing, ${tooMuch(clients)} too much`,
       `controls: changes that they passed over, by the kind of writer, and vouchers that came back: ${pairs(lost).join(', ')}`,
       `steps: ${killedSteps} killed`,
+      `rows that v1 cannot show: ${rejected.length}`,
+      ...rejected.map(({ record, key, reason }) => `  ${record} ${key}: ${reason}`),
       `figures: ${figures.checks} times compared with the records, ${figures.wrong} rows wrong`,
       ...clients.flatMap(({ client, list, examples }) => examples.map(example => `  ${client}, ${list}: ${example}`)),
     ].join('\n'),

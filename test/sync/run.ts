@@ -222,6 +222,8 @@ export async function stress(
     clients: (await Promise.all(clients.map(client => client.outcomes(truths)))).flat(),
     lost: controls.lost(),
     killedSteps: await killing,
+    rejected: await sql<{ record: string; key: string; reason: string }[]>`
+      select record, key, reason from gateway.rejected order by record, key`,
     figures: await figures.end(),
   }
   await Promise.all([sql.end(), publisherSql.end(), pool.end()])

@@ -21,7 +21,8 @@ const { pgbouncer, instances, ...options } = new Command('stress')
   .description(
     'Runs all kinds of writers, and checks that clients that resume end with exactly what the service holds, and that ' +
       'figures agree with the records all the time. Exits with 1 when a client lacks a record or has one too much, when ' +
-      'a figure differs, and when a control misses no record of a kind of writer: a check that cannot fail proves nothing.',
+      'a figure differs or a row is rejected, and with 3 when a control misses no record of a kind of writer: a check ' +
+      'that cannot fail proves nothing.',
   )
   .option('--seconds <seconds>', 'how long the writers run at least', number, 60)
   .option('--writers <count>', 'how many writers, a fifth of them at a publisher', number, 10)
@@ -73,7 +74,7 @@ try {
   const report = await stress(poolers?.platform ?? address, apps, publisher, options)
   await Promise.all(apps.map(app => app.close()))
   printReport(report, options)
-  if (wrongInClients(report) > 0 || report.figures.wrong > 0) process.exitCode = 1
+  if (wrongInClients(report) > 0 || report.figures.wrong > 0 || report.rejected.length > 0) process.exitCode = 1
   else if (Object.values(report.lost).includes(0)) process.exitCode = 3
 } finally {
   await Promise.all([owner.end({ timeout: 1 }), poolers?.service.end({ timeout: 1 })])
