@@ -34,7 +34,7 @@ end $$;
 --
 -- The functions run with the rights of their owner, and read nothing that a caller can set: each name in them is qualified, also
 -- of operators. So they need no `set search_path`, which takes a tenth of the time of a transaction of one row. concat() makes
--- texts of keys, because a cast may be a function of whoever owns the column's type.
+-- texts of keys, because a cast may be a function of the owner of the column's type.
 --
 -- A write never fails because the platform has renamed, dropped or retyped a column: then all records are noted.
 create procedure gateway.capture(source regclass, variadic keys text[])
