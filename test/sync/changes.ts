@@ -25,6 +25,8 @@ export interface ChangeContext {
   random: Random
   mark: string
   bulkRows: number
+  /** True when foreign keys are checked. */
+  checked: boolean
 }
 
 /** One statement, or a few that belong together. @returns how many rows it wrote */
@@ -55,9 +57,9 @@ const some = ({ random, knownIds, sql }: ChangeContext, known: Known, most: numb
 
 const one = ({ random, knownIds }: ChangeContext, known: Known) => random.pick(knownIds[known]) ?? 0
 
-/** Returns a tenant to write records for, mostly one whose lists are read. */
-const owner = ({ random, knownIds }: ChangeContext) =>
-  random.pick(random.chance(0.8) || knownIds.shops.length === 0 ? knownIds.owners : knownIds.shops) ?? 0
+/** Returns a tenant to write records for, mostly one whose lists are read; without checks, none that may just be deleted. */
+const owner = ({ random, knownIds, checked }: ChangeContext) =>
+  random.pick(random.chance(0.8) || knownIds.shops.length === 0 || !checked ? knownIds.owners : knownIds.shops) ?? 0
 
 /** Removes a known id, so that no other writer uses it, and returns it. */
 const take = <Item>({ random }: ChangeContext, known: Item[]): Item | undefined =>

@@ -72,9 +72,11 @@ interface Plan {
   checked: boolean
 }
 
-const contextOf = (sql: Transaction, { knownIds, random, bulkRows }: WriterOptions, { kind }: Plan): ChangeContext => {
-  return { sql, knownIds, random, mark: createMark(kind), bulkRows }
-}
+const contextOf = (
+  sql: Transaction,
+  { knownIds, random, bulkRows }: WriterOptions,
+  { kind, checked }: Plan,
+): ChangeContext => ({ sql, knownIds, random, mark: createMark(kind), bulkRows, checked })
 
 /** Makes the changes of one transaction, some of them in savepoints, with pauses between them. */
 async function makeChanges(sql: Transaction, options: WriterOptions, plan: Plan): Promise<number> {
