@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** The digest of the patched driver, which `tools/driver/apply.ts` builds and `test/db/patches.test.ts` tests. */
-export const patchedDigest = '5897b5a68a72275339725ec5fa810ed7852897346cf1318758ee2b46aeb71e48'
+export const patchedDigest = 'e9970e7e396cd024fc2b6222e39cba3fb0efe2e39884a628344cb4bcf04b5e2a'
 
 /**
  * Computes the digest of the files in a directory.

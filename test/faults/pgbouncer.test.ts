@@ -189,6 +189,21 @@ test('a server connection that another client has changed is closed, and not use
   await other.end()
 })
 
+// PgBouncer sends no Parse again, so the server waits for the lock after it has described the parameters.
+test('a statement that fails while its columns are described can be sent again', async () => {
+  await pooler.kill()
+  await pooler.start({ default_pool_size: '1' })
+  const [first, second] = [0, 1].map(() => postgres(pooler.url(world.database), { max: 1, fetch_types: false }))
+  const read = (sql = second!) => sql`select count(*)::integer as count from gateway.tenant where id > ${0}`
+  const found = await read(first)
+  await owner.begin(async sql => {
+    await sql`lock table gateway.tenant`
+    await expect(read()).rejects.toThrow('statement timeout')
+  })
+  expect(await read()).toEqual(found)
+  await Promise.all([first, second].map(sql => sql?.end()))
+})
+
 test('when PgBouncer stops setting the role, the service says so, and works when it is set again', async () => {
   const service = await startBehind()
   expect((await service.ready()).status).toBe(200)
