@@ -119,7 +119,6 @@ create table gateway.check_progress (
   only_row boolean default true not null,
   record gateway.record_type default 'tenant'::gateway.record_type not null,
   reached bigint default 0 not null,
-  started_at timestamp with time zone default clock_timestamp() not null,
   constraint check_progress_pkey PRIMARY KEY (only_row),
   constraint check_progress_only_row_check CHECK (only_row)
 );
@@ -1263,28 +1262,24 @@ AS $function$
 declare
   last gateway.step;
   progress gateway.check_progress;
-  part record;
+  ids bigint[];
+  next bigint;
 begin
   select * into last from gateway.step order by stamp desc limit 1;
   select * into progress from gateway.check_progress for update;
   if progress.record in (select gateway.comparable_types(last)) then
-    part := gateway.scan_keys(progress.record, progress.reached, at_most);
+    select part.ids, part.reached into ids, next from gateway.scan_keys(progress.record, progress.reached, at_most) part;
     return query
       with differing as (
-        insert into gateway.note (record, key) select * from gateway.differing_keys(progress.record, part.ids, last)
-        returning record, key
+        insert into gateway.note (record, key) select * from gateway.differing_keys(progress.record, ids, last)
+        returning note.record, note.key
       )
-      select record, key from differing;
+      select * from differing;
   end if;
-  if part.reached is not null then
-    update gateway.check_progress set reached = part.reached;
-  else
-    update gateway.check_progress
-    set reached = 0,
-        record = coalesce((select min(record) from gateway.mapping where record > progress.record), 'tenant'),
-        started_at = case when exists (select from gateway.mapping where record > progress.record) then started_at
-                          else clock_timestamp() end;
-  end if;
+  update gateway.check_progress
+  set reached = coalesce(next, 0),
+      record = case when next is null then coalesce((select min(record) from gateway.mapping where record > progress.record), 'tenant')
+                    else progress.record end;
 end $function$;
 revoke execute on function gateway.check_records(integer) from public;
 grant execute on function gateway.check_records(integer) to voucher_gateway;

@@ -54,42 +54,38 @@ end $$;
 
 -- How far the check of all records has come that goes on in the background.
 create table gateway.check_progress (
-  only_row   boolean primary key default true check (only_row),
-  record     gateway.record_type not null default 'tenant',
-  reached    bigint not null default 0,
-  started_at timestamptz not null default clock_timestamp()
+  only_row boolean primary key default true check (only_row),
+  record   gateway.record_type not null default 'tenant',
+  reached  bigint not null default 0
 );
 insert into gateway.check_progress default values;
 
--- Compares the next records of the check, and lets a step evaluate those that differ. Returns their keys.
+-- Compares the next records of the check, and lets a step evaluate those that differ. Returns their keys. A type that steps compare,
+-- or whose mapping does not fit, is left out.
 create function gateway.check_records(at_most integer) returns setof gateway.record_key
 language plpgsql security definer set search_path = pg_catalog, pg_temp set row_security = off set jit = off
 as $$
 declare
   last gateway.step;
   progress gateway.check_progress;
-  part record;
+  ids bigint[];
+  next bigint;
 begin
   select * into last from gateway.step order by stamp desc limit 1;
   select * into progress from gateway.check_progress for update;
   if progress.record in (select gateway.comparable_types(last)) then
-    part := gateway.scan_keys(progress.record, progress.reached, at_most);
+    select part.ids, part.reached into ids, next from gateway.scan_keys(progress.record, progress.reached, at_most) part;
     return query
       with differing as (
-        insert into gateway.note (record, key) select * from gateway.differing_keys(progress.record, part.ids, last)
-        returning record, key
+        insert into gateway.note (record, key) select * from gateway.differing_keys(progress.record, ids, last)
+        returning note.record, note.key
       )
-      select record, key from differing;
+      select * from differing;
   end if;
-  if part.reached is not null then
-    update gateway.check_progress set reached = part.reached;
-  else
-    update gateway.check_progress
-    set reached = 0,
-        record = coalesce((select min(record) from gateway.mapping where record > progress.record), 'tenant'),
-        started_at = case when exists (select from gateway.mapping where record > progress.record) then started_at
-                          else clock_timestamp() end;
-  end if;
+  update gateway.check_progress
+  set reached = coalesce(next, 0),
+      record = case when next is null then coalesce((select min(record) from gateway.mapping where record > progress.record), 'tenant')
+                    else progress.record end;
 end $$;
 
 -- Returns the sources whose changes are not captured, each with a sentence that has the remedy.

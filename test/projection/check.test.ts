@@ -14,6 +14,16 @@ await platform`
   insert into purchased_voucher (tenant_id, reference) select ${tenant}, 'V-' || n from generate_series(1, ${vouchers}::int) n`
 await projected(pool)
 
+/** Lets the check compare all records. @returns the keys that it finds */
+async function checkAll(): Promise<string[]> {
+  const found: string[] = []
+  const isAtStart = async () =>
+    (await platform`select from gateway.check_progress where record = 'tenant' and reached = 0`).length > 0
+  do found.push(...(await checkSomeRecords(pool)))
+  while (!(await isAtStart()))
+  return found.sort()
+}
+
 const countRecords = async () => (await pool<{ id: number }[]>`select id from gateway.voucher`).length
 
 test('the check in the background finds rows that were written while triggers were disabled', async () => {
@@ -25,10 +35,7 @@ test('the check in the background finds rows that were written while triggers we
     await sql`alter table purchased_voucher enable trigger all`
   })
   await projected(pool)
-  const found: string[] = []
-  const readRound = async () => (await platform`select started_at from gateway.check_progress`)[0]?.started_at
-  for (const first = await readRound(); (await readRound()) === first; ) found.push(...(await checkSomeRecords(pool)))
-  expect(found.sort()).toEqual(['voucher 2000', 'voucher 7', 'voucher 8'])
+  expect(await checkAll()).toEqual(['voucher 2000', 'voucher 7', 'voucher 8'])
   await projected(pool)
   expect(await findRecordProblems(pool)).toEqual([])
   expect(await pool`select id from gateway.voucher where void or id in (8, 2000) order by id`).toEqual([
@@ -63,4 +70,16 @@ test('a scan of a mapping that lacks most rows stops, until an operator allows i
   await projected(pool)
   expect(await countRecords()).toBe(8)
   expect(await findRecordProblems(pool)).toEqual([])
+})
+
+test('a mapping that does not fit does not hold up the check of other types', async () => {
+  await platform`alter table tenant rename column name to title`
+  await platform`update tenant set title = 'Other'`
+  await projected(pool)
+  await platform.begin(async sql => {
+    await sql`alter table purchased_voucher disable trigger all`
+    await sql`update purchased_voucher set void = true where id = 1`
+    await sql`alter table purchased_voucher enable trigger all`
+  })
+  expect(await checkAll()).toEqual(['voucher 1'])
 })
