@@ -292,11 +292,11 @@ begin
       products := array(select id from gateway.product where category_ids && written.changed);
     elsif type = 'variant' and counts then -- The first fill evaluates all products later.
       products := products || written.parents;
-      if cardinality(products) > at_most then
-        insert into gateway.waiting_key (record, key)
-        select distinct 'product'::gateway.record_type, id::text from unnest(products) id;
-        products := '{}';
-      end if;
+    end if;
+    if cardinality(products) > at_most then
+      insert into gateway.waiting_key (record, key)
+      select distinct 'product'::gateway.record_type, id::text from unnest(products) id;
+      products := '{}';
     end if;
     insert into gateway.waiting_key (record, key)
     select record, key from gateway.rejected where waits_for = type and waits_id = any(written.changed);
@@ -308,30 +308,44 @@ begin
   return latest;
 end $$;
 
+-- Returns whether records are missing: of a scan, of a mapping that does not fit, or of keys that wait.
+--
+-- waited: the last place of gateway.waiting_key that was worked off.
+create function gateway.lacks_records(waited bigint) returns boolean
+language sql stable
+begin atomic
+  select exists (select from gateway.scan) or exists (select from gateway.broken_mapping)
+    or exists (select from gateway.waiting_key where place > waited);
+end;
+
 -- Goes on with the first fill: writes all records, then creates one index at a time, then writes the figures.
 --
 -- latest: the last stamp that was given.
 -- Returns whether all of it is done.
-create function gateway.fill(at_most integer, inout latest timestamptz, out is_complete boolean)
+create function gateway.fill(at_most integer, inout latest timestamptz, out is_done boolean)
 language plpgsql set maintenance_work_mem = '256MB'
 as $$
 declare
+  has_figures constant boolean := to_regclass('gateway.figure_rollup_key') is not null;
   scanned record := gateway.take_scanned(at_most);
   command text;
 begin
-  is_complete := false;
+  is_done := false;
   if scanned.type is not null then
     latest := gateway.write_records(
-      array(select (scanned.type, id::text)::gateway.record_key from unnest(scanned.ids) id), latest, at_most, false);
+      array(select (scanned.type, id::text)::gateway.record_key from unnest(scanned.ids) id), latest, at_most, has_figures);
+    return;
+  end if;
+  if exists (select from gateway.scan) or exists (select from gateway.broken_mapping) then
     return;
   end if;
   select definition into command from gateway.record_indexes() where to_regclass('gateway.' || name) is null limit 1;
   if command is not null then
     execute command;
-  elsif to_regclass('gateway.figure_rollup_key') is null then
+  elsif not has_figures then
     perform gateway.write_first_figures();
   else
-    is_complete := true;
+    is_done := true;
   end if;
 end $$;
 
@@ -365,6 +379,7 @@ declare
   present_epoch constant bigint := (select epoch from gateway.sync_state);
   former gateway.step;
   latest timestamptz;
+  filled record;
   taken record;
   scanned record;
 begin
@@ -390,19 +405,24 @@ begin
 
   latest := greatest(clock_timestamp(), former.stamp);
   if not former.is_complete then
-    select filled.latest + interval '1 microsecond', filled.is_complete into latest, former.is_complete
-    from gateway.fill(at_most, latest) filled;
-    call gateway.require_unchanged_sources();
-    insert into gateway.step values (latest, former.snapshot, former.waited, present_epoch, former.is_complete);
-    return true;
+    select * into filled from gateway.fill(at_most, latest);
+    latest := filled.latest;
+    if not filled.is_done then
+      call gateway.require_unchanged_sources();
+      insert into gateway.step values (latest + interval '1 microsecond', former.snapshot, former.waited, present_epoch, false);
+      return exists (select from gateway.open_scan)
+        or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping);
+    end if;
   end if;
+  -- After the fill, these are the notes since its first step.
   taken := gateway.take_noted(former.snapshot, at_most, former.waited);
   scanned := gateway.take_scanned(at_most - cardinality(taken.keys));
   latest := gateway.write_records(
     taken.keys || array(select (scanned.type, id::text)::gateway.record_key from unnest(scanned.ids) id), latest, at_most, true)
     + interval '1 microsecond';
   call gateway.require_unchanged_sources();
-  insert into gateway.step values (latest, pg_current_snapshot(), taken.waited, present_epoch, true);
+  insert into gateway.step
+  values (latest, pg_current_snapshot(), taken.waited, present_epoch, former.is_complete or not gateway.lacks_records(taken.waited));
   return exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited);
 end $$;
 

@@ -50,3 +50,22 @@ test('it is complete after interruptions and writes between its steps', async ()
   ).toEqual([])
   expect(await readStepState(pool)).toMatchObject({ secondsBehind: expect.any(Number), waiting: 0, rejected: 0 })
 })
+
+test('it waits for a mapping that does not fit its source, and names it', async () => {
+  const { address } = await createEmptyDatabase()
+  const owner = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+  afterFile(() => owner.end({ timeout: 1 }))
+  await migrate(owner)
+  await owner`insert into tenant (name) values ('Shop')`
+  await owner`insert into purchased_voucher (tenant_id, reference) values (1, 'A')`
+  await owner`alter table purchased_voucher rename reference to number`
+  for (let more = true; more; ) more = await makeStep(owner)
+  expect(await readStepState(owner)).toMatchObject({
+    secondsBehind: null,
+    problems: [expect.stringContaining('"reference" does not exist')],
+  })
+  await owner`alter table purchased_voucher rename number to reference`
+  for (let more = true; more; ) more = await makeStep(owner)
+  expect(await readStepState(owner)).toMatchObject({ secondsBehind: expect.any(Number), problems: [] })
+  expect(await findRecordProblems(owner)).toEqual([])
+})
