@@ -44,7 +44,7 @@ const others: Record<string, string> = {
     ${numbers}`,
   'gateway.consent_withdrawal': `select ${owner}, ${instant} ${numbers}`,
   'gateway.figure_rollup': `select ${owner}, (array['sale', 'consent', 'withdrawal'])[1 + n % 3]::gateway.figure_kind, 'half_hour',
-      timestamptz '2020-01-01Z' + n * interval '1 hour', 'GBP', 'sold', 0, 1, 50, 50, 50 ${numbers}`,
+      timestamptz '2020-01-01Z' + n * interval '1 hour', 'XTS', 'sold', 0, 1, 50, 50, 50 ${numbers}`,
   'gateway.token': `(name, token_hash, hint) select 'Token ' || n, sha256(n::text::bytea), 'hint' ${numbers}`,
   'gateway.token_tenant': `(token_id, tenant_id) select n, 1 + n % ${many} ${numbers}`,
   'gateway.redemption_token': `(token_hash, voucher_id, tenant_id, token_id, created_at, expires_at)
