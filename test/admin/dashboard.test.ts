@@ -6,6 +6,7 @@ import { rotateToken } from '../../src/domain/token/rotation.ts'
 import { getToken } from '../../src/domain/token/token.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
+import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { type Browser, changePassword, createBrowser, type Fields, formsOf, root, signIn } from './support.ts'
@@ -18,6 +19,7 @@ const action = '/admin/dashboard'
 const chain = await build.tenant({ name: 'Chain' })
 const shop = await build.tenant({ name: 'Corner Shop', parent_id: chain })
 const mill = await build.tenant({ name: 'The Old Mill' })
+await projected(pool)
 
 /** Opens the dashboard; returns the answer and the token that it hands over. */
 async function open(fields: Fields = {}, by: Browser = browser) {
