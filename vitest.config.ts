@@ -76,7 +76,7 @@ const suites = [
   },
   // These start redis-server: the main tests need Node alone.
   { resolve, test: { name: 'redis', include: ['test/redis/**/*.test.ts'], isolate: false, ...common } },
-  // These need packages of their own: npm ci --prefix test/orms.
+  // These need packages of their own: npm install --prefix test/orms.
   { resolve, test: { name: 'orms', include: ['test/orms/*.test.ts'], ...common } },
   { resolve, test: { name: 'samples', include: [samples], ...common } },
   {
