@@ -1,9 +1,7 @@
-/** Records follow their sources for every way of writing, and figures follow the records. */
+/** Records follow their sources for every way of writing, and figures follow the records. `test/projection` has the sessions. */
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { beforeEach, describe, test } from 'vitest'
-import type { TransactionSql } from '#postgres'
-import type { DriverTypes } from '../../src/db/driver-pool.ts'
+import { beforeEach, test } from 'vitest'
 import type { Sql } from '../../src/db/sql.ts'
 import { createFigures, insertCustomers, insertVouchers } from './figure-records.ts'
 
@@ -90,59 +88,14 @@ const writes: Record<string, (sql: Sql) => Promise<unknown>> = {
   },
 }
 
-/** The kinds of sessions, by the triggers that fire in them. */
-const sessions = { 'an ordinary session': 'origin', 'an applier': 'replica' }
-
-/** Lets a transaction or a savepoint fail, which undoes its changes. */
-const undo = () => Promise.reject(new Error('undone'))
-
-describe.each(Object.entries(sessions))('%s', (_, role) => {
-  const run = (write: (sql: TransactionSql<DriverTypes>) => Promise<unknown>) =>
-    platform.begin(async sql => {
-      await sql`select set_config('session_replication_role', ${role}, true)`
-      await write(sql)
-    })
-
-  test('every way of writing is followed', async () => {
-    for (const [what, write] of Object.entries(writes)) {
-      await run(write)
-      await expectFollowed(what)
-    }
-  })
-
-  test('all of them are followed at once, in one transaction and in several', async () => {
-    const { 'a copy of vouchers': _, ...others } = writes
-    await run(async sql => {
-      for (const write of Object.values(others)) await write(sql)
-      await insertVouchers(sql)
-      await insertCustomers(sql)
-    })
-    await expectFollowed('one transaction')
-    for (const write of Object.values(writes)) await run(write)
-    await expectFollowed('several transactions')
-  })
-
-  test('changes that a savepoint undoes are not followed, and later ones are', async () => {
-    const write = async (sql: Sql) => {
-      for (const each of Object.values(writes).slice(-20)) await each(sql)
-    }
-    await run(async sql => {
-      await sql.savepoint(inner => write(inner).then(undo)).catch(() => {})
-      await sql`update customer set consented_at = now() where id in (2, 3)`
-      await sql.savepoint(inner => inner`update purchased_voucher set void = true where id < 4`)
-      await sql.savepoint(inner => write(inner).then(undo)).catch(() => {})
-    })
-    await expectFollowed()
-    await run(sql => write(sql).then(undo)).catch(() => {})
-    await expectFollowed()
-  })
+test('every way of writing is followed', async () => {
+  for (const [what, write] of Object.entries(writes)) {
+    await write(platform)
+    await expectFollowed(what)
+  }
 })
 
-test('the platform may change the types of columns', async () => {
-  await platform`alter table purchased_voucher alter initial_balance type numeric(15, 3), alter product_title type varchar`
-  await platform`alter table customer alter consented_at type timestamptz(6)`
-  await platform`update purchased_voucher set initial_balance = 33`
-  await expectFollowed()
-  await platform`alter table purchased_voucher alter initial_balance type numeric, alter product_title type text`
+test('all of them are followed at once', async () => {
+  for (const write of Object.values(writes)) await write(platform)
   await expectFollowed()
 })
