@@ -48,12 +48,6 @@ test.each<Refusal>([
     [`the role is ${login} and not voucher_gateway`, 'ignore_startup_parameters'],
   ],
   ['sets nothing', { connect_query: null }, off, ['connect_query']],
-  [
-    'leaves jit on, with which figures time out',
-    { connect_query: 'set role voucher_gateway; set statement_timeout = 4000' },
-    off,
-    ['jit is on and not off', 'connect_query'],
-  ],
   ...(pgBouncerIsAtLeast(1, 26)
     ? [
         [
@@ -202,20 +196,4 @@ test('a statement that fails while its columns are described can be sent again',
   })
   expect(await read()).toEqual(found)
   await Promise.all([first, second].map(sql => sql?.end()))
-})
-
-test('when PgBouncer stops setting the role, the service says so, and works when it is set again', async () => {
-  const service = await startBehind()
-  expect((await service.ready()).status).toBe(200)
-  await pooler.kill()
-  await pooler.start({ connect_query: 'set statement_timeout = 4000' })
-  await expect.poll(service.ready, { timeout: 5_000 }).toMatchObject({
-    status: 503,
-    body: expect.stringContaining(`the role is ${login} and not voucher_gateway`),
-  })
-  await expect.poll(service.printed).toContain(`the role is ${login} and not voucher_gateway`)
-  await pooler.kill()
-  await pooler.start()
-  await expect.poll(service.ready, { timeout: 5_000 }).toMatchObject({ status: 200 })
-  expect(await service.stop('SIGTERM')).toBe(0)
 })
