@@ -2,20 +2,10 @@ import type postgres from '#postgres'
 import type { Random } from './random.ts'
 import type { KnownIds } from './seed.ts'
 
-/**
- * The kinds of transactions. Written texts begin with the kind of writer, so that the losses of the control are counted
- * for each kind.
- */
-export const kinds = ['ordinary', 'snapshot', 'moved', 'replicated'] as const
-export type Kind = (typeof kinds)[number]
-
 let marks = 0
 
 /** @returns a text that was never written before, so that each change shows */
-export const createMark = (kind: Kind) => `${kind}-${++marks}`
-
-/** @returns the kind of writer that wrote a record last; null for a record that has not changed since the start */
-export const kindOf = (mark: string): Kind | null => kinds.find(kind => mark.startsWith(`${kind}-`)) ?? null
+export const createMark = () => `mark-${++marks}`
 
 export type Transaction = postgres.TransactionSql
 

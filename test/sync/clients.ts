@@ -7,13 +7,6 @@ import type { Random } from './random.ts'
 export const resumptions = ['first page', 'last page', 'newest record'] as const
 export type Resumption = (typeof resumptions)[number]
 
-export interface ClientCounts {
-  passes: number
-  received: number
-  /** Records that were received although the copy had the same. */
-  repeated: number
-}
-
 export interface PassTimes {
   first: string
   last: string
@@ -56,11 +49,11 @@ export async function readPass(
   return times
 }
 
-/** Writes a record to a copy, and counts it. */
-export function upsert(copy: Map<string, CopiedRecord>, record: CopiedRecord, counts: ClientCounts): void {
-  counts.received += 1
-  if (copy.get(record.key)?.image === record.image) counts.repeated += 1
-  copy.set(record.key, record)
+/** Reads a whole list. */
+export async function readWhole(ask: Ask): Promise<CopiedRecord[]> {
+  const records = new Map<string, CopiedRecord>()
+  await readPass(ask, null, record => records.set(record.key, record))
+  return [...records.values()]
 }
 
 export type SyncClient = ReturnType<typeof createSyncClient>
@@ -68,22 +61,18 @@ export type SyncClient = ReturnType<typeof createSyncClient>
 /** Creates a client that keeps a copy of one list up to date, and never reads the whole list again. */
 export function createSyncClient(ask: Ask, resumption: Resumption) {
   const copy = new Map<string, CopiedRecord>()
-  const counts = { passes: 0, received: 0, repeated: 0 }
   let since: string | null = null
 
   /** Reads from the bound of the last pass to the end of the list. */
   async function pass() {
     let newest = since
     const { first, last } = await readPass(ask, since, record => {
-      upsert(copy, record, counts)
+      copy.set(record.key, record)
       if (newest === null || record.updatedAt > newest) newest = record.updatedAt
     })
     since = { 'first page': first, 'last page': last, 'newest record': newest }[resumption]
-    counts.passes += 1
   }
-  /** Returns the bound of the next pass; null before the first one. */
-  const bound = () => since
-  return { copy, counts, pass, bound }
+  return { copy, pass }
 }
 
 /** Repeats a pass, with random pauses, until `stop` is aborted. */
@@ -94,15 +83,18 @@ export async function follow(pass: () => Promise<void>, random: Random, stop: Ab
   }
 }
 
-/** @returns the records that the copy lacks or has in an old state */
-export function lostFrom(copy: ReadonlyMap<string, CopiedRecord>, truth: readonly CopiedRecord[]): CopiedRecord[] {
-  return truth.filter(({ key, image }) => copy.get(key)?.image !== image)
-}
+/** @returns the records that the copy lacks or has in an old state, and which others it has in their places */
+export const lostFrom = (copy: ReadonlyMap<string, CopiedRecord>, records: readonly CopiedRecord[]) =>
+  records
+    .filter(({ key, image }) => copy.get(key)?.image !== image)
+    .map(({ key, image }) => `${key}: ${image}, the copy has ${copy.get(key)?.image ?? 'nothing'}`)
 
 /** @returns the records of the copy that no longer exist */
-export function surplusOf(copy: ReadonlyMap<string, CopiedRecord>, truth: readonly CopiedRecord[]): CopiedRecord[] {
-  const keys = new Set(truth.map(({ key }) => key))
-  return [...copy.values()].filter(({ key }) => !keys.has(key))
+export function surplusOf(copy: ReadonlyMap<string, CopiedRecord>, records: readonly CopiedRecord[]) {
+  const keys = new Set(records.map(({ key }) => key))
+  return [...copy.values()].flatMap(({ key, image }) =>
+    keys.has(key) ? [] : [`${key}: absent, the copy has ${image}`],
+  )
 }
 
 /**

@@ -1,6 +1,5 @@
 /** Transactions of all forms: pages have all that was committed, although steps and pages came before. */
 import { beforeEach, expect, test } from 'vitest'
-import { untilLockWaits } from '../support/locks.ts'
 import type { Transaction } from './changes.ts'
 import { createSyncedClients } from './in-sync.ts'
 import { insertOnlyRole } from './seed.ts'
@@ -84,6 +83,13 @@ const works: [string, ...Work[]][] = [
     },
   ],
   ['truncated what products show', on => on`truncate variant, product_category`],
+  [
+    'locked the rows of a whole table',
+    async on => {
+      await on`update purchased_voucher set product_title = ${mark()}`
+      await on`update tenant set name = name || '.'`
+    },
+  ],
 ]
 
 test.each(works)('a transaction that %s', async (_, ...transactions) => {
@@ -118,61 +124,4 @@ test('under a role that may only insert', async () => {
   })
   await seller`insert into tenant (name, parent_id) values (${mark()}, ${knownIds.root})`
   await expectInSync()
-})
-
-test.each(['commit', 'rollback'])('a prepared transaction, before and after its %s', async end => {
-  await sql.begin(async transaction => {
-    await insert(transaction)
-    await pass()
-    await transaction.prepare('edge')
-  })
-  await expectInSync()
-  await sql.unsafe(`${end} prepared 'edge'`)
-  await expectInSync()
-})
-
-test('a writer that is terminated', async () => {
-  const writer = connect()
-  const ended = writer.begin(async transaction => {
-    await change(transaction)
-    const [own] = await transaction<{ pid: number }[]>`select pg_backend_pid() as pid`
-    await sql`select pg_terminate_backend(${own?.pid ?? 0}, 5000)`
-    await new Promise<never>(() => {})
-  })
-  await expect(ended).rejects.toThrow()
-  await expectInSync()
-})
-
-test('no page waits for a writer that has locked rows', () =>
-  commit(async on => {
-    await on`update purchased_voucher set product_title = ${mark()}`
-    await on`update tenant set name = name || '.'`
-    await pass()
-  }))
-
-test('a transaction in the lists of a thousand tenants', async () => {
-  await sql`insert into tenant (name, parent_id) select 'many ' || n, ${knownIds.root}::bigint from generate_series(1, 1000) n`
-  await commit(async on => {
-    await on`insert into purchased_voucher (tenant_id, reference) select id, ${mark()}::text || '-' || id from tenant`
-    await pass()
-  }, 'vouchers')
-})
-
-test('a product that is linked to a category during its change shows the new title', async () => {
-  const [product] = await sql<{ id: string }[]>`
-    insert into product (tenant_id, slug, title, currency) values (${tenant}, 'linked', 'Linked', 'GBP') returning id`
-  const [category] = await sql<{ id: string }[]>`
-    insert into category (tenant_id, slug, title) values (${tenant}, 'late', 'Before') returning id`
-  const linker = connect()
-  let linking: Promise<unknown> = Promise.resolve()
-  await connect().begin(async on => {
-    await on`update category set title = 'After' where id = ${category!.id}`
-    linking =
-      linker`insert into product_category (product_id, category_id) values (${product!.id}, ${category!.id})`.execute()
-    // It waits for the change, or is done at once; either way the clients read before the change is visible.
-    await Promise.race([linking, untilLockWaits(sql)])
-    await pass()
-  })
-  await linking
-  await expectInSync('products')
 })

@@ -1,5 +1,4 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
-import type postgres from '#postgres'
 import { exportPath } from '../../src/http/paths.ts'
 
 export interface CopiedRecord {
@@ -7,7 +6,6 @@ export interface CopiedRecord {
   id: number
   /** For a removal: the resource of the record that left. */
   resource: string | null
-  mark: string
   updatedAt: string
   /** All that is compared. */
   image: string
@@ -57,8 +55,7 @@ export function toCopiedRecord(body: Body): CopiedRecord {
   const id = body.id ?? body.tenant_id ?? 0
   // A record can leave more than once; each time has an entry.
   const key = body.resource ? `${body.resource} ${id} ${body.updated_at}` : String(id)
-  const mark = product_title ?? title ?? name ?? surname ?? ''
-  return { key, id, resource: body.resource ?? null, mark, updatedAt: body.updated_at, image }
+  return { key, id, resource: body.resource ?? null, updatedAt: body.updated_at, image }
 }
 
 export interface List {
@@ -73,59 +70,7 @@ export interface List {
   /** The GraphQL selection of a record, under the names of v1. */
   selection: string
   ofTenant: boolean
-  /**
-   * Reads the expected content of the list from the platform's tables, and the stamps from the records.
-   *
-   * @param tenant whose list it is; for the list of tenants, the tenant above all that are listed
-   * @param root the tenant that the token is authorised for, with all tenants below it
-   */
-  truth: (sql: postgres.Sql, tenant: number, root: number) => Promise<CopiedRecord[]>
 }
-
-/** Returns SQL for an instant as the service formats it. */
-export const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
-
-const read = async (sql: postgres.Sql, query: string, parameters: number[] = []) =>
-  (await sql.unsafe<{ body: Body }[]>(query, parameters)).map(({ body }) => toCopiedRecord(body))
-
-/** Returns SQL for the ids of tenants and of all tenants below them. */
-const treeBelow = (top: string) => `(
-  with recursive tree as (
-    ${top} union select tenant.id from tenant join tree as above (id) on tenant.parent_id = above.id
-  ) select * from tree)`
-
-/** Reads rows of the platform with their ids, some columns, and the stamps of their records. @param where may use `source` */
-const readRows = (
-  sql: postgres.Sql,
-  record: string,
-  columns: string[],
-  where: string,
-  parameters: number[],
-  more = '',
-) =>
-  read(
-    sql,
-    `select json_build_object(${['id', ...columns].map(name => `'${name}', source.${name}`)},
-       'updated_at', ${instant('record.updated_at')}${more}) body
-     from ${record === 'voucher' ? 'purchased_voucher' : record} source left join gateway.${record} record using (id)
-     where ${where}`,
-    parameters,
-  )
-
-const readTenants = (sql: postgres.Sql, where: string, parameters: number[]) =>
-  readRows(sql, 'tenant', ['name'], where, parameters)
-
-/** Reads the tenants that a token is authorised for at present. */
-export const readScope = (sql: postgres.Sql, token: number): Promise<CopiedRecord[]> =>
-  readTenants(
-    sql,
-    `id in (select tenant_id from gateway.token_tenant where token_id = $1)
-     or id in ${treeBelow('select tenant_id from gateway.token_tenant where token_id = $1 and with_descendants')}`,
-    [token],
-  )
-
-const titledRows = (from: string) =>
-  `coalesce((select json_agg(json_build_object('id', part.id, 'title', part.title)) from ${from}), '[]')`
 
 /** The four lists of v1, and the removals, which only GraphQL has. */
 export const lists: List[] = [
@@ -137,7 +82,6 @@ export const lists: List[] = [
     field: 'tenants',
     selection: 'id: databaseId name updated_at: updatedAt',
     ofTenant: false,
-    truth: (sql, tenant) => readTenants(sql, `id in ${treeBelow('select $1::bigint')}`, [tenant]),
   },
   {
     name: 'products',
@@ -148,19 +92,6 @@ export const lists: List[] = [
     selection: `id: databaseId title updated_at: updatedAt
       category_refs: categories { id: databaseId title } variant_summaries: variants { id: databaseId title }`,
     ofTenant: true,
-    truth: (sql, tenant) =>
-      readRows(
-        sql,
-        'product',
-        ['title'],
-        'source.tenant_id = $1',
-        [tenant],
-        `, 'variant_summaries', ${titledRows('variant part where product_id = source.id')},
-         'category_refs', ${titledRows(
-           `category part join product_category link on category_id = part.id
-            where link.product_id = source.id and part.tenant_id = source.tenant_id`,
-         )}`,
-      ),
   },
   {
     name: 'vouchers',
@@ -170,8 +101,6 @@ export const lists: List[] = [
     field: 'purchasedVouchers',
     selection: 'id: databaseId product_title: productTitle current_balance: currentBalance updated_at: updatedAt',
     ofTenant: true,
-    truth: (sql, tenant) =>
-      readRows(sql, 'voucher', ['product_title', 'current_balance'], 'source.tenant_id = $1', [tenant]),
   },
   {
     name: 'signups',
@@ -181,8 +110,6 @@ export const lists: List[] = [
     field: 'marketingSignups',
     selection: 'id: databaseId surname updated_at: updatedAt',
     ofTenant: true,
-    truth: (sql, tenant) =>
-      readRows(sql, 'customer', ['surname'], 'source.tenant_id = $1 and source.marketing_opted', [tenant]),
   },
   {
     name: 'removals',
@@ -191,26 +118,6 @@ export const lists: List[] = [
     field: 'removals',
     selection: 'id: recordId resource reason updated_at: removedAt',
     ofTenant: true,
-    // A record that left several times between two reads has to be reported once. A tenant that moved from one tenant
-    // of the token to another, and later left the second, must be reported by the second.
-    truth: (sql, tenant, root) =>
-      read(
-        sql,
-        `select distinct on (record, id) json_build_object(
-           'id', id, 'resource', case record when 'product' then 'CATALOG_VOUCHER'
-             when 'voucher' then 'PURCHASED_VOUCHER' when 'customer' then 'MARKETING_SIGNUP' else 'TENANT' end, 'reason', upper(reason::text), 'updated_at', ${instant('updated_at')}) body
-         from gateway.removal where tenant_id = $1 and case record
-           when 'product' then not exists (select from product where tenant_id = $1 and product.id = removal.id)
-           when 'voucher' then
-             not exists (select from purchased_voucher where tenant_id = $1 and purchased_voucher.id = removal.id)
-           when 'customer' then
-             not exists (select from customer where tenant_id = $1 and customer.id = removal.id and marketing_opted)
-           else id not in ${treeBelow('select $2::bigint')} and not exists (
-             select from gateway.removal later where later.record = 'tenant' and later.id = removal.id
-               and later.updated_at > removal.updated_at) end
-         order by record, id, removal.updated_at desc`,
-        [tenant, root],
-      ),
   },
 ]
 

@@ -1,21 +1,10 @@
 /** Clients that keep a whole copy by the recipe of docs/syncing.md: lists and removals, for all tenants of a token. */
-import type postgres from '#postgres'
-import { arrayText } from '../../src/db/sql.ts'
-import { type PassTimes, readPass, upsert } from './clients.ts'
+import { createSyncClient, type PassTimes, type Resumption, readPass, type SyncClient } from './clients.ts'
 import { type Ask, type CopiedRecord, type List, lists, RequestError } from './lists.ts'
 
-export type RecipeResumption = 'first page' | 'last page'
-
-export interface CopiedList {
-  list: List
-  records: Map<string, CopiedRecord>
-  /** The bound of the next pass; null before the first one. */
-  since: string | null
-}
-
-export interface CopiedTenant {
+interface CopiedTenant {
   record: CopiedRecord
-  lists: CopiedList[]
+  lists: { list: List; client: SyncClient }[]
   /** The bound of the next pass over its removals. */
   removalsSince: string
 }
@@ -31,16 +20,16 @@ export type RecipeClient = ReturnType<typeof createRecipeClient>
  * Creates a client of all that a token may read. It follows the recipe, and compares no stamps.
  *
  * @param askFor how a list of a tenant is read; the list of tenants ignores the tenant
+ * @param resumption of the lists of tenants; removals and the list of tenants have no newest record, and resume from the last page
  */
-export function createRecipeClient(askFor: (list: List, tenant: number) => Ask, resumption: RecipeResumption) {
+export function createRecipeClient(askFor: (list: List, tenant: number) => Ask, resumption: Resumption) {
   const copy = new Map<string, CopiedTenant>()
-  const counts = { passes: 0, received: 0, repeated: 0 }
   let tenantsSince: string | null = null
   const bound = ({ first, last }: PassTimes) => (resumption === 'first page' ? first : last)
 
   function remove(tenant: CopiedTenant, { resource, id }: CopiedRecord): void {
     if (resource === tenantList.resource) copy.delete(String(id))
-    else tenant.lists.find(({ list }) => list.resource === resource)?.records.delete(String(id))
+    else tenant.lists.find(({ list }) => list.resource === resource)?.client.copy.delete(String(id))
   }
 
   /**
@@ -71,13 +60,11 @@ export function createRecipeClient(askFor: (list: List, tenant: number) => Ask, 
 
     const found: CopiedTenant[] = []
     const times = await readPass(askFor(tenantList, 0), tenantsSince, record => {
-      counts.received += 1
       const known = copy.get(record.key)
-      if (known?.record.image === record.image) counts.repeated += 1
       if (known) {
         known.record = record
       } else {
-        const empty = recordLists.map(list => ({ list, records: new Map<string, CopiedRecord>(), since: null }))
+        const empty = recordLists.map(list => ({ list, client: createSyncClient(askFor(list, record.id), resumption) }))
         const tenant = { record, lists: empty, removalsSince: '' }
         copy.set(record.key, tenant)
         found.push(tenant)
@@ -88,50 +75,11 @@ export function createRecipeClient(askFor: (list: List, tenant: number) => Ask, 
 
     await eachTenant(
       async tenant => {
-        for (const copied of tenant.lists) {
-          const ask = askFor(copied.list, tenant.record.id)
-          copied.since = bound(await readPass(ask, copied.since, record => upsert(copied.records, record, counts)))
-        }
+        for (const { client } of tenant.lists) await client.pass()
         // The removals of the next round decide whether the tenant left.
       },
       () => {},
     )
-    counts.passes += 1
   }
-  return { copy, counts, round }
-}
-
-/**
- * Creates the control of the removals: it keeps ids of vouchers, and deletes each that has a removal, although it may have
- * come back.
- *
- * @param askFor how the vouchers of a tenant are read
- * @returns one round, and the vouchers that it deleted and will not read again
- */
-export function createRemovalsControl(sql: postgres.Sql, askFor: (tenant: number) => Ask, tenants: readonly number[]) {
-  const copy = new Set<string>()
-  const lost = new Set<string>()
-  const bounds = new Map<number, string>()
-  const listed = arrayText(tenants)
-  let since = '-infinity'
-
-  async function round() {
-    const removals = await sql<{ id: string; stamp: string }[]>`
-      select id::text, updated_at::text as stamp from gateway.removal
-      where tenant_id = any(${listed}::text::bigint[]) and record = 'voucher' and updated_at > ${since}::text::timestamptz
-      order by updated_at`
-    since = removals.at(-1)?.stamp ?? since
-    for (const { id } of removals) copy.delete(id)
-    for (const tenant of tenants) {
-      const { first } = await readPass(askFor(tenant), bounds.get(tenant) ?? null, ({ key }) => copy.add(key))
-      bounds.set(tenant, first)
-    }
-    const deleted = removals.map(({ id }) => id).filter(id => !copy.has(id))
-    const back = await sql<{ id: string }[]>`
-      select id::text from gateway.voucher
-      where id = any(${arrayText(deleted)}::text::bigint[]) and tenant_id = any(${listed}::text::bigint[])
-        and updated_at < ${since}::text::timestamptz`
-    for (const { id } of back) lost.add(id)
-  }
-  return { round, lost }
+  return { copy, round }
 }

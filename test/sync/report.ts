@@ -1,34 +1,25 @@
-import type { ClientCounts } from './clients.ts'
-import type { Outcome } from './outcome.ts'
 import type { StressOptions, StressReport } from './run.ts'
 
-const missing = (outcomes: Outcome[]) => outcomes.reduce((total, outcome) => total + outcome.missing.length, 0)
-const tooMuch = (outcomes: Outcome[]) => outcomes.reduce((total, outcome) => total + (outcome.tooMuch ?? 0), 0)
+const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
 
 /** @returns how many records the clients lack, have in an old state, or have although they no longer exist */
-export const wrongInClients = ({ clients }: StressReport): number => missing(clients) + tooMuch(clients)
-
-/** Returns how many records came again unchanged, in per cent of the new ones. */
-const repeats = ({ received, repeated }: ClientCounts) =>
-  ((100 * repeated) / Math.max(1, received - repeated)).toFixed(1)
+export const wrongInClients = ({ clients }: StressReport): number =>
+  sum(clients.map(({ missing, tooMuch }) => missing + tooMuch))
 
 export function printReport(report: StressReport, options: StressOptions): void {
-  const { counts, clients, lost, killedSteps, rejected, figures } = report
+  const { counts, clients, lost, killedSteps, problems, figures } = report
   const pairs = (numbers: object) => Object.entries(numbers).map(([name, count]) => `${name} ${count}`)
   console.log(`${pairs(options).join(', ')}\n${pairs(counts).join(', ')}`)
-  console.table(
-    clients.map(({ client, list, records, missing, tooMuch, counts }) => ({
-      ...{ client, list, records, missing: missing.length, 'too much': tooMuch ?? '-' },
-      ...(counts && { received: counts.received, 'again %': repeats(counts), passes: counts.passes }),
-    })),
-  )
+  console.table(clients.map(({ examples, ...outcome }) => outcome))
   console.log(
     [
-      `clients: ${missing(clients)} missing, ${tooMuch(clients)} too much`,
-      `controls: changes that they passed over, by the kind of writer, and vouchers that came back: ${pairs(lost).join(', ')}`,
+      `clients: ${sum(clients.map(({ missing }) => missing))} missing, ${sum(clients.map(({ tooMuch }) => tooMuch))} too much`,
+      `control: ${lost} changes that it passed over`,
       `steps: ${killedSteps} killed`,
-      `rows that v1 cannot show: ${rejected.length}`,
-      ...rejected.map(({ record, key, reason }) => `  ${record} ${key}: ${reason}`),
+      `records that are not as their sources say: ${problems.length}`,
+      ...problems.map(
+        ({ record, reason, keys, firstKey }) => `  ${record}: ${keys} keys, such as ${firstKey}: ${reason}`,
+      ),
       `figures: ${figures.checks} times compared with the records, ${figures.wrong} rows wrong`,
       ...clients.flatMap(({ client, list, examples }) => examples.map(example => `  ${client}, ${list}: ${example}`)),
     ].join('\n'),

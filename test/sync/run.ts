@@ -5,24 +5,22 @@ import { connect } from '../../src/db/connect.ts'
 import type { CreatedToken } from '../../src/domain/token/lifecycle.ts'
 import type { TenantGrant } from '../../src/domain/token/token.ts'
 import { bulkExports } from '../../src/export/routes.ts'
+import { findRecordProblems } from '../../src/projection/check.ts'
 import { createTestToken, whole } from '../support/builders.ts'
 import { projected } from '../support/projected.ts'
-import { type Kind, kindOf, kinds } from './changes.ts'
-import { createControl, createSyncClient, follow, patient, type Resumption } from './clients.ts'
+import { createControl, follow, patient, type Resumption, readWhole } from './clients.ts'
 import { watchFigures } from './figures.ts'
 import { type Ask, type List, lists, transports } from './lists.ts'
-import { createTruths, type FollowedList, outcomesOfLists, outcomesOfRecipe, type Truths } from './outcome.ts'
+import { createWholes, outcomesOf } from './outcome.ts'
 import type { Publisher } from './publisher.ts'
 import { createRandom, type Random } from './random.ts'
-import { createRecipeClient, createRemovalsControl, type RecipeResumption } from './recipe.ts'
+import { createRecipeClient } from './recipe.ts'
 import { type Address, type KnownIds, open, poolAddress, seedDatabase, seedPublisher } from './seed.ts'
 import { createWriterCounts, sell, type WriterOptions, write } from './writers.ts'
 
 /** The size of a run. Times are in seconds. */
 export interface StressOptions {
-  /**
-   * The shortest time that the writers run: they go on until the controls have lost vouchers of each kind of writer.
-   */
+  /** The shortest time that the writers run: they go on until the control has lost changes. */
   seconds: number
   writers: number
   /** The number of `clientKinds` that run, from the first. */
@@ -34,42 +32,36 @@ export interface StressOptions {
 
 export type StressReport = Awaited<ReturnType<typeof stress>>
 
-type Transport = keyof typeof transports
-
-/** A client that resumes in one way, over one transport. */
-type ClientKind =
-  /** Keeps a copy of all that its token is authorised for, by the recipe. */
-  | { recipe: 'root' | 'branch' | 'single tenants'; transport: Transport; resumption: RecipeResumption }
-  /** Reads all lists of some tenants, each list by itself, without removals. */
-  | { recipe?: undefined; transport: Transport; resumption: Resumption }
+/** A client that keeps a copy of all that its token is authorised for, by the recipe. */
+interface ClientKind {
+  scope: 'root' | 'branch' | 'single tenants'
+  transport: keyof typeof transports
+  resumption: Resumption
+}
 
 /** The clients; a run with fewer takes the first ones. */
 export const clientKinds: ClientKind[] = [
-  { recipe: 'root', transport: 'REST', resumption: 'first page' },
-  { recipe: 'root', transport: 'export', resumption: 'last page' },
-  { recipe: 'branch', transport: 'GraphQL', resumption: 'last page' },
-  { recipe: 'single tenants', transport: 'GraphQL', resumption: 'first page' },
-  { transport: 'REST', resumption: 'newest record' },
-  { transport: 'GraphQL', resumption: 'first page' },
-  { transport: 'REST', resumption: 'last page' },
-  { recipe: 'root', transport: 'GraphQL', resumption: 'last page' },
-  { transport: 'GraphQL', resumption: 'newest record' },
-  { transport: 'REST', resumption: 'first page' },
-  { transport: 'GraphQL', resumption: 'last page' },
+  { scope: 'root', transport: 'REST', resumption: 'first page' },
+  { scope: 'root', transport: 'export', resumption: 'last page' },
+  { scope: 'branch', transport: 'GraphQL', resumption: 'last page' },
+  { scope: 'single tenants', transport: 'GraphQL', resumption: 'first page' },
+  { scope: 'root', transport: 'REST', resumption: 'newest record' },
+  { scope: 'root', transport: 'GraphQL', resumption: 'newest record' },
+  { scope: 'branch', transport: 'REST', resumption: 'last page' },
 ]
 
 interface Setting {
   address: Address
   apps: readonly FastifyInstance[]
   knownIds: KnownIds
-  /** The tenants whose lists are read by themselves. */
+  /** The tenants with the most records, which a client reads one by one. */
   listed: number[]
   createToken(grants: TenantGrant[]): Promise<CreatedToken>
 }
 
-const voucherList = lists.find(({ name }) => name === 'vouchers')!
+const tenantList = lists.find(({ name }) => name === 'tenants')!
 
-/** The longest time that writers go on until the controls have lost vouchers of all kinds, in seconds. */
+/** The longest time that writers go on until the control has lost changes, in seconds. */
 const mostExtraSeconds = 240
 
 /** Chunks so small that each export has many, with writers at work between them. */
@@ -77,57 +69,29 @@ const exportChunkSize = 40
 
 /** Returns how a list is read over a transport, each time from another instance; v1 has no removals. */
 const askThrough =
-  (apps: readonly FastifyInstance[], transport: Transport, secret: string) => (list: List, tenant: number) => {
+  (apps: readonly FastifyInstance[], transport: ClientKind['transport'], secret: string) =>
+  (list: List, tenant: number) => {
     const asks = apps.map(app => patient(transports[list.path ? transport : 'GraphQL'](app, secret, list, tenant)))
     let asked = 0
     const ask: Ask = (since, cursor) => asks[asked++ % asks.length]!(since, cursor)
     return ask
   }
 
-/** @returns the passes that a client repeats, each independently, and its outcomes */
+/** @returns the pass that a client repeats, and its outcomes */
 async function createClient(kind: ClientKind, { apps, knownIds, listed, createToken }: Setting) {
-  const { transport, resumption } = kind
-  if (!kind.recipe) {
-    const { secret } = await createToken([whole(knownIds.root)])
-    const ask = askThrough(apps, transport, secret)
-    const followed: FollowedList[] = lists
-      .filter(({ path }) => path || transport === 'GraphQL')
-      .flatMap(list =>
-        (list.ofTenant ? listed : [knownIds.root]).map(tenant => {
-          return { list, tenant, client: createSyncClient(ask(list, tenant), resumption) }
-        }),
-      )
-    return {
-      passes: followed.map(({ client }) => client.pass),
-      outcomes: (truths: Truths) => outcomesOfLists(`lists, ${transport}, ${resumption}`, followed, truths),
-    }
-  }
   const single = [...listed, knownIds.branch, ...knownIds.shops.slice(0, 2), ...knownIds.tenants.slice(0, 5)]
   const grants = {
     root: [whole(knownIds.root)],
     branch: [whole(knownIds.branch)],
     'single tenants': single.map(tenantId => ({ tenantId, withDescendants: false })),
-  }[kind.recipe]
-  const token = await createToken(grants)
-  const client = createRecipeClient(askThrough(apps, transport, token.secret), kind.resumption)
-  const name = `recipe, ${transport}, ${resumption}, ${kind.recipe}`
-  return { passes: [client.round], outcomes: (truths: Truths) => outcomesOfRecipe(name, client, token.id, truths) }
-}
-
-/** Creates the clients that must miss records. @param sql their connection */
-async function createControls(sql: postgres.Sql, { apps, knownIds, listed, createToken }: Setting) {
-  const ofStamps = listed.map(tenant => createControl(sql, tenant))
-  const { secret } = await createToken([whole(knownIds.root)])
-  const ask = askThrough(apps, 'REST', secret)
-  const ofRemovals = createRemovalsControl(sql, tenant => ask(voucherList, tenant), listed)
+  }[kind.scope]
+  const { secret } = await createToken(grants)
+  const askFor = askThrough(apps, kind.transport, secret)
+  const client = createRecipeClient(askFor, kind.resumption)
   return {
-    passes: [...ofStamps.map(({ pass }) => pass), ofRemovals.round],
-    /** Returns how many changes they have passed over, of each kind of writer, and how many vouchers that came back. */
-    lost() {
-      const marks = ofStamps.flatMap(({ lost }) => [...lost])
-      const count = (kind: Kind) => marks.filter(mark => kindOf(mark) === kind).length
-      return { ...Object.fromEntries(kinds.map(kind => [kind, count(kind)])), removals: ofRemovals.lost.size }
-    },
+    pass: client.round,
+    outcomes: async (wholeOf: ReturnType<typeof createWholes>) =>
+      outcomesOf(Object.values(kind).join(', '), client, await readWhole(askFor(tenantList, 0)), wholeOf),
   }
 }
 
@@ -150,7 +114,7 @@ async function killSteps(address: Address, random: Random, stop: AbortSignal): P
  *
  * @param apps instances of the service over that database, with a sufficient rate
  * @param publisher an empty one, to which the database is subscribed; the caller stops it
- * @returns the outcomes of the clients, and what the controls have lost
+ * @returns the outcomes of the clients, and how many changes the control has lost
  */
 export async function stress(
   address: Address,
@@ -170,8 +134,9 @@ export async function stress(
   const setting: Setting = { address, apps, knownIds, listed, createToken: tenants => createTestToken(pool, tenants) }
   const clients = await Promise.all(clientKinds.slice(0, options.clients).map(kind => createClient(kind, setting)))
   const sql = open(address)
-  const controls = await createControls(sql, setting)
-  const passes = [...clients, controls].flatMap(client => client.passes)
+  const controls = listed.map(tenant => createControl(sql, tenant))
+  const lost = () => controls.reduce((total, control) => total + control.lost.size, 0)
+  const passes = [...clients, ...controls].map(client => client.pass)
 
   const writersStop = new AbortController()
   const clientsStop = new AbortController()
@@ -193,8 +158,7 @@ export async function stress(
   const failed = Promise.all([...writing, ...following, killing])
   const run = async () => {
     const end = Date.now() + options.seconds * 1000
-    const isProven = () => !Object.values(controls.lost()).includes(0)
-    while (Date.now() < end || (!isProven() && Date.now() < end + mostExtraSeconds * 1000)) {
+    while (Date.now() < end || (lost() === 0 && Date.now() < end + mostExtraSeconds * 1000)) {
       await Promise.race([pause(200), failed])
     }
     writersStop.abort()
@@ -216,14 +180,15 @@ export async function stress(
     await Promise.all(passes.map(pass => pass()))
     await pause(1000)
   }
-  const truths = createTruths(sql, knownIds.root)
+  const all = await sql<{ id: string }[]>`select id from tenant`
+  const { secret } = await setting.createToken(all.map(({ id }) => ({ tenantId: Number(id), withDescendants: false })))
+  const wholeOf = createWholes(askThrough(apps, 'REST', secret))
   const report = {
     counts,
-    clients: (await Promise.all(clients.map(client => client.outcomes(truths)))).flat(),
-    lost: controls.lost(),
+    clients: (await Promise.all(clients.map(client => client.outcomes(wholeOf)))).flat(),
+    lost: lost(),
     killedSteps: await killing,
-    rejected: await sql<{ record: string; key: string; reason: string }[]>`
-      select record, key, reason from gateway.rejected order by record, key`,
+    problems: await findRecordProblems(pool),
     figures: await figures.end(),
   }
   await Promise.all([sql.end(), publisherSql.end(), pool.end()])

@@ -5,7 +5,6 @@ import {
   type ChangeContext,
   changes,
   createMark,
-  type Kind,
   loads,
   moves,
   randomChange,
@@ -13,6 +12,9 @@ import {
 } from './changes.ts'
 import type { Random } from './random.ts'
 import { type Address, insertOnlyRole, type KnownIds, open } from './seed.ts'
+
+/** The kinds of transactions. */
+type Kind = 'ordinary' | 'snapshot' | 'moved' | 'replicated'
 
 const noCounts = {
   transactions: 0,
@@ -75,8 +77,8 @@ interface Plan {
 const contextOf = (
   sql: Transaction,
   { knownIds, random, bulkRows }: WriterOptions,
-  { kind, checked }: Plan,
-): ChangeContext => ({ sql, knownIds, random, mark: createMark(kind), bulkRows, checked })
+  { checked }: Plan,
+): ChangeContext => ({ sql, knownIds, random, mark: createMark(), bulkRows, checked })
 
 /** Makes the changes of one transaction, some of them in savepoints, with pauses between them. */
 async function makeChanges(sql: Transaction, options: WriterOptions, plan: Plan): Promise<number> {
@@ -156,7 +158,7 @@ const returning = {
 } as const
 
 /** Makes a record leave a list and come back in another transaction, soon or at once. */
-async function leaveAndReturn(sql: postgres.Sql, { knownIds, random, counts, kind = 'moved' }: WriterOptions) {
+async function leaveAndReturn(sql: postgres.Sql, { knownIds, random, counts }: WriterOptions) {
   const wait = () => pause(random.chance(0.5) ? 0 : random.below(60))
   const what = random.pick(['purchased_voucher', 'product', 'customer', 'consent', 'tenant'] as const) ?? 'consent'
   if (what === 'tenant') {
@@ -168,13 +170,13 @@ async function leaveAndReturn(sql: postgres.Sql, { knownIds, random, counts, kin
     const id = random.pick(knownIds.customers) ?? 0
     await sql`update customer set marketing_opted = false where id = ${id}`
     await wait()
-    await sql`update customer set marketing_opted = true, surname = ${createMark(kind)} where id = ${id}`
+    await sql`update customer set marketing_opted = true, surname = ${createMark()} where id = ${id}`
   } else {
     const [title, known] = returning[what]
     const id = random.pick(knownIds[known]) ?? 0
     const owners = random.chance(0.5) ? knownIds.owners : knownIds.owners.toReversed()
     for (const owner of [...owners, ...owners]) {
-      const mark = createMark(kind)
+      const mark = createMark()
       await sql`update ${sql(what)} set tenant_id = ${owner}, ${sql(title)} = ${mark} where id = ${id}`
       await wait()
     }
@@ -250,7 +252,7 @@ export async function sell(options: WriterOptions): Promise<void> {
     const sold = 1 + random.below(3)
     await sql.begin(async transaction => {
       for (let n = 0; n < sold; n += 1) {
-        const mark = createMark('ordinary')
+        const mark = createMark()
         await transaction`
           insert into purchased_voucher (tenant_id, reference, product_title)
           values (${random.pick(knownIds.owners) ?? 0}, ${mark}, ${mark})`

@@ -1,14 +1,14 @@
 /** A platform that changes vouchers all the time, and a client that keeps a copy of them and resumes after each fault. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
-import { createSyncClient, lostFrom } from '../../sync/clients.ts'
+import { createSyncClient, lostFrom, readWhole } from '../../sync/clients.ts'
 import { type Ask, lists, type PageBody, toPage } from '../../sync/lists.ts'
 import type { FaultServer } from './server.ts'
 import { type Owner, type World, writeRecords } from './world.ts'
 
 const vouchers = lists.find(({ name }) => name === 'vouchers')
 if (!vouchers?.path) throw new Error('There is no list of vouchers.')
-const { path, truth } = vouchers
+const { path } = vouchers
 
 /**
  * Starts them for one tenant.
@@ -19,7 +19,8 @@ const { path, truth } = vouchers
 export function startSync(origin: () => string, world: World, server: () => FaultServer) {
   const [owner] = world.owners
   if (!owner) throw new Error('There is no tenant.')
-  const client = createSyncClient(askOver(origin, owner), 'first page')
+  const ask = askOver(origin, owner)
+  const client = createSyncClient(ask, 'first page')
   let stopped = false
   let changes = 0
 
@@ -54,14 +55,13 @@ export function startSync(origin: () => string, world: World, server: () => Faul
     get changes() {
       return changes
     },
-    /** Stops both, reads once more. @returns the records that the copy lacks or has in an old state */
+    /** Stops both, reads once more. @returns the records that the copy lacks or has in an old state, or that steps have lost */
     async findLost() {
       stopped = true
       await Promise.all(running)
-      await writeRecords(server(), world.database)
+      const problems = await writeRecords(server(), world.database)
       await client.pass()
-      const records = await server().use(world.database, sql => truth(sql, owner.tenantId, owner.tenantId))
-      return lostFrom(client.copy, records)
+      return [...problems, ...lostFrom(client.copy, await readWhole(ask))]
     },
   }
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { connect } from '../../../src/db/connect.ts'
 import { migrate } from '../../../src/db/migrate.ts'
 import type { Pool } from '../../../src/db/sql.ts'
+import { findRecordProblems, type RecordProblem } from '../../../src/projection/check.ts'
 import { v1 } from '../../support/app.ts'
 import { createTestToken, whole } from '../../support/builders.ts'
 import { projected } from '../../support/projected.ts'
@@ -52,11 +53,13 @@ export async function createMigrated<Result>(
   }
 }
 
-/** Writes the records of all committed changes of a database. */
-export async function writeRecords(server: FaultServer, database: string): Promise<void> {
+/** Writes the records of all committed changes of a database. @returns the records that are not as their sources say */
+export async function writeRecords(server: FaultServer, database: string): Promise<RecordProblem[]> {
   const pool = connect(server.url(database), { max: 1, statementTimeoutMs: 0 })
   await projected(pool)
+  const problems = await findRecordProblems(pool)
   await pool.end({ timeout: 1 })
+  return problems
 }
 
 /** Creates a database with tenants and their callers on a running server. */
