@@ -1,13 +1,11 @@
 // One list of time zones: what a tenant may have, what PostgreSQL reckons with, and what browsers show.
-import { execFileSync } from 'node:child_process'
-import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { serverAccount } from '../../packages/embedded/src/paths.ts'
 import { connect } from '../../src/db/connect.ts'
 import { arrayText, type Sql } from '../../src/db/sql.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createDatabase } from '../support/database.ts'
+import { packagedPrograms, startPackaged } from '../support/packaged-postgres.ts'
 import { projected } from '../support/projected.ts'
 
 const instants = Array.from({ length: 24 }, (_, half) => new Date(Date.UTC(2024, half / 2, half % 2 ? 16 : 1, 12)))
@@ -39,9 +37,6 @@ async function compare(sql: Sql): Promise<string[]> {
   return rows.flatMap(({ name, offsets }) => (offsets ? [] : [name]))
 }
 
-/** Where Debian has the server of PostgreSQL 15, whose files of time zones are those of the system. */
-const packaged = '/usr/lib/postgresql/15/bin'
-
 test('the embedded server and browsers agree about each time zone', async () => {
   const { platform, pool } = await createDatabase()
   expect(await compare(platform)).toEqual(['Factory'])
@@ -52,36 +47,18 @@ test('the embedded server and browsers agree about each time zone', async () => 
   expect(rejected.map(({ reason }) => reason)).toEqual(others.map(name => `time_zone is no IANA name: ${name}`))
 })
 
-test.skipIf(!existsSync(packaged))('so do a server of Debian and browsers', async () => {
-  const folder = mkdtempSync('/tmp/gateway-test-zones-')
-  const { uid, gid } = serverAccount(folder)
-  chownSync(folder, uid, gid)
-  chmodSync(folder, 0o700)
-  const run = (program: string, ...args: string[]) =>
-    execFileSync(join(packaged, program), ['-D', join(folder, 'data'), ...args], {
-      uid,
-      gid,
-      cwd: folder,
-      stdio: 'ignore',
-    })
-  afterFile(() => rmSync(folder, { recursive: true, force: true }))
-  run('initdb', '-U', 'postgres', '--no-sync')
-  run('pg_ctl', 'start', '-w', '-o', `-c unix_socket_directories=${folder} -c listen_addresses= -F`)
-  const sql = connect(
-    { host: folder, port: 5432, user: 'postgres', database: 'postgres' },
-    { max: 1, statementTimeoutMs: 60_000 },
-  )
-  try {
-    for (const file of ['0001.do.schema', '0002.do.value']) {
-      await sql.unsafe(readFileSync(new URL(`../../sql/${file}.sql`, import.meta.url), 'utf8'))
-    }
-    expect((await compare(sql)).filter(name => !name.startsWith('posix/'))).toEqual([
-      'Factory',
-      'localtime',
-      'posixrules',
-    ])
-  } finally {
-    await sql.end()
-    run('pg_ctl', 'stop', '-w', '-m', 'immediate')
+// Its files of time zones are those of the system.
+test.skipIf(packagedPrograms === null)('so do a server of Debian and browsers', async () => {
+  const { stop, ...address } = await startPackaged()
+  afterFile(stop)
+  const sql = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+  afterFile(() => sql.end())
+  for (const file of ['0001.do.schema', '0002.do.value']) {
+    await sql.unsafe(readFileSync(new URL(`../../sql/${file}.sql`, import.meta.url), 'utf8'))
   }
+  expect((await compare(sql)).filter(name => !name.startsWith('posix/'))).toEqual([
+    'Factory',
+    'localtime',
+    'posixrules',
+  ])
 })

@@ -1,63 +1,45 @@
 /** Capture notes each change and fails no write, whatever the platform's sessions, settings and tables are like. */
-import { expect, inject, test } from 'vitest'
+import { randomBytes } from 'node:crypto'
+import { expect, inject, onTestFinished, test } from 'vitest'
 import { connect } from '../../src/db/connect.ts'
-import { migrate } from '../../src/db/migrate.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import { findRecordProblems } from '../../src/projection/check.ts'
 import { afterFile } from '../support/cleanups.ts'
+import { createDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
 
-/** A database with the plain tables, three vouchers and their records. */
-interface Platform {
-  /** The owner of the tables and of the gateway. */
-  owner: Pool
-  /** Two sessions of a login with rights on the tables alone. */
-  shop: Pool
-  other: Pool
-}
+const login = `capture_shop_${randomBytes(4).toString('hex')}`
+const { templateDatabase, ...server } = inject('server')
+const admin = connect({ ...server, database: 'postgres' }, { max: 1, statementTimeoutMs: 60_000 })
+await admin.unsafe(`create role ${login} login`)
+afterFile(async () => {
+  await admin.unsafe(`drop role ${login}`)
+  await admin.end()
+})
 
-const template = 'capture_template'
-const { host, port, user } = inject('server')
+type Platform = Awaited<ReturnType<typeof createPlatform>>
 
-/** Creates the database that those of all cases are copies of. */
-async function createTemplate(): Promise<void> {
-  const admin = connect({ host, port, user, database: 'postgres' }, { max: 1, statementTimeoutMs: 60_000 })
-  await admin.unsafe(`create database ${template}`)
-  const owner = connect({ host, port, user, database: template }, { max: 1, statementTimeoutMs: 60_000 })
-  await migrate(owner)
-  await owner
-    .unsafe(`
-    create role capture_shop login;
-    grant select, insert, update, delete, truncate on all tables in schema public to capture_shop;
-    insert into tenant (name) values ('Old Mill');
-    insert into purchased_voucher (tenant_id, reference) values (1, 'A'), (1, 'B'), (1, 'C')`)
-    .simple()
-  await projected(owner)
-  await owner.end()
-  afterFile(async () => {
-    await admin.unsafe(`drop database ${template} with (force)`)
-    await admin.unsafe('drop role capture_shop')
-    await admin.end()
-  })
-}
-
-let count = 0
-
-/** Runs a test in a database of its own. */
-async function inCopy(work: (platform: Platform) => Promise<unknown>) {
-  const database = `capture_${++count}`
-  const open = (login: string, name: string) =>
-    connect({ host, port, user: login, database: name }, { max: 1, statementTimeoutMs: 60_000 })
-  const admin = open(user, 'postgres')
-  await admin.unsafe(`create database ${database} template ${template}`)
-  const [owner, shop, other] = [open(user, database), open('capture_shop', database), open('capture_shop', database)]
-  try {
-    await work({ owner, shop, other })
-  } finally {
-    for (const sql of [owner, shop, other]) await sql.end({ timeout: 1 })
-    await admin.unsafe(`drop database ${database} with (force)`)
-    await admin.end()
+/**
+ * Creates a database with three vouchers and their records.
+ *
+ * @returns the owner of the tables and of the gateway, and two sessions of a login with rights on the tables alone
+ */
+async function createPlatform() {
+  const { address } = await createDatabase()
+  const open = (user: string) => {
+    const sql = connect({ ...address, user }, { max: 1, statementTimeoutMs: 60_000 })
+    onTestFinished(() => sql.end({ timeout: 1 }))
+    return sql
   }
+  const owner = open(address.user)
+  await run(
+    owner,
+    `grant select, insert, update, delete, truncate on all tables in schema public to ${login}`,
+    `insert into tenant (name) values ('Old Mill')`,
+    `insert into purchased_voucher (tenant_id, reference) values (1, 'A'), (1, 'B'), (1, 'C')`,
+  )
+  await projected(owner)
+  return { owner, shop: open(login), other: open(login) }
 }
 
 /** Makes the steps, and expects the records to be as the sources. */
@@ -75,11 +57,11 @@ async function expectEqual(owner: Pool): Promise<void> {
 
 const run = (sql: Pool, ...statements: string[]) => sql.unsafe(statements.join(';\n')).simple()
 
-const changes = (table = 'public.purchased_voucher') => `
-  insert into ${table} (tenant_id, reference) values (1, 'D'), (1, 'E');
-  update ${table} set current_balance = 5, currency = 'GBP' where reference = 'A' or reference = 'D';
-  update ${table} set id = id + 1000 where reference = 'B';
-  delete from ${table} where reference = 'C'`
+const changes = `
+  insert into public.purchased_voucher (tenant_id, reference) values (1, 'D'), (1, 'E');
+  update public.purchased_voucher set current_balance = 5, currency = 'GBP' where reference = 'A' or reference = 'D';
+  update public.purchased_voucher set id = id + 1000 where reference = 'B';
+  delete from public.purchased_voucher where reference = 'C'`
 
 const asApplier = (statements: string) =>
   `set session_replication_role = replica; ${statements}; reset session_replication_role`
@@ -89,24 +71,24 @@ const capture = `call gateway.capture('public.purchased_voucher', 'voucher=id')`
 /** Puts a partitioned table in the place of the vouchers' table, which becomes its first partition. */
 const partition = `
   create sequence voucher_id start 100;
-  grant usage on sequence voucher_id to capture_shop;
+  grant usage on sequence voucher_id to ${login};
   alter table purchased_voucher alter id drop identity;
   alter table purchased_voucher alter id set default nextval('voucher_id');
   alter table purchased_voucher rename to voucher_part_1;
   create table purchased_voucher (like voucher_part_1 including defaults) partition by range (id);
   alter table purchased_voucher attach partition voucher_part_1 for values from (minvalue) to (1000);
   create table voucher_part_2 partition of purchased_voucher for values from (1000) to (maxvalue);
-  grant insert, select, update, delete, truncate on purchased_voucher, voucher_part_2 to capture_shop`
+  grant insert, select, update, delete, truncate on purchased_voucher, voucher_part_2 to ${login}`
 
 /** Each writes with success; then the records are as the sources. */
 const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
-  'an ordinary session': ({ shop }) => run(shop, changes()),
-  'a session that was reset': ({ shop }) => run(shop, 'set search_path = pg_catalog', 'reset all', changes()),
-  'an applier': ({ owner }) => run(owner, asApplier(changes())),
-  'truncate after a write': ({ shop }) => run(shop, changes(), 'truncate purchased_voucher', changes()),
+  'an ordinary session': ({ shop }) => run(shop, changes),
+  'a session that was reset': ({ shop }) => run(shop, 'set search_path = pg_catalog', 'reset all', changes),
+  'an applier': ({ owner }) => run(owner, asApplier(changes)),
+  'truncate after a write': ({ shop }) => run(shop, changes, 'truncate purchased_voucher', changes),
 
   'a prepared transaction, beside a step': async ({ owner, shop }) => {
-    await run(shop, 'begin', changes(), `prepare transaction 'capture'`)
+    await run(shop, 'begin', changes, `prepare transaction 'capture'`)
     await projected(owner)
     await run(owner, `commit prepared 'capture'`)
   },
@@ -127,7 +109,7 @@ const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
 
   'rights on functions that are revoked by default': async ({ owner, shop }) => {
     await run(owner, 'alter default privileges revoke execute on functions from public', capture)
-    await run(shop, changes())
+    await run(shop, changes)
   },
 
   'row level security on a source': async ({ owner, shop }) => {
@@ -135,9 +117,9 @@ const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
       owner,
       'alter table purchased_voucher enable row level security',
       'alter table purchased_voucher force row level security',
-      'create policy own on purchased_voucher to capture_shop using (tenant_id = 1)',
+      `create policy own on purchased_voucher to ${login} using (tenant_id = 1)`,
     )
-    await run(shop, changes())
+    await run(shop, changes)
   },
 
   'a search path that shadows functions, operators, types and tables': async ({ owner, shop }) => {
@@ -198,7 +180,7 @@ const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
       `create function code_text(code) returns text language plpgsql as $$ begin raise exception 'cast'; end $$`,
       'create cast (code as text) with function code_text(code)',
       'create table item (code code)',
-      'grant insert on item to capture_shop',
+      `grant insert on item to ${login}`,
       `call gateway.capture('item', 'voucher=code')`,
     )
     await run(shop, `insert into item values ('7')`)
@@ -211,7 +193,7 @@ const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
 
   'a table that became partitioned, after capture was called again': async ({ owner, shop }) => {
     await run(owner, partition)
-    await run(shop, changes())
+    await run(shop, changes)
     expect(await findUncaptured(owner)).toEqual([
       expect.stringContaining(`call gateway.capture('public.purchased_voucher', 'voucher=id')`),
     ])
@@ -225,7 +207,7 @@ const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
   },
 
   'vacuum full and cluster': async ({ owner, shop }) => {
-    await run(shop, changes())
+    await run(shop, changes)
     for (const statement of ['vacuum full', 'cluster purchased_voucher using purchased_voucher_pkey'])
       await owner.unsafe(statement)
     await run(shop, 'update purchased_voucher set void = true')
@@ -235,77 +217,70 @@ const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
 const findUncaptured = async (sql: Pool) =>
   (await sql<{ problem: string }[]>`select problem from gateway.find_uncaptured()`).map(({ problem }) => problem)
 
-await createTemplate()
+test.each(Object.entries(cases))('%s', async (_, write) => {
+  const platform = await createPlatform()
+  await write(platform)
+  await expectEqual(platform.owner)
+})
 
-test.each(Object.entries(cases))('%s', (_, write) =>
-  inCopy(async platform => {
-    await write(platform)
-    await expectEqual(platform.owner)
-  }))
+test('rows written while triggers were disabled are named, and repaired', async () => {
+  const { owner, shop } = await createPlatform()
+  await run(owner, 'alter table purchased_voucher disable trigger all')
+  await run(shop, 'update purchased_voucher set void = true')
+  expect(await findUncaptured(owner)).toEqual([expect.stringContaining('Run: call gateway.capture(')])
+  await run(owner, 'alter table purchased_voucher enable trigger all')
+  await projected(owner)
+  expect(await findRecordProblems(owner)).toMatchObject([{ record: 'voucher', keys: 3 }])
+  await findRecordProblems(owner, true)
+  await expectEqual(owner)
+  // `enable trigger all` lets the triggers of appliers fire in all sessions, and those of truncations in none of appliers.
+  await run(owner, capture)
+  expect(await findUncaptured(owner)).toEqual([])
+})
 
-test('rows written while triggers were disabled are named, and repaired', () =>
-  inCopy(async ({ owner, shop }) => {
-    await run(owner, 'alter table purchased_voucher disable trigger all')
-    await run(shop, 'update purchased_voucher set void = true')
-    expect(await findUncaptured(owner)).toEqual([expect.stringContaining('Run: call gateway.capture(')])
-    await run(owner, 'alter table purchased_voucher enable trigger all')
-    await projected(owner)
-    expect(await findRecordProblems(owner)).toMatchObject([{ record: 'voucher', keys: 3 }])
-    await findRecordProblems(owner, true)
-    await expectEqual(owner)
-    // `enable trigger all` lets the triggers of appliers fire in all sessions, and those of truncations in none of appliers.
-    await run(owner, capture)
-    expect(await findUncaptured(owner)).toEqual([])
-  }))
-
-test('the triggers of the platform fire once for each write, and RETURNING stays true', () =>
-  inCopy(async ({ owner, shop }) => {
-    await run(
-      owner,
-      'create table audit (id bigint, operation text, login text, path text)',
-      'grant insert on audit to capture_shop',
-      `create function audit() returns trigger language plpgsql as $$ begin
+test('the triggers of the platform fire once for each write, and RETURNING stays true', async () => {
+  const { owner, shop } = await createPlatform()
+  await run(
+    owner,
+    'create table audit (id bigint, operation text, login text, path text)',
+    `grant insert on audit to ${login}`,
+    `create function audit() returns trigger language plpgsql as $$ begin
          insert into public.audit select coalesce(new.id, old.id), tg_op, current_user, current_setting('search_path');
          return null;
        end $$`,
-      'create trigger audit after insert or update or delete on purchased_voucher for each row execute function audit()',
-      `create function count_version() returns trigger language plpgsql as $$ begin
+    'create trigger audit after insert or update or delete on purchased_voucher for each row execute function audit()',
+    `create function count_version() returns trigger language plpgsql as $$ begin
          new.order_id := old.order_id + 1;
          return new;
        end $$`,
-      'create trigger version before update on purchased_voucher for each row execute function count_version()',
-    )
-    await run(shop, 'set search_path = public')
-    const [written] = await shop`
+    'create trigger version before update on purchased_voucher for each row execute function count_version()',
+  )
+  await run(shop, 'set search_path = public')
+  const [written] = await shop`
       insert into purchased_voucher (tenant_id, reference, order_id) values (1, 'D', 1) returning id`
-    const returned = await shop`
+  const returned = await shop`
       update purchased_voucher set void = true where id = ${written!.id} returning order_id, xmin::text, ctid::text`
-    await expectEqual(owner)
-    expect(
-      await shop`select order_id, xmin::text, ctid::text from purchased_voucher where id = ${written!.id}`,
-    ).toEqual([...returned])
-    await shop`delete from purchased_voucher where id = ${written!.id}`
-    await expectEqual(owner)
-    expect(await owner`select operation, login, path from audit`).toEqual(
-      ['INSERT', 'UPDATE', 'DELETE'].map(operation => ({ operation, login: 'capture_shop', path: 'public' })),
-    )
-  }))
+  await expectEqual(owner)
+  expect(await shop`select order_id, xmin::text, ctid::text from purchased_voucher where id = ${written!.id}`).toEqual([
+    ...returned,
+  ])
+  await shop`delete from purchased_voucher where id = ${written!.id}`
+  await expectEqual(owner)
+  expect(await owner`select operation, login, path from audit`).toEqual(
+    ['INSERT', 'UPDATE', 'DELETE'].map(operation => ({ operation, login, path: 'public' })),
+  )
+})
 
-test('a login without rights executes no function of the gateway', () =>
-  inCopy(async ({ owner, shop }) => {
-    await run(owner, 'create table item (id bigint)', `call gateway.capture('item', 'voucher=id')`)
-    expect(
-      await owner`
-        select oid::regprocedure::text as function from pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner)))
-        where pronamespace = 'gateway'::regnamespace and grantee = 0`,
-    ).toEqual([])
-    for (const attempt of [
-      'select from gateway.note',
-      `insert into gateway.note (record) values ('voucher')`,
-      capture,
-      `create temp table mine (id bigint);
+test('a login without rights executes no function of the gateway', async () => {
+  const { owner, shop } = await createPlatform()
+  await run(owner, 'create table item (id bigint)', `call gateway.capture('item', 'voucher=id')`)
+  for (const attempt of [
+    'select from gateway.note',
+    `insert into gateway.note (record) values ('voucher')`,
+    capture,
+    `create temp table mine (id bigint);
        create trigger mine after insert on mine execute function gateway.capture_truncated('voucher')`,
-    ]) {
-      await expect(run(shop, attempt)).rejects.toMatchObject({ code: '42501' })
-    }
-  }))
+  ]) {
+    await expect(run(shop, attempt)).rejects.toMatchObject({ code: '42501' })
+  }
+})

@@ -44,9 +44,9 @@ const named = { slug: 'slug', title: 'Title' }
 
 const tenant = await build.tenant({ name: 'Old Mill' })
 const product = await build.product(tenant)
-const category = await build.category(tenant, [product])
+await build.category(tenant, [product])
 const variant = await build.variant(product)
-const voucher = await build.voucher(tenant, { reference: 'GIFT-1' })
+await build.voucher(tenant, { reference: 'GIFT-1' })
 const customer = await build.customer(tenant)
 
 test('the first steps write all records, each with its own stamp', async () => {
@@ -61,27 +61,15 @@ test('the first steps write all records, each with its own stamp', async () => {
   expect(found).toEqual({ records: 6, stamps: 6 })
 })
 
-test('a change moves the records that show it, and no others (R22)', async () => {
-  const title = () => `Spa ${Math.random()}`
-  expect(await changedBy(() => platform`update purchased_voucher set current_balance = 5, currency = 'GBP'`)).toEqual([
-    `voucher ${voucher}`,
-  ])
+test('a change of what v1 does not show moves no record; a variant and a category have stamps of their own', async () => {
   expect(await changedBy(() => platform`update purchased_voucher set customer_name = 'Ann'`)).toEqual([])
-  expect(await changedBy(() => platform`update variant set title = ${title()}`)).toEqual([
+  expect(await changedBy(() => platform`update variant set title = 'Spa'`)).toEqual([
     `variant ${variant}`,
     `product ${product}`,
   ])
-  expect(await changedBy(() => platform`update category set title = ${title()}`)).toEqual([
-    `category ${category}`,
-    `product ${product}`,
-  ])
   const foreign = await build.category(await build.tenant(), [product])
-  expect(await changedBy(() => platform`update category set title = ${title()} where id = ${foreign}`)).toEqual([
+  expect(await changedBy(() => platform`update category set title = 'Spa' where id = ${foreign}`)).toEqual([
     `category ${foreign}`,
-  ])
-  expect(await changedBy(() => platform`delete from product_category`)).toEqual([`product ${product}`])
-  expect(await changedBy(() => platform`insert into product_category values (${product}, ${category})`)).toEqual([
-    `product ${product}`,
   ])
 })
 
