@@ -1,9 +1,6 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { type EmbeddedPostgres, startEmbedded } from '../../packages/embedded/src/embedded.ts'
+import { startServer } from './embedded-postgres.ts'
 import { startPackaged } from './packaged-postgres.ts'
 
 declare module 'vitest' {
@@ -32,7 +29,12 @@ export default async function setUp(project: TestProject) {
   const isPackaged = project.vitest.projects.some(({ name }) => name === 'packaged')
   const { host, port, user, database, stop } = isPackaged
     ? await startPackaged({ ...settings, fsync: 'off' })
-    : await startEmbeddedServer(settings)
+    : await startServer({
+        ...settings,
+        'pg_stat_statements.track': 'all',
+        // The tests send more statements than it keeps by default, and some of them look one up.
+        'pg_stat_statements.max': '50000',
+      })
   const templateDatabase = 'gateway_template'
   const admin = connect({ host, port, user, database }, { max: 1, statementTimeoutMs: 60_000 })
   await admin.unsafe(`create database ${templateDatabase}`)
@@ -49,29 +51,6 @@ export default async function setUp(project: TestProject) {
   return async () => {
     await pooler?.remove()
     await stop()
-  }
-}
-
-async function startEmbeddedServer(settings: Record<string, string>): Promise<EmbeddedPostgres> {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-test-'))
-  // The server may run as another user, which needs to traverse the directory.
-  chmodSync(dataDir, 0o711)
-  const server = await startEmbedded({
-    dataDir,
-    durable: false,
-    settings: {
-      ...settings,
-      'pg_stat_statements.track': 'all',
-      // The tests send more statements than it keeps by default, and some of them look one up.
-      'pg_stat_statements.max': '50000',
-    },
-  })
-  return {
-    ...server,
-    async stop() {
-      await server.stop()
-      rmSync(dataDir, { recursive: true, force: true })
-    },
   }
 }
 

@@ -286,27 +286,7 @@ const remake =
  */
 type Weighted = [weight: number, change: Change, checked?: 'checked']
 
-/** The changes that remove records from lists, and return them. */
-export const moves: Weighted[] = [
-  [20, moveRecords('purchased_voucher', 'product_title', 'vouchers', 4)],
-  [4, moveProduct],
-  [4, moveRecords('customer', 'surname', 'customers', 3)],
-  [4, moveTenant],
-  [3, changeId('purchased_voucher', 'product_title', 'vouchers'), 'checked'],
-  [1, changeId('product', 'title', 'products'), 'checked'],
-  [1, changeId('customer', 'surname', 'customers'), 'checked'],
-  [1, changeId('tenant', 'name', 'tenants'), 'checked'],
-  [4, remake('purchased_voucher', 'vouchers', mark => ({ reference: mark, product_title: mark }))],
-  [1, remake('product', 'products', mark => ({ slug: mark, title: mark, currency: 'GBP' }))],
-  [2, remake('customer', 'customers', mark => ({ surname: mark, marketing_opted: true }))],
-  [1, remake('tenant', 'tenants', mark => ({ name: mark })), 'checked'],
-  [1, insertFamily],
-  [1, deleteFamily, 'checked'],
-  [1, openShop],
-  [1, closeShop, 'checked'],
-]
-
-export const changes: Weighted[] = [
+const changes: Weighted[] = [
   [12, insertVouchers(1)],
   [6, insertVouchers(10)],
   [10, updateVouchers(1)],
@@ -333,13 +313,30 @@ export const changes: Weighted[] = [
   [3, retitle('tenant', 'name', 'tenants', 3)],
   [3, insertTenant],
   [1, deleteTenant, 'checked'],
+  // These remove records from lists, and return them.
+  [20, moveRecords('purchased_voucher', 'product_title', 'vouchers', 4)],
+  [4, moveProduct],
+  [4, moveRecords('customer', 'surname', 'customers', 3)],
+  [4, moveTenant],
+  [3, changeId('purchased_voucher', 'product_title', 'vouchers'), 'checked'],
+  [1, changeId('product', 'title', 'products'), 'checked'],
+  [1, changeId('customer', 'surname', 'customers'), 'checked'],
+  [1, changeId('tenant', 'name', 'tenants'), 'checked'],
+  [4, remake('purchased_voucher', 'vouchers', mark => ({ reference: mark, product_title: mark }))],
+  [1, remake('product', 'products', mark => ({ slug: mark, title: mark, currency: 'GBP' }))],
+  [2, remake('customer', 'customers', mark => ({ surname: mark, marketing_opted: true }))],
+  [1, remake('tenant', 'tenants', mark => ({ name: mark })), 'checked'],
+  [1, insertFamily],
+  [1, deleteFamily, 'checked'],
+  [1, openShop],
+  [1, closeShop, 'checked'],
 ]
 
 export const loads: Change[] = [bulkInsert, copyIn, truncateVariants]
 
 /** Returns a random change by the weights. @param checked whether foreign keys are checked */
-export function randomChange(random: Random, from: Weighted[], checked: boolean): Change {
-  const possible = from.filter(([, , needs]) => checked || !needs)
+export function randomChange(random: Random, checked: boolean): Change {
+  const possible = changes.filter(([, , needs]) => checked || !needs)
   let at = random.below(possible.reduce((sum, [weight]) => sum + weight, 0))
   for (const [weight, change] of possible) {
     if (at < weight) return change

@@ -1,10 +1,8 @@
 /** A PostgreSQL server that publishes the platform's tables, and subscriptions of other servers to it. */
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import type postgres from '#postgres'
-import { startEmbedded } from '../../packages/embedded/src/embedded.ts'
+import { startServer } from '../support/embedded-postgres.ts'
 import { until } from '../support/until.ts'
 import { type Address, open } from './seed.ts'
 
@@ -35,18 +33,9 @@ export type Publisher = Awaited<ReturnType<typeof startPublisher>>
 
 const schema = new URL('../../sql/0014.do.plain.sql', import.meta.url)
 
-/** Starts a server with new data, which `stop` removes. */
-export async function startServer(settings: Record<string, string>) {
-  const dataDir = mkdtempSync(join(tmpdir(), 'gateway-sync-'))
-  // The server may run as another user, who has to pass through.
-  chmodSync(dataDir, 0o711)
-  const { stop, ...address } = await startEmbedded({ dataDir, durable: false, settings })
-  return { address, stop: () => stop().then(() => rmSync(dataDir, { recursive: true, force: true })) }
-}
-
 /** Starts a publisher. It streams transactions from 64 kB on to subscriptions that allow streaming. */
 export async function startPublisher() {
-  const server = await startServer({
+  const { stop, ...address } = await startServer({
     wal_level: 'logical',
     max_prepared_transactions: '50',
     logical_decoding_work_mem: '64kB',
@@ -55,7 +44,6 @@ export async function startPublisher() {
     // Only flushed changes are sent; without this setting they are flushed with delay.
     synchronous_commit: 'on',
   })
-  const { address } = server
   const { host, port, user, database } = address
   const sql = open(address)
   const [tables = ''] = readFileSync(schema, 'utf8').split('call gateway.capture')
@@ -154,7 +142,7 @@ export async function startPublisher() {
     async stop() {
       for (const name of [...subscriptions.keys()]) await unsubscribe(name)
       await sql.end()
-      await server.stop()
+      await stop()
     },
   }
 }

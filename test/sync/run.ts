@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type postgres from '#postgres'
-import { connect } from '../../src/db/connect.ts'
+import { connect, serviceRole } from '../../src/db/connect.ts'
+import type { Pool } from '../../src/db/sql.ts'
+import { checkFigures } from '../../src/domain/figures/check.ts'
 import type { CreatedToken } from '../../src/domain/token/lifecycle.ts'
 import type { TenantGrant } from '../../src/domain/token/token.ts'
 import { bulkExports } from '../../src/export/routes.ts'
@@ -9,7 +11,6 @@ import { findRecordProblems } from '../../src/projection/check.ts'
 import { createTestToken, whole } from '../support/builders.ts'
 import { projected } from '../support/projected.ts'
 import { createControl, follow, patient, type Resumption, readWhole } from './clients.ts'
-import { watchFigures } from './figures.ts'
 import { type Ask, type List, lists, transports } from './lists.ts'
 import { createWholes, outcomesOf } from './outcome.ts'
 import type { Publisher } from './publisher.ts'
@@ -109,6 +110,13 @@ async function killSteps(address: Address, random: Random, stop: AbortSignal): P
   return killed
 }
 
+/** Compares the figures with the records, and adds the differences to those found before. */
+async function compareFigures(sql: Pool, found: { checks: number; wrong: number }): Promise<void> {
+  const { asOf, differences } = await checkFigures(sql)
+  if (asOf !== null) found.checks += 1
+  for (const { rows } of differences) found.wrong += rows
+}
+
 /**
  * Runs the stress test on a migrated database that nothing else uses. Needs `max_prepared_transactions`.
  *
@@ -128,7 +136,7 @@ export async function stress(
   const subscribe = () => publisher.subscribe(address, { copyData: false, streaming: 'parallel', twoPhase: true })
   const published = await seedPublisher(publisher.address, knownIds.root, 20, subscribe)
   const listed = [...knownIds.owners, published.owners[0] ?? 0]
-  const pool = connect(poolAddress(address), { max: 1, statementTimeoutMs: 60_000 })
+  const pool = connect(poolAddress(address), { max: 2, statementTimeoutMs: 60_000, role: serviceRole })
   await publisher.caughtUp()
 
   const setting: Setting = { address, apps, knownIds, listed, createToken: tenants => createTestToken(pool, tenants) }
@@ -148,14 +156,17 @@ export async function stress(
     const writer: WriterOptions = { address, knownIds, random, longest, bulkRows, counts, stop: writersStop.signal }
     if (number === 0) return sell(writer)
     if (number > atPublisher) return write(writer)
-    return write({ ...writer, address: publisher.address, knownIds: published, kind: 'replicated' })
+    return write({ ...writer, address: publisher.address, knownIds: published, isPublisher: true })
   })
   const following = passes.map((pass, number) =>
     follow(pass, createRandom(seed * 1000 + 500 + number), clientsStop.signal),
   )
-  const figures = watchFigures(address, writersStop.signal)
+  const figures = { checks: 0, wrong: 0 }
+  const comparing = (async () => {
+    for (; !writersStop.signal.aborted; await pause(200)) await compareFigures(pool, figures)
+  })()
   const killing = killSteps(address, createRandom(seed), writersStop.signal)
-  const failed = Promise.all([...writing, ...following, killing])
+  const failed = Promise.all([...writing, ...following, killing, comparing])
   const run = async () => {
     const end = Date.now() + options.seconds * 1000
     while (Date.now() < end || (lost() === 0 && Date.now() < end + mostExtraSeconds * 1000)) {
@@ -167,7 +178,7 @@ export async function stress(
   // Stops them even when one of them fails: the others would keep the process running.
   await run().finally(() => {
     for (const stop of [writersStop, clientsStop]) stop.abort()
-    return Promise.allSettled([...writing, ...following, killing])
+    return Promise.allSettled([...writing, ...following, killing, comparing])
   })
   await failed
 
@@ -175,6 +186,7 @@ export async function stress(
   for (const server of [publisherSql, sql]) await commitPrepared(server)
   await publisher.caughtUp()
   await projected(pool)
+  await compareFigures(pool, figures)
   // Twice: at the second time nothing changes during a read, so no cached scope is out of date.
   for (let time = 0; time < 2; time += 1) {
     await Promise.all(passes.map(pass => pass()))
@@ -189,7 +201,7 @@ export async function stress(
     lost: lost(),
     killedSteps: await killing,
     problems: await findRecordProblems(pool),
-    figures: await figures.end(),
+    figures,
   }
   await Promise.all([sql.end(), publisherSql.end(), pool.end()])
   return report

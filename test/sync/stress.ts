@@ -4,9 +4,10 @@ import { readConfig } from '../../src/config.ts'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { buildServer } from '../../src/server.ts'
+import { startServer } from '../support/embedded-postgres.ts'
 import { freePort } from '../support/free-port.ts'
 import { createPgBouncer, password } from '../support/pgbouncer.ts'
-import { startPublisher, startServer } from './publisher.ts'
+import { startPublisher } from './publisher.ts'
 import { printReport, wrongInClients } from './report.ts'
 import { clientKinds, type StressOptions, stress } from './run.ts'
 import { type Address, insertOnlyRole, open } from './seed.ts'
@@ -61,7 +62,7 @@ async function startPoolers(direct: Address) {
   }
 }
 
-const { address, stop } = await startServer({ max_connections: '200', max_prepared_transactions: '50' })
+const { stop, ...address } = await startServer({ max_connections: '200', max_prepared_transactions: '50' })
 const publisher = await startPublisher()
 const owner = connect(address, { max: 10, statementTimeoutMs: 10_000 })
 let poolers: Awaited<ReturnType<typeof startPoolers>> | null = null

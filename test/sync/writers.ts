@@ -1,20 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
-import {
-  type Change,
-  type ChangeContext,
-  changes,
-  createMark,
-  loads,
-  moves,
-  randomChange,
-  type Transaction,
-} from './changes.ts'
+import { type Change, createMark, loads, randomChange, type Transaction } from './changes.ts'
 import type { Random } from './random.ts'
 import { type Address, insertOnlyRole, type KnownIds, open } from './seed.ts'
-
-/** The kinds of transactions. */
-type Kind = 'ordinary' | 'snapshot' | 'moved' | 'replicated'
 
 const noCounts = {
   transactions: 0,
@@ -28,12 +16,8 @@ const noCounts = {
   replica: 0,
   /** Under REPEATABLE READ and SERIALIZABLE. */
   snapshot: 0,
-  /** In which records left lists or came back. */
-  moved: 0,
   /** In which a record came back that the transaction before had moved away. */
   returned: 0,
-  /** The writes of a publisher, which a subscription applies. */
-  replicated: 0,
   terminated: 0,
   /** Ended by a lock timeout, a deadlock, a constraint, or a snapshot that was too old. */
   failed: 0,
@@ -43,8 +27,8 @@ export type WriterCounts = typeof noCounts
 export interface WriterOptions {
   address: Address
   knownIds: KnownIds
-  /** The kind of all its transactions; default: all kinds that a platform has. */
-  kind?: Kind
+  /** True when a subscription applies its writes. */
+  isPublisher?: boolean
   random: Random
   /** The longest transaction, in seconds. */
   longest: number
@@ -68,26 +52,19 @@ function randomLength({ random, longest }: WriterOptions): number {
 }
 
 interface Plan {
-  kind: Kind
   length: number
   /** True when foreign keys are checked; an applier does not check them. */
   checked: boolean
 }
 
-const contextOf = (
-  sql: Transaction,
-  { knownIds, random, bulkRows }: WriterOptions,
-  { checked }: Plan,
-): ChangeContext => ({ sql, knownIds, random, mark: createMark(), bulkRows, checked })
-
 /** Makes the changes of one transaction, some of them in savepoints, with pauses between them. */
-async function makeChanges(sql: Transaction, options: WriterOptions, plan: Plan): Promise<number> {
-  const { random, counts } = options
-  const { kind, length, checked } = plan
+async function makeChanges(sql: Transaction, options: WriterOptions, { length, checked }: Plan): Promise<number> {
+  const { random, counts, knownIds, bulkRows } = options
   const steps = 1 + random.below(4)
   let rows = 0
-  const draw = () => randomChange(random, random.chance(kind === 'moved' ? 1 : 0.1) ? moves : changes, checked)
-  const make = (change: Change, transaction: Transaction) => change(contextOf(transaction, options, plan))
+  const draw = () => randomChange(random, checked)
+  const make = (change: Change, on: Transaction) =>
+    change({ sql: on, knownIds, random, mark: createMark(), bulkRows, checked })
   for (let step = 0; step < steps; step += 1) {
     if (random.chance(0.15)) {
       counts.savepoints += 1
@@ -131,25 +108,6 @@ async function terminate(address: Address, transaction: Transaction): Promise<ne
   return new Promise<never>(() => {})
 }
 
-/** The shares of the kinds of transactions; all others are ordinary. */
-const kindsOfTransactions: [share: number, kind: Kind][] = [
-  [0.15, 'snapshot'],
-  [0.18, 'moved'],
-]
-
-function randomPlan(options: WriterOptions): Plan {
-  const { random } = options
-  const length = randomLength(options)
-  if (options.kind) return { kind: options.kind, checked: true, length }
-  const checked = !random.chance(0.05)
-  let at = random.next()
-  for (const [share, kind] of kindsOfTransactions) {
-    if (at < share) return { kind, checked, length }
-    at -= share
-  }
-  return { kind: 'ordinary', checked, length }
-}
-
 /** The tables whose records leave a tenant's list and come back, with the column that shows the last change. */
 const returning = {
   purchased_voucher: ['product_title', 'vouchers'],
@@ -191,21 +149,21 @@ const isolations = ['isolation level repeatable read', 'isolation level serializ
  * publisher's do: an applier writes a short transaction at its commit, so few others stay open long enough for a control to
  * miss their records.
  */
-function randomPreparedTime({ kind, random }: WriterOptions, { length }: Plan): number | null {
-  if (kind === 'replicated') return random.chance(0.2) ? 100 + random.below(500) : null
+function randomPreparedTime({ isPublisher, random }: WriterOptions, { length }: Plan): number | null {
+  if (isPublisher) return random.chance(0.2) ? 100 + random.below(500) : null
   return random.chance(0.04) ? Math.min(1000, length / 2) : null
 }
 
 /** Writes all kinds of changes, in transactions of all lengths that end in all ways, until `stop` is aborted. */
 export async function write(options: WriterOptions): Promise<void> {
-  const { address, random, counts, stop } = options
+  const { address, random, counts, stop, isPublisher = false } = options
   const sql = open(address, { connection: { lock_timeout: 700 }, backoff: () => 0.05 })
   const transact = async () => {
     if (random.chance(0.08)) return leaveAndReturn(sql, options)
-    const plan = randomPlan(options)
+    const plan = { length: randomLength(options), checked: isPublisher || !random.chance(0.05) }
     const preparedTime = randomPreparedTime(options, plan)
     const name = preparedTime === null ? null : `stress_${process.pid}_${++prepared}`
-    const isolation = plan.kind === 'snapshot' ? random.pick(isolations) : undefined
+    const isolation = !isPublisher && random.chance(0.15) ? random.pick(isolations) : undefined
     const rows = await sql.begin(isolation ?? '', async transaction => {
       if (!plan.checked) {
         counts.replica += 1
@@ -227,7 +185,7 @@ export async function write(options: WriterOptions): Promise<void> {
     counts.rows += rows
     counts.transactions += 1
     if (plan.length >= 1000) counts.long += 1
-    if (plan.kind !== 'ordinary') counts[plan.kind] += 1
+    if (isolation) counts.snapshot += 1
   }
   while (!stop.aborted) {
     try {
