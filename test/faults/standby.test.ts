@@ -54,6 +54,8 @@ test.each([
   const standby = await primary.createStandby()
   onTestFinished(() => standby.remove())
   await primary.start()
+  // A restart of the primary is no failover. Behind a pooler, the check would find the sessions of the primary open again.
+  if (environment === direct) await expect.poll(epoch, { timeout: 4_000 }).toBe(former)
   await standby.start()
 
   current = standby

@@ -1,12 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { readConfig } from '../../src/config.ts'
-import { connect, type DatabaseAddress, serviceRole } from '../../src/db/connect.ts'
+import { connect, serviceRole } from '../../src/db/connect.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import { makeStep } from '../../src/projection/step.ts'
 import { buildServer } from '../../src/server.ts'
-import type { FaultServer } from '../faults/support/server.ts'
-import { startWorld } from '../faults/support/start.ts'
 import { type Client, createClient } from '../support/app.ts'
 import type { TestDatabase } from '../support/database.ts'
 import { untilLockWaits } from '../support/locks.ts'
@@ -217,26 +215,21 @@ test('steps go on while requiring a full pass waits for a purge', async () => {
   await required
 })
 
-/** Copies a database, as a restore from a dump does: under another oid. @returns pools, one each for two instances */
+/** Copies a database, as a restore from a dump does: under another oid. @returns pools, two of the service */
 async function copyDatabase({ address }: TestDatabase) {
   const database = `${address.database}_copy`
   const admin = postgres({ ...address, database: 'postgres', max: 1, onnotice: () => {} })
   await admin`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${address.database}`
   await admin.unsafe(`create database ${database} template ${address.database} strategy file_copy`)
-  const [pools, others] = [openPools({ ...address, database }), openPools({ ...address, database })]
+  const open = (options = {}) => connect({ ...address, database }, { max: 4, statementTimeoutMs: 10_000, ...options })
+  const role = serviceRole
+  const copy = { platform: open(), pool: open({ role }), otherPool: open({ role }) }
   onTestFinished(async () => {
-    await Promise.all([pools.end(), others.end()])
+    await Promise.all(Object.values(copy).map(pool => pool.end({ timeout: 1 })))
     await admin.unsafe(`drop database ${database} with (force)`)
     await admin.end()
   })
-  return { ...pools, otherPool: others.pool }
-}
-
-function openPools(address: DatabaseAddress | string) {
-  const pool = connect(address, { max: 4, statementTimeoutMs: 10_000, role: serviceRole })
-  const platform = connect(address, { max: 2, statementTimeoutMs: 10_000 })
-  const end = () => Promise.all([pool.end({ timeout: 1 }), platform.end({ timeout: 1 })])
-  return { pool, platform, end }
+  return copy
 }
 
 test('a copied database requires one full pass for all instances', async () => {
@@ -285,41 +278,4 @@ test('a database from another cluster requires a full pass, and all records are 
   await projected(pool)
   expect(await platform`select product_title as title from gateway.voucher`).toEqual([{ title: 'Restored' }])
   expect(await platform`select from gateway.note`).toEqual([])
-})
-
-test('a promoted standby that lacks changes requires a full pass', async () => {
-  const { server: primary, world } = await startWorld('failover')
-  const [owner] = world.owners
-  /** Starts an instance on a server, and a function that reads removals there. */
-  async function startOn(server: FaultServer) {
-    const pools = openPools(server.url(world.database))
-    const instance = await startInstance(pools.pool)
-    const ask = asking(instance.client, owner!.secret, owner!.tenantId)
-    return { ...instance, ask, close: () => instance.app.close().then(pools.end) }
-  }
-  const before = await startOn(primary)
-  const { epoch } = await before.ask()
-  await before.close()
-
-  // The standby has the state of the primary at this point. A restart of the primary is no failover; its later writes are lost.
-  await primary.stop()
-  const standby = await primary.createStandby()
-  await primary.start()
-  const ahead = await startOn(primary)
-  const latest = await ahead.ask()
-  expect(latest.epoch).toBe(epoch)
-  expect(ahead.lines()).toEqual([])
-  await ahead.close()
-  await primary.stop()
-
-  await standby.start()
-  const sql = standby.open('postgres')
-  await sql`select pg_promote()`
-  await sql.end()
-  const promoted = await startOn(standby)
-  expect(promoted.lines().map(({ msg }) => msg)).toEqual([expect.stringContaining('failed over')])
-  expect((await promoted.ask({ since: latest.serverTime })).error).toContain(fullPass)
-  expect((await promoted.ask()).epoch).toBeGreaterThan(epoch)
-  await promoted.close()
-  await standby.remove()
 })
