@@ -85,7 +85,6 @@ const remove = new Command('remove')
     printResult(json, { email, removed: true }, `${email} is removed.`)
   })
 
-/** The command `admin`: the administrators, who use the API access page. */
 export const adminCommand = new Command('admin')
   .description('Create, list and remove the administrators of the API access page.')
   .addCommand(create)

@@ -7,7 +7,6 @@ import { jsonOption, printResult, readNumber } from './output.ts'
 
 const readScale = readNumber(/^[1-9]\d{0,4}$/, 'Expected a whole number from 1 to 99999, for example 10.')
 
-/** `demo`: fills an empty database with realistic data. */
 export const demoCommand = new Command('demo')
   .description('Load demo data into an empty, migrated database.')
   .option('--scale <n>', 'amount of data: 1 means about 4,000 vouchers, 1000 about 4 million', readScale, 1)

@@ -1,22 +1,19 @@
 import { Command } from 'commander'
 import { readConfig } from '../config.ts'
-import { type Blocker, describeBlocker } from '../db/blockers.ts'
+import { type Blocker, describeBlockers } from '../db/blockers.ts'
 import { defaultLockWait, migrate } from '../db/migrate.ts'
 import { withUnmigratedDatabase } from './database.ts'
 import { jsonOption, printResult, readNumber } from './output.ts'
 
 const readSeconds = readNumber(/^\d{1,6}$/, 'It must be a whole number of seconds, for example 60.')
 
-/** `migrate`: applies the missing migrations. */
 export const migrateCommand = new Command('migrate')
   .description('Apply the migrations that the database lacks.')
   .option('--wait <seconds>', 'how long to wait for transactions that hold a lock', readSeconds, defaultLockWait)
   .addOption(jsonOption())
   .action(async ({ wait, json }: { wait: number; json: boolean }) => {
-    const onBlocked = (blockers: Blocker[]) => {
-      const holders = blockers.map(describeBlocker).join('; ') || 'another transaction'
-      console.error(`Waiting for a lock that is held by ${holders}. Others go first meanwhile.`)
-    }
+    const onBlocked = (blockers: Blocker[]) =>
+      console.error(`Waiting for a lock that is held by ${describeBlockers(blockers)}. Others go first meanwhile.`)
     const applied = await withUnmigratedDatabase(readConfig(process.env), ({ owner }) =>
       migrate(owner, { lockWait: wait, onBlocked }),
     )

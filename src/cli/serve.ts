@@ -28,7 +28,6 @@ import { type RunningService, startPrimary } from './workers.ts'
 const readWorkers = readNumber(/^[1-9]\d?$/, 'Give a whole number from 1 to 99, such as 4.')
 const readPort = readNumber(/^\d{1,5}$/, 'Give a whole number from 0 to 65535, such as 8081.')
 
-/** `serve`: runs the service until SIGINT or SIGTERM. */
 export const serveCommand = new Command('serve')
   .description('Run the service.')
   .option('--workers <number>', 'How many processes answer requests, for example one for each core.', readWorkers, 1)

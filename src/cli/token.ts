@@ -159,7 +159,6 @@ const revoke = new Command('revoke')
     printResult(json, { id, status: 'revoked' }, `Token ${id} is revoked.`)
   })
 
-/** The command `token`: the bearer tokens of integrations. */
 export const tokenCommand = new Command('token')
   .description('Create, list, show, edit, rotate and revoke bearer tokens.')
   .addCommand(create)

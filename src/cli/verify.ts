@@ -7,7 +7,6 @@ import { withDatabase } from './database.ts'
 import { jsonOption, printResult } from './output.ts'
 import { shellCommand } from './shell-command.ts'
 
-/** `verify`: compares the records with their sources, and the figures of dashboards with the records. */
 export const verifyCommand = new Command('verify')
   .description(
     'Compare all records with their sources, and the figures of dashboards with the records. Exits with 1 when they differ, ' +
@@ -25,15 +24,9 @@ export const verifyCommand = new Command('verify')
         const { asOf, differences: figures } = await checkFigures(pool)
         const records = await findRecordProblems(pool, repair)
         if (repair && figures.length > 0) await repairFigures(pool)
-        printResult(
-          json,
-          { asOf, records, figures, repaired: repair },
-          [
-            ...records.map(describeRecords),
-            ...figures.map(describeFigures),
-            advice({ asOf, records, figures, repair }),
-          ].join('\n'),
-        )
+        const found = { asOf, records, figures }
+        const lines = [...records.map(describeRecords), ...figures.map(describeFigures), advice(found, repair)]
+        printResult(json, { ...found, repaired: repair }, lines.join('\n'))
         const isWrong = ({ reason }: RecordProblem) => !repair || reason !== null
         if (asOf === null || records.some(isWrong) || (figures.length > 0 && !repair)) process.exitCode = 1
       } finally {
@@ -42,16 +35,14 @@ export const verifyCommand = new Command('verify')
     })
   })
 
-/** The result of the comparison. */
 interface Found {
   asOf: string | null
   records: RecordProblem[]
   figures: FigureDifference[]
-  repair: boolean
 }
 
 /** Returns the next step for a person. */
-function advice({ asOf, records, figures, repair }: Found): string {
+function advice({ asOf, records, figures }: Found, repair: boolean): string {
   if (asOf === null) return 'The service writes the records for the first time. Run verify again when it has.'
   const differs = figures.length > 0 || records.some(({ reason }) => reason === null)
   if (differs && repair) return 'The service writes these records with its next steps. Figures are corrected.'

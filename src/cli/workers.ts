@@ -2,7 +2,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Logger, pino } from 'pino'
+import { pino } from 'pino'
 import type { Config } from '../config.ts'
 import { addressUrl } from '../db/connect.ts'
 import { loggerOptions } from '../log.ts'
@@ -36,16 +36,9 @@ export interface RunningService {
   stop(reason: string): Promise<void>
 }
 
-interface WorkerOptions extends Pick<Config, 'host' | 'healthPort' | 'shutdownDelay'> {
-  /** Variables that differ from those of this process. */
-  environment: NodeJS.ProcessEnv
-  log: Logger
-  /** Writes one line, with its line break. */
-  write: (line: string) => void
-}
-
 /**
- * Starts workers that answer the requests of this service.
+ * Starts workers that answer the requests of this service, and share its ports. A worker that ends is started again: first
+ * at once, then after growing waits.
  *
  * @param count how many
  * @param demoToken the secret of the demo's token; null: this is no demo
@@ -53,40 +46,15 @@ interface WorkerOptions extends Pick<Config, 'host' | 'healthPort' | 'shutdownDe
  * @throws Error when the first one ends before it listens
  */
 export async function startPrimary(
-  config: Config,
-  database: Database,
+  { host, healthPort, shutdownDelay, logLevel }: Config,
+  { address }: Database,
   count: number,
   demoToken: string | null,
 ): Promise<RunningService> {
   const destination = createLogDestination()
-  const log = pino(loggerOptions(config.logLevel), destination)
-  const workers = await startWorkers(count, {
-    // The embedded server is the primary's: the workers connect to it.
-    environment: { DATABASE_URL: addressUrl(database.address), [demoTokenVariable]: demoToken ?? '' },
-    ...config,
-    log,
-    write: line => destination.write(line),
-  })
-  return {
-    origin: workers.origin,
-    async stop(reason) {
-      log.info({ reason, delay: config.shutdownDelay }, 'the service stops')
-      limitStop(log, config.shutdownDelay)
-      await workers.stop()
-      log.info('the service has stopped')
-    },
-  }
-}
-
-/**
- * Starts workers, which share a port. A worker that ends is started again: first at once, then after growing waits.
- *
- * @param count how many
- * @returns when the first of them listens
- * @throws Error when the first one ends before it listens
- */
-async function startWorkers(count: number, options: WorkerOptions): Promise<{ origin: string; stop(): Promise<void> }> {
-  const { log, write } = options
+  const log = pino(loggerOptions(logLevel), destination)
+  // The embedded server is the primary's: the workers connect to it.
+  const environment = { DATABASE_URL: addressUrl(address), [demoTokenVariable]: demoToken ?? '' }
   const running = new Map<number, Worker>()
   const listening = new Set<number>()
   /**
@@ -98,21 +66,21 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<{ or
 
   /** Starts a worker. @returns its origin once it listens */
   function start(number: number, wait = backOff.first): Promise<string> {
-    const worker = cluster.fork({ ...options.environment, [workerVariable]: String(number) })
+    const worker = cluster.fork({ ...environment, [workerVariable]: String(number) })
     const startedAt = performance.now()
     running.set(number, worker)
     const killing = setTimeout(() => worker.process.kill('SIGKILL'), startTimeout)
-    relayLines(worker.process.stdout, line => write(tagLine(number, line)))
+    relayLines(worker.process.stdout, line => destination.write(tagLine(number, line)))
     relayLines(worker.process.stderr, line => process.stderr.write(line))
     worker.on('error', error => log.warn({ err: error, worker: number }, 'a message to a worker failed'))
     return new Promise((resolve, reject) => {
       worker.on('listening', ({ port }) => {
-        if (port === options.healthPort) return
+        if (port === healthPort) return
         clearTimeout(killing)
         served = true
         listening.add(number)
         sendCount()
-        resolve(localOrigin(options.host, port))
+        resolve(localOrigin(host, port))
       })
       worker.once('exit', async (code, signal) => {
         clearTimeout(killing)
@@ -135,7 +103,7 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<{ or
     for (const worker of running.values()) if (worker.isConnected()) worker.send(workers)
   }
 
-  async function stop(): Promise<void> {
+  async function endWorkers(): Promise<void> {
     stopping = true
     const all = [...running.values()]
     const ended = Promise.all(all.map(worker => new Promise(resolve => worker.once('exit', resolve))))
@@ -143,7 +111,7 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<{ or
       for (const worker of all) worker.process.kill(signal)
     }
     killAll('SIGTERM')
-    const killing = setTimeout(killAll, options.shutdownDelay * 1000 + stopTimeout, 'SIGKILL')
+    const killing = setTimeout(killAll, shutdownDelay * 1000 + stopTimeout, 'SIGKILL')
     await ended
     clearTimeout(killing)
   }
@@ -153,9 +121,17 @@ async function startWorkers(count: number, options: WorkerOptions): Promise<{ or
     // The first worker starts alone: an error that stops it would stop the others too.
     const origin = await start(1)
     for (let number = 2; number <= count; number++) void start(number)
-    return { origin, stop }
+    return {
+      origin,
+      async stop(reason) {
+        log.info({ reason, delay: shutdownDelay }, 'the service stops')
+        limitStop(log, shutdownDelay)
+        await endWorkers()
+        log.info('the service has stopped')
+      },
+    }
   } catch (error) {
-    await stop()
+    await endWorkers()
     throw error
   }
 }

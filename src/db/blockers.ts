@@ -58,8 +58,11 @@ const readBlockers = (sql: Sql, pid: number) => sql<Blocker[]>`
          left(regexp_replace(query, '[[:space:]]+', ' ', 'g'), 80) as statement
   from (select distinct unnest(pg_blocking_pids(${pid})) as pid) blocker left join pg_stat_activity using (pid)`
 
-/** Describes a blocker for the person who may end it. */
-export function describeBlocker({ pid, login, application, state, seconds, statement }: Blocker): string {
+/** Describes blockers for the person who may end them. */
+export const describeBlockers = (blockers: readonly Blocker[]): string =>
+  blockers.map(describe).join('; ') || 'another transaction'
+
+function describe({ pid, login, application, state, seconds, statement }: Blocker): string {
   if (pid === 0) return 'a prepared transaction (select * from pg_prepared_xacts)'
   const facts = [
     application && `application ${application}`,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Blocker, describeBlocker, watchBlockers } from './blockers.ts'
+import { type Blocker, describeBlockers, watchBlockers } from './blockers.ts'
 import { hasMappings, installMappings } from './mappings.ts'
 import type { Pool, Sql } from './sql.ts'
 
@@ -101,10 +101,9 @@ export async function migrate(
 }
 
 function blockedError(blockers: readonly Blocker[], cause: unknown): Error {
-  const holders = blockers.map(describeBlocker).join('; ') || 'another transaction'
   return new Error(
-    `The migration did not get a lock that it needs. It is held by ${holders}. The files that were applied so far stay: ` +
-      'end that transaction, and run the migration again.',
+    `The migration did not get a lock that it needs. It is held by ${describeBlockers(blockers)}. The files that were ` +
+      'applied so far stay: end that transaction, and run the migration again.',
     { cause },
   )
 }
@@ -135,12 +134,12 @@ const run = (session: Sql, { version, file, md5, text }: Migration) =>
     )
     .simple()
 
-/** Reads the applied and the missing migrations of the database. @throws `UnreleasedDatabaseError` */
-async function readVersions(sql: Sql): Promise<{ applied: number[]; missing: Migration[] }> {
+/** Returns the migrations of `sql/` that the database lacks. @throws `UnreleasedDatabaseError` */
+async function readMissing(sql: Sql): Promise<Migration[]> {
   const files = readOwn()
   const [table] = await sql<{ exists: boolean }[]>`
     select /* migration.table_exists */ to_regclass('gateway.migration') is not null as exists`
-  if (!table?.exists) return { applied: [], missing: files }
+  if (!table?.exists) return files
   const rows = await sql<{ version: number; md5: string | null }[]>`
     select /* migration.read */ version, md5 from gateway.migration order by version`
   const sums = new Map(rows.map(({ version, md5 }) => [version, md5]))
@@ -149,10 +148,8 @@ async function readVersions(sql: Sql): Promise<{ applied: number[]; missing: Mig
     const problem = `migration ${different.version} is not the one in sql/`
     throw new UnreleasedDatabaseError(`The database cannot be upgraded: ${problem}.`)
   }
-  return { applied: [...sums.keys()], missing: files.filter(({ version }) => !sums.has(version)) }
+  return files.filter(({ version }) => !sums.has(version))
 }
-
-const readMissing = async (sql: Sql) => (await readVersions(sql)).missing
 
 /** Returns the number of migrations of `sql/` that the database lacks. @throws `UnreleasedDatabaseError` */
 export const countMissingMigrations = async (sql: Sql): Promise<number> => (await readMissing(sql)).length
@@ -160,13 +157,3 @@ export const countMissingMigrations = async (sql: Sql): Promise<number> => (awai
 /** Returns the sentence for a database that lacks migrations. */
 export const describeMissing = (missing: number): string =>
   `The database lacks ${missing} migration${missing === 1 ? '' : 's'}.`
-
-/**
- * Returns whether the database has a migration that `sql/` lacks, as while instances of a newer version are started.
- *
- * @throws `UnreleasedDatabaseError`
- */
-export async function isNewerThanCode(sql: Sql): Promise<boolean> {
-  const newest = readOwn().at(-1)?.version ?? 0
-  return (await readVersions(sql)).applied.some(version => version > newest)
-}
