@@ -14,16 +14,6 @@ interface Failure {
   request?: { id: string }
 }
 
-/** Writes failures to the log, at most about one line a second. */
-interface FailureLog {
-  /**
-   * Writes the first failure of its kind at once, with its stack, and counts further ones for the line of this second.
-   */
-  report(failure: Failure): void
-  /** Writes what is counted. */
-  close(): void
-}
-
 const second = 1000
 
 /** The time without failures after which an outage is over, in milliseconds: longer than any call may take. */
@@ -46,8 +36,8 @@ interface Cause {
 /** The cause of failures that are too many to have a count of their own. */
 const other = { message: 'other', code: 'other', statement: undefined }
 
-/** Creates the log of failures. @param log writes the lines that count failures */
-export function createFailureLog(log: FastifyBaseLogger): FailureLog {
+/** Creates the log of failures: at most about one line a second. @param log writes the lines that count failures */
+export function createFailureLog(log: FastifyBaseLogger) {
   /** The kinds of failures, other than outages, that were written with their stacks. */
   const written = new LRUCache<string, true>({ max: limits.kinds, ttl: stackInterval })
   let outage: { from: number; last: number; count: number } | null = null
@@ -102,7 +92,8 @@ export function createFailureLog(log: FastifyBaseLogger): FailureLog {
   }
 
   return {
-    report({ error, message, kind, request }) {
+    /** Writes the first failure of its kind at once, with its stack; counts further ones for the line of this second. */
+    report({ error, message, kind, request }: Failure): void {
       const level = kind === 'fault' ? 'error' : 'warn'
       const { code, statement } = summarizeError(error)
       const key = `${message} ${code} ${statement}`
@@ -121,7 +112,8 @@ export function createFailureLog(log: FastifyBaseLogger): FailureLog {
       isError ||= level === 'error'
       if (request && requestIds.length < limits.requestIds) requestIds.push(request.id)
     },
-    close() {
+    /** Writes what is counted. */
+    close(): void {
       writeCounts()
       if (timer) clearInterval(timer)
       timer = null
@@ -131,6 +123,6 @@ export function createFailureLog(log: FastifyBaseLogger): FailureLog {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    failureLog: FailureLog
+    failureLog: ReturnType<typeof createFailureLog>
   }
 }

@@ -23,13 +23,7 @@ export interface ListIdentity {
   tenantId?: number
 }
 
-/** Encrypts positions into cursors and decrypts them again (R10). */
-export interface CursorCipher {
-  /** Returns the cursor as text that a URL need not escape. */
-  encrypt(list: ListIdentity, cursor: Cursor): string
-  /** Returns null when the text is no cursor of this list: altered, or of another list or tenant. */
-  decrypt(list: ListIdentity, text: string): Cursor | null
-}
+export type CursorCipher = ReturnType<typeof createCursorCipher>
 
 const algorithm = 'aes-256-gcm'
 const version = 1
@@ -53,15 +47,17 @@ function createNonce(): Buffer {
 }
 
 /**
- * Creates a cipher. Cursors are AES-256-GCM: version (1 byte), nonce (12), encrypted text, tag (16), in base64url. Their
- * list is authenticated data, so a cursor of another list or tenant is rejected like an altered one.
+ * Creates what encrypts positions into cursors and decrypts them again (R10). Cursors are AES-256-GCM: version (1 byte),
+ * nonce (12), encrypted text, tag (16), in base64url. Their list is authenticated data, so a cursor of another list or tenant
+ * is rejected like an altered one.
  *
  * @param key 32 bytes, the same in every instance
  */
-export function createCursorCipher(key: Buffer): CursorCipher {
+export function createCursorCipher(key: Buffer) {
   const boundTo = ({ name, tenantId = 0 }: ListIdentity) => Buffer.from(`${version}:${name}:${tenantId}`)
   return {
-    encrypt(list, cursor) {
+    /** Returns the cursor as text that a URL need not escape. */
+    encrypt(list: ListIdentity, cursor: Cursor): string {
       const nonce = createNonce()
       const cipher = createCipheriv(algorithm, key, nonce).setAAD(boundTo(list))
       const parts = [cursor.updatedAt, cursor.id, cursor.updatedSince, cursor.until]
@@ -71,7 +67,8 @@ export function createCursorCipher(key: Buffer): CursorCipher {
       const encrypted = [cipher.update(text, 'latin1'), cipher.final()]
       return Buffer.concat([Buffer.of(version), nonce, ...encrypted, cipher.getAuthTag()]).toString('base64url')
     },
-    decrypt(list, text) {
+    /** Returns null when the text is no cursor of this list: altered, or of another list or tenant. */
+    decrypt(list: ListIdentity, text: string): Cursor | null {
       if (text.length > maxCursorLength) return null
       const bytes = Buffer.from(text, 'base64url')
       // Decoding is lenient (other alphabets, unused bits): only the canonical text is a cursor.

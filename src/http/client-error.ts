@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { ConnectionError } from 'fastify'
 import { closeLingering } from './lingering-close.ts'
-import type { RequestLog } from './request-log.ts'
+import type { LogUnrouted } from './request-log.ts'
 
 /** Responses by the error code of Node's HTTP parser; every other code means invalid HTTP. */
 export const unparsedRequests = {
@@ -19,7 +19,7 @@ export const invalidHttp = { status: '400 Bad Request', message: 'The request is
  *
  * @param log writes the answer to the request log
  */
-export function sendClientError({ code }: ConnectionError, socket: Socket, log: RequestLog): void {
+export function sendClientError({ code }: ConnectionError, socket: Socket, log: LogUnrouted): void {
   // The parser reports the same error again for each chunk that arrives after it.
   if (socket.writableEnded) return
   if (code === 'ECONNRESET' || !socket.writable) {
@@ -38,7 +38,7 @@ export function sendClientError({ code }: ConnectionError, socket: Socket, log: 
     'Connection: close',
   ]
   socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
-  log.writeUnrouted({ reqId, status: Number.parseInt(status, 10), address: socket.remoteAddress, code })
+  log({ reqId, status: Number.parseInt(status, 10), address: socket.remoteAddress, code })
   closeLingering(socket)
 }
 

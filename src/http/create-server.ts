@@ -37,7 +37,7 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
     rewriteUrl: ({ url = '/' }) => toRoutableTarget(url),
     // A path parameter may be as long as the request line allows: the routes decide what exists (R7).
     routerOptions: { maxParamLength: maxHeaderSize },
-    clientErrorHandler: (error, socket) => sendClientError(error, socket, requestLog),
+    clientErrorHandler: (error, socket) => sendClientError(error, socket, logUnrouted),
     ...connectionLimits,
     return503OnClosing: false,
   }
@@ -46,7 +46,7 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
   app.decorate('failureLog', failureLog)
   // `onClose` hooks run in reverse order, so this one runs after the background jobs.
   app.addHook('onClose', async () => failureLog.close())
-  const requestLog = registerRequestLog(app, config.logRequests)
+  const logUnrouted = registerRequestLog(app, config.logRequests)
 
   // By default Node silently drops header lines beyond about 1,000. The total size of headers has its own limit.
   app.server.maxHeadersCount = 0

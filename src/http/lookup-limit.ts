@@ -13,30 +13,25 @@ const foundMs = 60 * 60_000
 /** The most networks and tokens that are remembered. */
 const max = 10_000
 
-/** Limits the look-ups of unknown tokens by network. */
-export interface LookupLimit {
-  /** @throws `RATE_LIMITED` when the network of the address has sent too many unknown tokens, and this one was not found before */
-  check(address: string, secret: string): void
-  /** Records the result of a look-up. */
-  record(address: string, secret: string, found: boolean): void
-}
-
 /**
- * Makes a limit in memory: each unknown token costs a statement, so a flood of them would slow down all other calls. A
- * secret that was found within the last hour is exempt, so a flood does not stop other callers in the same network.
+ * Limits the look-ups of unknown tokens by network, in memory: each costs a statement, so a flood of them would slow down all
+ * other calls. A secret that was found within the last hour is exempt, so a flood does not stop other callers in the same
+ * network.
  */
-export function createLookupLimit(): LookupLimit {
+export function createLookupLimit() {
   const unknown = new LRUCache<string, { count: number }>({ max, ttl: windowMs })
   const found = new LRUCache<string, true>({ max, ttl: foundMs })
   const keyOf = (secret: string) => hashSecret(secret).toString('base64')
   return {
-    check(address, secret) {
+    /** @throws `RATE_LIMITED` when the network has sent too many unknown tokens, and this one was not found before */
+    check(address: string, secret: string): void {
       const network = networkOf(address)
       const window = unknown.get(network)
       if (!window || window.count < maxUnknown || found.has(keyOf(secret))) return
       throw rateLimited(Math.max(1, Math.ceil(unknown.getRemainingTTL(network) / 1000)))
     },
-    record(address, secret, wasFound) {
+    /** Records the result of a look-up. */
+    record(address: string, secret: string, wasFound: boolean): void {
       if (wasFound) {
         found.set(keyOf(secret), true)
         return

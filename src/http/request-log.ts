@@ -17,7 +17,7 @@ const maxErrors = 5
 const probes = new Set<string | undefined>(['/livez', '/readyz'])
 
 /** A request that Fastify has not seen, because it is no valid HTTP. */
-export interface UnroutedRequest {
+interface UnroutedRequest {
   reqId: string
   status: number
   /** The address of the connection, also behind a trusted proxy. */
@@ -26,10 +26,8 @@ export interface UnroutedRequest {
   code: string
 }
 
-/** Writes the lines of requests that Fastify has not seen. */
-export interface RequestLog {
-  writeUnrouted(request: UnroutedRequest): void
-}
+/** Writes the line of a request that Fastify has not seen. */
+export type LogUnrouted = (request: UnroutedRequest) => void
 
 /**
  * Writes a line for each request when its response has been sent, or its client has closed the connection: id, method,
@@ -38,9 +36,9 @@ export interface RequestLog {
  *
  * Must be registered before the transports.
  */
-export function registerRequestLog(app: FastifyInstance, { refused, share }: Config['logRequests']): RequestLog {
+export function registerRequestLog(app: FastifyInstance, { refused, share }: Config['logRequests']): LogUnrouted {
   app.decorateRequest('graphqlOperation')
-  if (!refused || !['trace', 'debug', 'info'].includes(app.log.level)) return { writeUnrouted() {} }
+  if (!refused || !['trace', 'debug', 'info'].includes(app.log.level)) return () => {}
   const limiter = createLimiter(app.log, share < 1 ? maxRefused : Number.POSITIVE_INFINITY)
   app.addHook('onClose', async () => limiter.close())
 
@@ -67,11 +65,9 @@ export function registerRequestLog(app: FastifyInstance, { refused, share }: Con
     reply.raw.on('close', () => write(request, reply, !isSent))
     done()
   })
-  return {
-    writeUnrouted({ code, ...line }) {
-      if (!limiter.admits(line.status)) return
-      app.log.info({ ...line, errors: [{ code, reason: STATUS_CODES[line.status] }] }, 'request')
-    },
+  return ({ code, ...line }) => {
+    if (!limiter.admits(line.status)) return
+    app.log.info({ ...line, errors: [{ code, reason: STATUS_CODES[line.status] }] }, 'request')
   }
 }
 

@@ -8,41 +8,9 @@ import { networkOf } from '../../http/network.ts'
 
 /** Failed attempts for an account and from an address, and audit entries in all, in one window. */
 const limits = { account: 5, address: 20, entries: 100 }
-/** The length of a window, in seconds. */
 const windowSeconds = 15 * 60
 
-/**
- * Limits failed sign-ins. Each attempt is counted before it is checked, so that a burst cannot exceed the limit; a
- * successful attempt is refunded.
- */
-export interface LoginThrottle {
-  /**
-   * Checks the password of an account. A failure is recorded in the audit.
-   *
-   * @param actor the account and the address of the attempt
-   * @param check returns null when the password is wrong
-   * @returns the result of `check`
-   * @throws `RATE_LIMITED`
-   */
-  signIn<Result>(actor: Actor, check: () => Promise<Result | null>): Promise<Result | null>
-
-  /**
-   * Checks the password of the administrator who is signed in, as `signIn` does. These attempts are counted apart, so
-   * that failed sign-ins of others do not lock out the owner of the account.
-   */
-  confirm<Result>(administratorId: number, actor: Actor, check: () => Promise<Result | null>): Promise<Result | null>
-
-  /**
-   * Limits how often the work fails for one address.
-   *
-   * @param work throws when it fails
-   * @throws `RATE_LIMITED`
-   */
-  fromAddress<Result>(actor: Actor, work: () => Promise<Result>): Promise<Result>
-
-  /** Records a failed sign-in in the audit; after 100 in a window, one entry says that more are left out. */
-  recordFailure(actor: Actor, reason: string): Promise<void>
-}
+export type LoginThrottle = ReturnType<typeof createLoginThrottle>
 
 const tooManyAttempts = (seconds: number) => {
   const minutes = Math.ceil(seconds / 60)
@@ -53,14 +21,18 @@ const tooManyAttempts = (seconds: number) => {
   )
 }
 
-/** Returns a throttle that counts in the database, for all instances of the service. */
-export function createLoginThrottle(sql: Pool): LoginThrottle {
+/**
+ * Limits failed sign-ins. Counts in the database, for all instances of the service: each attempt before it is checked,
+ * so that a burst cannot exceed the limit; a successful attempt is refunded.
+ */
+export function createLoginThrottle(sql: Pool) {
   const counter = (kind: string, limit: number) => createAttemptCounter(sql, `login ${kind}`, limit, windowSeconds)
   const accounts = counter('account', limits.account)
   const owners = counter('owner', limits.account)
   const addresses = counter('address', limits.address)
   const entries = counter('entries', limits.entries)
 
+  /** Records a failed sign-in in the audit; after 100 in a window, one entry says that more are left out. */
   async function recordFailure(actor: Actor, reason: string): Promise<void> {
     const { used } = await entries.hit('all')
     if (used <= limits.entries) return recordFailedSignIn(sql, actor, reason)
@@ -95,7 +67,15 @@ export function createLoginThrottle(sql: Pool): LoginThrottle {
   return {
     recordFailure,
 
-    async signIn(actor, check) {
+    /**
+     * Checks the password of an account. A failure is recorded in the audit.
+     *
+     * @param actor the account and the address of the attempt
+     * @param check returns null when the password is wrong
+     * @returns the result of `check`
+     * @throws `RATE_LIMITED`
+     */
+    async signIn<Result>(actor: Actor, check: () => Promise<Result | null>): Promise<Result | null> {
       const network = networkOf(actor.address ?? '')
       await consume(addresses, network, actor)
       await consume(accounts, actor.name, actor)
@@ -106,7 +86,11 @@ export function createLoginThrottle(sql: Pool): LoginThrottle {
       return result
     },
 
-    async confirm(administratorId, actor, check) {
+    /**
+     * Checks the password of the administrator who is signed in, as `signIn` does. These attempts are counted apart, so
+     * that failed sign-ins of others do not lock out the owner of the account.
+     */
+    async confirm<Result>(administratorId: number, actor: Actor, check: () => Promise<Result | null>) {
       const key = String(administratorId)
       await consume(owners, key, actor)
       const result = await attempt(actor, check, () => owners.refund(key))
@@ -114,7 +98,13 @@ export function createLoginThrottle(sql: Pool): LoginThrottle {
       return result
     },
 
-    async fromAddress(actor, work) {
+    /**
+     * Limits how often the work fails for one address.
+     *
+     * @param work throws when it fails
+     * @throws `RATE_LIMITED`
+     */
+    async fromAddress<Result>(actor: Actor, work: () => Promise<Result>): Promise<Result> {
       const network = networkOf(actor.address ?? '')
       await consume(addresses, network, actor)
       const result = await work()

@@ -1,16 +1,6 @@
 import { type CountCalls, RateBatcher } from './batch.ts'
-import type { RateCounter, RateWindow } from './rate.ts'
+import type { RateWindow } from './rate.ts'
 import { RateWindows } from './windows.ts'
-
-/** A counter whose windows several processes share. */
-export interface SharedRateCounter extends RateCounter {
-  /** Tries the store, so that a failure is reported before the first call. */
-  check(): Promise<void>
-  /** Shares the calls that this process has counted by itself. @throws when the store fails */
-  share(): Promise<void>
-  /** Stops the checks of a store that failed. */
-  close(): void
-}
 
 /** The interval at which a store that failed is tried again, in milliseconds. */
 const retryInterval = 250
@@ -29,7 +19,7 @@ const chunkSize = 500
 export function createSharedRateCounter(
   count: CountCalls,
   { timeLimit, report }: { timeLimit: number; report: (error: unknown) => void },
-): SharedRateCounter {
+) {
   const windows = new RateWindows()
   const store = new RateBatcher(count, timeLimit)
   let failed = false
@@ -57,6 +47,7 @@ export function createSharedRateCounter(
     await share().catch(fail)
   }
 
+  /** Shares the calls that this process has counted by itself. @throws when the store fails */
   async function share(): Promise<void> {
     const keys = windows.unsharedKeys()
     for (let at = 0; at < keys.length; at += chunkSize) {
@@ -88,15 +79,17 @@ export function createSharedRateCounter(
 
   return {
     share,
-    check: () => store.hit('check', 0).then(() => {}, fail),
+    /** Tries the store, so that a failure is reported before the first call. */
+    check: (): Promise<void> => store.hit('check', 0).then(() => {}, fail),
 
-    hit(key, calls, limit) {
+    hit(key: string, calls: number, limit: number): RateWindow | Promise<RateWindow> {
       const exceeded = windows.findExceeded(key, calls, limit)
       if (exceeded) return exceeded
       return failed ? windows.hit(key, calls) : hitStore(key, calls)
     },
 
-    close() {
+    /** Stops the checks of a store that failed. */
+    close(): void {
       closed = true
       clearTimeout(retry)
     },

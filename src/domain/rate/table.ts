@@ -52,38 +52,32 @@ export async function deleteEndedWindows(sql: Sql): Promise<void> {
             where resets_at < now() - interval '1 minute'`
 }
 
-/** Counts attempts of one kind, for all instances. */
-export interface AttemptCounter {
-  /** The most attempts of a window. */
-  readonly limit: number
-  /** Counts one attempt. @returns the window with it */
-  hit(key: string): Promise<RateWindow>
-  /** Takes one attempt back. */
-  refund(key: string): Promise<void>
-  /** Deletes the window. */
-  clear(key: string): Promise<void>
-}
+export type AttemptCounter = ReturnType<typeof createAttemptCounter>
 
 /**
- * Creates a counter of attempts in the database.
+ * Creates a counter of attempts of one kind in the database, for all instances.
  *
  * @param kind the prefix of the keys
+ * @param limit the most attempts of a window
  * @param seconds the length of a window
  */
-export function createAttemptCounter(sql: Sql, kind: string, limit: number, seconds: number): AttemptCounter {
+export function createAttemptCounter(sql: Sql, kind: string, limit: number, seconds: number) {
   return {
     limit,
-    async hit(key) {
+    /** Counts one attempt. @returns the window with it */
+    async hit(key: string): Promise<RateWindow> {
       const windows = await count(sql, new Map([[`${kind} ${key}`, 1]]), seconds)
       const [window] = windows.values()
       if (!window) throw new Error('The database has not counted an attempt.')
       return window
     },
-    async refund(key) {
+    /** Takes one attempt back. */
+    async refund(key: string): Promise<void> {
       await sql`update /* rate_window.refund */ gateway.rate_window set used = used - 1
                 where key = ${`${kind} ${key}`} and used > 0 and resets_at > clock_timestamp()`
     },
-    async clear(key) {
+    /** Deletes the window. */
+    async clear(key: string): Promise<void> {
       await sql`delete /* rate_window.clear */ from gateway.rate_window where key = ${`${kind} ${key}`}`
     },
   }

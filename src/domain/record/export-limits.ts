@@ -18,25 +18,17 @@ export interface ExportLease {
   release(): Promise<void>
 }
 
-/** Limits the bulk exports of a token, over all instances. */
-interface ExportLimits {
-  /**
-   * Starts an export.
-   *
-   * @throws `RATE_LIMITED` when the token has an export under way, or has started too many within the hour
-   */
-  start(tokenId: number): Promise<ExportLease>
-}
-
 /**
- * Counts in the database, which all instances share: exports are too rare to cost anything there.
+ * Limits the bulk exports of a token. Counts in the database, which all instances share: exports are too rare to cost
+ * anything there.
  *
  * @param startsPerHour how many exports a token may start in a window of one hour
  */
-export function createExportLimits(sql: Sql, startsPerHour: number): ExportLimits {
+export function createExportLimits(sql: Sql, startsPerHour: number) {
   const starts = createAttemptCounter(sql, 'export start', startsPerHour, startWindow)
   return {
-    async start(tokenId) {
+    /** Starts an export. @throws `RATE_LIMITED` when one is under way, or too many were started within the hour */
+    async start(tokenId: number): Promise<ExportLease> {
       const key = `export stream ${tokenId}`
       const lease = randomInt(2 ** 47)
       let isReleased = false

@@ -9,31 +9,22 @@ import { type Token, type TokenStatus, type TokenValidity, tokenColumns, tokenSt
 /** The result of looking up a secret. */
 export type TokenLookup = { status: TokenStatus; token: Token } | { status: 'unknown' }
 
-/** Looks up tokens by their secrets, and records their use. */
-export interface TokenDirectory {
-  /**
-   * Looks up a secret without a statement: returns a cached token, or `unknown` for a text that cannot be a secret;
-   * otherwise null.
-   */
-  peek(secret: string): TokenLookup | null
-  /** Looks up a secret; without a promise when its token is cached. */
-  find(secret: string): TokenLookup | Promise<TokenLookup>
-  /** Records that a token was used at this moment; costs no statement. */
-  recordUse(token: Token, address: string): void
-  /** Saves the last uses. When it fails, they are kept for the next call. */
-  saveUse(): Promise<void>
-}
+export type TokenDirectory = ReturnType<typeof createTokenDirectory>
 
 /** The greatest age of a cached token, in milliseconds: every instance rejects a revoked token within a second. */
 const tokenLifetime = 500
 
-/** Returns a directory that every request may share. */
-export function createTokenDirectory(sql: Pool): TokenDirectory {
+/** Creates what looks up tokens by their secrets, and records their use. Every request may share it. */
+export function createTokenDirectory(sql: Pool) {
   const tokens = createLoadingCache<string, StoredToken>(secrets => findTokens(sql, secrets), tokenLifetime)
   const uses = createWriteBuffer<TokenUse>(
     (before, after) => (before.at > after.at ? before : after),
     rows => saveUses(sql.background, rows),
   )
+  /**
+   * Looks up a secret without a statement: returns a cached token, or `unknown` for a text that cannot be a secret;
+   * otherwise null.
+   */
   function peek(secret: string): TokenLookup | null {
     const cached = tokens.peek(secret)
     if (cached) return toLookup(cached)
@@ -41,10 +32,13 @@ export function createTokenDirectory(sql: Pool): TokenDirectory {
   }
   return {
     peek,
-    find: secret => peek(secret) ?? tokens.load(secret).then(toLookup),
-    recordUse(token, address) {
+    /** Looks up a secret; without a promise when its token is cached. */
+    find: (secret: string): TokenLookup | Promise<TokenLookup> => peek(secret) ?? tokens.load(secret).then(toLookup),
+    /** Records that a token was used at this moment; costs no statement. */
+    recordUse(token: Token, address: string): void {
       uses.add(String(token.id), { id: token.id, at: Date.now(), address })
     },
+    /** Saves the last uses. When it fails, they are kept for the next call. */
     saveUse: uses.flush,
   }
 }

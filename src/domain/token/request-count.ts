@@ -16,19 +16,7 @@ export function toRequestError(error: { code: string; message: string; fieldErro
   return { code, reason: fieldErrors ? `${message} Fields: ${Object.keys(fieldErrors).sort().join(', ')}.` : message }
 }
 
-/** Counts the requests of tokens in memory, and saves the counts at intervals. */
-export interface RequestCounter {
-  /**
-   * Counts one request of a token; costs no statement.
-   *
-   * @param operation the name of the route's operation, or `unknown`
-   * @param status the HTTP status of the response
-   * @param errors each distinct error once
-   */
-  count(tokenId: number, operation: string, status: number, errors: readonly RequestError[]): void
-  /** Adds the counts to those in the database. When it fails, the counts are kept for the next call. */
-  save(): Promise<void>
-}
+export type RequestCounter = ReturnType<typeof createRequestCounter>
 
 /** The number of days that counts are kept, without today. */
 const keptDays = 90
@@ -48,8 +36,11 @@ interface Count {
 /** `lastAt` is in milliseconds since 1970. */
 type ErrorCount = Omit<Count, 'status'> & RequestError & { lastAt: number }
 
-/** Tokens, operations and statuses are few; reasons may be many, and are limited by `maxErrors`. */
-export function createRequestCounter(sql: Sql): RequestCounter {
+/**
+ * Counts the requests of tokens in memory, and saves the counts at intervals. Tokens, operations and statuses are few;
+ * reasons may be many, and are limited by `maxErrors`.
+ */
+export function createRequestCounter(sql: Sql) {
   const counts = createWriteBuffer<Count>(
     (before, after) => {
       before.requests += after.requests
@@ -74,13 +65,21 @@ export function createRequestCounter(sql: Sql): RequestCounter {
   }
 
   return {
-    count(tokenId, operation, status, errors) {
+    /**
+     * Counts one request of a token; costs no statement.
+     *
+     * @param operation the name of the route's operation, or `unknown`
+     * @param status the HTTP status of the response
+     * @param errors each distinct error once
+     */
+    count(tokenId: number, operation: string, status: number, errors: readonly RequestError[]): void {
       const now = Date.now()
       const day = Math.floor(now / millisecondsPerDay)
       counts.add(`${tokenId} ${day} ${operation} ${status}`, { tokenId, day, operation, status, requests: 1 })
       for (const error of errors) countError(tokenId, day, operation, error, now)
     },
-    async save() {
+    /** Adds the counts to those in the database. When it fails, the counts are kept for the next call. */
+    async save(): Promise<void> {
       const results = await Promise.allSettled([counts.flush(), errorCounts.flush()])
       for (const result of results) if (result.status === 'rejected') throw result.reason
     },

@@ -8,49 +8,48 @@ import type { Token } from './token.ts'
 /** The id of a tenant, then the ids of the tenants above it, root last. */
 export type TenantPath = readonly number[]
 
-/** Decides which tenants a token may access (R19, R21). */
-export interface TenantScope {
-  /** Returns the tenant's path, which may be cached, or null when there is no such tenant. */
-  findPath(tenantId: number): TenantPath | null | Promise<TenantPath | null>
-  /** Returns whether a grant of the token includes the tenant at the start of the path. */
-  covers(token: Token, path: TenantPath): boolean
-  /** Returns whether there is such a tenant and the token is authorised for it, by a path that may be cached. */
-  includes(token: Token, tenantId: number): boolean | Promise<boolean>
-  /**
-   * Denies access only by data read after the call: a client that sees a tenant in the list, and is then denied access
-   * to it, would delete its copy and not read it again (docs/syncing.md).
-   *
-   * @returns without a promise when a cached path covers the tenant
-   * @throws `NOT_FOUND` when there is no such tenant, `FORBIDDEN` when the token is not authorised for it (R19)
-   */
-  require(token: Token, tenantId: number): void | Promise<void>
-}
+export type TenantScope = ReturnType<typeof createTenantScope>
 
 /** The greatest age of a cached path, in milliseconds: access to a tenant that leaves a grant ends within this time. */
 const pathLifetime = 500
 
-/** Returns a scope that all requests share. */
-export function createTenantScope(sql: Sql): TenantScope {
+/** Creates what decides which tenants a token may access (R19, R21). All requests share it. */
+export function createTenantScope(sql: Sql) {
   const paths = createLoadingCache<number, TenantPath>(ids => findPaths(sql, ids), pathLifetime)
+
+  /** Returns the tenant's path, which may be cached, or null when there is no such tenant. */
+  const findPath = (tenantId: number): TenantPath | null | Promise<TenantPath | null> =>
+    paths.peek(tenantId) ?? paths.load(tenantId)
+
+  /** Returns whether a grant of the token includes the tenant at the start of the path. */
+  function covers(token: Token, path: TenantPath): boolean {
+    const grants = grantsOf(token)
+    return path.some((id, steps) => (steps === 0 ? grants.has(id) : grants.get(id) === true))
+  }
+
   async function requireFresh(token: Token, tenantId: number): Promise<void> {
     const path = await paths.reload(tenantId)
     if (!path) throw notFound('tenant')
-    if (!scope.covers(token, path)) throw lacksTenant()
+    if (!covers(token, path)) throw lacksTenant()
   }
-  const scope: TenantScope = {
-    findPath: tenantId => paths.peek(tenantId) ?? paths.load(tenantId),
-    covers(token, path) {
-      const grants = grantsOf(token)
-      return path.some((id, steps) => (steps === 0 ? grants.has(id) : grants.get(id) === true))
-    },
-    includes: (token, tenantId) =>
-      mapMaybePromise(scope.findPath(tenantId), path => path !== null && scope.covers(token, path)),
-    require: (token, tenantId) =>
-      mapMaybePromise(scope.findPath(tenantId), path => {
-        if (!path || !scope.covers(token, path)) return requireFresh(token, tenantId)
+
+  return {
+    findPath,
+    /** Returns whether there is such a tenant and the token is authorised for it, by a path that may be cached. */
+    includes: (token: Token, tenantId: number): boolean | Promise<boolean> =>
+      mapMaybePromise(findPath(tenantId), path => path !== null && covers(token, path)),
+    /**
+     * Denies access only by data read after the call: a client that sees a tenant in the list, and is then denied access
+     * to it, would delete its copy and not read it again (docs/syncing.md).
+     *
+     * @returns without a promise when a cached path covers the tenant
+     * @throws `NOT_FOUND` when there is no such tenant, `FORBIDDEN` when the token is not authorised for it (R19)
+     */
+    require: (token: Token, tenantId: number): void | Promise<void> =>
+      mapMaybePromise(findPath(tenantId), path => {
+        if (!path || !covers(token, path)) return requireFresh(token, tenantId)
       }),
   }
-  return scope
 }
 
 const grantsOfTokens = new WeakMap<Token, ReadonlyMap<number, boolean>>()
