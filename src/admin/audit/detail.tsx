@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type AuditEntry, auditActions, isAuditAction } from '../../domain/administrator/audit.ts'
 import { FoldedList } from '../components/folded-list.tsx'
-import { Timestamp } from '../components/timestamp.tsx'
+import { Timestamp } from '../components/format.tsx'
 import { tokenPath } from '../tokens/parts.tsx'
 
 /** The current names of tenants, by id. */

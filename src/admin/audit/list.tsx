@@ -1,4 +1,5 @@
 // The audit: what was done, by whom, when and from where; as pages, and as CSV.
+
 import { pipeline, Readable } from 'node:stream'
 import { stringify } from 'csv-stringify'
 import {
@@ -16,12 +17,11 @@ import type { Page } from '../../domain/page.ts'
 import { findTenants } from '../../domain/tenant/tenant.ts'
 import { statusOf } from '../../http/errors.ts'
 import { adminPath } from '../../http/paths.ts'
-import { ButtonLink } from '../components/button-link.tsx'
 import { ErrorSummary, Field } from '../components/field.tsx'
-import { Layout } from '../components/layout.tsx'
+import { Timestamp } from '../components/format.tsx'
+import { ButtonLink, Layout } from '../components/layout.tsx'
 import { loadPage, Pager, pathWith } from '../components/pager.tsx'
 import { type Column, Table } from '../components/table.tsx'
-import { Timestamp } from '../components/timestamp.tsx'
 import { actorOf, type Handler, sendPage } from '../context.ts'
 import { queryParameters, textField } from '../form-body.ts'
 import { tokenPath } from '../tokens/parts.tsx'

@@ -1,4 +1,5 @@
 // The account of the administrator who is signed in: the password, and the open sessions.
+
 import { getAdministrator } from '../../domain/administrator/administrator.ts'
 import { changePassword, verifyCredentials } from '../../domain/administrator/administrator-password.ts'
 import { passwordErrors } from '../../domain/administrator/password.ts'
@@ -6,9 +7,9 @@ import { listSessions, type SessionRecord, signOutEverywhere } from '../../domai
 import { badInput, throwIfErrors } from '../../domain/errors.ts'
 import { adminPath } from '../../http/paths.ts'
 import { ErrorSummary } from '../components/field.tsx'
+import { Timestamp } from '../components/format.tsx'
 import { Layout, PostForm } from '../components/layout.tsx'
 import { type Column, Table } from '../components/table.tsx'
-import { Timestamp } from '../components/timestamp.tsx'
 import { actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
 import { formBody } from '../form-body.ts'
 import { HiddenEmail, NewPasswordFields, PasswordField } from './password-fields.tsx'

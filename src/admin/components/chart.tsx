@@ -1,5 +1,5 @@
 import { type AxisLabel, type Bar, BarPlot, Legend, type Series, sum, ticksFor } from '#charts'
-import { formatCount, formatDay, formatShortDay } from './format.ts'
+import { formatCount, formatDay, formatShortDay } from './format.tsx'
 import { type Column, Table } from './table.tsx'
 
 export interface DayBar extends Bar {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { formatCount } from './format.ts'
+import { formatCount } from './format.tsx'
 
 /** The number of items that are shown at once; a click shows the others. */
 const maxItems = 20

@@ -5,20 +5,16 @@ import type { FieldErrors } from '../../domain/errors.ts'
 import { HtmlPage } from '../../http/html-page.tsx'
 import { adminPath, assetsPath } from '../../http/paths.ts'
 import type { Site } from '../../http/site.ts'
-import { ButtonLink } from './button-link.tsx'
 
-/** The parts of a request that every page shows. */
 interface AdminRequestContext {
   site: Site
   /** The administrator who is signed in, or null. */
   administrator: Administrator | null
-  /** Returns the CSRF token of the forms on this page. */
   csrfToken(): string
   /** A message that is shown once, about what was just done. */
   flash: string | null
   /** The form that was posted, whose fields are shown as they were filled in; null when the page is read. */
   posted: URLSearchParams | null
-  /** The errors of the form that was posted. */
   fieldErrors: FieldErrors
 }
 
@@ -62,20 +58,17 @@ export function Layout({ title, section, actions, narrow = false, children }: La
       <script src={`${assetsPath}/submit-once.js`} defer />
     </>
   )
+  const links = sections.map(({ name, label }) => ({
+    label,
+    address: `${adminPath}/${name}`,
+    isCurrent: name === section,
+  }))
   return (
     <HtmlPage
       title={`${title} · API access`}
       site={site}
       place="API access"
-      sections={
-        administrator
-          ? sections.map(({ name, label }) => ({
-              label,
-              address: `${adminPath}/${name}`,
-              isCurrent: name === section,
-            }))
-          : undefined
-      }
+      sections={administrator ? links : undefined}
       account={<div class="account">{administrator && <SignOutForm email={administrator.email} />}</div>}
       head={head}
     >
@@ -118,8 +111,20 @@ export const Section = ({ id, title, children }: { id: string; title: string; ch
   </section>
 )
 
+interface ButtonLinkProps {
+  href: string
+  label: string
+  kind?: 'primary' | 'secondary' | 'danger'
+}
+
+/** A link that looks like a button. */
+export const ButtonLink = ({ href, label, kind = 'secondary' }: ButtonLinkProps) => (
+  <a class={`button ${kind}`} href={href}>
+    {label}
+  </a>
+)
+
 interface ConfirmProps {
-  /** The path to which the confirmation is posted. */
   action: string
   /** The name of the button's action: `Revoke the token`. */
   confirm: string

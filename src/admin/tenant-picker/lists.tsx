@@ -1,6 +1,6 @@
 // The chosen tenants, and those that a search finds. The script of the picker replaces both by their ids.
 import type { TenantMatches } from '../../domain/tenant/tree.ts'
-import { formatCount } from '../components/format.ts'
+import { formatCount } from '../components/format.tsx'
 import type { PickerLists } from './load.ts'
 import { AddSelected, PickBox, ScrollPane, TenantPath } from './parts.tsx'
 import { maxChosen } from './state.ts'

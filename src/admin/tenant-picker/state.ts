@@ -1,5 +1,6 @@
 import { parseIdentifier } from '../../domain/identifier.ts'
 import type { TenantGrant } from '../../domain/token/token.ts'
+import { adminPath } from '../../http/paths.ts'
 import { textField } from '../form-body.ts'
 
 /** The state of the tenant picker. It is posted with the form. */
@@ -27,7 +28,6 @@ const maxShown = 10_000
 /** The most tenants that a form can choose: more do not fit into the largest form that is read. */
 export const maxChosen = 2_000
 
-/** The longest search, in characters. */
 export const maxSearchLength = 200
 
 /**
@@ -87,6 +87,13 @@ export const parentText = (parentId: number | null): string => (parentId === nul
 /** Returns the parent that a text of `parentText` names; undefined when it names none. */
 export const parseParent = (text: string): number | null | undefined =>
   text === allTenants ? null : (parseIdentifier(text) ?? undefined)
+
+/** The path from which the script of the picker loads its lists: the form is posted to it. */
+export const listsPath = `${adminPath}/tenants`
+
+/** Returns the path from which the script loads the part of a level that follows a tenant, or its start. */
+export const levelPath = (parentId: number | null, afterId?: number): string =>
+  `${listsPath}?${new URLSearchParams({ below: parentText(parentId), ...(afterId !== undefined && { after: String(afterId) }) })}`
 
 /** Returns the levels as text in the form, for example `all:50,7:100`. */
 export const levelsText = (levels: PickerState['levels']): string =>

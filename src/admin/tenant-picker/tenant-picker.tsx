@@ -5,8 +5,7 @@ import { PostForm } from '../components/layout.tsx'
 import { Chosen, Found } from './lists.tsx'
 import type { Picker } from './load.ts'
 import { AddSelected, ScrollPane } from './parts.tsx'
-import { listsPath } from './paths.ts'
-import { canShowMore, levelsText, maxSearchLength } from './state.ts'
+import { canShowMore, levelsText, listsPath, maxSearchLength } from './state.ts'
 import { Level } from './tree.tsx'
 
 /**

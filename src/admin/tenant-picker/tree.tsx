@@ -1,8 +1,7 @@
 import type { TenantLabel, TreeLevel } from '../../domain/tenant/tree.ts'
-import { formatCount } from '../components/format.ts'
+import { formatCount } from '../components/format.tsx'
 import { PickBox, TenantName } from './parts.tsx'
-import { levelPath } from './paths.ts'
-import { levelLength, parentText } from './state.ts'
+import { levelLength, levelPath, parentText } from './state.ts'
 
 interface LevelProps {
   levels: Map<number | null, TreeLevel>

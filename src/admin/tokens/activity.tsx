@@ -3,10 +3,9 @@ import { millisecondsPerDay } from '../../domain/date.ts'
 import { type DailyExport, listExports } from '../../domain/record/export.ts'
 import { listRequestCounts, listRequestErrors, type RequestErrorCount } from '../../domain/token/request-count.ts'
 import type { Token } from '../../domain/token/token.ts'
-import { formatCount, formatDay } from '../components/format.ts'
+import { formatCount, formatDay, Timestamp } from '../components/format.tsx'
 import { Section } from '../components/layout.tsx'
 import { type Column, Table } from '../components/table.tsx'
-import { Timestamp } from '../components/timestamp.tsx'
 import { type DailyCounts, operationLabel, RequestCounts } from './request-counts.tsx'
 
 /** The number of days that are shown, in UTC, with today. */

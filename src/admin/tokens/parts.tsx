@@ -1,11 +1,12 @@
 // The parts that several pages of the tokens show.
+
 import type { ComponentChildren } from 'preact'
 import { requireIdentifier } from '../../domain/identifier.ts'
 import { permissions as descriptions, type Permission } from '../../domain/token/permission.ts'
 import { getToken, type TokenRecord, type TokenValidity, tokenStatus } from '../../domain/token/token.ts'
 import { adminPath } from '../../http/paths.ts'
+import { Timestamp } from '../components/format.tsx'
 import { Layout } from '../components/layout.tsx'
-import { Timestamp } from '../components/timestamp.tsx'
 import type { AdminContext } from '../context.ts'
 
 export const tokensPath = `${adminPath}/tokens`

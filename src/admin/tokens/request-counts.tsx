@@ -1,7 +1,7 @@
 import { type Series, sum } from '#charts'
 import type { RequestCount } from '../../domain/token/request-count.ts'
 import { Chart, type DayBar } from '../components/chart.tsx'
-import { formatCount, formatDay } from '../components/format.ts'
+import { formatCount, formatDay } from '../components/format.tsx'
 import { type Column, Table } from '../components/table.tsx'
 
 /** The requests of a token by day. */

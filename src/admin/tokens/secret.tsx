@@ -1,9 +1,8 @@
 import type { FastifyReply } from 'fastify'
 import type { AlreadyCreated, CreatedToken } from '../../domain/token/lifecycle.ts'
 import { v1Path } from '../../http/paths.ts'
-import { ButtonLink } from '../components/button-link.tsx'
 import { TextToCopy } from '../components/copy-button.tsx'
-import { Layout, Section } from '../components/layout.tsx'
+import { ButtonLink, Layout, Section } from '../components/layout.tsx'
 import { redirectWithFlash, sendPage } from '../context.ts'
 import { tokenPath } from './parts.tsx'
 

@@ -16,3 +16,8 @@ export const formatShortDay = (day: string): string => shortDay.format(new Date(
 
 /** Returns an instant to the minute: `21 Nov 2026, 09:14 UTC`. */
 export const formatTimestamp = (at: Instant | Date): string => `${minute.format(new Date(at))} UTC`
+
+/** An instant as a `<time>` element, readable for people and for programs. */
+export const Timestamp = ({ at }: { at: Instant | Date }) => (
+  <time datetime={new Date(at).toISOString()}>{formatTimestamp(at)}</time>
+)
