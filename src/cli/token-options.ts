@@ -1,7 +1,7 @@
 import { InvalidArgumentError, Option } from 'commander'
+import { parseDuration } from '#sync'
 import { parseIdentifier } from '../domain/identifier.ts'
 import { type Permission, permissionNames, permissions } from '../domain/token/permission.ts'
-import { readTimeFromNow } from './duration.ts'
 import { readNumber } from './output.ts'
 
 /** Reads the id of a record. @throws InvalidArgumentError */
@@ -15,6 +15,13 @@ const readIds = (text: string, earlier: number[] = []) => [...earlier, readId(te
 
 /** Reads a request rate. @throws InvalidArgumentError */
 export const readRate = readNumber(/^[1-9]\d{0,6}$/, 'Give a whole number from 1 to 1,000,000, such as 600.')
+
+/** Reads a duration, such as `90d`, `12h`, `30m` or `45s`. @returns seconds @throws InvalidArgumentError */
+export function readDuration(text: string): number {
+  const seconds = parseDuration(text)
+  if (Number.isNaN(seconds)) throw new InvalidArgumentError('Give a duration, such as 90d, 12h, 30m or 45s.')
+  return seconds
+}
 
 /** The properties of a token that its options give; undefined: not given. */
 export interface TokenOptions {
@@ -39,5 +46,5 @@ export const permissionHelp = `\nPermissions:\n${permissionNames.map(name => `  
 /** The option for the end of a token. @param otherwise the end when the option is not given */
 export const expiresIn = (otherwise: string) =>
   new Option('--expires-in <time>', `when the token ends, such as 90d or 12h (default: ${otherwise})`).argParser(
-    readTimeFromNow,
+    text => new Date(Date.now() + readDuration(text) * 1000),
   )

@@ -9,10 +9,17 @@ import { toJsonLine } from '../json-line.ts'
 import { createSteps } from '../projection/step.ts'
 import { commandLine } from './actor.ts'
 import { withDatabase } from './database.ts'
-import { readDuration } from './duration.ts'
 import { jsonOption, printResult, printTable } from './output.ts'
 import { shellCommand } from './shell-command.ts'
-import { expiresIn, permissionHelp, readId, readRate, type TokenOptions, tokenOptions } from './token-options.ts'
+import {
+  expiresIn,
+  permissionHelp,
+  readDuration,
+  readId,
+  readRate,
+  type TokenOptions,
+  tokenOptions,
+} from './token-options.ts'
 
 interface Json {
   json: boolean
@@ -197,7 +204,6 @@ const toRow = (token: TokenRecord) => ({
   'last used at': token.lastUsedAt?.slice(0, 19) ?? 'never',
 })
 
-/** Returns the properties of a token as rows of a table. */
 const toFacts = (token: TokenRecord) => {
   const { contact, rateLimit, createdAt, createdBy, lastUsedAddress } = token
   const tenants = token.tenants.map(

@@ -32,7 +32,6 @@ const driverType = <Value>(oid: number, { decode }: ColumnCodec<Value>) => ({
 })
 
 export interface PoolOptions {
-  /** The most connections. */
   max: number
   /** After this long the server ends a statement, in milliseconds; 0 for never. */
   statementTimeoutMs: number
@@ -58,11 +57,9 @@ export interface PoolOptions {
   /** True to send the role and the limits as a connection starts, which poolers refuse; default: true. */
   startupParameters?: boolean
   /**
-   * True to keep connections open as long as the pool, because their sessions hold locks; default: half an hour or
-   * more.
+   * Called when a connection has closed. It is then open as long as the pool, because its session may hold locks; default:
+   * half an hour or more.
    */
-  keepsSessions?: boolean
-  /** Called when a connection has closed. */
   onClose?: () => void
   /** Receives the notices and warnings of the server. */
   onNotice?: (message: string) => void
@@ -117,7 +114,7 @@ export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
       exports: openBackground(ownConnections.exports),
       openSession(limits?: { answerTimeoutMs?: number }) {
         const onClose = () => void session.end({ timeout: 0 })
-        const session = openDriver(address, { ...options, ...limits, max: 1, keepsSessions: true, onClose })
+        const session = openDriver(address, { ...options, ...limits, max: 1, onClose })
         return session
       },
     },
@@ -164,8 +161,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
       }),
     },
     ...(!startupParameters && { max_lifetime: pooledLifetime }),
-    ...(options.keepsSessions && { max_lifetime: null }),
-    ...(options.onClose && { onclose: options.onClose }),
+    ...(options.onClose && { onclose: options.onClose, max_lifetime: null }),
     types: {
       bigint: driverType(20, columnCodecs.bigint),
       numeric: driverType(1700, columnCodecs.decimal),

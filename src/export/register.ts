@@ -6,7 +6,7 @@ import type { ListIdentity } from '../domain/cursor.ts'
 import { type FieldErrors, GatewayError, unauthenticated } from '../domain/errors.ts'
 import { type PageWindow, readWindow } from '../domain/page.ts'
 import { Semaphore } from '../domain/rate/semaphore.ts'
-import { createExportLimits, type ExportLease } from '../domain/record/export-limits.ts'
+import { createExportLimits } from '../domain/record/export-limits.ts'
 import { readServerTime } from '../domain/sync/server-time.ts'
 import type { Caller } from '../domain/token/caller.ts'
 import type { TokenDirectory } from '../domain/token/directory.ts'
@@ -68,7 +68,10 @@ export function registerExports(
     const serverTime = former !== null && former < now ? former : now
     const lease = await limits.start(caller.token.id)
     // The deadline has passed, or the caller is gone.
-    if (!caller.isWaiting() || reply.sent) return release(lease, reply)
+    if (!caller.isWaiting() || reply.sent) {
+      await lease.release()
+      return reply
+    }
 
     const authorize = async () => {
       const lookup = await tokens.find(bearerSecret(request.headers.authorization) ?? '')
@@ -119,11 +122,6 @@ const stopping = () =>
   new GatewayError('UNAVAILABLE', 'This instance of the service stops. Go on with the last cursor in a moment.', {
     retryAfter: spreadRetryAfter(),
   })
-
-async function release(lease: ExportLease, reply: FastifyReply): Promise<FastifyReply> {
-  await lease.release()
-  return reply
-}
 
 /** Returns the tenant in the path, or null when the path has none. @throws `NOT_FOUND` (R7) */
 function readTenant({ params }: FastifyRequest): number | null {

@@ -30,13 +30,10 @@ class CountingStore extends Store {
   #begin() {
     const { caller } = this.context
     const window = Promise.resolve().then(() => this.#count())
-    const counting = window.then(
-      () => end(),
-      () => end(),
-    )
     const end = () => {
       if (caller.counting === counting) caller.counting = undefined
     }
+    const counting: Promise<void> = window.then(end, end)
     caller.counting = counting
     return { calls: 0, window }
   }

@@ -35,15 +35,6 @@ function addConnection<Row extends ResourceRow>({ noun, search }: Resource<Row>,
   )
 }
 
-interface ResourceTypes<Row extends ResourceRow> {
-  /** The type of its records, to which its file can add the fields that are no columns. */
-  record: ObjectRef<Types, Row>
-  /** The type of its lists. */
-  connection: ReturnType<typeof addConnection<Row>>
-  /** The inputs of its filters and orders; null: it has none. */
-  inputs: ReturnType<typeof addSearchInputs> | null
-}
-
 const resources = new Map<string, Resource>()
 
 /** Returns the resource whose list is this field of `Tenant`; undefined for another field. */
@@ -55,8 +46,10 @@ export const resourceLists = (): string[] => [...resources.keys()]
 /**
  * Adds a resource: its type with its columns, its list and its records by id on `Tenant`, its global ids and
  * its removals.
+ *
+ * @returns the types of its records and of its lists, and the inputs of its filters and orders; null: it has none
  */
-export function addResource<Row extends ResourceRow>(resource: Resource<Row>): ResourceTypes<Row> {
+export function addResource<Row extends ResourceRow>(resource: Resource<Row>) {
   const record = builder.objectRef<Row>(typeNameOf(resource.noun))
   resources.set(resource.listOf(0).name, resource)
   const connection = addConnection(resource, record)

@@ -1,13 +1,13 @@
 /** The HTTP server of the service, without its routes: its limits, its connections, its log and its errors. */
 import { maxHeaderSize } from 'node:http'
-import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
+import Fastify, { type FastifyServerOptions, LogController } from 'fastify'
 import type { Config } from '../config.ts'
 import { createFailureLog } from '../failure-log.ts'
 import { type LogDestination, loggerOptions } from '../log.ts'
 import { trustedProxies } from './client-address.ts'
 import { sendClientError } from './client-error.ts'
 import { enforceDeadline } from './deadline.ts'
-import { closeWhileDraining, type Draining, drain, notDraining } from './draining.ts'
+import { closeWhileDraining, drain, notDraining } from './draining.ts'
 import { sendError, toGatewayError, toMessageBody } from './errors.ts'
 import { createRefusalHold } from './hold-refusals.ts'
 import { closeUnfinishedRequests } from './lingering-close.ts'
@@ -19,15 +19,13 @@ import { registerRequestLog } from './request-log.ts'
 import type { Site } from './site.ts'
 import { closeSilentConnections, connectionLimits, requestDeadlines } from './timeouts.ts'
 
-/** A server, and the parts that the server of the health checks shares with it. */
-export interface HttpServer {
-  app: FastifyInstance
-  requests: FastifyServerOptions
-  draining: Draining
-}
-
-/** Creates the server. It does not listen yet. @param log the destination of log lines; default: standard output */
-export function createServer(config: Config, site: Site, log: LogDestination | undefined): HttpServer {
+/**
+ * Creates the server. It does not listen yet.
+ *
+ * @param log the destination of log lines; default: standard output
+ * @returns the server, and the parts that the server of the health checks shares with it
+ */
+export function createServer(config: Config, site: Site, log: LogDestination | undefined) {
   const requests: FastifyServerOptions = {
     logController: new LogController({ disableRequestLogging: true }),
     // A logger for each request takes 3 % of the time of a record, so log calls pass the id of the request themselves.

@@ -4,14 +4,7 @@ import { isOutage } from '../db/outage.ts'
 import { CallerGoneError } from '../db/statement.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { unavailable } from './errors.ts'
-
-/** Time limits of a request, in milliseconds. */
-export interface Deadlines {
-  /** The time from the arrival of the whole request to the beginning of its answer. */
-  answer: number
-  /** The time from the arrival of the head to the arrival of the body. */
-  body: number
-}
+import type { requestDeadlines } from './timeouts.ts'
 
 /**
  * Answers each request whose response has not begun in time: with `TOO_SLOW` when its body has not arrived, because
@@ -19,7 +12,7 @@ export interface Deadlines {
  *
  * Fastify's `handlerTimeout` cannot do this: its timer stops as soon as a body has been read (fastify#6725).
  */
-export function enforceDeadline(app: FastifyInstance, { answer, body }: Deadlines): void {
+export function enforceDeadline(app: FastifyInstance, { answer, body }: typeof requestDeadlines): void {
   app.decorateRequest('deadline')
   const fail = (reply: FastifyReply, error: GatewayError) => {
     // Node destroys only the response that is next on the connection.

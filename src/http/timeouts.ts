@@ -6,7 +6,10 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-/** The limits of requests, which `deadline.ts` enforces. */
+/**
+ * The limits of requests, which `deadline.ts` enforces: `answer` from the arrival of the whole request to the beginning of
+ * its answer, `body` from the arrival of the head to that of the body.
+ */
 export const requestDeadlines = { answer: 4_800, body: 8_000 }
 
 /** Options of Fastify: the limits that Node enforces. */
