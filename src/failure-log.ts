@@ -4,13 +4,11 @@ import { DatabaseRefusedError } from './db/refused.ts'
 import { placeOf, summarizeError } from './log.ts'
 
 interface Failure {
-  /** The value that was thrown. */
   error: unknown
   /** The failure, as a line names it: `request failed`. */
   message: string
   /** `outage`: the service cannot answer at the moment; all outages at a time are one. `job`: it runs again. */
   kind: 'outage' | 'fault' | 'job'
-  /** The request that failed. */
   request?: { id: string }
 }
 

@@ -21,19 +21,16 @@ export interface AdminContext {
   throttle: LoginThrottle
 }
 
-/** Answers the requests of one path and method. */
 export type Handler<Params = unknown> = (
   context: AdminContext,
   request: FastifyRequest<{ Params: Params }>,
   reply: FastifyReply,
 ) => Promise<FastifyReply>
 
-/** A handler with the id of a record in its path. */
 export type HandlerById = Handler<{ id: string }>
 
 declare module 'fastify' {
   interface Session {
-    /** The administrator who is signed in. */
     administrator?: Administrator
     /** A message that the next page shows once. */
     flash?: string

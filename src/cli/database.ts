@@ -55,7 +55,6 @@ export interface Database {
    * them.
    */
   rates: Pool
-  /** True for an embedded server. */
   embedded: boolean
   /** True when another process, the running service, started the embedded server. */
   attached: boolean

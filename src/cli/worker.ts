@@ -1,7 +1,6 @@
 // A worker of `serve --workers`: it answers requests, and the primary process does the rest.
 import type { WorkerCount, WorkerRole } from '../http/health.ts'
 
-/** The connection of a worker to the primary. */
 export interface PrimaryLink extends WorkerRole {
   /** Resolves when the primary, or a signal, asks this worker to end, with the reason. */
   stopped: Promise<string>

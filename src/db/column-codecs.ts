@@ -140,7 +140,6 @@ const codecs = { bigint, integer: bigint, decimal, boolean, text, instant, date,
 
 export type ColumnKind = keyof typeof codecs
 
-/** The type of the values of a kind. */
 export type ColumnValue<Kind extends ColumnKind> = ReturnType<(typeof codecs)[Kind]['decode']>
 
 export const columnCodecs: { readonly [Kind in ColumnKind]: ColumnCodec<ColumnValue<Kind>> } = codecs

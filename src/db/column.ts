@@ -2,7 +2,6 @@
 import { type ColumnCodec, type ColumnKind, type ColumnValue, columnCodecOf } from './column-codecs.ts'
 
 export interface Column<Value = unknown, Nullable extends boolean = boolean> {
-  /** The SQL expression that selects it. */
   readonly expression: string
   readonly kind: ColumnKind
   readonly codec: ColumnCodec<Value>
@@ -16,7 +15,6 @@ export type Columns<Row> = {
   readonly [Name in keyof Row]: Column<NonNullable<Row[Name]>, null extends Row[Name] ? boolean : false>
 }
 
-/** The row type that has these columns. */
 export type RowOf<Described extends Readonly<Record<string, Column>>> = {
   readonly [Name in keyof Described]: Described[Name] extends Column<infer Value, infer Nullable>
     ? Value | (Nullable extends true ? null : never)

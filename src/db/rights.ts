@@ -1,7 +1,6 @@
 import { serviceRole } from './connect.ts'
 import type { Sql } from './sql.ts'
 
-/** The rights of a login on the schema and on the role of the service. */
 interface LoginRights {
   /** The name of the login, quoted for SQL. */
   login: string

@@ -5,7 +5,6 @@
 import { DatabaseRefusedError } from './refused.ts'
 
 export interface SessionRequirements {
-  /** The role under which statements run. */
   role: string
   /** After this long, at the latest, the server ends a statement; in milliseconds. */
   statementTimeoutMs: number

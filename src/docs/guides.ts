@@ -78,7 +78,6 @@ export interface Section {
 export interface RenderedGuide {
   html: string
   sections: Section[]
-  /** The headings of its sections. */
   headings: Heading[]
 }
 

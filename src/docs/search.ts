@@ -1,7 +1,6 @@
 /** Search in the guides, over the texts of their sections. */
 import { type Guide, guides, type RenderedGuide, type Section } from './guides.ts'
 
-/** A section that a search finds. */
 export interface Match {
   guide: Guide
   section: Section

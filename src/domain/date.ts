@@ -3,7 +3,6 @@ export const millisecondsPerDay = 86_400_000
 
 const form = /^(\d{4})-(\d{2})-(\d{2})$/
 
-/** The message for a text that is no calendar date. */
 export const dateMessage = 'Give a date, such as 2026-01-31.'
 
 /** Parses a calendar date, `YYYY-MM-DD`, of the years 1 to 9999. Returns null when the text is no such date. */

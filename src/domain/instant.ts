@@ -12,7 +12,6 @@ const maxInstantLength = 1_000
 
 const form = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d+))?)?(?:Z|([+ -])(\d{2})(?::?(\d{2}))?)?$/i
 
-/** The message for a text that is no instant. */
 export const instantMessage = 'Give an ISO-8601 date and time, such as 2026-01-31T09:30:00Z.'
 
 /**

@@ -32,7 +32,6 @@ export function createWriteBuffer<Row>(
   }
 
   return {
-    /** The number of rows that are waiting. */
     get size(): number {
       return rows.size
     },

@@ -36,7 +36,6 @@ interface ExportRun {
   complete: () => Promise<void>
 }
 
-/** Returns an object as a line of the export. */
 const lineOf = (value: object) => Buffer.from(`${JSON.stringify(value)}\n`)
 
 /** The records of a chunk that are not written yet. */

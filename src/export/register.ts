@@ -34,7 +34,6 @@ interface ExportOptions {
   startsPerHour: number
   /** True when responses are compressed as `Accept-Encoding` asks. */
   compression: boolean
-  /** Returns true when the service is about to stop. */
   isStopping: () => boolean
   /** Waits until no other request is under way, for at most a limit in milliseconds. */
   whenIdle: (limit: number) => Promise<void>

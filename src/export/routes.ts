@@ -73,7 +73,6 @@ export interface BulkExport {
   returns: string
   /** The number of records that a statement reads: a megabyte or two. */
   chunkSize: number
-  /** Writes records as lines of JSON. */
   write: WriteRecords
   /** Returns the list of the tenant in the path; null: the path has no tenant. */
   listOf(tenantId: number | null): ExportedList

@@ -22,12 +22,10 @@ const checksPerRenewal = 8
 /** The time that a stopping service waits for the arrival of a chunk, in milliseconds. */
 const flushLimit = 2_000
 
-/** The parts that a stream needs besides its lines. */
 interface StreamOptions {
   lease: ExportLease
   /** Throws when the token may not read the list any more. */
   authorize: () => Promise<void>
-  /** Returns true when the service is about to stop. */
   isStopping: () => boolean
   compression: boolean
 }

@@ -21,7 +21,6 @@ export interface ShownError {
   failure: GatewayError | null
 }
 
-/** Returns the extensions of a GraphQL error, for programs. */
 const toExtensions = ({ code, fieldErrors }: GatewayError) => (fieldErrors ? { code, errors: fieldErrors } : { code })
 
 /** Returns the body of a response to a request that fails as a whole. */

@@ -13,7 +13,6 @@ import { GraphiqlToken } from './operations.ts'
 /** Inline styles, which the editor inserts, are allowed; inline scripts are not. */
 const headers = editorPageHeaders("worker-src 'self'")
 
-/** The settings that the page depends on. */
 interface GraphiqlOptions {
   site: Site
   /** True when only trusted documents run. */

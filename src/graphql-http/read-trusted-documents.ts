@@ -5,7 +5,6 @@ import { z } from 'zod'
 import { findProblems } from './document.ts'
 import { documentIdOf, TrustedDocuments } from './trusted-documents.ts'
 
-/** The manifest of Apollo's tools. */
 const ApolloManifest = z.object({
   format: z.literal('apollo-persisted-query-manifest'),
   operations: z.array(z.object({ id: z.string(), body: z.string() })),

@@ -53,7 +53,6 @@ const operation = 'GraphQL'
 /** The media types of answers, the preferred one first. */
 const mediaTypes = ['application/json', 'application/graphql-response+json'] as const
 
-/** The longest request body, in bytes. */
 const bodyLimit = 100 * 1024
 
 /**

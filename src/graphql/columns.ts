@@ -11,7 +11,6 @@ type Fields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>
 
 type Described = Readonly<Record<string, Column>>
 
-/** Adds the field that a column becomes. */
 type AddField = (column: string, options: FieldOptions) => FieldRef<Types>
 
 /** The types of the fields of columns, by their kind, without the outer `!`. The JSON of a column is that of its type. */

@@ -14,7 +14,6 @@ export interface Gateway {
   scope: TenantScope
   /** The rate budget of tokens that have no limit of their own. */
   rate: RateBudget
-  /** Limits the expensive requests of each token. */
   expensiveRequests: ExpensiveRequests
   /** Seconds until a redemption token expires. */
   redemptionTokenTtl: number
@@ -25,7 +24,6 @@ export interface Context extends Omit<Gateway, 'pool' | 'expensiveRequests'> {
   /** Sends statements while the caller waits for them. */
   sql: Sql
   caller: Caller
-  /** The rate budget of this caller. */
   rate: RateBudget
   /** Errors that the transport found. They are reported after scope and permission (R1), with all other errors. */
   fieldErrors: FieldErrors

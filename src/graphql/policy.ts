@@ -74,9 +74,7 @@ declare global {
       ResolveShape,
       ResolveReturnShape,
     > {
-      /** The requirements of the field. */
       policy?: Policy
-      /** The complexity of the field. */
       complexity?: FieldComplexity<InputShapeFromFields<Args>>
     }
   }

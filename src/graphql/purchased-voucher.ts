@@ -90,7 +90,6 @@ builder.objectField(CatalogVoucher, 'purchasedVouchers', t =>
   ),
 )
 
-/** The days at the tenants of vouchers. */
 const dayLoader = ({ sql }: Reader) => new DataLoader((ids: readonly number[]) => findDays(sql, ids))
 
 builder.objectField(PurchasedVoucher, 'status', t =>

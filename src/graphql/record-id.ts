@@ -42,7 +42,6 @@ export class RecordId {
     readonly global: RecordPlace | null,
   ) {}
 
-  /** Parses a numeric id. */
   static parseNumeric(text: string): RecordId {
     return new RecordId(parseIdentifier(text), null)
   }

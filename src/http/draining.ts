@@ -22,9 +22,7 @@ const maxAcceptTurns = 1_000
 export interface Draining {
   /** True when it is about to stop. */
   active: boolean
-  /** The open connections. */
   sockets: Set<Socket>
-  /** The number of connections that were accepted. */
   accepted: number
 }
 

@@ -25,7 +25,6 @@ export interface WorkerCount {
   total: number
 }
 
-/** The role of a worker of `serve --workers`. */
 export interface WorkerRole {
   /** Its number, from 1. */
   worker: number
@@ -33,7 +32,6 @@ export interface WorkerRole {
   workers(): WorkerCount | null
 }
 
-/** The checks, in their order. */
 const checkNames = ['database', 'migrations', 'capture'] as const
 
 interface Readiness {
@@ -45,7 +43,6 @@ interface Readiness {
   workers?: WorkerCount | null
 }
 
-/** Answers whether the service can serve requests. */
 export type CheckReadiness = () => Promise<Readiness>
 
 const failing = (...reasons: string[]): Readiness => ({

@@ -46,7 +46,6 @@ export function recordError(request: FastifyRequest, { code, reason }: RequestEr
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The errors of the request so far. */
     errors?: RequestError[]
   }
   interface FastifyContextConfig {

@@ -3,7 +3,6 @@ import { adminPath, dashboardPath, docsPath, graphiqlPath } from './paths.ts'
 
 /** The settings that the header of all pages depends on. */
 export interface Site {
-  /** True when the service has GraphiQL. */
   graphiql: boolean
   /** The address of the API access page: with `PUBLIC_URL` it works only under that origin. */
   adminAddress: string

@@ -25,7 +25,6 @@ type OpenIdConfig = NonNullable<Config['openId']>
  */
 const timeouts = { person: 600, provider: 5, skew: 300 }
 
-/** The most bytes of an answer of the provider. */
 const maxAnswerBytes = 1_000_000
 
 /** Anyone can start a callback, and each makes the service call the provider. */

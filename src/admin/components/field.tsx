@@ -5,7 +5,6 @@ import { useRequestContext } from './layout.tsx'
 export interface FieldProps {
   name: string
   label: string
-  /** Text that helps to fill in the field. */
   hint?: string
   type?: 'text' | 'password' | 'search' | 'date'
   inputmode?: 'email'

@@ -3,9 +3,7 @@ import type { ComponentChildren } from 'preact'
 import type { PlacedTenant, TenantLabel } from '../../domain/tenant/tree.ts'
 
 interface PickBoxProps {
-  /** The id of the tenant. */
   id: number
-  /** The ids of the chosen tenants. */
   chosen: ReadonlySet<number>
   children: ComponentChildren
 }

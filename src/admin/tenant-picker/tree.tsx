@@ -7,7 +7,6 @@ interface LevelProps {
   levels: Map<number | null, TreeLevel>
   /** Null: the tenants without a parent. */
   parent: TenantLabel | null
-  /** The ids of the chosen tenants. */
   chosen: ReadonlySet<number>
   /** The text that the script announces when it has loaded the level. */
   status?: string

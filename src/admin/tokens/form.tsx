@@ -12,7 +12,6 @@ import type { Picker } from '../tenant-picker/load.ts'
 import { PickerForm, TenantPicker } from '../tenant-picker/tenant-picker.tsx'
 import { PermissionName } from './parts.tsx'
 
-/** Returns the permissions that are ticked in the form. */
 const readPermissions = (form: URLSearchParams): Permission[] => {
   const chosen = form.getAll('permission')
   return permissionNames.filter(name => chosen.includes(name))
@@ -42,14 +41,12 @@ export const checkForm = (input: TokenInput): FieldErrors => ({
 })
 
 interface TokenFormProps {
-  /** The path that the form is posted to. */
   path: string
   /** The token that is edited; null: a new one. */
   token: TokenRecord | null
   picker: Picker
   /** The rate of a token that has no rate limit of its own, in operations a minute. */
   defaultRate: number
-  /** The label of the button that saves. */
   submitLabel: string
   cancelPath: string
   /** The fields that only one of the two forms has. */

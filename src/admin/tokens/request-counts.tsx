@@ -4,7 +4,6 @@ import { Chart, type DayBar } from '../components/chart.tsx'
 import { formatCount, formatDay } from '../components/format.tsx'
 import { type Column, Table } from '../components/table.tsx'
 
-/** The requests of a token by day. */
 export interface DailyCounts {
   /** All days, `YYYY-MM-DD` in UTC, oldest first. */
   days: string[]

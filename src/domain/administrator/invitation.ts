@@ -15,7 +15,6 @@ export interface Invitation {
   email: string | null
 }
 
-/** Returns 256 random bits in base64url. */
 const createLinkSecret = () => randomBytes(32).toString('base64url')
 
 const lifetime = (sql: Sql) => sql`interval '24 hours'`

@@ -22,7 +22,6 @@ export interface NewSession {
   userAgent: string | null
 }
 
-/** The means by which an identity was verified. */
 export type SignInMeans = 'password' | 'link' | 'openid' | 'demo'
 
 /** A session as its administrator sees it. */

@@ -15,7 +15,6 @@ export interface FigureDifference {
   firstTenant: number
 }
 
-/** The result of a comparison of figures with records. */
 export interface FigureCheck {
   /** The instant of the figures; null during the first fill. */
   asOf: Instant | null

@@ -29,7 +29,6 @@ export interface FigurePeriod extends Days {
   sales: SalesFigure[]
 }
 
-/** The consents of an interval. */
 export interface ConsentPeriod extends Omit<FigurePeriod, 'sales'> {
   given: number
   withdrawn: number
@@ -52,7 +51,6 @@ export interface ExpiryFigure {
   balance: number
 }
 
-/** The number of vouchers that have a status now. */
 export interface StatusFigure {
   status: VoucherStatus
   vouchers: number
@@ -60,7 +58,6 @@ export interface StatusFigure {
   share: number
 }
 
-/** The sales of a product in one currency. */
 export interface ProductFigure {
   productId: number
   title: string | null
@@ -73,7 +70,6 @@ export interface ProductFigure {
 /** The length of the intervals of a period. */
 export type FigureInterval = 'DAY' | 'WEEK' | 'MONTH'
 
-/** The tenant whose figures are read, and the period. */
 export interface FiguresRequest {
   tenantId: number
   /** True when the figures include the tenants below it for which the token is authorised. */
@@ -85,7 +81,6 @@ export interface FiguresRequest {
   timeZone: string | null
 }
 
-/** The number of products that are listed, and the order that chooses them. */
 export interface ProductRanking {
   first: number
   by: 'PAID' | 'VOUCHERS'

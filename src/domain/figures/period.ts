@@ -10,7 +10,6 @@ export interface Days {
   to: string
 }
 
-/** The most intervals of a period. */
 export const mostIntervals = 400
 
 /** Returns the day as a count of days, or null when the text is no calendar day of the years 2 to 9998. */

@@ -3,7 +3,6 @@ import { shareStatements } from '../../db/shared-statement.ts'
 import { arrayText, type Sql } from '../../db/sql.ts'
 import { hashSecret } from '../secret.ts'
 
-/** A token that is to be stored. */
 interface Issued {
   hash: Buffer
   voucherId: number

@@ -12,7 +12,6 @@ export const removalReasons = {
   consent_withdrawn: 'The customer no longer consents to marketing.',
 }
 
-/** The columns of a removal. */
 export const removalColumns = {
   id: column('id', 'bigint'),
   tenantId: column('tenant_id', 'bigint', 'The numeric id of the tenant whose list the record left.'),

@@ -48,7 +48,6 @@ export interface Resource<Row extends ResourceRow = ResourceRow>
 interface ResourceDescription<Row extends ResourceRow> {
   /** The name of one of its records. The names of its type, fields, cursors and removals follow from it. */
   noun: string
-  /** The description of a record, for readers of the documentation. */
   description: string
   /** The name of its table in schema `gateway`, and of its statements: `voucher` for `voucher.list`. */
   name: string

@@ -22,7 +22,6 @@ interface TenantTableOptions<Row> {
   columnValues?: { column: string; type: string; values: readonly string[] }
 }
 
-/** A page of a tenant's list. */
 export interface PageRequest {
   tenantId: number
   window: PageWindow
@@ -34,7 +33,6 @@ export interface CountRequest {
   updatedSince: Instant | null
 }
 
-/** A record of a tenant. */
 export interface RecordRequest {
   tenantId: number
   id: number

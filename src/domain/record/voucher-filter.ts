@@ -15,7 +15,6 @@ import { type VoucherStatus, voucherStatusNames } from './voucher-status.ts'
 /** The last day on which a voucher is valid: one that does not expire ends at infinity. */
 const lastValidDay = 'ends_on'
 
-/** The order by the end of the validity. */
 export const byEnd: Order = {
   key: lastValidDay,
   type: 'date',
@@ -80,7 +79,6 @@ export const status: FilterField = {
   },
 }
 
-/** The vouchers that are valid on a day of a range, or on several, as far as their dates say. */
 export const validOn: FilterField = {
   kind: 'dates',
   description: 'Vouchers that are valid on at least one day of this range, by `dateValidStart` and `dateValidEnd`.',
@@ -102,7 +100,6 @@ const untilRange = inRange(
   'Vouchers whose last valid day lies in this range. Those that do not expire are not included.',
 )
 
-/** The vouchers whose last valid day lies in a range. */
 export const validUntil: FilterField = {
   ...untilRange,
   read(...given) {

@@ -29,7 +29,6 @@ export interface IndexRange {
   where: Condition
 }
 
-/** The effect of a field on a list. */
 export interface FilterEffect {
   where: Condition
   ranges?: readonly IndexRange[]
@@ -37,7 +36,6 @@ export interface FilterEffect {
   textConditions?: readonly Condition[]
   /** True when names or addresses of persons are searched. */
   searchesPersonalData?: boolean
-  /** The words that are searched. */
   words?: SearchedWords
 }
 
@@ -51,7 +49,6 @@ export type FilterKind =
   | 'voucherStatuses'
   | { recordOf: string }
 
-/** A field of a resource's filter. */
 export interface FilterField {
   readonly kind: FilterKind
   readonly description: string
@@ -142,7 +139,6 @@ export const sameText = (expression: string, description: string): FilterField =
   },
 })
 
-/** The message for a text that is no code of a currency. */
 export const currencyMessage = 'Give the ISO 4217 code of a currency, for example GBP.'
 
 /** Returns the ISO 4217 code that was typed, in upper case; null when the text does not have the form of a code. */

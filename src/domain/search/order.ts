@@ -1,5 +1,3 @@
-/** The orders of lists. */
-
 /** An order of a list: by an expression, then by `id`. Rows without a value come last in both directions. */
 export interface Order {
   /** The expression, as its index has it after the tenant. */
@@ -12,10 +10,8 @@ export interface Order {
   readonly needs?: { field: string; message: string }
 }
 
-/** The direction of an order. */
 export type Direction = 'ASC' | 'DESC'
 
-/** The names of the directions, with their descriptions. */
 export const directions: Readonly<Record<Direction, string>> = {
   ASC: 'From the lowest value, the earliest day or the letter A on.',
   DESC: 'From the highest value, the latest day or the letter Z on.',

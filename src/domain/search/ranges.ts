@@ -7,13 +7,11 @@ import type { Search } from './search.ts'
 /** A table of texts that are searched, apart from the records. */
 export interface TextTable {
   table: string
-  /** The columns that are searched. */
   columns: string
 }
 
 /** The common parts of a table's statements. The texts are SQL of this service, never of a caller. */
 export interface SearchedTable {
-  /** The table of the records. */
   table: string
   /** The table of the texts that are searched, with the ids of the records; left out when the records have them. */
   texts?: TextTable | undefined

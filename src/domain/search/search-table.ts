@@ -32,7 +32,6 @@ export interface KeyedPage<Row> extends RecordPage<Row> {
   end: Place | null
 }
 
-/** A page, and whether it is complete. */
 type ReadPage<Row> = KeyedPage<Row> & { isWhole: boolean }
 
 /** The number of records of a list. */
@@ -43,7 +42,6 @@ export interface Count {
 
 /** Reads filtered and ordered lists of one table. */
 export interface SearchTable<Row> {
-  /** Reads a page. */
   page(sql: Sql, search: Search, window: PageWindow): Promise<KeyedPage<Row>>
   /** Counts the records of the whole list. */
   count(sql: Sql, search: Search, updatedSince: Instant | null): Promise<Count>

@@ -10,7 +10,6 @@ import type { Direction, Order } from './order.ts'
 /** The filters and orders of a resource, described once: the inputs of the schema follow. */
 export interface SearchDescription {
   readonly filters: Readonly<Record<string, FilterField>>
-  /** By name. */
   readonly orders: Readonly<Record<string, Order>>
   /** The order when the caller gives none. */
   readonly defaultOrder: Order
@@ -140,7 +139,6 @@ export function readSearch(
   }
 }
 
-/** Returns the condition that is true when both conditions are. */
 const both = (one: Condition | undefined, other: Condition): Condition =>
   one ? sql => sql`${one(sql)} and ${other(sql)}` : other
 

@@ -21,7 +21,6 @@ const mostConditions = { ofOne: 6, ofEach: 2 }
 /** The most tenants at which text conditions are looked up: that takes 0.2 ms for each of them. */
 const mostTenants = 1_000
 
-/** The parts of a search's statements. */
 export interface Reading {
   sql: Sql
   /** The first part of the names of the statements: `voucher` for `voucher.search`. */

@@ -1,4 +1,3 @@
-/** The field of filters that searches a text. */
 import { z } from 'zod'
 import type { Fragment, Sql } from '../../db/sql.ts'
 import type { Permission } from '../token/permission.ts'
@@ -14,11 +13,9 @@ const longest = { characters: 200, words: 10 }
 /** The most trigrams of a text that are considered for its index. */
 const mostTrigrams = 24
 
-/** A text that is searched. */
 export interface SearchedText {
   /** What `gateway.folded` returns, as its trigram index has it. */
   expression: string
-  /** Its fields, by name. */
   fields: Readonly<Record<string, TextField>>
   /** The permission that shows the text in v1, when it has names or addresses of persons (R32). */
   permission?: Permission

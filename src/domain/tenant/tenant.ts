@@ -8,7 +8,6 @@ import { lastStamp, toServerTime } from '../sync/server-time.ts'
 import type { Token } from '../token/token.ts'
 import { grantedBy, visibleTenants } from './granted.ts'
 
-/** The columns of a tenant. */
 export const tenantColumns = {
   id: column('tenant.id', 'bigint'),
   parentId: nullable('parent_id', 'bigint', 'The numeric id of the tenant above it.'),
@@ -31,7 +30,6 @@ export const byName: RowOrder = { table: 'gateway.tenant', key: 'gateway.text_or
 /** Returns the list of the tenants directly below one. */
 export const childList = (tenantId: number): ListIdentity => ({ name: 'children', tenantId })
 
-/** Reads the rows of tenants. */
 export const tenantRow = rowCodec<Tenant>(tenantColumns)
 
 /** Tenants as records. A tenant left the list when neither it nor one above it is granted any more. */

@@ -16,7 +16,6 @@ export interface PlacedTenant extends TenantLabel {
   above: string[]
 }
 
-/** A tenant in the tree. */
 export interface TreeTenant extends TenantLabel {
   hasChildren: boolean
 }
@@ -37,7 +36,6 @@ export interface TreeLevel {
   more: number
 }
 
-/** The tenants that a search finds. */
 export interface TenantMatches {
   /** The first of them. */
   tenants: PlacedTenant[]

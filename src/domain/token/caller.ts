@@ -4,7 +4,6 @@ import type { Token } from './token.ts'
 /** The sender of an authenticated request. */
 export interface Caller {
   token: Token
-  /** The client's IP address. */
   address: string
   /** The id of the request, which the response returns (R17). */
   requestId: string

@@ -6,7 +6,6 @@ import { createWriteBuffer } from '../write-buffer.ts'
 import { isTokenSecret } from './secret.ts'
 import { type Token, type TokenStatus, type TokenValidity, tokenColumns, tokenStatus } from './token.ts'
 
-/** The result of looking up a secret. */
 export type TokenLookup = { status: TokenStatus; token: Token } | { status: 'unknown' }
 
 export type TokenDirectory = ReturnType<typeof createTokenDirectory>

@@ -21,7 +21,6 @@ const WithoutBalance = builder.objectRef<WithoutBalanceRow>('WithoutBalance').im
   }),
 })
 
-/** Sold vouchers of one currency. */
 export const SalesFigure = builder.objectRef<SalesRow>('SalesFigure').implement({
   description:
     'The sales in one currency: the vouchers that were purchased in a period, as they are now. Void vouchers ' +
@@ -55,7 +54,6 @@ const intervalFields = {
   end: 'The instant at which the interval ends: the start of the day after `to` in the time zone.',
 }
 
-/** An interval of a period with its sales. */
 export const FigurePeriod = builder.objectRef<PeriodRow>('FigurePeriod').implement({
   description: 'The sales in an interval of the period.',
   fields: t => ({
@@ -72,7 +70,6 @@ export const FigurePeriod = builder.objectRef<PeriodRow>('FigurePeriod').impleme
   }),
 })
 
-/** An interval of a period with its consents. */
 export const ConsentPeriod = builder.objectRef<ConsentRow>('ConsentPeriod').implement({
   description: 'The consents to marketing of an interval of the period.',
   fields: t => ({
@@ -100,7 +97,6 @@ const ExpiryFigure = builder.objectRef<ExpiryRow>('ExpiryFigure').implement({
   }),
 })
 
-/** Outstanding vouchers of one currency. */
 export const OutstandingFigure = builder.objectRef<OutstandingRow>('OutstandingFigure').implement({
   description:
     'The outstanding vouchers of one currency: those that are not void, expired or redeemed. Vouchers that are ' +
@@ -123,7 +119,6 @@ export const OutstandingFigure = builder.objectRef<OutstandingRow>('OutstandingF
   }),
 })
 
-/** The number of vouchers that have a status. */
 export const StatusFigure = builder.objectRef<StatusRow>('StatusFigure').implement({
   description: 'How many vouchers have a status.',
   fields: t => ({

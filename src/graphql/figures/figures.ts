@@ -21,7 +21,6 @@ import { ProductFigure } from './product-figure.ts'
  */
 const figuresCost = ({ withDescendants }: Record<string, unknown>): number => (withDescendants ? 4 : 1)
 
-/** The cost of each figure. */
 const costs = { periods: 1, totals: 1, topProducts: 5, outstanding: 1, expiring: 1, status: 1, consents: 1 }
 
 const PeriodInput = builder.inputType('PeriodInput', {

@@ -4,7 +4,6 @@ import { builder } from '../builder.ts'
 import { CatalogVoucher } from '../catalog-voucher.ts'
 import { findAuthorisedProduct } from '../purchased-voucher.ts'
 
-/** The sales of a product. */
 export const ProductFigure = builder.objectRef<Row>('ProductFigure').implement({
   description: 'The sales of a product in one currency. Vouchers of a variant count for its product.',
   fields: t => ({
