@@ -29,7 +29,6 @@ function remedyFor(code: string): string {
  * Makes the error of a database that cannot be used, with the remedy.
  *
  * @param databaseUrl the value of `DATABASE_URL`; the message does not contain its password
- * @param error the error of the first statement
  */
 export function databaseError(databaseUrl: string, error: unknown): Error {
   const { host, port, path, database, user } = readDatabaseUrl(databaseUrl)

@@ -6,7 +6,6 @@ import { countMissingMigrations, describeMissing, UnreleasedDatabaseError } from
 import { DatabaseRefusedError } from '../db/refused.ts'
 import { readRights } from '../db/rights.ts'
 import { requireUnicode } from '../db/session.ts'
-import type { Pool } from '../db/sql.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { databaseError, dataDirectoryError, unreleasedDatabaseError } from './database-errors.ts'
 import { shellCommand } from './shell-command.ts'
@@ -42,25 +41,7 @@ const healthLimits = {
 /** The limits of the connection that counts rates. */
 const rateLimits = { max: 1, statementTimeoutMs: 500, answerTimeoutMs: 1_000 }
 
-export interface Database {
-  /** Connections as the login role, for migrations and other work outside the service. */
-  owner: Pool
-  /** Connections as the service's own role, which exists once the database is migrated. */
-  pool: Pool
-  address: DatabaseAddress
-  /** One connection as the service's role for the health checks, which give up after a second. */
-  health: Pool
-  /**
-   * One connection as the service's role for rates: counting does not wait for other statements, and does not delay
-   * them.
-   */
-  rates: Pool
-  embedded: boolean
-  /** True when another process, the running service, started the embedded server. */
-  attached: boolean
-  /** Ends all connections, and stops an embedded server that this process started. */
-  close(): Promise<void>
-}
+export type Database = Awaited<ReturnType<typeof openDatabase>>
 
 /**
  * Opens the database that the configuration names; without `DATABASE_URL` an embedded server is started.
@@ -70,13 +51,14 @@ export interface Database {
  * @throws Error when the driver is not the patched one, or when the database cannot be used; the message names the
  *   variable to change
  */
-async function openDatabase(config: Config, attach: boolean): Promise<Database> {
+async function openDatabase(config: Config, attach: boolean) {
   requirePatchedDriver()
   const { databaseUrl, dataDir } = config
   if (databaseUrl === undefined) {
     try {
       const running = attach ? await attachEmbedded(dataDir) : null
       const { stop, ...address } = running ?? (await startEmbedded({ dataDir }))
+      // Attached: another process, the running service, started the embedded server.
       return { ...openPools(config, address, stop), embedded: true, attached: running !== null }
     } catch (error) {
       throw dataDirectoryError(dataDir, error)
@@ -96,16 +78,20 @@ async function openDatabase(config: Config, attach: boolean): Promise<Database> 
 
 function openPools({ databasePool, startupParameters }: Config, address: DatabaseAddress, stopServer = async () => {}) {
   const settings = { max: databasePool, statementTimeoutMs, startupParameters }
+  /** Connections as the login role, for migrations and other work outside the service. */
   const owner = connect(address, settings)
   // Migrations and demo data run as the owner, and their statements have no time limit.
+  /** Connections as the service's own role, which exists once the database is migrated. */
   const pool = connect(address, { ...settings, ...serviceLimits, role: serviceRole })
+  /** One connection as the service's role for the health checks, which give up after a second. */
   const health = connect(address, { ...healthLimits, startupParameters, role: serviceRole })
   // A pooler's sessions have the same timeout as the other connections.
   const pooled = startupParameters ? {} : { statementTimeoutMs: serviceLimits.statementTimeoutMs }
+  /** One connection as the service's role for rates: counting waits for no other statement, and delays none. */
   const rates = connect(address, { ...rateLimits, ...pooled, startupParameters, role: serviceRole })
+  /** Ends all connections, and stops an embedded server that this process started. */
   const close = async () => {
-    const ended = [owner, pool, health, rates].map(each => each.end({ timeout: endTimeout }))
-    await Promise.all(ended)
+    await Promise.all([owner, pool, health, rates].map(each => each.end({ timeout: endTimeout })))
     await stopServer()
   }
   return { owner, pool, health, rates, address, close }

@@ -9,7 +9,6 @@ export const jsonOption = () => new Option('--json', 'print JSON').default(false
 /**
  * Returns the reader of an option that is a whole number.
  *
- * @param pattern the texts that are accepted
  * @param message the error for any other text: what to give, with an example
  */
 export const readNumber = (pattern: RegExp, message: string) => (text: string) => {
@@ -36,13 +35,7 @@ export function printTable(rows: readonly Readonly<Record<string, string>>[]): v
   console.log(lines.map(line => line.trimEnd()).join('\n'))
 }
 
-/**
- * Prints the result of a command.
- *
- * @param json whether a program reads it
- * @param result what the program gets
- * @param sentence what a person gets
- */
+/** Prints the result of a command: as JSON for a program, or as a sentence for a person. */
 export function printResult(json: boolean, result: object, sentence: string): void {
   console.log(json ? toJsonLine(result) : sentence)
 }

@@ -27,12 +27,7 @@ const startTimeout = 60_000
 export interface RunningService {
   /** The origin at which this machine reaches the service. */
   origin: string
-  /**
-   * Lets requests finish.
-   *
-   * @param reason the signal, for the log
-   * @returns when nothing runs any more
-   */
+  /** Lets requests finish, and returns when nothing runs any more. @param reason the signal, for the log */
   stop(reason: string): Promise<void>
 }
 
@@ -40,7 +35,6 @@ export interface RunningService {
  * Starts workers that answer the requests of this service, and share its ports. A worker that ends is started again: first
  * at once, then after growing waits.
  *
- * @param count how many
  * @param demoToken the secret of the demo's token; null: this is no demo
  * @returns when the first of them listens
  * @throws Error when the first one ends before it listens

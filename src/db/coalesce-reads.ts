@@ -2,9 +2,7 @@
  * Coalesces the reads of concurrent callers: calls that come while one read runs share the next one, so each result is no
  * older than its call.
  *
- * @param read the read
  * @param timeout after how many milliseconds a read that still runs no longer delays new calls; default: never
- * @returns the function to call instead of `read`
  */
 export function coalesceReads<Result>(read: () => Promise<Result>, timeout = Number.POSITIVE_INFINITY) {
   let running: { since: number; result: Promise<Result> } | null = null

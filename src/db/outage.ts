@@ -15,8 +15,6 @@ const outage = new RegExp(`^(${codes.map(({ source }) => source).join('|')})$`)
 
 /**
  * Decides whether a failed statement means that the database is out of reach, so that a caller may try again.
- *
- * @param error what a statement threw
  */
 export function isOutage(error: unknown): boolean {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' && outage.test(error.code)

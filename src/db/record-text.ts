@@ -23,7 +23,6 @@ const sharedBounds: Int32Array = new Int32Array(8192)
 /**
  * Finds the columns of records.
  *
- * @param bytes the text of any number of records
  * @param count how many columns each record has
  * @param start where the first record begins, in bytes
  * @param limit the most records that are read; default: all

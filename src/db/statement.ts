@@ -48,8 +48,6 @@ export class CallerGoneError extends StatementNotSentError {
 /**
  * Makes the server plan a statement for its own parameters, and not keep it. Use it for statements whose text depends
  * on a caller's arguments: a connection would keep one of them for each combination. The driver has no option for that.
- *
- * @returns the statement
  */
 export function unprepared<Sent extends object>(statement: Sent): Sent {
   if ('options' in statement && typeof statement.options === 'object')

@@ -24,7 +24,6 @@ const lineFeed = 0x0a
 /**
  * Writes records as lines of JSON in UTF-8, each with its line feed.
  *
- * @param context the context value of the resolvers
  * @throws the error of the first field that has one
  */
 type WriteRecords = (context: unknown, records: readonly object[]) => Buffer | Promise<Buffer>

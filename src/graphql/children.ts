@@ -43,8 +43,6 @@ const maxShared = 4
 
 /**
  * Defines the loader of children. Requests share its statements.
- *
- * @param read reads the children of each parent, in the order of the parents
  */
 export function childLoader<Parent extends { id: number; tenantId: number }, Child>(
   read: (sql: Sql, parents: readonly Parent[]) => Promise<Child[][]>,
@@ -76,7 +74,6 @@ function hasMoved(parents: readonly { id: number; tenantId: number }[]): boolean
 /**
  * The resolver of a field that is derived from the children of its parent. The executor may read it for a whole level.
  *
- * @param loader the definition of the loader of the children
  * @param derive the field's value from a parent's children
  */
 export function childField<Parent extends { id: number }, Child, Value>(

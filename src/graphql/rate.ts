@@ -64,7 +64,6 @@ function limiterOf(context: Context): Limiter {
 /**
  * Spends quota units of the caller (R28). The transport has already counted the first unit of a request.
  *
- * @param units how many
  * @returns null when there is nothing to wait for
  * @throws `RATE_LIMITED` when the window has none left
  */

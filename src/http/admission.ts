@@ -20,7 +20,6 @@ interface Admitted {
  * limit is `max` requests under way, and three quarters of `max` for one operation. So a locked table does not delay
  * the operations that do not need it. The scope must have `holdRefusal`.
  *
- * @param max the most requests under way
  * @returns a function that waits until no request is under way, for at most a limit in milliseconds
  */
 export function limitRequests(scope: FastifyInstance, max: number): (limit: number) => Promise<void> {

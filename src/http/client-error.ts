@@ -16,8 +16,6 @@ export const invalidHttp = { status: '400 Bad Request', message: 'The request is
 /**
  * Sends an error body (R17, R18) when Node could not parse a request, and closes the connection.
  * Fastify calls it as its `clientErrorHandler`.
- *
- * @param log writes the answer to the request log
  */
 export function sendClientError({ code }: ConnectionError, socket: Socket, log: LogUnrouted): void {
   // The parser reports the same error again for each chunk that arrives after it.

@@ -18,16 +18,15 @@ const requestsTimeoutMs = 5_500
 /** The most turns of the event loop in which the service accepts waiting connections before it stops listening. */
 const maxAcceptTurns = 1_000
 
-/** The state of the service that a stop needs. */
-export interface Draining {
+/** Returns the state that a stop needs, of a service that serves. */
+export const notDraining = () => ({
   /** True when it is about to stop. */
-  active: boolean
-  sockets: Set<Socket>
-  accepted: number
-}
+  active: false,
+  sockets: new Set<Socket>(),
+  accepted: 0,
+})
 
-/** Returns the state of a service that serves. */
-export const notDraining = (): Draining => ({ active: false, sockets: new Set(), accepted: 0 })
+export type Draining = ReturnType<typeof notDraining>
 
 /**
  * Ends each connection with its next answer while the service drains: the answer has `Connection: close`. Requests that

@@ -1,21 +1,19 @@
 import type { Config } from '../config.ts'
 import { adminPath, dashboardPath, docsPath, graphiqlPath } from './paths.ts'
 
-/** The settings that the header of all pages depends on. */
-export interface Site {
-  graphiql: boolean
-  /** The address of the API access page: with `PUBLIC_URL` it works only under that origin. */
-  adminAddress: string
-  /** True when the service is the demo, which signs in browsers on its own machine. */
-  isDemo: boolean
-}
-
-/** Returns what the header of all pages shows with this configuration. */
-export const describeSite = ({ graphiql, publicUrl }: Config, isDemo: boolean): Site => ({
+/**
+ * Returns the settings that the header of all pages depends on.
+ *
+ * @param isDemo whether the service is the demo, which signs in browsers on its own machine
+ */
+export const describeSite = ({ graphiql, publicUrl }: Config, isDemo: boolean) => ({
   graphiql,
+  /** With `PUBLIC_URL` the API access page works only under that origin. */
   adminAddress: `${publicUrl ?? ''}${adminPath}`,
   isDemo,
 })
+
+export type Site = ReturnType<typeof describeSite>
 
 /** A place of the service that people open, as the header names it. */
 export interface Place {

@@ -72,7 +72,6 @@ export function createLoginThrottle(sql: Pool) {
      *
      * @param actor the account and the address of the attempt
      * @param check returns null when the password is wrong
-     * @returns the result of `check`
      * @throws `RATE_LIMITED`
      */
     async signIn<Result>(actor: Actor, check: () => Promise<Result | null>): Promise<Result | null> {

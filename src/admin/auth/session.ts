@@ -87,7 +87,6 @@ const createSessionId = () => randomBytes(32).toString('base64url')
  * one has started.
  *
  * @param start inserts the new session; returns false when it may not start
- * @returns the result of `start`
  */
 export async function renewSession(
   request: FastifyRequest,

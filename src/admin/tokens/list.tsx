@@ -99,11 +99,7 @@ function TokenList({ view, page, inNeed }: { view: View; page: Page<TokenRecord>
   )
 }
 
-/** The numbers of tokens that an administrator should look at. */
-interface InNeed {
-  unused: number
-  expiring: number
-}
+type InNeed = Awaited<ReturnType<typeof countTokensInNeed>>
 
 /** Links to the tokens that were never used and to those that end soon, where there are any. */
 function TokensInNeed({ unused, expiring }: InNeed) {

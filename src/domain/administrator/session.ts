@@ -62,7 +62,6 @@ export const sessionEntry = (sql: Sql, actor: Actor, { id, userAgent }: NewSessi
 /**
  * Starts a session, and records the sign-in in the audit.
  *
- * @param means how the identity was verified
  * @returns false when the account was removed, or its password changed, since the verification
  */
 export async function startSession(

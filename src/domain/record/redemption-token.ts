@@ -35,7 +35,6 @@ const store = shareStatements<Issued, Issued>(async (sql, issued) => {
  * @param tenantId the path tenant
  * @param tokenId the id of the caller's token
  * @param timeToLive whole seconds until it expires
- * @returns the redemption token
  */
 export async function issueRedemptionToken(
   sql: Sql,

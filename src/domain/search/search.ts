@@ -82,7 +82,6 @@ function isServed(description: SearchDescription, args: SearchArguments): boolea
 /**
  * Reads the filter and the order of a list.
  *
- * @param list the list itself
  * @param token whose grants decide which tenants below belong to the list
  * @param transportErrors errors that the transport found
  * @throws `BAD_USER_INPUT` with the errors of `filter.…` and `orderBy`

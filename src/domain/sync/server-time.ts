@@ -13,7 +13,6 @@ export const lastStamp = (sql: Sql): Fragment => sql`
 /**
  * Reads the value of `lastStamp`.
  *
- * @param bytes the text of the column
  * @throws `UNAVAILABLE` during the first fill
  */
 export function toServerTime(bytes: Buffer | null | undefined): Instant {

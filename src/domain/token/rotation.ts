@@ -18,7 +18,6 @@ interface Rotation {
  * earlier if it would have ended earlier.
  *
  * @param idempotencyKey as for `createToken`
- * @returns the successor
  * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `expiresAt`, or of `token` when it is not active, has a
  *   successor, or is changed by another administrator at the same time
  */
