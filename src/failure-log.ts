@@ -24,12 +24,7 @@ const stackInterval = 60 * second
 const limits = { kinds: 50, causes: 10, requestIds: 5 }
 
 /** Failures of one second with the same cause. */
-interface Cause {
-  message: string
-  code: string
-  statement: string | undefined
-  count: number
-}
+type Cause = ReturnType<typeof summarizeError> & { message: string; count: number }
 
 /** The cause of failures that are too many to have a count of their own. */
 const other = { message: 'other', code: 'other', statement: undefined }

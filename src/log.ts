@@ -84,16 +84,8 @@ export function toLoggedError(error: unknown, depth = 0): LoggedError {
   }
 }
 
-/** The properties that distinguish kinds of failures, in an error that may not be shown. */
-interface ErrorSummary {
-  /** Its code, or else its type. */
-  code: string
-  /** The name of the statement that failed. */
-  statement: string | undefined
-}
-
-/** Returns the code and the statement of a thrown value, as `toLoggedError` does, without its stack. */
-export function summarizeError(error: unknown): ErrorSummary {
+/** Returns the code, or else the type, and the statement of a thrown value: they distinguish kinds of failures. */
+export function summarizeError(error: unknown): { code: string; statement: string | undefined } {
   if (!(error instanceof Error)) return { code: typeof error, statement: undefined }
   const code = word(Reflect.get(error, 'code')) ?? word(error.name) ?? 'Error'
   return { code, statement: statementIn(Reflect.get(error, 'query')) }

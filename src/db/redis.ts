@@ -47,16 +47,14 @@ class RedisError extends Error {
   }
 }
 
-/** Counts in a window of Redis. @returns the calls in the window, and milliseconds until it resets */
-type CountInRedis = (key: string, calls: number) => Promise<{ used: number; resetsIn: number }>
-
 /**
  * Creates a counter of calls in Redis.
  *
  * @param keyPrefix of all keys
  * @param seconds the length of a window
+ * @returns a function that returns the calls in a window, and milliseconds until it resets
  */
-export function createRedisCounter(redis: Redis, keyPrefix: string, seconds: number): CountInRedis {
+export function createRedisCounter(redis: Redis, keyPrefix: string, seconds: number) {
   redis.defineCommand('countCalls', { numberOfKeys: 1, lua: countCalls })
   // Without a connection a command fails with an error that does not name the cause.
   let connectionError: unknown = null
@@ -66,7 +64,7 @@ export function createRedisCounter(redis: Redis, keyPrefix: string, seconds: num
   redis.on('ready', () => {
     connectionError = null
   })
-  return async (key, calls) => {
+  return async (key: string, calls: number) => {
     const [used, resetsIn] = await redis.countCalls(`${keyPrefix}:${key}`, calls, seconds * 1000).catch(error => {
       throw new RedisError(connectionError ?? error)
     })

@@ -49,19 +49,16 @@ export const serverCheck = 'select /* session.detect_server_change */ gateway.de
 export const endingOf = (row: readonly (string | null)[]): string =>
   row.at(-1) === 't' ? `${serverCheck}; commit` : 'rollback'
 
-/** The parameters that a pooler reports as a connection starts; PgBouncer does from 1.26 on. */
-type PoolerParameters = ReadonlyMap<string, string>
-
 /**
  * Compares a session with the requirements.
  *
  * @param row the result of `sessionStatement`
- * @param pooler the parameters that the server reported, by name
+ * @param pooler the parameters that a pooler reports as a connection starts, by name; PgBouncer does from 1.26 on
  * @throws DatabaseRefusedError that lists each difference, and the remedy
  */
 export function requireSession(
   row: readonly (string | null)[],
-  pooler: PoolerParameters,
+  pooler: ReadonlyMap<string, string>,
   required: SessionRequirements,
 ): void {
   const [login = '', role, timeout, isolated, timeZone, dateStyle, jit, standby, readOnly, encoding, changesAudit] =

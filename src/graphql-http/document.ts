@@ -23,12 +23,6 @@ import type { GraphqlRequest } from './request.ts'
 /** The memory that a token of a document takes, with its nodes and locations, and that a planned field takes; in bytes. */
 const memoryOf = { token: 500, field: 1_000 }
 
-/** An operation with the variables of a request, and its size. */
-interface PreparedOperation {
-  bound: BoundOperation
-  size: Size
-}
-
 /** A document that can be parsed. It need not be valid. */
 export class ParsedDocument {
   readonly document: DocumentNode
@@ -54,7 +48,7 @@ export class ParsedDocument {
     operation: OperationDefinitionNode,
     variables: Record<string, unknown>,
     token: Pick<Token, 'tenants'>,
-  ): PreparedOperation | null {
+  ): { bound: BoundOperation; size: Size } | null {
     try {
       const plan = this.#plans.get(operation) ?? new OperationPlan(schema, this.document, operation)
       this.#plans.set(operation, plan)

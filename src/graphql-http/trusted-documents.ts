@@ -13,21 +13,15 @@ export const documentErrorCodes = [
   'PERSISTED_QUERY_NOT_SUPPORTED',
 ] as const
 
-type DocumentErrorCode = (typeof documentErrorCodes)[number]
-
 /** Returns the id of a document. */
 export const documentIdOf = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`
 
 /** The parameters of a request that say which document runs, as the caller sent them. */
-interface DocumentParameters {
-  query?: unknown
-  documentId?: unknown
-  extensions?: unknown
-}
+type DocumentParameters = Partial<Record<'query' | 'documentId' | 'extensions', unknown>>
 
 const unknownId = 'No trusted document has this id: sha256: and the SHA-256 of its text in lower-case hexadecimal.'
 
-const requestError = (message: string, code: DocumentErrorCode | 'BAD_REQUEST' = 'BAD_REQUEST') =>
+const requestError = (message: string, code: (typeof documentErrorCodes)[number] | 'BAD_REQUEST' = 'BAD_REQUEST') =>
   new GraphQLError(message, { extensions: { code, http: { status: 400, spec: true } } })
 
 const notTrusted = () =>

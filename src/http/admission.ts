@@ -8,13 +8,6 @@ import { OverloadError } from './errors.ts'
  */
 const shareOfOperation = 0.75
 
-/** A request that may begin. */
-interface Admitted {
-  operation: string
-  /** True while its body is arriving: it does not count as under way. */
-  arriving: boolean
-}
-
 /**
  * Refuses requests of a scope with `UNAVAILABLE`, before any other work, while the service has too many requests. The
  * limit is `max` requests under way, and three quarters of `max` for one operation. So a locked table does not delay
@@ -120,8 +113,8 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Set while the request is under way. */
-    admitted?: Admitted | undefined
+    /** Set while the request is under way; `arriving` while its body arrives, when it does not count. */
+    admitted?: { operation: string; arriving: boolean } | undefined
     /** Ends the admission of a request whose answer is ready. */
     endAdmission?(): void
   }

@@ -4,17 +4,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import { etagOf, namesEtag } from './etag.ts'
 
-/** A file in each form in which it is sent. */
-export interface CompressedFile {
-  type: string
-  etag: string
-  forms: { br: Buffer; gzip: Buffer; identity: Buffer }
-}
-
 const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
 
-/** Compresses a large file once, in the threads of Node's pool. @param type its media type */
-export async function compressFile(type: string, content: string | Buffer): Promise<CompressedFile> {
+/** Compresses a large file once, in the threads of Node's pool. @param type its media type @returns the forms to send */
+export async function compressFile(type: string, content: string | Buffer) {
   const identity = Buffer.from(content)
   const [br, gz] = await Promise.all([promisify(brotliCompress)(identity, quality), promisify(gzip)(identity)])
   return { type, etag: etagOf(identity), forms: { br, gzip: gz, identity } }
@@ -24,7 +17,7 @@ export async function compressFile(type: string, content: string | Buffer): Prom
 export function sendCompressedFile(
   request: FastifyRequest,
   reply: FastifyReply,
-  { type, etag, forms }: CompressedFile,
+  { type, etag, forms }: Awaited<ReturnType<typeof compressFile>>,
 ): FastifyReply {
   reply.headers({ 'Cache-Control': 'private, no-cache', ETag: etag, Vary: 'Accept-Encoding' })
   if (namesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()

@@ -2,20 +2,13 @@ import type { ComponentChildren } from 'preact'
 import { dashboardPath } from './paths.ts'
 import { type Place, placesOf, type Site } from './site.ts'
 
-/** A link of the second row of the header. */
-interface SectionLink {
-  label: string
-  address: string
-  isCurrent: boolean
-}
-
 /** The content that a page adds to the header. */
 export interface SiteHeaderProps {
   site: Site
   /** The link that is marked as current: its name, or `home` for the page at `/`; default: none. */
   place?: Place['name'] | 'home' | undefined
-  /** The links within the place. */
-  sections?: SectionLink[] | undefined
+  /** The links within the place, in the second row. */
+  sections?: { label: string; address: string; isCurrent: boolean }[] | undefined
   /** The person who is signed in; default: `site.js` shows the token of the browser tab. */
   account?: ComponentChildren
 }

@@ -24,15 +24,12 @@ export interface Input<Variables> {
   fieldErrors: FieldErrors
 }
 
-/** Reads the variables that are not in the path from a request. */
-type ReadInput<Variables> = (request: FastifyRequest) => Input<Variables>
-
 /**
  * Where an operation takes its variables from, besides the path. The schemas describe what `read` accepts to those who
  * write clients; `read` alone decides, because it costs less.
  */
 export interface InputSource<Variables> {
-  read: ReadInput<Variables>
+  read: (request: FastifyRequest) => Input<Variables>
   /** The parameters of the query; an array is written with commas. */
   query?: z.ZodObject
   body?: z.ZodType

@@ -6,20 +6,13 @@ import type { Token } from '../../domain/token/token.ts'
 import { formatCount, formatDay, Timestamp } from '../components/format.tsx'
 import { Section } from '../components/layout.tsx'
 import { type Column, Table } from '../components/table.tsx'
-import { type DailyCounts, operationLabel, RequestCounts } from './request-counts.tsx'
+import { operationLabel, RequestCounts } from './request-counts.tsx'
 
 /** The number of days that are shown, in UTC, with today. */
 const days = 90
 
-interface Activity extends DailyCounts {
-  errors: RequestErrorCount[]
-  exports: DailyExport[]
-  /** True when the token may read personal data. */
-  mayExport: boolean
-}
-
 /** Loads the requests, errors and exports of a token in the last 90 days. */
-export async function loadActivity(sql: Sql, { id, permissions }: Token): Promise<Activity> {
+export async function loadActivity(sql: Sql, { id, permissions }: Token) {
   const [counts, errors, exports] = await Promise.all([
     listRequestCounts(sql, id, days),
     listRequestErrors(sql, id, days),
@@ -33,7 +26,8 @@ export async function loadActivity(sql: Sql, { id, permissions }: Token): Promis
 }
 
 /** The requests of a token, their errors, and the personal data that it was given. */
-export function Activity({ activity: { errors, exports, mayExport, ...requests } }: { activity: Activity }) {
+export function Activity({ activity }: { activity: Awaited<ReturnType<typeof loadActivity>> }) {
+  const { errors, exports, mayExport, ...requests } = activity
   return (
     <>
       <Section id="activity" title={`Activity in the last ${days} days`}>

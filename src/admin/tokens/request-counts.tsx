@@ -4,7 +4,7 @@ import { Chart, type DayBar } from '../components/chart.tsx'
 import { formatCount, formatDay } from '../components/format.tsx'
 import { type Column, Table } from '../components/table.tsx'
 
-export interface DailyCounts {
+interface DailyCounts {
   /** All days, `YYYY-MM-DD` in UTC, oldest first. */
   days: string[]
   counts: RequestCount[]

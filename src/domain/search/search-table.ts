@@ -19,20 +19,15 @@ interface SearchTableOptions<Row> extends SearchedTable {
   row: RowCodec<Row>
 }
 
-/** A place in a list: the text of the value that orders the list (null for a row without one), and the id. */
-interface Place {
-  key: string | null
-  id: number
-}
-
 /** A page with the keys of its rows. */
 export interface KeyedPage<Row> extends RecordPage<Row> {
   keys: ReadonlyMap<Row, string | null>
-  /** The place where the page ends, when the list goes on. A record at this place may no longer exist. */
-  end: Place | null
+  /**
+   * The place where the page ends, when the list goes on: the text of the value that orders the list (null for a row without
+   * one), and the id. A record at this place may no longer exist.
+   */
+  end: { key: string | null; id: number } | null
 }
-
-type ReadPage<Row> = KeyedPage<Row> & { isWhole: boolean }
 
 /** The number of records of a list. */
 export interface Count {
@@ -102,7 +97,10 @@ export function searchTable<Row extends { id: number }>({
       where matches order by ${ranges.sorting}
     ) listed`
 
-  function toKeyedPage(window: PageWindow, found: readonly (Buffer | null)[] | undefined): ReadPage<Row> {
+  function toKeyedPage(
+    window: PageWindow,
+    found: readonly (Buffer | null)[] | undefined,
+  ): KeyedPage<Row> & { isWhole: boolean } {
     const [rows, texts, , stamp] = found ?? []
     const places = placesText
       .parse(JSON.parse(texts?.toString() ?? '[]'))
