@@ -23,6 +23,7 @@ function expectHeaders(answer: Answer): void {
 
 const tenant = (selection: string) => `tenant(id: ${tenantId}) { ${selection} }`
 const lists = 'catalogVouchers { totalCount } purchasedVouchers(first: 2) { totalCount }'
+const links = 'purchasedVouchers { nodes { tenant { parent { name } } product { title } } }'
 const pageOf = 'query ($n: Int = 7) { tenants(first: $n) { nodes { catalogVouchers { totalCount } } } }'
 const skipped = `query ($no: Boolean!) { ${tenant('catalogVouchers @skip(if: $no) { totalCount } purchasedVouchers { totalCount }')} }`
 const resolve = (input: string) => `resolveVoucher(input: { tenantId: ${tenantId} ${input} }) { status }`
@@ -40,6 +41,8 @@ describe('the cost of a query', () => {
     ['lists below a page of the default length', '{ tenants { nodes { catalogVouchers { totalCount } } } }', 51, 3],
     ['a page size in a variable', pageOf, 4, 3, { n: 3 }],
     ['a page size in the default of a variable', pageOf, 8, 3],
+    ['children below a page', '{ tenants { nodes { children { nodes { name } } } } }', 51, 3],
+    ['fields that lead to other records', `{ ${tenant(links)} }`, 1, 1],
     ['a list that is skipped', skipped, 1, 1, { no: true }],
     ['a list that is not skipped', skipped, 2, 2, { no: false }],
     ['no global ids', '{ nodes(ids: []) { id } }', 1, 1],
@@ -104,8 +107,10 @@ describe('a request that does not run', () => {
 
   it('has no cost without a valid token', async () => {
     const answer = await client.post('vgw_wrong', { query: '{ viewer { name } }' })
-    expect(answer.status).toBe(401)
-    expect(answer.body).not.toHaveProperty('extensions')
+    expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer'])
+    expect(answer.body).toEqual({
+      errors: [{ message: 'A valid bearer token is required.', extensions: { code: 'UNAUTHENTICATED' } }],
+    })
   })
 })
 

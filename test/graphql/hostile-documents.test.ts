@@ -13,10 +13,11 @@ test('each hostile document', async () => {
   for (const { name, body } of hostileRequests()) {
     const answer = await client.post(secret, body)
     expect(answer.status, name).toBeLessThan(500)
-    const errors: { message: string; extensions: { code: string } }[] = answer.body.errors ?? []
+    const errors: { message: string; path?: unknown; extensions: { code: string } }[] = answer.body.errors ?? []
     // Each of a hundred fields may have failed; of a document that did not run, ten errors and a last one are told.
     expect(errors.length, name).toBeLessThanOrEqual(answer.body.data ? 100 : 11)
-    for (const { message, extensions } of errors) {
+    for (const { message, path, extensions } of errors) {
+      if (!answer.body.data) expect(path, name).toBeUndefined()
       expect(message.length, `${name}: ${message}`).toBeLessThanOrEqual(200)
       expect(expected, name).toContain(extensions.code)
     }

@@ -38,7 +38,19 @@ const documents: Record<string, (count: number) => string> = {
     `${'\n'.repeat(room / 3)}{ tenants(first: 100) { nodes { ${repeat(Math.min(count, 25), n => `f${n}: purchasedVoucher(id: 0) { id }`)} } } }`,
 }
 
-/** Texts in the place of a string, a cursor, an instant, an id, and outside of any string. */
+const long = 'x'.repeat(room)
+
+/** Names and literals that errors could quote whole. */
+const quoted: Record<string, string> = {
+  'a literal': `{ tenants(first: ${JSON.stringify(long)}) { totalCount } }`,
+  'an argument': `{ tenants(${long}: 1) { totalCount } }`,
+  'a field': `{ ${long} }`,
+  'an alias': `{ ${long}: viewer { name } }`,
+  'a variable': `query ($${long}: Int) { viewer { name } }`,
+  'a definition': `query A { viewer { name } } ${long}`,
+}
+
+/** Texts in the place of a string, a cursor, an instant, an id, a number, and outside of any string. */
 const texts = [
   'x',
   '漢',
@@ -50,6 +62,8 @@ const texts = [
   '9',
   '%41',
   'Did you mean ',
+  'Did you mean ?',
+  '😀',
   '{',
   '[',
   '...',
@@ -90,10 +104,11 @@ export function hostileRequests(): HostileRequest[] {
   for (const [name, make] of Object.entries(documents)) {
     for (const count of [20, 300]) add(`${count} ${name}`, make(count))
   }
+  for (const [name, document] of Object.entries(quoted)) add(`${name} that is long`, document)
   for (const text of texts.map(fill)) {
     const name = `${JSON.stringify(text.slice(0, 8))}, repeated`
     add(`nothing but ${name}`, text)
-    for (const type of ['id', 'cursor', 'instant'] as const)
+    for (const type of ['id', 'cursor', 'instant', 'int', 'input'] as const)
       add(`${type}: ${name}`, queries[type], `{"x":${JSON.stringify(text)}}`)
   }
   for (const [type, query] of Object.entries(queries)) {

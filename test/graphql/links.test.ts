@@ -1,11 +1,9 @@
 import { describe, expect, it } from 'vitest'
-import { arrayText } from '../../src/db/sql.ts'
 import type { TenantGrant } from '../../src/domain/token/token.ts'
-import { codeOf, remainingOf } from '../support/app.ts'
+import { codeOf } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
 import { globalId, type PageArguments, readPages } from '../support/graphql.ts'
 import { startService } from '../support/service.ts'
-import { capture, namesOf } from './statements.ts'
 
 const { build, client, database } = await startService()
 const { read } = client
@@ -24,8 +22,6 @@ for (const tenant of [group, north, south, inn, spa, foreign]) {
 
 const secretOf = async (...tenants: (number | TenantGrant)[]) => (await build.token(tenants)).secret
 const productOf = (tenant: number) => products.get(tenant)!
-
-const remaining = async (secret: string, query: string) => remainingOf(await client.graphql(secret, query))
 
 /** Fetches a field of a voucher in two ways: by its tenant's list, and by its global id, which graphql-js runs. */
 async function voucherField(secret: string, tenant: number, id: number, selection: string) {
@@ -251,47 +247,4 @@ describe('the children of a tenant', () => {
     expect(await codeAfter(group, pageInfo.startCursor)).toBe('BAD_USER_INPUT')
     expect(await codeAfter(north, tenants.pageInfo.endCursor)).toBe('BAD_USER_INPUT')
   })
-
-  it('are read for all tenants of a list in one statement for each end, and each list is one operation', async () => {
-    const secret = await secretOf(whole(group))
-    const query = `{ tenants { nodes {
-      children(first: 2) { totalCount nodes { name parent { name } } } last: children(last: 1) { nodes { name } } } } }`
-    const statements = await capture(database.pool, () => read(secret, query))
-    expect(namesOf(statements)).toEqual([
-      'tenant.children',
-      'tenant.children',
-      'tenant.count_children',
-      'tenant.find_many',
-      'tenant.list',
-    ])
-    const count = (await read(secret, '{ tenants { nodes { name } } }')).tenants.nodes.length
-    const before = await remaining(secret, '{ viewer { name } }')
-    const after = await remaining(secret, '{ tenants { nodes { name children { nodes { name } } } } }')
-    expect(before - after).toBe(1 + count)
-    const linked = `{ tenant(id: ${inn}) { purchasedVouchers { nodes { tenant { parent { name } } product { title } } } } }`
-    expect(after - (await remaining(secret, linked))).toBe(1)
-  })
-})
-
-it('a page of 100 vouchers takes one statement for all tenants, and one for all products', async () => {
-  const tenant = await build.tenant()
-  const sold: number[] = []
-  for (let made = 0; made < 10; made++) sold.push(await build.product(made % 2 === 0 ? tenant : north))
-  await database.platform`
-    insert into purchased_voucher (tenant_id, reference, product_id)
-    select ${tenant}, 'BATCH-' || n, (${arrayText(sold)}::text::bigint[])[1 + n % 10] from generate_series(1, 100) n`
-  const secret = await secretOf(tenant, whole(north))
-  const list = (selection: string) => `purchasedVouchers(first: 100) { nodes { ${selection} } }`
-  for (const [selection, ...names] of [
-    ['reference tenant { id databaseId }', 'voucher.list'],
-    ['tenant { name timeZone type }', 'tenant.find_many', 'voucher.list'],
-    ['tenant { name } product { title }', 'product.find_by_ids', 'tenant.find_many', 'voucher.list'],
-    [
-      'product { title fromPrice categories { title } tenant { parent { name } } }',
-      ...['category.of_products', 'product.find_by_ids', 'tenant.find_many', 'variant.of_products', 'voucher.list'],
-    ],
-  ] as [string, ...string[]][]) {
-    const query = `{ tenant(id: ${tenant}) { ${list(selection)} } }`
-    expect(namesOf(await capture(database.pool, () => read(secret, query))), selection).toEqual(names)
-  }
 })

@@ -4,7 +4,8 @@ import { capture, countCalls, namesOf, unlessKept } from './statements.ts'
 
 const { build, client, database } = await startService()
 const tenantId = await build.tenant()
-const { secret } = await build.token([tenantId])
+const below = await build.tenant({ parent_id: tenantId })
+const { secret } = await build.token([tenantId, below])
 const products: number[] = []
 for (let made = 0; made < 50; made++) products.push(await build.product(tenantId))
 for (const product of products) {
@@ -13,11 +14,17 @@ for (const product of products) {
 }
 await build.category(tenantId, products)
 await build.category(tenantId, products.slice(10))
+for (const product_id of [...products.slice(0, 10), await build.product(below)]) {
+  await build.voucher(tenantId, { product_id })
+}
 
 const all = `databaseId title fromPrice fromSalePrice categories { id title } variants { id price }`
 const allStatements = ['category.of_products', 'product.list', 'variant.of_products']
 const ofTenant = (selection: string) => `{ tenant(id: ${tenantId}) { ${selection} } }`
 const ofPage = (selection: string) => ofTenant(`catalogVouchers { ${selection} }`)
+const ofVouchers = (selection: string) => ofTenant(`purchasedVouchers(first: 100) { nodes { ${selection} } }`)
+const ofProduct = 'product { title fromPrice categories { title } tenant { parent { name } } }'
+const children = `children(first: 2) { totalCount nodes { name parent { name } } } last: children(last: 1) { nodes { name } }`
 const half = `catalogVouchers(first: 25) { nodes { ${all} } }`
 const voided = 'purchasedVouchers(filter: { status: [VOID] }) { a: count { count } b: count { count } ...more }'
 const removals = 'removals(first: 1, updatedSince: "2026-01-01T00:00:00Z") { epoch removalsCompleteSince }'
@@ -37,6 +44,23 @@ it.each<[string, string, string[]]>([
     'the children of two lists of products',
     ofTenant(`a: ${half} b: ${half}`),
     ['category.of_products', 'product.list_of_tenants', 'variant.of_products'],
+  ],
+  ['a tenant of vouchers by its id', ofVouchers('reference tenant { id databaseId }'), ['voucher.list']],
+  ['the tenants of vouchers', ofVouchers('tenant { name timeZone type }'), ['tenant.find_many', 'voucher.list']],
+  [
+    'the tenants and products of vouchers',
+    ofVouchers('tenant { name } product { title }'),
+    ['product.find_by_ids', 'tenant.find_many', 'voucher.list'],
+  ],
+  [
+    'what the products of vouchers show',
+    ofVouchers(ofProduct),
+    ['category.of_products', 'product.find_by_ids', 'tenant.find_many', 'variant.of_products', 'voucher.list'],
+  ],
+  [
+    'the children of tenants, one statement for each end',
+    `{ tenants { nodes { ${children} } } }`,
+    ['tenant.children', 'tenant.children', 'tenant.count_children', 'tenant.find_many', 'tenant.list'],
   ],
   [
     'a count of a filtered list, however often it is selected',
@@ -60,7 +84,7 @@ it.each<[string, string, string[]]>([
   [
     'the sync state of many tenants',
     `{ tenants { nodes { ${removals} } } }`,
-    ['removal.list', 'sync_state.read', 'tenant.list'],
+    ['removal.list_of_tenants', 'sync_state.read', 'tenant.list'],
   ],
   [
     'the sync state of several lists',

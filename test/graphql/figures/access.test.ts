@@ -1,7 +1,6 @@
 /** Figures: arguments, cost and snapshot. */
 import { describe, expect, it } from 'vitest'
 import { whole } from '../../support/builders.ts'
-import { projected } from '../../support/projected.ts'
 import { startService } from '../../support/service.ts'
 import { capture, namesOf } from '../statements.ts'
 
@@ -157,40 +156,4 @@ it('figures count as operations, with descendants as more', async () => {
   const [alone, below] = [await costOf(january), await costOf(`${january}, withDescendants: true`)]
   expect(alone).toMatchObject({ requested: 18, actual: 18 })
   expect(below).toMatchObject({ requested: 21, actual: 21 })
-})
-
-it('figures of one answer agree with each other while vouchers change', async () => {
-  const vouchers = 60
-  const shop = await build.tenant({ parent_id: branch })
-  for (let voucher = 0; voucher < vouchers; voucher++) {
-    const amounts = { initial_balance: 100, current_balance: 100, purchase_value: 100 }
-    await build.voucher(shop, { currency: 'EUR', ...amounts, purchase_timestamp: '2026-01-15T10:00:00Z' })
-  }
-  let going = true
-  const until = async (step: () => Promise<unknown>) => {
-    while (going) await step()
-  }
-  // Moves money between two vouchers: the sum of all balances stays.
-  const write = () => database.platform`
-    update purchased_voucher set current_balance = current_balance + case when id = pair[1] then -1 else 1 end
-    from (select array_agg(id) as pair from (
-            select id from purchased_voucher where tenant_id = ${shop} and current_balance > 1 order by random() limit 2
-          ) two) chosen
-    where id = any(pair) and cardinality(pair) = 2`
-  const others = [until(write), until(() => projected(database.pool))]
-  const sums = new Set<string>()
-  for (let read = 0; read < 25; read++) {
-    const { body } = await client.graphql(
-      secret,
-      `{ tenant(id: ${shop}) {
-        sold: figures(${january}) { totals { redeemed vouchers } }
-        now: figures(${january}, by: DAY) { outstanding { balance vouchers } }
-      } }`,
-    )
-    const { sold, now } = body.data.tenant
-    sums.add(JSON.stringify([sold.totals, now.outstanding]))
-  }
-  going = false
-  await Promise.all(others)
-  expect([...sums]).toEqual([JSON.stringify([[{ redeemed: 0, vouchers }], [{ balance: 6000, vouchers }]])])
 })

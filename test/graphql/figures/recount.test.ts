@@ -1,4 +1,4 @@
-/** Figures equal what a count of the records gives, in every state of the store, of the tree and of the grants. */
+/** Figures equal what a count of the records gives, for every state of the tree and of the grants. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { repairFigures } from '../../../src/domain/figures/check.ts'
 import { cutPeriod } from '../../../src/domain/figures/period.ts'
@@ -117,33 +117,18 @@ const grants: [string, TenantGrant[], Period[]][] = [
   ['tenants one by one', tenants.map(([id]) => alone(id)), [periods.lordHowe]],
 ]
 
-/** The states of the store, each made from the one before. */
-const states: [string, () => Promise<unknown>][] = [
-  [
-    'with rollups that were repaired',
-    async () => {
-      await projected(database.pool)
-      await database.platform`truncate gateway.figure_rollup, gateway.figure_member`
-      await repairFigures(database.pool)
-    },
-  ],
-  [
-    'after changes',
-    async () => {
-      await database.platform`
-        update purchased_voucher set current_balance = current_balance / 2, tenant_id = 1 + id % 9 where id % 7 = 0`
-      await database.platform`update purchased_voucher set void = not void where id % 31 = 0`
-      await database.platform`update tenant set time_zone = 'Pacific/Kiritimati' where id in (1, 4)`
-      await database.platform`update customer set marketing_opted = false where id % 10 = 4`
-    },
-  ],
-]
+beforeAll(async () => {
+  await projected(database.pool)
+  await database.platform`truncate gateway.figure_rollup, gateway.figure_member`
+  await repairFigures(database.pool)
+  await database.platform`
+    update purchased_voucher set current_balance = current_balance / 2, tenant_id = 1 + id % 9 where id % 7 = 0`
+  await database.platform`update purchased_voucher set void = not void where id % 31 = 0`
+  await database.platform`update tenant set time_zone = 'Pacific/Kiritimati' where id in (1, 4)`
+  await database.platform`update customer set marketing_opted = false where id % 10 = 4`
+})
 
-describe.each(states)('%s', (_name, reach) => {
-  beforeAll(async () => {
-    await reach()
-  })
-
+describe('with rollups that were repaired, and then follow changes', () => {
   it.each(grants)('adds the records of %s', async (_, given, asked) => {
     for (const period of asked) await compare(given, 1, true, period)
   })
