@@ -66,7 +66,6 @@ type Caller = (typeof callers)[number]
 const mostAllowed = callers[0]!
 const findPossibleErrors = createErrorFinder(schema)
 
-/** Returns the result of graphql-js for a valid document. */
 async function executeByGraphql(
   { query, variables, operationName }: GeneratedDocument & { operationName?: string },
   contextValue: Context,

@@ -39,7 +39,6 @@ const named = await build.token(tenants)
 
 const data = (query: string) => client.read(secret, query)
 
-/** Runs a query. Returns the result and the statements that it needs. */
 async function run(query: string, variables = {}, token = secret) {
   // biome-ignore lint/suspicious/noExplicitAny: the tests know the shape of the answer
   let answer: any
@@ -148,33 +147,6 @@ it('continues each list from its own cursor, and rejects cursors of other lists'
     c: { purchasedVouchers: null },
   })
   expect(answer.errors).toMatchObject([{ path: ['c', 'purchasedVouchers'], extensions: { code: 'BAD_USER_INPUT' } }])
-})
-
-it('reads a hundred nodes in a statement for each type', async () => {
-  const idsOf = async (table: string) =>
-    database.platform<{ tenantId: number; id: number }[]>`
-      select tenant_id as "tenantId", min(id) as id from ${database.platform(table)}
-      where tenant_id <> ${root} group by tenant_id order by tenant_id limit 20`
-  const ids = [
-    ...(await idsOf('product')).map(({ tenantId, id }) => globalId('CatalogVoucher', tenantId, id)),
-    ...(await idsOf('purchased_voucher')).map(({ tenantId, id }) => globalId('PurchasedVoucher', tenantId, id)),
-    ...(await idsOf('customer')).map(({ tenantId, id }) => globalId('MarketingSignup', tenantId, id)),
-    ...tenants.slice(0, 20).map(id => globalId('Tenant', id)),
-  ]
-  const mixed = [...ids, 'x', globalId('PurchasedVoucher', tenants[0]!, 1), ...ids.slice(20, 38)]
-  const query = 'query ($ids: [ID!]!) { nodes(ids: $ids) { id ... on Tenant { name } } }'
-  const { answer, names } = await run(query, { ids: mixed })
-  expect(names).toEqual([
-    'customer.find_many',
-    'export.record',
-    'product.find_many',
-    'tenant.find_many',
-    'voucher.find_many',
-  ])
-  expect(answer.data.nodes.map((node: { id: string } | null) => node?.id ?? null)).toEqual(
-    mixed.map((id, at) => (at === 80 || at === 81 ? null : id)),
-  )
-  expect(answer.errors).toHaveLength(2)
 })
 
 it('a thousand grants are returned, and their tenants listed, in one statement', async () => {

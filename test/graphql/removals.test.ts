@@ -48,13 +48,6 @@ test.each<[string, string, () => Promise<number>]>([
   expect(await gone(renumber)).toEqual([[resource, renumbered, 'DELETED']])
 })
 
-test('records that one statement deletes are reported, but not those of other tenants', async () => {
-  const own = [await build.voucher(tenantId), await build.voucher(tenantId)]
-  const ids = [...own, await build.voucher(childId)]
-  const found = await gone(() => platform`delete from purchased_voucher where id in ${platform(ids)}`)
-  expect(found.sort()).toEqual(own.map(id => ['PURCHASED_VOUCHER', id, 'DELETED']))
-})
-
 test('a customer who withdraws consent is reported once, and can return', async () => {
   const customer = await build.customer(tenantId, { email: 'ada@example.com' })
   const withdraw = () => platform`update customer set marketing_opted = false where id = ${customer}`

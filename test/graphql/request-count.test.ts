@@ -9,7 +9,14 @@ const { build, client, database } = await startService()
 const { served, countsOf, errorsOf, exportsOf } = tokenRecordsOf(database)
 const { pool, platform } = database
 const [tenantId, other] = [await build.tenant(), await build.tenant()]
-const customers = [await build.customer(tenantId), await build.customer(tenantId), await build.customer(tenantId)]
+const below = await build.tenant({ parent_id: tenantId })
+const customers = [
+  await build.customer(tenantId, { full_name: 'Ann Lee' }),
+  await build.customer(tenantId),
+  await build.customer(tenantId),
+]
+await build.customer(below)
+await build.voucher(tenantId, { recipient_name: 'Zoë Quill', product_id: await build.product(tenantId) })
 const [foreign, opposed] = [await build.customer(other), await build.customer(tenantId, { marketing_opted: false })]
 
 const tenant = (selection: string) => `{ tenant(id: ${tenantId}) { ${selection} } }`
@@ -83,29 +90,66 @@ it('stores nothing from the request', async () => {
 const ids = [...customers.map(id => signup(id)), signup(foreign, other), signup(opposed)]
 const nodes = `nodes(ids: ${JSON.stringify(ids)})`
 
-it.each<[string, string, number[]]>([
-  ['a list', tenant('marketingSignups { nodes { email } }'), [3]],
-  ['a page', tenant('marketingSignups(first: 2) { edges { node { id } } }'), [2]],
+const searches = (text: string) => `purchasedVouchers(filter: { text: "${text}" }) { count { count } }`
+
+it.each<[string, string, string[]]>([
+  ['a list', tenant('marketingSignups { nodes { email } }'), ['3 list']],
+  ['a page', tenant('marketingSignups(first: 2) { edges { node { id } } }'), ['2 list']],
   [
     'two lists',
     tenant('a: marketingSignups(first: 1) { nodes { id } } b: marketingSignups(last: 2) { nodes { id } }'),
-    [1, 2],
+    ['1 list', '2 list'],
   ],
-  ['a record', tenant(`marketingSignup(id: ${customers[0]}) { email }`), [1]],
-  ['a node', `{ node(id: "${signup(customers[0]!)}") { ... on MarketingSignup { email } } }`, [1]],
-  ['nodes, beside some that are denied', `{ ${nodes} { ... on MarketingSignup { email } } }`, [1, 1, 1]],
+  [
+    'a list with the tenants below',
+    tenant('marketingSignups(withDescendants: true) { nodes { email } }'),
+    ['1 list below', '3 list'],
+  ],
+  ['a record', tenant(`marketingSignup(id: ${customers[0]}) { email }`), ['1 record']],
+  ['a node', `{ node(id: "${signup(customers[0]!)}") { ... on MarketingSignup { email } } }`, ['1 record']],
+  [
+    'nodes, beside some that are denied',
+    `{ ${nodes} { ... on MarketingSignup { email } } }`,
+    ['1 record', '1 record', '1 record'],
+  ],
+  [
+    'a text that a signup has',
+    tenant('marketingSignups(filter: { text: "lee" }, first: 0) { nextCursor }'),
+    ['0 search'],
+  ],
+  ['a text that no signup has', tenant('marketingSignups(filter: { text: "none" }) { nodes { id } }'), ['0 search']],
+  ['a text that a recipient has', tenant(searches('quill')), ['0 voucher search']],
+  ['a text that no recipient has', tenant(searches('quilt')), ['0 voucher search']],
+  [
+    'a text that is searched below',
+    tenant('purchasedVouchers(filter: { text: "quill" }, withDescendants: true) { nextCursor }'),
+    ['0 voucher search, with tenants below'],
+  ],
+  [
+    'a text in the vouchers of products',
+    tenant(`catalogVouchers { nodes { ${searches('quill')} } }`),
+    ['0 voucher search'],
+  ],
+  ['no text', tenant('purchasedVouchers(filter: { currency: "GBP" }) { nextCursor }'), []],
+  ['a blank text', tenant(searches(' ')), []],
+  ['a text in products', tenant('catalogVouchers(filter: { text: "tea" }) { nextCursor }'), []],
   ['an empty page', tenant('marketingSignups(first: 0) { nodes { email } }'), []],
   ['a list that is denied', tenant('marketingSignups(first: -1) { nodes { email } }'), []],
   ['a record that is absent', tenant(`marketingSignup(id: ${opposed}) { email }`), []],
   ['removals', tenant('removals { nodes { recordId } }'), []],
-])('records exports of personal data: %s', async (_, query, entries) => {
-  const { id, secret } = await build.token([tenantId])
+])('records exports of and searches in personal data: %s', async (_, query, entries) => {
+  const { id, secret } = await build.token([tenantId, below])
   await client.graphql(secret, query)
   const exported = await exportsOf(id)
-  expect(exported.map(({ detail }) => detail.records).sort()).toEqual(entries)
-  expect(exported.filter(entry => entry.tenantId !== tenantId)).toEqual([])
+  const told = exported.map(({ tenantId: of, detail: { records, operation } }) => {
+    return `${records} ${operation}${of === below ? ' below' : ''}`
+  })
+  expect(told.sort()).toEqual(entries)
+  expect(exported.filter(entry => ![tenantId, below].includes(entry.tenantId))).toEqual([])
   const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
-  expect(sum((await listExports(pool, id, 2)).map(({ records }) => records))).toBe(sum(entries))
+  expect(sum((await listExports(pool, id, 2)).map(({ records }) => records))).toBe(
+    sum(exported.map(({ detail }) => detail.records)),
+  )
 })
 
 it('exports no personal data without an entry', async () => {
@@ -119,6 +163,7 @@ it('exports no personal data without an entry', async () => {
       ],
       [tenant(`marketingSignup(id: ${customers[0]}) { email }`), { tenant: { marketingSignup: null } }],
       [`{ node(id: "${signup(customers[0]!)}") { id } }`, { node: null }],
+      [tenant(searches('a')), { tenant: { purchasedVouchers: null } }],
       [`{ ${nodes} { id } }`, { nodes: [null, null, null, null, null] }],
     ] as const) {
       const { body } = await client.graphql(secret, query)

@@ -1,7 +1,6 @@
 import {
   defaultFieldResolver,
   type GraphQLArgument,
-  type GraphQLType,
   isEnumType,
   isIntrospectionType,
   isObjectType,
@@ -23,8 +22,6 @@ import { schema } from '../../src/graphql/schema.ts'
 interface Described {
   name: string
   description?: string | null | undefined
-  /** Of a field, an argument or an input field. */
-  type?: GraphQLType
 }
 
 /** Returns all that the schema describes, named by its path. */
@@ -49,29 +46,6 @@ const described: Described[] = Object.values(schema.getTypeMap())
 it('describes every type, field, argument, input field and enum value', () => {
   expect(described.filter(({ description }) => !description?.trim().endsWith('.'))).toEqual([])
   expect(described.length).toBeGreaterThan(300)
-})
-
-/** How descriptions begin that suit few types. */
-const openings: [RegExp, string[]][] = [
-  [/^(Always )?true\b/i, ['Boolean']],
-  [/^When\b/, ['DateTime']],
-  [/^The( \w+)? instant\b/, ['DateTime']],
-  [/^The (first|last)( \w+)? day\b/, ['Date']],
-  [/^The( exact)? number of\b/, ['Int', 'Count']],
-  [/^The numeric id\b/, ['BigInt']],
-  [/^(A|The) global id\b/, ['ID']],
-  [/^The (sum|price|amount|balance|sales:|lowest price|highest|lowest)\b/, ['Money']],
-  [/^(A cursor|How it|Where|The (IANA|ISO|URL|cursor|name|reference|slug|subdomain|title)\b)/, ['String']],
-]
-
-it('describes each field as what its type is', () => {
-  const typed = described.filter(({ type }) => type !== undefined)
-  const unlike = typed.filter(({ description, type }) => {
-    const named = String(type).startsWith('[') ? '[' : String(type).replace('!', '')
-    const matching = openings.filter(([opening]) => opening.test(description ?? ''))
-    return named === 'Boolean' ? matching.length === 0 : matching.some(([, names]) => !names.includes(named))
-  })
-  expect(unlike.map(({ name, description, type }) => `${name}: ${type}: ${description}`)).toEqual([])
 })
 
 const types: Record<string, Readonly<Record<string, Column>>> = {

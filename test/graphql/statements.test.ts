@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { globalId } from '../support/graphql.ts'
 import { startService } from '../support/service.ts'
 import { capture, countCalls, namesOf, unlessKept } from './statements.ts'
 
@@ -25,6 +26,13 @@ const ofPage = (selection: string) => ofTenant(`catalogVouchers { ${selection} }
 const ofVouchers = (selection: string) => ofTenant(`purchasedVouchers(first: 100) { nodes { ${selection} } }`)
 const ofProduct = 'product { title fromPrice categories { title } tenant { parent { name } } }'
 const children = `children(first: 2) { totalCount nodes { name parent { name } } } last: children(last: 1) { nodes { name } }`
+const two = <Result>(make: () => Promise<Result>) => Promise.all([make(), make()])
+const ids = [
+  ...products.slice(0, 2).map(id => globalId('CatalogVoucher', tenantId, id)),
+  ...(await two(() => build.voucher(tenantId))).map(id => globalId('PurchasedVoucher', tenantId, id)),
+  ...(await two(() => build.customer(tenantId))).map(id => globalId('MarketingSignup', tenantId, id)),
+  ...[tenantId, below].map(id => globalId('Tenant', id)),
+]
 const half = `catalogVouchers(first: 25) { nodes { ${all} } }`
 const voided = 'purchasedVouchers(filter: { status: [VOID] }) { a: count { count } b: count { count } ...more }'
 const removals = 'removals(first: 1, updatedSince: "2026-01-01T00:00:00Z") { epoch removalsCompleteSince }'
@@ -70,14 +78,14 @@ it.each<[string, string, string[]]>([
   ...[
     ['catalogVouchers', 'product'],
     ['purchasedVouchers', 'voucher'],
-    ['marketingSignups', 'customer'],
-  ].flatMap(([field, noun]): [string, string, string[]][] => [
+    ['marketingSignups', 'customer', 'export.record'],
+  ].flatMap(([field, noun, ...more]): [string, string, string[]][] => [
     [
       `${field} without a count`,
       ofTenant(`${field} { nodes { databaseId } pageInfo { hasNextPage } }`),
-      [`${noun}.list`],
+      [`${noun}.list`, ...more],
     ],
-    [`${field} with a count`, ofTenant(`${field} { totalCount }`), [`${noun}.count`, `${noun}.list`]],
+    [`${field} with a count`, ofTenant(`${field} { totalCount }`), [`${noun}.count`, `${noun}.list`, ...more]],
   ]),
   ['tenants without a count', '{ tenants { nodes { name } } }', ['tenant.list']],
   ['tenants with a count', '{ tenants { totalCount } }', ['tenant.count', 'tenant.list']],
@@ -90,6 +98,11 @@ it.each<[string, string, string[]]>([
     'the sync state of several lists',
     ofTenant(`a: ${removals} b: ${removals} c: ${removals}`),
     ['removal.list_of_tenants', 'sync_state.read'],
+  ],
+  [
+    'nodes of each type',
+    `{ nodes(ids: ${JSON.stringify(ids)}) { id ... on Tenant { name } } }`,
+    ['customer.find_many', 'export.record', 'product.find_many', 'tenant.find_many', 'voucher.find_many'],
   ],
   [
     'the tenants of several fields',

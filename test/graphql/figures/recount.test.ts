@@ -59,7 +59,6 @@ fragment Product on ProductFigure { productId currency vouchers paid value }`
 
 const secrets = new Map<string, string>()
 
-/** Asks for all figures, and compares each with a count. */
 const compare = (...given: Parameters<typeof compareNow>) => onOneDay(() => compareNow(...given))
 
 async function compareNow(grants: readonly TenantGrant[], tenantId: number, withDescendants: boolean, period: Period) {

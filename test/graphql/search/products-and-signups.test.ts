@@ -1,16 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { listExports } from '../../../src/domain/record/export.ts'
 import { stampRecord, whole } from '../../support/builders.ts'
 import { globalId } from '../../support/graphql.ts'
 import { startService } from '../../support/service.ts'
-import { tokenRecordsOf } from '../../support/token-records.ts'
 import { type Asked, ask, createComparison, createDraw, type Filter, idsOf, list, type Order, walk } from './support.ts'
 
-const draw = createDraw(11)
+const draw = createDraw('products and signups')
 const { database, build, client } = await startService()
 const { pool, platform } = database
-const { exportsOf } = tokenRecordsOf(database)
 const top = await build.tenant()
 const below = await build.tenant({ parent_id: top })
 const other = await build.tenant()
@@ -152,73 +149,6 @@ describe('signups', () => {
     for (const end of ['', 'x']) ids.push(await build.customer(tenantId, { consent_source: `${long}${end}` }))
     const asked: Asked = { tenantId, list: 'marketingSignups', filter: { source: `${long}x` } }
     expect(idsOf(await list(client, token.secret, asked))).toEqual([ids[1]])
-  })
-})
-
-describe('the audit', () => {
-  const entriesOf = async (tokenId: number) =>
-    (await exportsOf(tokenId)).map(({ tenantId, detail: { records, operation } }) => ({ tenantId, records, operation }))
-
-  it('has an entry for the signups of each tenant', async () => {
-    const token = await build.token([whole(top)])
-    const asked: Asked = { tenantId: top, list: 'marketingSignups', withDescendants: true }
-    await list(client, token.secret, asked, { first: 100 })
-    const expected = tenants.map(tenantId => ({
-      tenantId,
-      records: opted.filter(row => row.tenantId === tenantId).length,
-      operation: 'list',
-    }))
-    expect((await entriesOf(token.id)).sort((a, b) => a.tenantId - b.tenantId)).toEqual(expected)
-  })
-
-  it('has an entry for a text that is searched in signups, also when the page has no records', async () => {
-    const token = await build.token([whole(top)])
-    const asked: Asked = { tenantId: top, list: 'marketingSignups', filter: { text: 'lee' }, withDescendants: true }
-    const found = await list(client, token.secret, asked, { first: 0 })
-    expect(found.count.count).toBeGreaterThan(0)
-    await list(client, token.secret, { ...asked, filter: { text: 'not there' } })
-    const entry = { tenantId: top, records: 0, operation: 'search' }
-    expect(await entriesOf(token.id)).toEqual([entry, entry])
-    expect(await listExports(pool, token.id, 2)).toEqual([])
-  })
-
-  it('has an entry for a text that is searched in vouchers, whether it finds a recipient or not', async () => {
-    const tenantId = await build.tenant()
-    const token = await build.token([tenantId])
-    await build.voucher(tenantId, { recipient_name: 'Zoë Quill', product_id: await build.product(tenantId) })
-    const asked: Asked = { tenantId, list: 'purchasedVouchers' }
-    const countOf = async (text: string) => (await list(client, token.secret, { ...asked, filter: { text } })).count
-    expect([await countOf('quill'), await countOf('quilt')]).toMatchObject([{ count: 1 }, { count: 0 }])
-    await list(client, token.secret, { ...asked, filter: { text: 'quill' }, withDescendants: true })
-    const ofProduct = 'nodes { purchasedVouchers(filter: { text: "quill" }) { count { count } } }'
-    await client.read(token.secret, `{ tenant(id: ${tenantId}) { catalogVouchers { ${ofProduct} } } }`)
-    const entry = { tenantId, records: 0, operation: 'voucher search' }
-    const withBelow = { ...entry, operation: 'voucher search, with tenants below' }
-    expect(await entriesOf(token.id)).toEqual([entry, entry, withBelow, entry])
-    expect(await listExports(pool, token.id, 2)).toEqual([])
-  })
-
-  it('has no entry without a text, or for products', async () => {
-    const token = await build.token([top])
-    for (const filter of [{ currency: 'GBP' }, { text: ' ' }]) {
-      await list(client, token.secret, { tenantId: top, list: 'purchasedVouchers', filter })
-    }
-    await list(client, token.secret, { tenantId: top, list: 'catalogVouchers', filter: { text: 'tea' } })
-    expect(await entriesOf(token.id)).toEqual([])
-  })
-
-  it('must be written before a search of vouchers is answered', async () => {
-    await platform.unsafe(`create function gateway.reject() returns trigger language plpgsql as
-      $$ begin raise exception 'no room' using errcode = 'disk_full'; end $$;
-      create trigger reject before insert on gateway.audit_entry execute function gateway.reject()`)
-    try {
-      const asked: Asked = { tenantId: top, list: 'purchasedVouchers', filter: { text: 'a' } }
-      const { data, errors } = await ask(client, secret, asked)
-      expect(data.tenant.list).toBeNull()
-      expect(errors[0].extensions.code).toBe('UNAVAILABLE')
-    } finally {
-      await platform.unsafe('drop function gateway.reject() cascade')
-    }
   })
 })
 

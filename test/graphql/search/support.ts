@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { Random } from '../../../packages/demo/src/random.ts'
 import type { Client } from '../../support/app.ts'
 import { type PageArguments, readPages } from '../../support/graphql.ts'
 
@@ -60,18 +61,10 @@ export async function walk(client: Client, secret: string, asked: Asked, size: n
   return { ids: ids.flat(), total: pages.at(backward ? -1 : 0).count.count }
 }
 
-/** A generator of numbers that are the same in each run. @returns a function that draws one of the values */
-export function createDraw(seed: number) {
-  let state = seed
-  const next = () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    return state / 2 ** 32
-  }
-  return <Value>(values: readonly Value[]): Value => {
-    const drawn = values[Math.floor(next() * values.length)]
-    if (drawn === undefined) throw new Error('nothing to draw from')
-    return drawn
-  }
+/** Returns a function that draws one of the values given to it, the same ones in each run. */
+export function createDraw(name: string) {
+  const random = new Random(name, 0)
+  return <Value>(values: readonly Value[]): Value => random.pick(values)
 }
 
 export type Filter<Row> = [filter: object, matches: (row: Row) => boolean]

@@ -6,7 +6,7 @@ import { type Asked, ask, createComparison, createDraw, type Filter, idsOf, list
 /** Zones whose days differ from each other at every time. */
 const zones = ['Pacific/Kiritimati', 'UTC', 'Etc/GMT+12']
 
-const draw = createDraw(7)
+const draw = createDraw('vouchers')
 let todays: Map<number, string>
 
 const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10)
