@@ -18,7 +18,6 @@ beforeEach(async () => {
   browser = await signIn(client, database)
 })
 
-/** Returns the path of the link that a page shows. */
 const linkOn = (text: string) => /(\/admin\/setup\/[\w-]{43})/.exec(text)?.[1] ?? ''
 
 const idOf = async (email: string) => (await listAdministrators(pool)).find(each => each.email === email)?.id
@@ -46,7 +45,13 @@ describe('inviting', () => {
     expect(listed.text).toContain('Pending invitations')
     expect(listed.html).not.toContain(link)
     const password = 'a password of my own'
-    expect((await createBrowser(client.app).submit(link, { password, again: password })).status).toBe(303)
+    const invited = createBrowser(client.app)
+    expect((await invited.get(link)).text).toContain('ann@example.com')
+    // The link names the account, whatever the form says.
+    const fields = { email: 'eve@example.com', password, again: password }
+    expect((await invited.submit(link, fields)).status).toBe(303)
+    expect((await listAdministrators(pool)).map(({ email }) => email)).toEqual(['ann@example.com', root.email])
+    expect((await createBrowser(client.app).get(link)).status).toBe(404)
     expect((await browser.get('/admin/administrators')).text).not.toContain('Pending invitations')
     const entries = await pool`
       select actor, action, detail from gateway.audit_entry where detail ->> 'email' = 'ann@example.com' order by id`

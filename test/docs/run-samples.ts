@@ -33,7 +33,6 @@ afterAll(() => rmSync(place, { recursive: true, force: true }))
 
 const guide = readFileSync(join(root, 'docs/guides/quick-start.md'), 'utf8')
 
-/** Returns the lines of the guide's shell blocks under a heading. */
 function linesUnder(heading: string): string[] {
   const [, section = ''] = new RegExp(`^## ${heading}\n(.*?)^## `, 'ms').exec(guide) ?? []
   return [...section.matchAll(/```bash\n(.*?)```/gs)].flatMap(([, block = '']) => block.trim().split('\n'))

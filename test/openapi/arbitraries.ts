@@ -136,7 +136,6 @@ function requestOf(
     })
 }
 
-/** Mostly the first. */
 const often = <Value>(usual: fc.Arbitrary<Value>, other: fc.Arbitrary<Value>) =>
   fc.oneof({ weight: 12, arbitrary: usual }, { weight: 1, arbitrary: other })
 

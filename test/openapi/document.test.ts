@@ -62,12 +62,6 @@ describe('the check of answers', () => {
   const withHeaders = (headers: Received['headers']) => ({ ...good, headers: { ...good.headers, ...headers } })
   const withData = (data: object) => ({ ...good, text: JSON.stringify({ data: { ...record, ...data } }) })
 
-  test('accepts a real answer', () => {
-    expect(differenceFrom(good)).toBeNull()
-    expect(differenceFrom(withHeaders({ 'content-encoding': 'br', vary: 'Accept-Encoding', date: 'now' }))).toBeNull()
-    expect(differenceFrom(withData({ void_reason: undefined }))).toBeNull()
-  })
-
   test.each<[string, Received, string]>([
     ['an unknown status', { ...good, status: 418 }, 'no such status'],
     ['an unknown path', { ...good, url: '/api/external/v1/vouchers' }, 'no such status'],
