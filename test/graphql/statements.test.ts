@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { globalId } from '../support/graphql.ts'
 import { startService } from '../support/service.ts'
-import { capture, countCalls, namesOf, unlessKept } from './statements.ts'
+import { capture, namesOf } from './statements.ts'
 
 const { build, client, database } = await startService()
 const tenantId = await build.tenant()
@@ -111,13 +111,4 @@ it.each<[string, string, string[]]>([
   ],
 ])('reads in the fewest statements: %s', async (_, query, names) => {
   expect(namesOf(await capture(database.pool, () => client.read(secret, query)))).toEqual(names)
-})
-
-it('runs as many statements as the database counts', async () => {
-  const calls = await countCalls(database, () => client.graphql(secret, ofPage(`nodes { ${all} }`)))
-  expect(unlessKept(calls)).toEqual({
-    'category.of_products': 1,
-    'product.list': 1,
-    'variant.of_products': 1,
-  })
 })
