@@ -55,6 +55,18 @@ export const rowsOf = (html: string): string[][] =>
     [...row.matchAll(/<t[hd]\b[^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell = '']) => textOf(cell)),
   )
 
+/** Reads CSV as RFC 4180 has it. @returns the records, by the headings */
+export function parseCsv(text: string): Record<string, string>[] {
+  const rows: string[][] = [[]]
+  for (const [, quoted, plain = '', end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n)/g)) {
+    rows.at(-1)!.push(quoted?.replaceAll('""', '"') ?? plain)
+    if (end !== ',') rows.push([])
+  }
+  if (rows.pop()?.length !== 0) throw new Error('The last line does not end.')
+  const [headings = [], ...records] = rows
+  return records.map(cells => Object.fromEntries(headings.map((heading, index) => [heading, cells[index] ?? ''])))
+}
+
 /** Returns the address of a pager's link to another page. */
 export const linkOf = ({ html }: Page, rel: 'next' | 'prev'): string | undefined =>
   new RegExp(`href="([^"]*)" rel="${rel}"`).exec(html)?.[1]?.replaceAll('&amp;', '&')

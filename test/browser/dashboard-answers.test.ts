@@ -1,4 +1,4 @@
-// The dashboard shows the data of one view, also while an answer is late, incomplete or missing.
+// The dashboard shows the data of one view, also while an answer is late, incomplete, old or missing.
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import {
@@ -12,6 +12,7 @@ import { whole } from '../support/builders.ts'
 import { projected } from '../support/projected.ts'
 import { until } from '../support/until.ts'
 import { downloadCsv, hold, intercept, openDashboard, rateLimited, tables } from './dashboard-page.ts'
+import { look } from './look.ts'
 import { startSite } from './site.ts'
 
 const { database, build, origin, browser } = await startSite()
@@ -297,4 +298,56 @@ test('the address has the search of a table, and other tables ignore it', async 
   await page.waitForURL(/text=alder/)
   await tables(page).getByRole('link', { name: 'Tenants', exact: true }).click()
   await tables(page).getByRole('link', { name: 'Birch', exact: true }).waitFor()
+})
+
+test('figures that are old are shown with their age, by the clock of the service', async () => {
+  await projected(database.pool)
+  // The browser's clock is a day ahead: it does not count.
+  const { page } = await openDashboard(browser, origin, `tenant=${alder}&${firstHalf}`, secret, {
+    clock: Date.now() + 86_400_000,
+  })
+  const notice = page.locator('.figures').getByRole('status').filter({ hasText: 'old when they were read' })
+  await sold(page, '£10.00')
+  expect(await notice.count()).toBe(0)
+
+  const stop = await intercept(page, DashboardFigures, async route => {
+    const response = await route.fetch()
+    const later = new Date(Date.parse(response.headers().date ?? '') + 7_000).toUTCString()
+    await route.fulfill({ response, headers: { ...response.headers(), date: later } })
+  })
+  await page.reload()
+  await notice.getByText(/^These figures were \d+ seconds old when they were read/).waitFor()
+  await sold(page, '£10.00')
+  await look(page, 'dashboard-lag')
+  await stop()
+  await notice.getByRole('button', { name: 'Read again' }).click()
+  await notice.waitFor({ state: 'detached' })
+  await sold(page, '£10.00')
+})
+
+test('during the first fill it says so, and shows them as soon as it finds them', async () => {
+  const { page } = await openDashboard(browser, origin, `tenant=${alder}&${firstHalf}`, secret)
+  await sold(page, '£10.00')
+  await page.clock.install()
+  // As a transaction that makes a long step holds them.
+  await database.platform.begin(async sql => {
+    await sql`lock table gateway.step_lock in exclusive mode`
+    await database.platform`update gateway.step set is_complete = false`
+    const waits = page.getByRole('status').filter({ hasText: 'The records are being written for the first time.' })
+    await page.getByLabel('To', { exact: true }).fill('2024-12-31')
+    await page.getByRole('button', { name: 'Show', exact: true }).click()
+    await waits.getByText(/time\. The dashboard tries again by itself\.$/).waitFor()
+    // A request for the products of the earlier view can be the first to find it.
+    await page.getByText('£').first().waitFor({ state: 'detached' })
+    expect(await page.getByRole('alert').count()).toBe(0)
+    await look(page, 'dashboard-counting')
+
+    // The earlier figures stay, with their time.
+    await page.goBack()
+    await page.getByText(/The figures are those of .* for the first time\. The dashboard tries/).waitFor()
+    await sold(page, '£10.00')
+  })
+  await projected(database.pool)
+  await page.clock.runFor(20_000)
+  await page.getByText('The records are being written for the first time.').waitFor({ state: 'detached' })
 })

@@ -25,7 +25,6 @@ const textOf = async (page: Page, name: string) =>
   (await table(page, name).locator('tbody tr').allInnerTexts()).map(row => row.split('\t'))
 const cardOf = (page: Page, name: string) =>
   page.locator('.figure-card', { has: page.getByText(name, { exact: true }) })
-/** Reads the text of a figure card. */
 const card = async (page: Page, name: string) => (await cardOf(page, name).innerText()).split('\n').filter(Boolean)
 const count = (number: number) => new Intl.NumberFormat('en-GB').format(number)
 const params = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams)
@@ -166,8 +165,8 @@ test('periods are sorted in the browser, and downloaded as they are sorted', asy
     /\d+/.exec((await card(page, 'Sold'))[2] ?? '')?.[0],
     (await card(page, 'Sold'))[1],
   ])
-  const { headings, records } = await downloadCsv(page)
-  expect(headings.slice(0, 4)).toEqual(['From', 'Currency', 'Vouchers', 'Paid'])
+  const { records } = await downloadCsv(page)
+  expect(Object.keys(records[0] ?? {}).slice(0, 4)).toEqual(['From', 'Currency', 'Vouchers', 'Paid'])
   expect(records.map(({ Currency, Paid }) => [Currency, Paid])).toEqual(amounts.map(amount => ['GBP', String(amount)]))
 })
 
@@ -334,18 +333,6 @@ test('a link with an order or a place that the list does not have shows the late
   await table(page, 'Vouchers').getByRole('link', { name: second, exact: true }).waitFor()
 })
 
-test('the vouchers of all pages are downloaded as CSV', async () => {
-  const { page } = await open(`${period}&table=vouchers&status=EXPIRED`)
-  const { records } = await downloadCsv(page)
-  const status = await tables(page).getByText('The file has').innerText()
-  expect(status).toBe(`The file has ${count(records.length)} vouchers.`)
-  await tables(page)
-    .getByText(`${count(records.length)} vouchers`, { exact: true })
-    .waitFor()
-  expect(records.length).toBeGreaterThan(100)
-  expect(records.every(({ Status }) => Status === 'Expired')).toBe(true)
-})
-
 /** The number of vouchers at the end of a text: `£1,204.00 from 31 vouchers`, or a cell. */
 const numberAtEnd = /([\d,]+)(?: vouchers?)?$/
 
@@ -413,6 +400,11 @@ test('the file of the vouchers that were sold adds up to the figures, as plain n
   await cardOf(page, 'Sold').getByRole('link').click()
   await table(page, 'Vouchers').waitFor()
   const { records } = await downloadCsv(page)
+  await tables(page)
+    .getByText(`The file has ${count(records.length)} vouchers.`)
+    .waitFor()
+  // Several pages.
+  expect(records.length).toBeGreaterThan(100)
   const amount = (text = '') => text.replace(/[£,]/g, '')
   const paid = (of: typeof records) => of.reduce((all, { Paid }) => all + Number(Paid), 0).toFixed(2)
   expect(paid(records)).toBe(amount((await card(page, 'Sold'))[1]))

@@ -1,6 +1,7 @@
 /** Helpers of the dashboard's tests for its page. */
 import { readFile } from 'node:fs/promises'
 import type { Browser, Page, Route } from 'playwright-core'
+import { parseCsv } from '../admin/support.ts'
 import { openPage } from './site.ts'
 
 /** Types a token into the sign-in. */
@@ -35,21 +36,13 @@ export async function openDashboard(
 export const tables = (page: Page) => page.getByRole('region', { name: 'Tables', exact: true })
 export const table = (page: Page, name: string) => tables(page).getByRole('table', { name, exact: true })
 
-/** Returns the cells of a line of CSV. */
-const cellsOf = (line: string) =>
-  [...line.matchAll(/(?:^|,)(?:"((?:[^"]|"")*)"|([^,]*))/g)].map(
-    ([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain,
-  )
-
-/** Downloads the table that is shown. @returns its headings, its records by them, and the name of the file */
+/** Downloads the table that is shown. @returns its records by their headings, and the name of the file */
 export async function downloadCsv(page: Page) {
   const downloading = page.waitForEvent('download')
   await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
   const download = await downloading
   const csv = await readFile(await download.path(), 'utf8')
-  const [headings = [], ...rows] = csv.replace('\ufeff', '').trimEnd().split('\r\n').map(cellsOf)
-  const records = rows.map(cells => Object.fromEntries(headings.map((heading, index) => [heading, cells[index] ?? ''])))
-  return { headings, records, name: download.suggestedFilename() }
+  return { records: parseCsv(csv.replace('\ufeff', '')), name: download.suggestedFilename() }
 }
 
 /** The answer to a token whose rate is used up. */

@@ -19,7 +19,6 @@ const bistro = await build.tenant({ name: 'Bistro Verde' })
 await createRoot(database)
 const vouchers = ['view_vouchers', 'view_orders'] as const
 
-/** A token for all tenants. */
 const createSecret = async (name = 'Viewer', permissions: readonly (typeof vouchers)[number][] = vouchers) =>
   build.token([whole(group), whole(bistro)], { name, permissions: [...permissions] })
 const { secret } = await createSecret()

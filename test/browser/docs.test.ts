@@ -107,7 +107,6 @@ test('from the landing page to a guide by keyboard alone', async () => {
   await page.getByRole('heading', { name: 'Paging', level: 1 }).waitFor()
 })
 
-/** Waits until Scalar shows the operations. */
 const scalarShown = (page: Page) => page.getByRole('heading', { name: 'List tenants' }).waitFor()
 
 /** The findings of axe-core in Scalar's client, which opens over the page: nothing in its settings changes them. */

@@ -38,10 +38,8 @@ const box = (page: Page, name: string) =>
 const focused = (page: Page) => page.evaluate<string>('document.activeElement.id')
 const status = (page: Page) => page.locator('#picker-status')
 
-/** Waits until the picker has said so. */
 const says = (page: Page, text: string) => status(page).getByText(text, { exact: true }).waitFor()
 
-/** Opens the level of the 900 shops. */
 async function openShops(page: Page): Promise<void> {
   await button(page, 'Below Meridian Group').click()
   await button(page, 'Below Region 07').click()
