@@ -96,19 +96,6 @@ test('removals of several types come in one order, once each', async () => {
 })
 
 describe('a record that is in its list is not reported', () => {
-  test('a customer who withdraws consent and gives it again', async () => {
-    const customer = await build.customer(tenantId)
-    const consent = (opted: boolean) => platform`update customer set marketing_opted = ${opted} where id = ${customer}`
-    const { serverTime } = await removals()
-    await consent(false)
-    expect((await removals({ since: serverTime })).totalCount).toBe(1)
-    await consent(true)
-    expect(await removals({ since: serverTime })).toMatchObject({ nodes: [], totalCount: 0 })
-    await consent(false)
-    const { nodes } = await removals({ since: serverTime })
-    expect(new Set(nodes.map((node: { recordId: number }) => node.recordId))).toEqual(new Set([customer]))
-  })
-
   test('a product and a voucher that move to another tenant and come back', async () => {
     const both = await build.token([tenantId, childId])
     const product = await build.product(tenantId)
