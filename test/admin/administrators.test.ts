@@ -104,8 +104,6 @@ describe('an invitation', () => {
       select actor, detail from gateway.audit_entry where action = 'administrator.withdraw'`
     expect(entries).toEqual([{ actor: root.email, detail: { email: 'ann@example.com' } }])
     expect((await browser.send(form)).status).toBe(404)
-    form.fields.delete('_csrf')
-    expect((await browser.send(form)).status).toBe(403)
   })
 })
 

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest'
 import { levelsText, readPicker } from '../../src/admin/tenant-picker/state.ts'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
-import { createBrowser, type Fields, formsOf, type Page, signIn } from './support.ts'
+import { type Fields, formsOf, type Page, signIn } from './support.ts'
 
 const { database, build, client } = await startService()
 const { platform } = database
@@ -54,25 +54,6 @@ test('values that no page offers are left out', async () => {
   for (const button of ['more:x', 'toggle:0', 'add-all']) {
     expect(chosenIn(await press(page, button)), button).toEqual([1001, 40002])
   }
-})
-
-test('the parts of the picker need a session, and its lists the CSRF token of the form', async () => {
-  const stranger = createBrowser(client.app)
-  const redirected = await stranger.get('/admin/tenants?below=1')
-  expect(redirected).toMatchObject({ status: 303, location: '/admin/login?next=%2Fadmin%2Ftenants%3Fbelow%3D1' })
-  expect(redirected.html).not.toContain('Region')
-  const fields = formOf(await press(await browser.get(path), 'find', { search: 'Region 77' }))
-  const sent = await stranger.post('/admin/tenants', fields)
-  expect(sent.status).not.toBe(200)
-  expect(sent.html).not.toContain('Region')
-
-  const lists = await browser.post('/admin/tenants', fields)
-  expect(lists.status).toBe(200)
-  expect(lists.html).toContain('Region 77')
-  fields.delete('_csrf')
-  const rejected = await browser.post('/admin/tenants', fields)
-  expect(rejected.status).toBe(403)
-  expect(rejected.html).not.toContain('Region')
 })
 
 test('all results of a search are added at once, up to the limit of the form', async () => {
