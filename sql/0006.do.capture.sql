@@ -46,7 +46,13 @@ declare
   statement_function text;
   row_function text;
   mapped record;
-  statement_notes text := '';
+  note_statement constant text := $sql$
+    insert into gateway.note (record, key, reason)
+    select %1$L, case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then %2$L end
+    from (select '*'::pg_catalog.text as %3$I) as missing,
+         lateral (select pg_catalog.concat(%3$I) collate pg_catalog."C" as key from changed where %3$I is not null %4$s) as noted;$sql$;
+  insert_notes text := '';
+  update_notes text := '';
   row_notes text := '';
 begin
   select format('%I.%I', nspname, relname), relkind = 'p',
@@ -59,13 +65,11 @@ begin
     select parts[1] as type, parts[2] as key, format('%s has no column %s.', table_name, parts[2]) as fault
     from unnest(keys) as key, string_to_array(key, '=') as parts
   loop
-    -- When `changed` has no such column, its name means the column of `missing`. An exception block costs a subtransaction.
-    statement_notes := statement_notes || format($sql$
-  insert into gateway.note (record, key, reason)
-  select %1$L, case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then %3$L end
-  from (select '*'::pg_catalog.text as %2$I) as missing,
-       lateral (select pg_catalog.concat(%2$I) as key from changed where %2$I is not null) as noted;$sql$,
-      mapped.type, mapped.key, mapped.fault);
+    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a
+    -- subtransaction.
+    insert_notes := insert_notes || format(note_statement, mapped.type, mapped.fault, mapped.key, '');
+    update_notes := update_notes || format(note_statement, mapped.type, mapped.fault, mapped.key, format(
+      'union select pg_catalog.concat(%1$I) collate pg_catalog."C" from former where %1$I is not null', mapped.key));
 
     -- A field that is missing, or has another type than when the session first used it, is an error. The second block finds out.
     row_notes := row_notes || format($sql$
@@ -79,7 +83,7 @@ begin
       insert into gateway.note (record, reason) values (%1$L, %3$L);
     end;
   end;
-  if tg_nargs operator(pg_catalog.=) 0 and new_key operator(pg_catalog.<>) '' then
+  if new_key operator(pg_catalog.<>) '' then
     insert into gateway.note (record, key) values (%1$L, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
@@ -93,21 +97,25 @@ begin
 create or replace function %1$s() returns trigger
 language plpgsql security definer
 as $body$
-begin%2$s
+begin
+  if tg_op operator(pg_catalog.=) 'UPDATE' then%2$s
+  else%3$s
+  end if;
   return null;
 end $body$;
 
-create or replace function %3$s() returns trigger
+create or replace function %4$s() returns trigger
 language plpgsql security definer
 as $body$
 declare
   new_key pg_catalog.text := '';
   old_key pg_catalog.text := '';
-begin%4$s
+begin%5$s
   return null;
 end $body$;
 
-revoke execute on function %1$s, %3$s from public$functions$, statement_function, statement_notes, row_function, row_notes);
+revoke execute on function %1$s, %4$s from public$functions$,
+    statement_function, update_notes, insert_notes, row_function, row_notes);
 
   -- What was written while a trigger was missing was not noted.
   insert into gateway.note (record, reason)
@@ -134,10 +142,7 @@ create or replace trigger capture_inserted after insert on %1$s referencing new 
   for each statement execute function %2$s();
 create or replace trigger capture_deleted after delete on %1$s referencing old table as changed
   for each statement execute function %2$s();
-create or replace trigger capture_updated after update on %1$s referencing new table as changed
-  for each statement execute function %2$s();
--- Notes a former key. To compare it in a second transition table takes longer in updates of one row.
-create or replace trigger capture_moved after update on %1$s for each row execute function %3$s('former key')$triggers$,
-      source, statement_function, row_function);
+create or replace trigger capture_updated after update on %1$s referencing old table as former new table as changed
+  for each statement execute function %2$s()$triggers$, source, statement_function);
   end if;
 end $procedure$;

@@ -101,7 +101,7 @@ begin atomic
   left join pg_class on pg_class.oid = to_regclass(captured.source)
   cross join lateral (values
     ('capture_truncated', 'A'), ('capture_row', case relkind when 'p' then 'A' else 'RA' end), ('capture_inserted', 'OA'),
-    ('capture_deleted', 'OA'), ('capture_updated', 'OA'), ('capture_moved', 'OA')) expected (name, states)
+    ('capture_deleted', 'OA'), ('capture_updated', 'OA')) expected (name, states)
   left join pg_trigger on tgrelid = to_regclass(captured.source) and tgname = expected.name and strpos(states, tgenabled::text) > 0
   where tgname is null and (relkind <> 'p' or states <> 'OA')
   group by captured.source, captured.keys;
