@@ -25,34 +25,17 @@ const token = (tenants: Token['tenants']): Token => ({
   expiresAt: null,
 })
 
-/** Expects that work takes a bit more than ten times as long for ten times as many, and not a hundred times. */
-async function expectLinear(count: number, work: (count: number) => Promise<unknown>): Promise<void> {
-  const timeOf = async (count: number) => {
-    const times: number[] = []
-    for (let time = 0; time < 4; time++) {
-      const start = performance.now()
-      await work(count)
-      times.push(performance.now() - start)
-    }
-    return Math.min(...times)
-  }
-  const tenth = await timeOf(count / 10)
-  expect(await timeOf(count)).toBeLessThan(40 * tenth + 100)
-}
-
 test('thousands of tenants are found at once, in the order in which they are asked for', async () => {
   const asked = [...ids.slice(0, 8_000).reverse(), -1, ids[0]!, ids[0]!]
   const found = await findTenants(pool, asked)
   expect(found.map(tenant => tenant?.id ?? -1)).toEqual(asked)
-  await expectLinear(8_000, count => findTenants(pool, asked.slice(0, count)))
 })
 
-test('counts the tenants of a token for five thousand as quickly, each of them once', async () => {
+test('counts the tenants of a token for five thousand, each of them once', async () => {
   const tenants = ids.slice(0, 5_000).map((tenantId, index) => ({ tenantId, withDescendants: index === 0 }))
   expect(await countGrantedTenants(pool, token(tenants), null)).toBe(5_001)
   expect(await countGrantedTenants(pool, token([]), null)).toBe(0)
   const everyOther = tenants.map(grant => ({ ...grant, withDescendants: true }))
   expect(await countGrantedTenants(pool, token(everyOther), null)).toBe(5_002)
   expect(await countGrantedTenants(pool, token(everyOther), '2999-01-01T00:00:00.000000Z')).toBe(0)
-  await expectLinear(5_000, count => countGrantedTenants(pool, token(everyOther.slice(0, count)), null))
 })
