@@ -87,7 +87,6 @@ export function createPgBouncer({ server, port, login, otherLogins = [], changes
       await kill()
       rmSync(directory, { recursive: true, force: true })
     },
-    log: () => readFileSync(file('log'), 'utf8'),
   }
 }
 
