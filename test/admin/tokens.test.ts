@@ -6,30 +6,22 @@ import { rotateToken } from '../../src/domain/token/rotation.ts'
 import { getToken } from '../../src/domain/token/token.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
+import { collectLog } from '../support/log.ts'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
 import { createBrowser, type Fields, formsOf, linkOf, type Page, root, rowsOf, signIn } from './support.ts'
 
-const { database, build, client } = await startService({ LOG_LEVEL: 'trace', RATE_LIMIT_PER_MINUTE: '100000' })
+const { database, build, client: otherInstance } = await startService()
 const { pool } = database
-const logged = captureLog()
+const { log, text: logged } = collectLog()
+const client = await createApp(database, { LOG_LEVEL: 'trace' }, log)
 const browser = await signIn(client, database)
 
 const chain = await build.tenant({ name: 'Chain' })
 const shop = await build.tenant({ name: 'Corner Shop', parent_id: chain, subdomain: 'corner' })
 const mill = await build.tenant({ name: 'The Old Mill' })
 await projected(pool)
-
-/** Records the lines that the service writes to its log from here on. */
-function captureLog(): string[] {
-  const lines: string[] = []
-  const key = Object.getOwnPropertySymbols(client.app.log).find(({ description }) => description === 'pino.stream')
-  if (!key) throw new Error('the log has no stream')
-  const stream: { write(line: string): unknown } = Reflect.get(client.app.log, key)
-  stream.write = line => lines.push(line)
-  return lines
-}
 
 const entriesOf = ({ html }: Page) => rowsOf(html).slice(1)
 
@@ -45,7 +37,7 @@ async function create(fields: Fields = {}): Promise<{ id: number; secret: string
   return { id: Number(/\/admin\/tokens\/(\d+)"/.exec(page.html)?.[1]), secret: secretOf(page), page }
 }
 
-const instances = [client, await createApp(database)]
+const instances = [client, otherInstance]
 /** Returns the status of each instance. */
 const statusesOf = (secret: string, path = '/tenants') =>
   Promise.all(instances.map(async instance => (await instance.rest(secret, path)).status))
@@ -104,13 +96,12 @@ test('a token is created; its secret works, is shown once, and is stored nowhere
     expect(other.html, path).not.toContain(secret.slice(8, -4))
   }
   client.app.log.info('the log is read here')
-  expect(logged.join('\n')).toContain('the log is read here')
-  expect(logged.join('\n')).not.toContain(secret.slice(8, -4))
+  expect(logged()).toContain('the log is read here')
+  expect(logged()).not.toContain(secret.slice(8, -4))
 })
 
 test('a form creates one token at all instances together, by creation and rotation, also after a restart', async () => {
-  const other = await createApp(database)
-  const beside = createBrowser(other.app)
+  const beside = createBrowser(otherInstance.app)
   for (const [name, value] of browser.jar) beside.jar.set(name, value)
   const before = (await all()).length
   const { id } = await build.token([mill], { name: 'To be turned' })
