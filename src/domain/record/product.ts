@@ -2,7 +2,7 @@ import { column, nullable, type RowOf } from '../../db/column.ts'
 import { rowCodec } from '../../db/row-codec.ts'
 import { arrayText, type Sql } from '../../db/sql.ts'
 import { inRange, isTrue, ofCurrency, ofRecord } from '../search/field.ts'
-import { byAmount, type Order } from '../search/order.ts'
+import { byAmount, byValue } from '../search/order.ts'
 import { searchedText } from '../search/text-field.ts'
 import { defineResource } from './resource.ts'
 
@@ -32,12 +32,6 @@ const columns = {
 export type Product = RowOf<typeof columns>
 
 const byPrice = byAmount('price', 'By `price`. Products without a price of their own come last.')
-const bySortOrder: Order = {
-  key: 'sort_order',
-  type: 'integer',
-  nullable: false,
-  description: 'By `sortOrder`.',
-}
 
 /** Catalog vouchers (contract, operations 2 and 3). */
 export const products = defineResource<Product>({
@@ -57,25 +51,15 @@ export const products = defineResource<Product>({
       isMonetary: isTrue('is_monetary', 'True: products whose value is an amount of money. False: all others.'),
       currency: ofCurrency(byPrice, 'Products of this currency: its ISO 4217 code.'),
       price: inRange('amounts', byPrice, 'Products whose own price lies in this range. Needs `currency`.'),
-      text: searchedText(
-        [
-          {
-            expression: 'gateway.folded(title)',
-            fields: { TITLE: { property: 'title', description: 'The `title`.' } },
-          },
-        ],
-        'Products with this text in their title.',
-      ),
+      text: searchedText('Products with this text in their title.', {
+        expression: 'gateway.folded(title)',
+        fields: { TITLE: { property: 'title', description: 'The `title`.' } },
+      }),
     },
     orders: {
-      TITLE: {
-        key: 'gateway.text_order(title) collate "C"',
-        type: 'text',
-        nullable: false,
-        description: 'By `title`.',
-      },
+      TITLE: byValue('gateway.text_order(title) collate "C"', 'text', 'By `title`.'),
       PRICE: byPrice,
-      SORT_ORDER: bySortOrder,
+      SORT_ORDER: byValue('sort_order', 'integer', 'By `sortOrder`.'),
     },
   },
 })

@@ -4,7 +4,7 @@ import { rowCodec } from '../../db/row-codec.ts'
 import type { Fragment, Sql } from '../../db/sql.ts'
 import type { ListIdentity } from '../cursor.ts'
 import type { Instant } from '../instant.ts'
-import type { Order } from '../search/order.ts'
+import { byValue } from '../search/order.ts'
 import type { TextTable } from '../search/ranges.ts'
 import type { SearchDescription } from '../search/search.ts'
 import { type SearchTable, searchTable } from '../search/search-table.ts'
@@ -74,22 +74,12 @@ export function defineResource<Row extends ResourceRow>(described: ResourceDescr
   const table = `gateway.${name}`
   const list = `${noun.replaceAll(/ ./g, start => start.charAt(1).toUpperCase())}s`
   const row = rowCodec<Row>(columns)
-  const byUpdatedAt: Order = {
-    key: 'updated_at',
-    type: 'timestamptz',
-    nullable: false,
-    description: 'By `updatedAt`, the order of the list by itself.',
-  }
+  const byUpdatedAt = byValue('updated_at', 'timestamptz', 'By `updatedAt`, the order of the list by itself.')
   return {
     personalData: false,
     chunkSize: 2_000,
     ...described,
-    table: tenantTable<Row>({
-      name,
-      table,
-      row,
-      ...(only !== undefined && { only }),
-    }),
+    table: tenantTable<Row>({ name, table, row, only }),
     search: search
       ? {
           filters: search.filters,

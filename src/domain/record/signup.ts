@@ -1,6 +1,6 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
 import { inRange, sameText } from '../search/field.ts'
-import type { Order } from '../search/order.ts'
+import { byNullable } from '../search/order.ts'
 import { searchedText } from '../search/text-field.ts'
 import { defineResource } from './resource.ts'
 
@@ -30,12 +30,7 @@ const columns = {
 /** A customer who consents to marketing now (R23). Personal data. */
 type MarketingSignup = RowOf<typeof columns>
 
-const byConsent: Order = {
-  key: 'consented_at',
-  type: 'timestamptz',
-  nullable: true,
-  description: 'By `consentedAt`.',
-}
+const byConsent = byNullable('consented_at', 'timestamptz', 'By `consentedAt`.')
 
 /** Marketing signups (contract, operations 6 and 7): customers who consent to marketing now (R23). */
 export const signups = defineResource<MarketingSignup>({
@@ -50,30 +45,20 @@ export const signups = defineResource<MarketingSignup>({
     filters: {
       consented: inRange('instants', byConsent, 'Customers who consented in this range.'),
       source: sameText('consent_source', 'Customers whose `consentSource` is this text.'),
-      text: searchedText(
-        [
-          {
-            expression: 'words',
-            permission: 'export_customer_information',
-            fields: {
-              FULL_NAME: { property: 'fullName', description: 'The `fullName`.' },
-              FORENAME: { property: 'forename', description: 'The `forename`.' },
-              SURNAME: { property: 'surname', description: 'The `surname`.' },
-              EMAIL: { property: 'email', description: 'The `email`.' },
-            },
-          },
-        ],
-        'Customers with this text in their names or in their e-mail address.',
-      ),
+      text: searchedText('Customers with this text in their names or in their e-mail address.', {
+        expression: 'words',
+        permission: 'export_customer_information',
+        fields: {
+          FULL_NAME: { property: 'fullName', description: 'The `fullName`.' },
+          FORENAME: { property: 'forename', description: 'The `forename`.' },
+          SURNAME: { property: 'surname', description: 'The `surname`.' },
+          EMAIL: { property: 'email', description: 'The `email`.' },
+        },
+      }),
     },
     orders: {
       CONSENTED_AT: byConsent,
-      NAME: {
-        key: 'name',
-        type: 'text',
-        nullable: true,
-        description: 'By `fullName`, or by `forename` and `surname` when there is none.',
-      },
+      NAME: byNullable('name', 'text', 'By `fullName`, or by `forename` and `surname` when there is none.'),
     },
   },
 })

@@ -12,7 +12,7 @@ interface TenantTableOptions<Row> {
   table: string
   row: RowCodec<Row>
   /** A condition for the rows that are read. */
-  only?: string
+  only?: string | undefined
   /** A condition that has parameters. */
   filter?: (sql: Sql) => Fragment
   /**

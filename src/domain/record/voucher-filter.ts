@@ -9,18 +9,17 @@ import {
   parsedOnce,
   readBounds,
 } from '../search/field.ts'
-import type { Order } from '../search/order.ts'
+import { byValue } from '../search/order.ts'
 import { type VoucherStatus, voucherStatusNames } from './voucher-status.ts'
 
 /** The last day on which a voucher is valid: one that does not expire ends at infinity. */
 const lastValidDay = 'ends_on'
 
-export const byEnd: Order = {
-  key: lastValidDay,
-  type: 'date',
-  nullable: false,
-  description: 'By `dateValidEnd`. Vouchers that do not expire come last, or first when descending.',
-}
+export const byEnd = byValue(
+  lastValidDay,
+  'date',
+  'By `dateValidEnd`. Vouchers that do not expire come last, or first when descending.',
+)
 
 /** The states of the vouchers that have a status on a day on which they are valid (`gateway.voucher_state`). */
 const stateOf: Partial<Record<VoucherStatus, string>> = {

@@ -1,6 +1,6 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
 import { inRange, ofCurrency, ofRecord } from '../search/field.ts'
-import { byAmount, type Order } from '../search/order.ts'
+import { byAmount, byNullable } from '../search/order.ts'
 import { searchedText } from '../search/text-field.ts'
 import { defineResource } from './resource.ts'
 import { byEnd, status, validOn, validUntil } from './voucher-filter.ts'
@@ -44,12 +44,7 @@ const columns = {
 /** A purchased voucher with its balance. Dates without a time are `YYYY-MM-DD`. */
 type PurchasedVoucher = RowOf<typeof columns>
 
-const byPurchase: Order = {
-  key: 'purchase_timestamp',
-  type: 'timestamptz',
-  nullable: true,
-  description: 'By `purchaseTimestamp`.',
-}
+const byPurchase = byNullable('purchase_timestamp', 'timestamptz', 'By `purchaseTimestamp`.')
 const byBalance = byAmount('current_balance', 'By `currentBalance`.')
 
 /** Purchased vouchers (contract, operations 4 and 5). */
@@ -74,27 +69,25 @@ export const vouchers = defineResource<PurchasedVoucher>({
       currency: ofCurrency(byBalance, 'Vouchers of this currency: its ISO 4217 code.'),
       balance: inRange('amounts', byBalance, 'Vouchers whose balance lies in this range. Needs `currency`.'),
       text: searchedText(
-        [
-          {
-            expression: 'words',
-            fields: {
-              REFERENCE: { property: 'reference', description: 'The `reference`.' },
-              PRODUCT_TITLE: { property: 'productTitle', description: 'The `productTitle`.' },
-            },
-          },
-          {
-            expression: 'recipient',
-            permission: 'redeem_vouchers',
-            fields: {
-              RECIPIENT_NAME: {
-                property: 'recipient',
-                description: 'The `recipientName`: searched only with `redeem_vouchers`.',
-              },
-            },
-          },
-        ],
         'Vouchers with this text in their reference, in the title of their product or, with `redeem_vouchers`, in the name ' +
           'of their recipient.',
+        {
+          expression: 'words',
+          fields: {
+            REFERENCE: { property: 'reference', description: 'The `reference`.' },
+            PRODUCT_TITLE: { property: 'productTitle', description: 'The `productTitle`.' },
+          },
+        },
+        {
+          expression: 'recipient',
+          permission: 'redeem_vouchers',
+          fields: {
+            RECIPIENT_NAME: {
+              property: 'recipient',
+              description: 'The `recipientName`: searched only with `redeem_vouchers`.',
+            },
+          },
+        },
       ),
     },
     orders: { PURCHASED_AT: byPurchase, VALID_UNTIL: byEnd, BALANCE: byBalance },

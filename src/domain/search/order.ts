@@ -17,6 +17,17 @@ export const directions: Readonly<Record<Direction, string>> = {
   DESC: 'From the highest value, the latest day or the letter Z on.',
 }
 
+/** An order by an expression that is never null. */
+export const byValue = (key: string, type: Order['type'], description: string): Order => ({
+  key,
+  type,
+  nullable: false,
+  description,
+})
+
+/** An order by an expression that can be null, as `byValue` makes it. */
+export const byNullable = (...order: Parameters<typeof byValue>): Order => ({ ...byValue(...order), nullable: true })
+
 /** An order by an amount, which needs one currency. */
 export const byAmount = (column: string, description: string): Order => ({
   key: column,

@@ -11,7 +11,6 @@ import type { Direction, Order } from './order.ts'
 export interface SearchDescription {
   readonly filters: Readonly<Record<string, FilterField>>
   readonly orders: Readonly<Record<string, Order>>
-  /** The order when the caller gives none. */
   readonly defaultOrder: Order
 }
 

@@ -25,7 +25,7 @@ export interface SearchedText {
  * A field that selects the rows whose texts contain all words of a text, in any case (`gateway.has_word`). A text whose
  * permission the token lacks is not searched.
  */
-export const searchedText = (texts: readonly SearchedText[], description: string): FilterField => ({
+export const searchedText = (description: string, ...texts: readonly SearchedText[]): FilterField => ({
   kind: 'text',
   description:
     `${description} Case does not matter. All words must occur; one of one or two characters must begin a word of the ` +
