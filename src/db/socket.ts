@@ -10,7 +10,6 @@ import { DatabaseRefusedError } from './refused.ts'
 import type { SessionRequirements } from './session.ts'
 import { checkSession } from './session-check.ts'
 
-/** The time limit for the server's answer whether it accepts TLS, in milliseconds. */
 const tlsAnswerTimeoutMs = 4_000
 
 /** The interval at which the age of statements is checked, in milliseconds. */
@@ -134,7 +133,8 @@ export function poolSockets({
       if (state.socket.bytesWritten === state.writtenWhenReady) continue
       state.busySince ??= time
       if (time - state.busySince < limit) continue
-      closeUnheardSince(state.busySince)
+      // Idle connections are closed, too: each of them could delay a statement by the whole limit.
+      for (const idle of watched) if (idle.busySince === null && idle.heardAt < state.busySince) closeSilent(idle)
       // Emitted after the other sockets are closed: the driver would otherwise give one of them the next statement.
       setTimeout(closeSilent, 0, state)
     }
@@ -142,13 +142,6 @@ export function poolSockets({
 
   const closeSilent = ({ socket }: Watched) =>
     socket.destroy(databaseError('ETIMEDOUT', `The database has not answered in ${answerTimeoutMs} ms.`))
-
-  /** Closes the idle connections when one is silent: each of them could delay a statement by the whole limit. */
-  function closeUnheardSince(instant: number): void {
-    for (const state of watched) {
-      if (state.busySince === null && state.heardAt < instant) closeSilent(state)
-    }
-  }
 
   function close(): void {
     isClosed = true

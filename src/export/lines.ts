@@ -28,7 +28,6 @@ interface ExportRun {
   serverTime: Instant
   /** The semaphore of exports that hold records. */
   places: Semaphore
-  /** Waits until a step may be written. */
   waitForStep: () => Promise<void>
   /** Called before each chunk; throws when the export must end. */
   continues: () => Promise<void>

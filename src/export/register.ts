@@ -8,9 +8,8 @@ import { type PageWindow, readWindow } from '../domain/page.ts'
 import { Semaphore } from '../domain/rate/semaphore.ts'
 import { createExportLimits } from '../domain/record/export-limits.ts'
 import { readServerTime } from '../domain/sync/server-time.ts'
-import type { Caller } from '../domain/token/caller.ts'
 import type { TokenDirectory } from '../domain/token/directory.ts'
-import { type Context, createContext, type Gateway } from '../graphql/context.ts'
+import { createContext, type Gateway } from '../graphql/context.ts'
 import { Loaders } from '../graphql/loaders.ts'
 import { requireAccess } from '../graphql/policy.ts'
 import { RecordId, requireTenantId } from '../graphql/record-id.ts'
@@ -46,8 +45,9 @@ export function registerExports(
   authenticate: Authenticate,
   options: ExportOptions,
 ): void {
+  const { pool } = gateway
   const { tokens, isStopping } = options
-  const limits = createExportLimits(gateway.pool, options.startsPerHour)
+  const limits = createExportLimits(pool, options.startsPerHour)
   const streams = new Set<ExportStream>()
   const waitForStep = createStepScheduler(options.whenIdle)
   const places = new Semaphore({ maxRunning: maxChunks })
@@ -63,7 +63,7 @@ export function registerExports(
     const list = bulkExport.listOf(tenantId)
     const { window, former } = readPosition(gateway, bulkExport, list.identity, request)
     if (isStopping()) throw stopping()
-    const now = await readServerTime(gateway.pool)
+    const now = await readServerTime(pool)
     const serverTime = former !== null && former < now ? former : now
     const lease = await limits.start(caller.token.id)
     // The deadline has passed, or the caller is gone.
@@ -85,7 +85,12 @@ export function registerExports(
     return stream.send(
       exportLines({
         bulkExport,
-        createContext: () => createExportContext(gateway, caller),
+        // Statements of exports have connections of their own.
+        createContext: () => ({
+          ...createContext(gateway, caller),
+          sql: pool.exports,
+          loaders: new Loaders({ pool, sql: pool.exports, caller, group: caller }),
+        }),
         list,
         window: { ...window, until: serverTime },
         serverTime,
@@ -150,17 +155,6 @@ function readPosition(
   } catch (error) {
     if (!(error instanceof GatewayError) || !error.fieldErrors?.after) throw error
     throw new GatewayError(error.code, error.message, { fieldErrors: { cursor: error.fieldErrors.after } })
-  }
-}
-
-/** Returns a context whose statements have connections of their own. */
-function createExportContext(gateway: Gateway, caller: Caller): Context {
-  const { pool } = gateway
-  const { exports: sql } = pool
-  return {
-    ...createContext(gateway, caller),
-    sql,
-    loaders: new Loaders({ pool, sql, caller, group: caller }),
   }
 }
 

@@ -14,7 +14,6 @@ type ReadChildren<Parent, Child> = (parents: readonly Parent[]) => Promise<Child
  * loaded for one parent are not reused for lists.
  */
 export class BatchChildren<Parent extends { id: number }, Child> {
-  /** Loads the children of one parent. */
   readonly ofOne: DataLoader<Parent, Child[], number>
   /** Loads the children of a list of parents. For the same array they are read once. */
   readonly ofList: DataLoader<readonly Parent[], Child[][]>

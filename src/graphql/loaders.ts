@@ -39,7 +39,6 @@ export class Loaders {
 
   constructor(private readonly reader: Reader) {}
 
-  /** The same object for all requests whose statements may be shared. */
   get group(): object {
     return this.reader.group
   }

@@ -13,10 +13,8 @@ import { refuseInvalidHttp } from './refuse-invalid-http.ts'
 import { nameResponses } from './request-id.ts'
 import { closeSilentConnections } from './timeouts.ts'
 
-/** The time that the checks of `/readyz` may take, in milliseconds. */
 const readyTimeoutMs = 1_000
 
-/** The time that reading the state of the steps may take, in milliseconds. */
 const stateTimeoutMs = 200
 
 /** The number of workers of `serve --workers` that listen, and the number of all. */

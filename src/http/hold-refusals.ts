@@ -7,7 +7,6 @@ const gapMs = 1
 /** The most refusals that wait. Each waiting refusal keeps a connection and some kilobytes. */
 const maxWaiting = 20_000
 
-/** The interval at which refusals are sent, in milliseconds. */
 const intervalMs = 20
 
 /**
@@ -49,7 +48,6 @@ export function createRefusalHold(isStopping: () => boolean): (send: () => void)
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Holds a refusal before it is sent. */
     holdRefusal(send: () => void): void
   }
 }

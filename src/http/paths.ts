@@ -15,7 +15,6 @@ export const docsPath = '/docs'
 /** The folder of the style sheets and scripts of all pages. */
 export const assetsPath = '/assets'
 
-/** The base path of the API access page. */
 export const adminPath = '/admin'
 
 /** The path of one-time links, before the secret. */

@@ -9,7 +9,6 @@ export interface PickerState {
   grants: TenantGrant[]
   /** The number of shown children of each opened tenant; under null, the number of shown tenants without a parent. */
   levels: Map<number | null, number>
-  /** The text in the search box. */
   search: string
   /** The search whose matches are shown. */
   searched: string

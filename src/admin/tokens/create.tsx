@@ -9,7 +9,6 @@ import { findForm, formBody, textField } from '../form-body.ts'
 import { loadPicker } from '../tenant-picker/load.ts'
 import { readPicker } from '../tenant-picker/state.ts'
 import { checkForm, readTokenInput, TokenForm } from './form.tsx'
-import { tokensPath } from './parts.tsx'
 import { sendSecret } from './secret.tsx'
 
 /** GET /admin/tokens/new */
@@ -17,14 +16,7 @@ export const showCreate: Handler = async ({ sql, config }, request, reply) =>
   sendPage(
     reply,
     <Layout title="Create a token" section="tokens" narrow>
-      <TokenForm
-        path={`${tokensPath}/new`}
-        token={null}
-        picker={await loadPicker(sql, findForm(request))}
-        defaultRate={config.rateLimitPerMinute}
-        submitLabel="Create the token"
-        cancelPath={tokensPath}
-      >
+      <TokenForm token={null} picker={await loadPicker(sql, findForm(request))} defaultRate={config.rateLimitPerMinute}>
         <IdempotencyField />
         <Expiry />
       </TokenForm>

@@ -15,20 +15,16 @@ import { NotActive, tokenOf, tokenPath } from './parts.tsx'
 export const showEdit: HandlerById = async (context, request, reply) => {
   const token = await tokenOf(context, request.params)
   if (tokenStatus(token) !== 'active') return sendPage(reply, <NotActive token={token} action="Edit" />)
-  const path = tokenPath(token.id, 'edit')
   return sendPage(
     reply,
     <Layout title={`Edit ${token.name}`} section="tokens" narrow>
       <FormError name="revision">
-        <a href={path}>Reload the form</a>, which discards what you have entered here.
+        <a href={tokenPath(token.id, 'edit')}>Reload the form</a>, which discards what you have entered here.
       </FormError>
       <TokenForm
-        path={path}
         token={token}
         picker={await loadPicker(context.sql, findForm(request), token.tenants)}
         defaultRate={context.config.rateLimitPerMinute}
-        submitLabel="Save the token"
-        cancelPath={tokenPath(token.id)}
       >
         <Revision of={token} />
       </TokenForm>

@@ -10,7 +10,7 @@ import { ButtonLink, useRequestContext } from '../components/layout.tsx'
 import { textField } from '../form-body.ts'
 import type { Picker } from '../tenant-picker/load.ts'
 import { PickerForm, TenantPicker } from '../tenant-picker/tenant-picker.tsx'
-import { PermissionName } from './parts.tsx'
+import { PermissionName, tokenPath, tokensPath } from './parts.tsx'
 
 const readPermissions = (form: URLSearchParams): Permission[] => {
   const chosen = form.getAll('permission')
@@ -41,23 +41,20 @@ export const checkForm = (input: TokenInput): FieldErrors => ({
 })
 
 interface TokenFormProps {
-  path: string
   /** The token that is edited; null: a new one. */
   token: TokenRecord | null
   picker: Picker
   /** The rate of a token that has no rate limit of its own, in operations a minute. */
   defaultRate: number
-  submitLabel: string
-  cancelPath: string
   /** The fields that only one of the two forms has. */
   children: ComponentChildren
 }
 
 /** The form that creates or edits a token. */
-export function TokenForm(props: TokenFormProps) {
-  const { path, token, picker, defaultRate, submitLabel, cancelPath, children } = props
+export function TokenForm({ token, picker, defaultRate, children }: TokenFormProps) {
+  const submitLabel = token ? 'Save the token' : 'Create the token'
   return (
-    <PickerForm path={path} submitLabel={submitLabel}>
+    <PickerForm path={token ? tokenPath(token.id, 'edit') : `${tokensPath}/new`} submitLabel={submitLabel}>
       <FieldGroup legend="About">
         <Field
           name="name"
@@ -90,7 +87,7 @@ export function TokenForm(props: TokenFormProps) {
         <button type="submit" name="do" value="save">
           {submitLabel}
         </button>
-        <ButtonLink href={cancelPath} label="Cancel" />
+        <ButtonLink href={token ? tokenPath(token.id) : tokensPath} label="Cancel" />
       </div>
     </PickerForm>
   )

@@ -61,7 +61,6 @@ export interface AuditEntry {
   tokenName: string | null
   tenantId: number | null
   tenantName: string | null
-  /** The administrator that the action is about. */
   administratorId: number | null
   administratorEmail: string | null
   /** The changes; each action has its own form. */

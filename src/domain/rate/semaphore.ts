@@ -4,7 +4,6 @@ export interface SemaphoreLimits {
   maxRunning: number
   /** The most work that may wait; default: any. */
   maxWaiting?: number
-  /** Makes the error of a call that finds too many waiting. */
   tooMany?: () => GatewayError
 }
 
@@ -15,7 +14,6 @@ export class Semaphore {
 
   constructor(private readonly limits: SemaphoreLimits) {}
 
-  /** True when no work runs. */
   get isIdle(): boolean {
     return this.#running === 0
   }

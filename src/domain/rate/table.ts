@@ -3,17 +3,8 @@ import { arrayText, type Sql } from '../../db/sql.ts'
 import type { CountCalls } from './batch.ts'
 import { type RateWindow, rateWindowSeconds } from './rate.ts'
 
-interface Row {
-  key: string
-  used: number
-  /** In milliseconds; a window may end while its row is locked. */
-  resetsIn: number
-}
-
 /** Keys of callers; other keys of the table have other prefixes. */
 const callerPrefix = 'rate '
-
-const toWindow = ({ used, resetsIn }: Row): RateWindow => ({ used, resetsIn: Math.max(1, resetsIn) })
 
 /**
  * Counts in windows, in one statement: each key's window is opened or continued.
@@ -24,7 +15,7 @@ async function count(sql: Sql, calls: ReadonlyMap<string, number>, seconds: numb
   // The time of the statement, the same in both places.
   const isOpen = sql`counted.resets_at > excluded.resets_at - make_interval(secs => ${seconds}::integer)`
   // Rows are locked in one order, so that instances do not deadlock.
-  const rows = await sql<Row[]>`
+  const rows = await sql<(RateWindow & { key: string })[]>`
     insert /* rate_window.count */ into gateway.rate_window as counted (key, used, resets_at)
     select key, calls, clock_timestamp() + make_interval(secs => ${seconds}::integer)
     from unnest(${arrayText([...calls.keys()])}::text::text[], ${arrayText([...calls.values()])}::text::bigint[])
@@ -34,7 +25,8 @@ async function count(sql: Sql, calls: ReadonlyMap<string, number>, seconds: numb
     set used = excluded.used + case when ${isOpen} then counted.used else 0 end,
         resets_at = case when ${isOpen} then counted.resets_at else excluded.resets_at end
     returning key, used, (extract(epoch from resets_at - clock_timestamp()) * 1000)::float8 as "resetsIn"`
-  return new Map(rows.map(row => [row.key, toWindow(row)]))
+  // A window may end while its row is locked.
+  return new Map(rows.map(({ key, used, resetsIn }) => [key, { used, resetsIn: Math.max(1, resetsIn) }]))
 }
 
 /** Returns a counter of the calls of callers, which uses one statement for all of them (R28). */
