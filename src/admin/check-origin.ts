@@ -3,26 +3,18 @@ import type { Config } from '../config.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { directLocalOrigin, localOrigin } from '../http/local-origin.ts'
 
-const onlyOnThisMachine = () =>
-  new GatewayError(
-    'FORBIDDEN',
-    'Without PUBLIC_URL this page is available only on the machine of the service, as localhost, and not through a ' +
-      'proxy. Set PUBLIC_URL to the address that people use, and restart the service. For a container whose port is ' +
-      'mapped to this machine, that is http://localhost and the port, for example http://localhost:8080.',
-  )
+const onlyOnThisMachine =
+  'Without PUBLIC_URL this page is available only on the machine of the service, as localhost, and not through a ' +
+  'proxy. Set PUBLIC_URL to the address that people use, and restart the service. For a container whose port is ' +
+  'mapped to this machine, that is http://localhost and the port, for example http://localhost:8080.'
 
-const onlyAtPublicUrl = (publicUrl: string) =>
-  new GatewayError(
-    'FORBIDDEN',
-    `This page is available only at ${publicUrl}. To use another address, set PUBLIC_URL to it, and restart the service.`,
-  )
+const onlyAt = (publicUrl: string) =>
+  `This page is available only at ${publicUrl}. To use another address, set PUBLIC_URL to it, and restart the service.`
 
-const fromAnotherSite = () =>
-  new GatewayError(
-    'FORBIDDEN',
-    'This was not sent from a page of this service, and nothing was changed. Open the page at its own address, and ' +
-      'try again.',
-  )
+const fromAnotherSite =
+  'This was not sent from a page of this service, and nothing was changed. Open the page at its own address, and try again.'
+
+const forbidden = (message: string) => new GatewayError('FORBIDDEN', message)
 
 /**
  * `PUBLIC_URL`, or without it an origin of this machine, for direct connections only. Over plain http, where no
@@ -33,11 +25,11 @@ const fromAnotherSite = () =>
 function requirePublicOrigin(request: FastifyRequest, { publicUrl }: Config): string {
   if (publicUrl?.startsWith('https:')) return publicUrl
   if (publicUrl !== undefined) {
-    if (localOrigin(request) !== publicUrl) throw onlyAtPublicUrl(publicUrl)
+    if (localOrigin(request) !== publicUrl) throw forbidden(onlyAt(publicUrl))
     return publicUrl
   }
   const origin = directLocalOrigin(request)
-  if (origin === null) throw onlyOnThisMachine()
+  if (origin === null) throw forbidden(onlyOnThisMachine)
   return origin
 }
 
@@ -45,5 +37,5 @@ function requirePublicOrigin(request: FastifyRequest, { publicUrl }: Config): st
 export function checkOrigin(request: FastifyRequest, config: Config): void {
   request.publicOrigin = requirePublicOrigin(request, config)
   const reads = request.method === 'GET' || request.method === 'HEAD'
-  if (!reads && request.headers.origin !== request.publicOrigin) throw fromAnotherSite()
+  if (!reads && request.headers.origin !== request.publicOrigin) throw forbidden(fromAnotherSite)
 }

@@ -20,15 +20,12 @@ const titles: Record<ErrorCode, string> = {
   INTERNAL: 'Something went wrong',
 }
 
-const csrfError = () =>
-  new GatewayError(
-    'FORBIDDEN',
-    'This form has expired, or is not from this page, and nothing was changed. Go back, reload the page and try again.',
-  )
+const expiredForm =
+  'This form has expired, or is not from this page, and nothing was changed. Go back, reload the page and try again.'
 
 function toPageError(error: unknown): GatewayError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  return code.startsWith('FST_CSRF_') ? csrfError() : toGatewayError(error)
+  return code.startsWith('FST_CSRF_') ? new GatewayError('FORBIDDEN', expiredForm) : toGatewayError(error)
 }
 
 /** Answers with a page that describes the error. The cause of an internal error goes to the log only. */

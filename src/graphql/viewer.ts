@@ -38,17 +38,12 @@ const Viewer = builder.objectRef<Token>('Viewer').implement({
   description: 'The token of this request.',
   fields: t => ({
     name: t.exposeString('name', { description: 'The name of the token.' }),
-    permissions: t.field({
-      type: [Permission],
-      description: 'The permissions of the token.',
-      resolve: token => token.permissions,
-    }),
-    tenants: t.field({
+    permissions: t.expose('permissions', { type: [Permission], description: 'The permissions of the token.' }),
+    tenants: t.expose('tenants', {
       type: [ViewerTenant],
       description: 'The tenants that the token is authorised for, as they were granted.',
       complexity: { field: 1, multiplier: 100 },
       policy: { items: ({ tenants }) => tenants.length },
-      resolve: token => token.tenants,
     }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',

@@ -39,10 +39,9 @@ export const SalesFigure = builder.objectRef<SalesRow>('SalesFigure').implement(
         'The amount redeemed until now: the sum of their initial balances minus the sum of their current balances.',
     }),
     voided: t.exposeInt('voided', { description: 'The number of vouchers purchased in the period and voided since.' }),
-    withoutBalance: t.field({
+    withoutBalance: t.expose('withoutBalance', {
       type: WithoutBalance,
       description: 'The vouchers sold that have no balance.',
-      resolve: figure => figure.withoutBalance,
     }),
   }),
 })
@@ -61,11 +60,10 @@ export const FigurePeriod = builder.objectRef<PeriodRow>('FigurePeriod').impleme
     to: t.expose('to', { type: 'Date', description: intervalFields.to }),
     start: t.expose('start', { type: 'DateTime', description: intervalFields.start }),
     end: t.expose('end', { type: 'DateTime', description: intervalFields.end }),
-    sales: t.field({
+    sales: t.expose('sales', {
       type: [SalesFigure],
       description: 'The sales by currency; empty when nothing was sold.',
       complexity: { field: 1, multiplier: 2 },
-      resolve: period => period.sales,
     }),
   }),
 })
@@ -105,16 +103,14 @@ export const OutstandingFigure = builder.objectRef<OutstandingRow>('OutstandingF
     currency: t.exposeString('currency', { nullable: true, description: currencyDescription }),
     vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers.' }),
     balance: t.expose('balance', { type: 'Money', description: 'The sum of their balances.' }),
-    byExpiry: t.field({
+    byExpiry: t.expose('byExpiry', {
       type: [ExpiryFigure],
       description: 'The vouchers by the month of their last valid day. Vouchers that do not expire come last.',
       complexity: { field: 1, multiplier: 24 },
-      resolve: figure => figure.byExpiry,
     }),
-    withoutBalance: t.field({
+    withoutBalance: t.expose('withoutBalance', {
       type: WithoutBalance,
       description: 'The outstanding vouchers that have no balance.',
-      resolve: figure => figure.withoutBalance,
     }),
   }),
 })
