@@ -1,4 +1,4 @@
-import { docsPath, graphiqlPath, graphqlPath, v1Path } from '../http/paths.ts'
+import { docsPath, exportPath, graphiqlPath, graphqlPath, openApiPath, v1Path } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
 import { downloadsPath } from './downloads.ts'
 import { guides, originPlaceholder } from './guides.ts'
@@ -38,13 +38,13 @@ export function OverviewPage({ site }: { site: Site }) {
         </dd>
         <dt>OpenAPI document</dt>
         <dd>
-          <a href={`${v1Path}/openapi.json`}>
-            <code>{`${originPlaceholder}${v1Path}/openapi.json`}</code>
+          <a href={openApiPath}>
+            <code>{originPlaceholder + openApiPath}</code>
           </a>
         </dd>
         <dt>Bulk export</dt>
         <dd>
-          <code>{originPlaceholder}/api/external/export/v1</code>
+          <code>{originPlaceholder + exportPath}</code>
         </dd>
         <dt>GraphQL</dt>
         <dd>

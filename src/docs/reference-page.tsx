@@ -1,9 +1,6 @@
-import { assetsPath, docsPath, v1Path } from '../http/paths.ts'
+import { assetsPath, docsPath, openApiPath } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
 import { Frame } from './layout.tsx'
-
-/** The OpenAPI document that the reference shows. */
-const documentPath = `${v1Path}/openapi.json`
 
 /** The page at `/docs/reference`: Scalar, which `reference.js` starts. */
 export function ReferencePage({ site }: { site: Site }) {
@@ -16,10 +13,10 @@ export function ReferencePage({ site }: { site: Site }) {
   )
   return (
     <Frame title="API reference · Voucher Gateway" section="reference" site={site} head={head}>
-      <div id="main" data-document={documentPath}>
+      <div id="main" data-document={openApiPath}>
         <noscript>
           <p class="no-script">
-            The reference needs JavaScript. Without it, read the <a href={documentPath}>OpenAPI document</a> or the{' '}
+            The reference needs JavaScript. Without it, read the <a href={openApiPath}>OpenAPI document</a> or the{' '}
             <a href={docsPath}>guides</a>.
           </p>
         </noscript>

@@ -1,19 +1,11 @@
 /** The types of the figures, independent of their parents. */
-import type {
-  ConsentPeriod as ConsentRow,
-  ExpiryFigure as ExpiryRow,
-  OutstandingFigure as OutstandingRow,
-  FigurePeriod as PeriodRow,
-  SalesFigure as SalesRow,
-  StatusFigure as StatusRow,
-  WithoutBalance as WithoutBalanceRow,
-} from '../../domain/figures/figure.ts'
+import type * as rows from '../../domain/figures/figure.ts'
 import { builder } from '../builder.ts'
 import { VoucherStatus } from '../voucher-status.ts'
 
 const currencyDescription = 'The ISO 4217 code of the amounts; null for vouchers without a currency.'
 
-const WithoutBalance = builder.objectRef<WithoutBalanceRow>('WithoutBalance').implement({
+const WithoutBalance = builder.objectRef<rows.WithoutBalance>('WithoutBalance').implement({
   description: 'Vouchers without a balance, such as those for an experience: no sum of balances includes them.',
   fields: t => ({
     vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers.' }),
@@ -21,7 +13,7 @@ const WithoutBalance = builder.objectRef<WithoutBalanceRow>('WithoutBalance').im
   }),
 })
 
-export const SalesFigure = builder.objectRef<SalesRow>('SalesFigure').implement({
+export const SalesFigure = builder.objectRef<rows.SalesFigure>('SalesFigure').implement({
   description:
     'The sales in one currency: the vouchers that were purchased in a period, as they are now. Void vouchers ' +
     'count in `voided` only.',
@@ -53,7 +45,7 @@ const intervalFields = {
   end: 'The instant at which the interval ends: the start of the day after `to` in the time zone.',
 }
 
-export const FigurePeriod = builder.objectRef<PeriodRow>('FigurePeriod').implement({
+export const FigurePeriod = builder.objectRef<rows.FigurePeriod>('FigurePeriod').implement({
   description: 'The sales in an interval of the period.',
   fields: t => ({
     from: t.expose('from', { type: 'Date', description: intervalFields.from }),
@@ -68,7 +60,7 @@ export const FigurePeriod = builder.objectRef<PeriodRow>('FigurePeriod').impleme
   }),
 })
 
-export const ConsentPeriod = builder.objectRef<ConsentRow>('ConsentPeriod').implement({
+export const ConsentPeriod = builder.objectRef<rows.ConsentPeriod>('ConsentPeriod').implement({
   description: 'The consents to marketing of an interval of the period.',
   fields: t => ({
     from: t.expose('from', { type: 'Date', description: intervalFields.from }),
@@ -82,7 +74,7 @@ export const ConsentPeriod = builder.objectRef<ConsentRow>('ConsentPeriod').impl
   }),
 })
 
-const ExpiryFigure = builder.objectRef<ExpiryRow>('ExpiryFigure').implement({
+const ExpiryFigure = builder.objectRef<rows.ExpiryFigure>('ExpiryFigure').implement({
   description: 'Vouchers whose validity ends in one month.',
   fields: t => ({
     month: t.expose('month', {
@@ -95,7 +87,7 @@ const ExpiryFigure = builder.objectRef<ExpiryRow>('ExpiryFigure').implement({
   }),
 })
 
-export const OutstandingFigure = builder.objectRef<OutstandingRow>('OutstandingFigure').implement({
+export const OutstandingFigure = builder.objectRef<rows.OutstandingFigure>('OutstandingFigure').implement({
   description:
     'The outstanding vouchers of one currency: those that are not void, expired or redeemed. Vouchers that are ' +
     'not valid yet are included.',
@@ -115,7 +107,7 @@ export const OutstandingFigure = builder.objectRef<OutstandingRow>('OutstandingF
   }),
 })
 
-export const StatusFigure = builder.objectRef<StatusRow>('StatusFigure').implement({
+export const StatusFigure = builder.objectRef<rows.StatusFigure>('StatusFigure').implement({
   description: 'How many vouchers have a status.',
   fields: t => ({
     status: t.expose('status', { type: VoucherStatus, description: 'The status.' }),
