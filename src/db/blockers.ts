@@ -1,4 +1,3 @@
-/** The transactions for which a session waits. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Sql } from './sql.ts'
 

@@ -1,4 +1,3 @@
-/** A GraphQL document of a caller, with the plans of its operations. */
 import {
   type DocumentNode,
   GraphQLError,

@@ -1,4 +1,3 @@
-/** Reads the children of records, for many records in one statement. */
 import DataLoader from 'dataloader'
 import { shareStatements } from '../db/shared-statement.ts'
 import type { Sql } from '../db/sql.ts'

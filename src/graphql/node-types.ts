@@ -1,5 +1,3 @@
-/** The types of records that have global ids. The file of each type adds it. */
-
 import type { RecordType } from '../domain/record/resource.ts'
 import { listPermissions, type Permission } from '../domain/token/permission.ts'
 import type { Context } from './context.ts'

@@ -1,4 +1,3 @@
-/** Fetches records by their global ids. */
 import { notFound, orNotFound } from '../domain/errors.ts'
 import { builder } from './builder.ts'
 import { recordComplexity, unitComplexity } from './complexity.ts'

@@ -1,4 +1,3 @@
-/** The ids of records in `ID` fields and arguments: numeric ids and global ids. */
 import { notFound } from '../domain/errors.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
 

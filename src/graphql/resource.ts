@@ -1,4 +1,3 @@
-/** Adds resources to the schema: the type, its fields of `Tenant`, its global ids and its removals. */
 import type { ObjectRef } from '@pothos/core'
 import { notFound, orNotFound } from '../domain/errors.ts'
 import { exportOf } from '../domain/record/export.ts'

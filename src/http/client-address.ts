@@ -1,4 +1,3 @@
-/** The address of a caller: the socket's, or the one that a trusted proxy forwards (R30). */
 import { isIP, SocketAddress } from 'node:net'
 import { compile } from '@fastify/proxy-addr'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'

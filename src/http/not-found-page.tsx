@@ -1,4 +1,3 @@
-// The page that a browser gets at an unknown address.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { namesMediaType } from './headers.ts'
 import { HtmlPage, sendHtml, textPageHeaders } from './html-page.tsx'

@@ -1,4 +1,3 @@
-/** One line of the log for each request (`LOG_REQUESTS`). */
 import { STATUS_CODES } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config.ts'

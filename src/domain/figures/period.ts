@@ -1,5 +1,3 @@
-/** Periods of calendar days, and the intervals that they are cut into. */
-
 import { dateMessage, millisecondsPerDay, parseDate } from '../date.ts'
 import type { FieldErrors } from '../errors.ts'
 import type { FigureInterval } from './figure.ts'

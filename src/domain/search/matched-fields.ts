@@ -1,4 +1,3 @@
-/** Finds the fields of records in which the words of a text occur. */
 import { arrayText, type Sql } from '../../db/sql.ts'
 
 /** A field of records in which a text is searched. */

@@ -1,4 +1,3 @@
-/** Reads pages and counts of filtered and ordered lists, of one tenant or of several. */
 import { z } from 'zod'
 import type { RowCodec } from '../../db/row-codec.ts'
 import type { Fragment, Sql } from '../../db/sql.ts'

@@ -1,5 +1,3 @@
-// The list of tokens, as administrators search and order it.
-
 import type { Fragment, Sql } from '../../db/sql.ts'
 import { parseIdentifier } from '../identifier.ts'
 import { betweenRows, type Page, type RowWindow, toPage } from '../page.ts'

@@ -1,4 +1,3 @@
-/** Batches the figures that a request selects. */
 import DataLoader from 'dataloader'
 import type { Figures, FiguresRead, FiguresRequest, Selection } from '../../domain/figures/figure.ts'
 import { readFigures } from '../../domain/figures/read.ts'
