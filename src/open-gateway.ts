@@ -1,4 +1,3 @@
-/** The parts of the service that all requests share, as the configuration asks for them. */
 import { randomBytes } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config.ts'
@@ -11,17 +10,12 @@ import type { Gateway } from './graphql/context.ts'
 import { openRateCounter } from './rate-counter.ts'
 
 /**
- * Opens the parts.
+ * Opens the parts of the service that all requests share, as the configuration asks for them.
  *
  * @param ratePool the connection for counting rates
  * @returns the parts, and `close`, which closes the counter of rates
  */
-export async function openGateway(
-  config: Config,
-  pool: Pool,
-  ratePool: Pool,
-  log: FastifyBaseLogger,
-): Promise<{ gateway: Gateway; close: () => Promise<void> }> {
+export async function openGateway(config: Config, pool: Pool, ratePool: Pool, log: FastifyBaseLogger) {
   const cursorKey = config.cursorKey ?? (await getOrCreateSecret(pool, 'cursor_key', randomBytes(32)))
   const { counter, close } = await openRateCounter(config, pool, ratePool, log)
   const gateway: Gateway = {

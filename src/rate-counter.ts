@@ -6,19 +6,13 @@ import type { Config } from './config.ts'
 import { connectRedis, createRedisCounter } from './db/redis.ts'
 import type { Pool } from './db/sql.ts'
 import type { CountCalls } from './domain/rate/batch.ts'
-import { type RateCounter, rateWindowSeconds } from './domain/rate/rate.ts'
+import { rateWindowSeconds } from './domain/rate/rate.ts'
 import { createSharedRateCounter } from './domain/rate/shared-counter.ts'
 import { countInTable } from './domain/rate/table.ts'
 import { RateWindows } from './domain/rate/windows.ts'
 import { getOrCreateSecret } from './domain/setting.ts'
 
 type RateLog = Pick<FastifyBaseLogger, 'info' | 'warn'>
-
-export interface OpenRateCounter {
-  counter: RateCounter
-  /** Shares what this process has counted by itself, and closes connections to Redis. Takes at most 0.5 s. */
-  close(): Promise<void>
-}
 
 /** The stores that processes share, each with the time that counting may take before this process counts by itself, in ms. */
 const timeLimits = { redis: 50, postgres: 100 }
@@ -34,13 +28,10 @@ const closeTimeout = 500
  *
  * @param pool the service's pool
  * @param ratePool the connection for counting in PostgreSQL; the caller ends it after the counter is closed
+ * @returns the counter, and `close`, which shares what this process has counted by itself, and closes connections to Redis; it
+ *   takes at most 0.5 s
  */
-export async function openRateCounter(
-  config: Config,
-  pool: Pool,
-  ratePool: Pool,
-  log: RateLog,
-): Promise<OpenRateCounter> {
+export async function openRateCounter(config: Config, pool: Pool, ratePool: Pool, log: RateLog) {
   // The configuration is invalid with REDIS_URL and another store.
   if (config.redisUrl !== undefined) return openRedisCounter(config.redisUrl, pool, log)
   if (config.rateStore === 'postgres') return openSharedCounter('postgres', countInTable(ratePool), log)
@@ -50,7 +41,7 @@ export async function openRateCounter(
   return { counter: new RateWindows(), close: async () => {} }
 }
 
-async function openRedisCounter(url: string, pool: Pool, log: RateLog): Promise<OpenRateCounter> {
+async function openRedisCounter(url: string, pool: Pool, log: RateLog) {
   // Services with different databases may share a Redis.
   const prefix = await getOrCreateSecret(pool, 'rate_key_prefix', randomBytes(6))
   const redis = connectRedis(url)
@@ -62,11 +53,7 @@ async function openRedisCounter(url: string, pool: Pool, log: RateLog): Promise<
   return { counter, close: () => close().then(() => redis.disconnect()) }
 }
 
-async function openSharedCounter(
-  store: keyof typeof timeLimits,
-  count: CountCalls,
-  log: RateLog,
-): Promise<OpenRateCounter> {
+async function openSharedCounter(store: keyof typeof timeLimits, count: CountCalls, log: RateLog) {
   const report = (error: unknown) => {
     if (error === null) log.info({ store }, 'the store of rates counts again')
     else log.warn({ store, err: error }, 'the store of rates does not answer: this process counts by itself meanwhile')

@@ -1,14 +1,7 @@
 // A worker of `serve --workers`: it answers requests, and the primary process does the rest.
-import type { WorkerCount, WorkerRole } from '../http/health.ts'
+import type { WorkerCount } from '../http/health.ts'
 
-export interface PrimaryLink extends WorkerRole {
-  /** Resolves when the primary, or a signal, asks this worker to end, with the reason. */
-  stopped: Promise<string>
-  /** The secret of the demo's token; null when this is not the demo. */
-  demoToken: string | null
-  /** Ends the connection, and so this process. */
-  close(): void
-}
+export type PrimaryLink = NonNullable<ReturnType<typeof linkToPrimary>>
 
 /** The variable that numbers a worker, from 1. */
 export const workerVariable = 'VOUCHER_GATEWAY_WORKER'
@@ -17,7 +10,7 @@ export const workerVariable = 'VOUCHER_GATEWAY_WORKER'
 export const demoTokenVariable = 'VOUCHER_GATEWAY_DEMO_TOKEN'
 
 /** Returns the connection to the primary, or null when this process is not a worker. */
-export function linkToPrimary(): PrimaryLink | null {
+export function linkToPrimary() {
   const worker = Number(process.env[workerVariable] ?? 0)
   if (worker === 0 || process.send === undefined) return null
   let workers: WorkerCount | null = null
@@ -30,9 +23,12 @@ export function linkToPrimary(): PrimaryLink | null {
   process.on('SIGINT', () => {})
   return {
     worker,
+    /** Resolves when the primary, or a signal, asks this worker to end, with the reason. */
     stopped,
+    /** The secret of the demo's token; null when this is not the demo. */
     demoToken: process.env[demoTokenVariable] || null,
-    workers: () => workers,
+    workers: (): WorkerCount | null => workers,
+    /** Ends the connection, and so this process. */
     close: () => process.disconnect?.(),
   }
 }
