@@ -4,15 +4,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { docsPath } from '../http/paths.ts'
 
-export interface Download {
-  name: string
-  description: string
-  /** Its media type. */
-  type: string
-  content: Buffer
-  /** The SHA-256 of the content, in hexadecimal. */
-  checksum: string
-}
+export type Download = ReturnType<typeof read>
 
 /** The address of the page, below which the files are. */
 export const downloadsPath = `${docsPath}/downloads`
@@ -36,7 +28,8 @@ export function readDownloads(): Download[] {
   ]
 }
 
-function read(file: URL, type: string, description: string): Download {
+/** Reads a file. @param type its media type @returns it with its SHA-256, in hexadecimal */
+function read(file: URL, type: string, description: string) {
   const content = readFileSync(file)
   const name = file.pathname.replace(/^.*\//, '')
   return { name, description, type, content, checksum: createHash('sha256').update(content).digest('hex') }

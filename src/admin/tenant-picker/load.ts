@@ -3,40 +3,25 @@ import type { Sql } from '../../db/sql.ts'
 import {
   listFoundTenants,
   listTreeLevels,
-  type PlacedTenant,
   placeTenants,
   searchTenants,
-  type TenantMatches,
   type TreeLevel,
 } from '../../domain/tenant/tree.ts'
 import type { TenantGrant } from '../../domain/token/token.ts'
 import { maxChosen, type PickerState, readPicker } from './state.ts'
 
 /** The lists of a picker beside its tree. */
-export interface PickerLists {
-  /** The grants that were chosen; the tenant is undefined when it does not exist. */
-  chosen: { grant: TenantGrant; tenant: PlacedTenant | undefined }[]
-  searched: string
-  /** Null without a search. */
-  matches: TenantMatches | null
-}
+export type PickerLists = Awaited<ReturnType<typeof loadLists>>
 
 /** The state of a picker with the tenants that it shows. */
-export interface Picker extends PickerLists {
-  state: PickerState
-  levels: Map<number | null, TreeLevel>
-}
+export type Picker = Awaited<ReturnType<typeof loadPicker>>
 
 /**
  * Loads all that the picker of a form shows.
  *
  * @param posted the form that was posted; null: the picker has these grants chosen, nothing opened and no search
  */
-export async function loadPicker(
-  sql: Sql,
-  posted: URLSearchParams | null,
-  grants: TenantGrant[] = [],
-): Promise<Picker> {
+export async function loadPicker(sql: Sql, posted: URLSearchParams | null, grants: TenantGrant[] = []) {
   const { state } = readPicker(posted ?? new URLSearchParams())
   if (!posted) state.grants = grants
   const [lists, levels] = await Promise.all([
@@ -49,8 +34,12 @@ export async function loadPicker(
   return { ...lists, state: { ...state, levels: reachable(levels, state.levels) }, levels }
 }
 
-/** Loads the chosen tenants, all matches among them when the state wants that, and the matches. */
-export async function loadLists(sql: Sql, state: PickerState): Promise<PickerLists> {
+/**
+ * Loads the chosen tenants, all matches among them when the state wants that, and the matches.
+ *
+ * @returns the grants that were chosen, each with its tenant unless that does not exist; the matches are null without a search
+ */
+export async function loadLists(sql: Sql, state: PickerState) {
   const { searched } = state
   const grants = state.addAll ? await addMatches(sql, state) : state.grants
   const chosenIds = grants.map(grant => grant.tenantId)
@@ -71,7 +60,7 @@ async function addMatches(sql: Sql, { grants, searched }: PickerState): Promise<
 }
 
 /** Returns the opened levels that the tree shows, without those below a closed tenant. */
-function reachable(levels: Picker['levels'], opened: PickerState['levels']): PickerState['levels'] {
+function reachable(levels: Map<number | null, TreeLevel>, opened: PickerState['levels']): PickerState['levels'] {
   const shown = new Set<number | null>([null])
   const visit = (parentId: number | null) => {
     for (const { id } of levels.get(parentId)?.tenants ?? []) {
