@@ -1,10 +1,4 @@
-import type { CookieSerializeOptions } from '@fastify/cookie'
 import type { Config } from '../../config.ts'
-
-interface CookieSettings {
-  name: string
-  options: CookieSerializeOptions & { httpOnly: boolean; secure: boolean }
-}
 
 /**
  * Over https the name begins with `__Host-`, so that no other host and no plain http can set the cookie
@@ -13,7 +7,7 @@ interface CookieSettings {
  *
  * @param sameSite `strict`: never sent with a request that another site began; `lax`: only when it is a plain link
  */
-export function cookieSettings({ publicUrl }: Config, name: string, sameSite: 'strict' | 'lax'): CookieSettings {
+export function cookieSettings({ publicUrl }: Config, name: string, sameSite: 'strict' | 'lax') {
   const secure = publicUrl?.startsWith('https:') ?? false
   return {
     name: secure ? `__Host-${name}` : `vgw-${name}`,
@@ -22,4 +16,4 @@ export function cookieSettings({ publicUrl }: Config, name: string, sameSite: 's
 }
 
 /** Returns the settings of the session cookie. */
-export const sessionCookie = (config: Config): CookieSettings => cookieSettings(config, 'session', 'strict')
+export const sessionCookie = (config: Config) => cookieSettings(config, 'session', 'strict')
