@@ -107,12 +107,14 @@ async function prepareRequests(competitors: Competitor[]): Promise<Prepared> {
   for (const { name, transport, operation } of calls) {
     const ofCall = new Map<Competitor, HttpRequest[]>()
     const answers = new Set<string>()
+    let first: Parameters<typeof readRequests>[0] | undefined
     try {
       for (const competitor of competitors) {
-        const { origin, side } = competitor
-        const sent = await readRequests(origin, side.transports[transport], operation, firstLeaf)
+        const service = { origin: competitor.origin, transport: competitor.side.transports[transport] }
+        first ??= service
+        const sent = await readRequests(first, service, operation, firstLeaf)
         ofCall.set(competitor, sent)
-        const texts = await Promise.all(sent.slice(0, comparedAnswers).map(request => send(origin, request)))
+        const texts = await Promise.all(sent.slice(0, comparedAnswers).map(request => send(competitor.origin, request)))
         answers.add(maskAnswer(texts.join('\n')))
       }
       if (answers.size > 1) prepared.different.push(name)

@@ -35,30 +35,38 @@ const listOf: Partial<Record<OperationName, OperationName>> = {
 /** The number of pages of a list that are read. The list repeats after that. */
 const pages = 8
 
+/** A service that answers, and how requests are sent to it. */
+interface Service {
+  origin: string
+  transport: Transport
+}
+
 /**
- * Finds the ids to request through the service itself, so that nothing depends on its tables.
+ * Finds the ids to request through a service itself, so that nothing depends on its tables.
  *
+ * @param first the service whose lists have the single records: all are asked for the same ones
+ * @param service the service that is asked
  * @returns the requests of one call
  */
 export async function readRequests(
-  origin: string,
-  transport: Transport,
+  first: Service,
+  service: Service,
   operation: OperationName,
   tenant: number,
 ): Promise<HttpRequest[]> {
   const list = listOf[operation]
-  if (!list) return (await readPages(origin, transport, operation, tenant)).map(({ request }) => request)
-  const records = (await readPages(origin, transport, list, tenant)).flatMap(({ body }) => recordsOf(body))
+  if (!list) return (await readPages(service, operation, tenant)).map(({ request }) => request)
+  const records = (await readPages(first, list, tenant)).flatMap(({ body }) => recordsOf(body))
   return records.map(({ id, reference }) => {
     const sample: Sample =
       operation === 'ResolveVoucher' ? { tenant, reference: String(reference) } : { tenant, id: Number(id) }
-    return transport.request(operation, sample)
+    return service.transport.request(operation, sample)
   })
 }
 
 const recordsOf = ({ data }: Body) => data as Body[]
 
-async function readPages(origin: string, transport: Transport, operation: OperationName, tenant: number) {
+async function readPages({ origin, transport }: Service, operation: OperationName, tenant: number) {
   const found: { request: HttpRequest; body: Body }[] = []
   let sample: Sample | null = { tenant }
   while (sample !== null && found.length < pages) {
