@@ -2814,36 +2814,9 @@ from (
     values ($1,$2,$3,$4,$5)
   ) as given(place, text, at, place_path, token_id)
 ) as wanted
-left join lateral (select id, tenant_id from gateway.voucher where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(wanted.text)) collate "C") record on true
-cross join lateral (
-  select owner_id, (select path from gateway.tenant_path where tenant_path.tenant_id = owner_id) as path
-  from coalesce(record.tenant_id, wanted.at) as owner_id offset 0
-) owner_path
-cross join lateral (
-  select exists (select from gateway.token_tenant
-    where token_tenant.token_id = wanted.token_id and token_tenant.tenant_id = any(path)
-    and (with_descendants or token_tenant.tenant_id = owner_id)) as is_granted,
-  wanted.at = any(path) or owner_id = any(place_path) as is_related
-  offset 0
-) scope
-join lateral (
-  select row(voucher.id, voucher.reference, current_balance, initial_balance, currency, is_monetary, allow_part_redeem, product_title, recipient_name, customer_name, redemption_status, void, date_valid_start, date_valid_end, (now() at time zone gateway.time_zone(owner.time_zone))::date)::text as voucher, row(tenant.id, tenant.name, tenant.type, owner.id, owner.name, owner.type)::text as tenant, voucher.fault is not null as is_faulty,
-  coalesce(array_position(place_path, owner.id), cardinality(place_path) + 1) as distance,
-  gateway.trimmed(reference) = gateway.trimmed(wanted.text) as is_exact
-  from (select (voucher).*, customer_name, fault
-    from gateway.read_present_voucher(case when is_granted and is_related then record.id end)) voucher
-  join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
-  where voucher.tenant_id = record.tenant_id and gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(wanted.text)) collate "C"
-) found on true
-order by place, dense_rank;
-
-select /* resolution.find */ place, found.*, dense_rank() over (partition by place order by distance, not is_exact)
-from (
-  select place::integer, text, at::bigint, place_path::bigint[], token_id::bigint from (
-    values ($1,$2,$3,$4,$5)
-  ) as given(place, text, at, place_path, token_id)
-) as wanted
-left join lateral (select id, tenant_id from gateway.voucher where gateway.trimmed(qr_token) collate "C" = gateway.trimmed(wanted.text) collate "C") record on true
+left join lateral (
+  select id, tenant_id, qr_token as name from gateway.voucher where gateway.trimmed(qr_token) collate "C" = gateway.trimmed(wanted.text) collate "C"
+) record on true
 cross join lateral (
   select owner_id, (select path from gateway.tenant_path where tenant_path.tenant_id = owner_id) as path
   from coalesce(record.tenant_id, wanted.at) as owner_id offset 0
@@ -2862,7 +2835,38 @@ join lateral (
   from (select (voucher).*, customer_name, fault
     from gateway.read_present_voucher(case when is_granted and is_related then record.id end)) voucher
   join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
-  where voucher.tenant_id = record.tenant_id and gateway.trimmed(qr_token) collate "C" = gateway.trimmed(wanted.text) collate "C"
+  where voucher.tenant_id = record.tenant_id and (qr_token = record.name or gateway.trimmed(qr_token) collate "C" = gateway.trimmed(wanted.text) collate "C")
+) found on true
+order by place, dense_rank;
+
+select /* resolution.find */ place, found.*, dense_rank() over (partition by place order by distance, not is_exact)
+from (
+  select place::integer, text, at::bigint, place_path::bigint[], token_id::bigint from (
+    values ($1,$2,$3,$4,$5)
+  ) as given(place, text, at, place_path, token_id)
+) as wanted
+left join lateral (
+  select id, tenant_id, reference as name from gateway.voucher where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(wanted.text)) collate "C"
+) record on true
+cross join lateral (
+  select owner_id, (select path from gateway.tenant_path where tenant_path.tenant_id = owner_id) as path
+  from coalesce(record.tenant_id, wanted.at) as owner_id offset 0
+) owner_path
+cross join lateral (
+  select exists (select from gateway.token_tenant
+    where token_tenant.token_id = wanted.token_id and token_tenant.tenant_id = any(path)
+    and (with_descendants or token_tenant.tenant_id = owner_id)) as is_granted,
+  wanted.at = any(path) or owner_id = any(place_path) as is_related
+  offset 0
+) scope
+join lateral (
+  select row(voucher.id, voucher.reference, current_balance, initial_balance, currency, is_monetary, allow_part_redeem, product_title, recipient_name, customer_name, redemption_status, void, date_valid_start, date_valid_end, (now() at time zone gateway.time_zone(owner.time_zone))::date)::text as voucher, row(tenant.id, tenant.name, tenant.type, owner.id, owner.name, owner.type)::text as tenant, voucher.fault is not null as is_faulty,
+  coalesce(array_position(place_path, owner.id), cardinality(place_path) + 1) as distance,
+  (reference = wanted.text or gateway.trimmed(reference) = gateway.trimmed(wanted.text)) as is_exact
+  from (select (voucher).*, customer_name, fault
+    from gateway.read_present_voucher(case when is_granted and is_related then record.id end)) voucher
+  join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
+  where voucher.tenant_id = record.tenant_id and (reference = record.name or gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(wanted.text)) collate "C")
 ) found on true
 order by place, dense_rank;
 

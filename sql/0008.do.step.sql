@@ -318,7 +318,8 @@ begin atomic
     or exists (select from gateway.waiting_key where place > waited);
 end;
 
--- Goes on with the first fill: writes all records, then creates one index at a time, then writes the figures.
+-- Goes on with the first fill: writes all records, then creates one index at a time, then writes the figures and collects the
+-- statistics that plans need.
 --
 -- latest: the last stamp that was given.
 -- Returns whether all of it is done.
@@ -344,6 +345,9 @@ begin
     execute command;
   elsif not has_figures then
     perform gateway.write_first_figures();
+    -- A table that a vacuum has locked is left to it.
+    analyze (skip_locked) gateway.tenant, gateway.tenant_path, gateway.category, gateway.variant, gateway.product, gateway.voucher,
+      gateway.voucher_text, gateway.customer, gateway.figure_member, gateway.figure_rollup;
   else
     is_done := true;
   end if;

@@ -158,7 +158,7 @@ const findBy = {
   reference: findByCondition(
     name => `gateway.folded(gateway.trimmed(${name})) collate "C"`,
     'reference',
-    'gateway.trimmed(reference) = gateway.trimmed(wanted.text)',
+    '(reference = wanted.text or gateway.trimmed(reference) = gateway.trimmed(wanted.text))',
   ),
   qrToken: findByCondition(name => `gateway.trimmed(${name}) collate "C"`, 'qr_token', 'true'),
 }
@@ -184,7 +184,9 @@ function findByCondition(nameOf: (text: string) => string, column: string, isExa
           values ${sql(wanted.map(({ text, at, placePath, tokenId }, place) => [place, text, at, arrayText(placePath), tokenId]))}
         ) as given(place, text, at, place_path, token_id)
       ) as wanted
-      left join lateral (select id, tenant_id from gateway.voucher where ${sql.unsafe(condition)}) record on true
+      left join lateral (
+        select id, tenant_id, ${sql.unsafe(column)} as name from gateway.voucher where ${sql.unsafe(condition)}
+      ) record on true
       cross join lateral (
         select owner_id, (select path from gateway.tenant_path where tenant_path.tenant_id = owner_id) as path
         from coalesce(record.tenant_id, wanted.at) as owner_id offset 0
@@ -203,7 +205,7 @@ function findByCondition(nameOf: (text: string) => string, column: string, isExa
         from (select (voucher).*, customer_name, fault
               from gateway.read_present_voucher(case when is_granted and is_related then record.id end)) voucher
         join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
-        where voucher.tenant_id = record.tenant_id and ${sql.unsafe(condition)}
+        where voucher.tenant_id = record.tenant_id and (${sql.unsafe(column)} = record.name or ${sql.unsafe(condition)})
       ) found on true
       order by place, dense_rank`.raw()
     const all: (Found | null)[] = wanted.map(() => null)
