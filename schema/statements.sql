@@ -2977,10 +2977,14 @@ lock /* step.make */ table gateway.step_lock in exclusive mode nowait;
 select /* step.make */ gateway.make_step(2000) as more;
 
 select /* step.read_state */
-round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsBehind",
+round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsSinceStep",
 (select count(*) from (select from gateway.notes_after(snapshot) limit 100000) note)
 + (select count(*) from (select from gateway.waiting_key where place > waited limit 100000) waiting) as waiting,
 (select count(*) from gateway.rejected) as rejected,
+array_to_json(array(
+    select json_build_object(
+      'record', record, 'key', key, 'reason', regexp_replace(split_part(reason, ': ', 1), '".*"', '"…"'))
+    from gateway.rejected order by record, key limit $1)) as "rejectedKeys",
 array_to_json(array(
     select format('The mapping of the type %s does not fit its source: %s', record, reason) from gateway.broken_mapping
     union all

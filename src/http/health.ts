@@ -36,7 +36,7 @@ interface Readiness {
   checks: Record<(typeof checkNames)[number], 'ok' | 'failing'>
   /** Sentences with their remedies; none when all checks are ok. */
   reasons: string[]
-  /** How far the records follow their sources. Absent: unknown. Requests are served nevertheless. */
+  /** Absent: unknown. Requests are served nevertheless. */
   records?: StepState | undefined
   workers?: WorkerCount | null
 }
@@ -142,9 +142,9 @@ function describeError(error: unknown): readonly string[] {
 }
 
 /**
- * Registers the health checks, which need no token and return no data of tenants. `GET /livez` answers while the process
+ * Registers the health checks, which need no token and return no value of a record. `GET /livez` answers while the process
  * does. `GET /readyz` is 200 when requests can be served, and 503 while the service stops; the body lists each check,
- * and how far the records follow their sources.
+ * and the state of the steps.
  */
 export function registerHealth(app: FastifyInstance, check: CheckReadiness, draining: Draining): void {
   app.get('/livez', () => ({ status: 'ok' }))

@@ -3,8 +3,8 @@ import type { Pool, Sql } from '../db/sql.ts'
 /** The most keys that a step evaluates. */
 const stepSize = 2000
 
-/** The time for which an instance leaves the steps to another one that it has met, in milliseconds. */
-const leave = 1000
+/** The pause of an instance that has met another one making a step, in milliseconds. */
+const pauseMs = 1000
 
 /** The longest time that a step of the first fill may take, in minutes: one creates an index, or sums all figures. */
 const longStepMinutes = 60
@@ -23,9 +23,9 @@ const timedOut = '57014'
  */
 export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<void> {
   let isWorking = false
-  let othersUntil = 0
+  let pausedUntil = 0
   return async () => {
-    if (isWorking || performance.now() < othersUntil) return
+    if (isWorking || performance.now() < pausedUntil) return
     isWorking = true
     let session: ReturnType<Pool['openSession']> | undefined
     const disconnect = () => session?.end({ timeout: 0 })
@@ -41,7 +41,7 @@ export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<voi
       }
     } catch (error) {
       if (codeOf(error) !== lockNotAvailable) throw error
-      othersUntil = performance.now() + leave
+      pausedUntil = performance.now() + pauseMs
     } finally {
       closing.removeEventListener('abort', disconnect)
       await disconnect()
@@ -81,26 +81,35 @@ export async function deletePassedNotes(sql: Sql): Promise<void> {
   await sql`select /* step.delete_passed_notes */ gateway.delete_passed_notes()`
 }
 
-/** How far the records follow their sources. */
+/** The most rejected keys that are named. */
+const mostNamed = 10
+
+/** The last step, and what steps have not taken or cannot show. */
 export interface StepState {
-  /** The seconds since the last step; null during the first fill. */
-  secondsBehind: number | null
+  /** Null during the first fill. It says nothing of changes that wait. */
+  secondsSinceStep: number | null
   /** The notes and keys that no step has taken; at most 100,000. */
   waiting: number
-  /** The keys whose rows v1 cannot show. */
+  /** The number of keys whose rows v1 cannot show. */
   rejected: number
+  /** The first of them, with reasons that quote no value of a row: the answer may be public. */
+  rejectedKeys: { record: string; key: string; reason: string }[]
   /** Sentences about mappings that steps do not follow. */
   problems: string[]
 }
 
-/** Reads how far the records follow their sources. */
+/** Reads the state of the steps. */
 export async function readStepState(sql: Sql): Promise<StepState> {
   const [state] = await sql<StepState[]>`
     select /* step.read_state */
-      round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsBehind",
+      round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsSinceStep",
       (select count(*) from (select from gateway.notes_after(snapshot) limit 100000) note)
       + (select count(*) from (select from gateway.waiting_key where place > waited limit 100000) waiting) as waiting,
       (select count(*) from gateway.rejected) as rejected,
+      array_to_json(array(
+        select json_build_object(
+          'record', record, 'key', key, 'reason', regexp_replace(split_part(reason, ': ', 1), '".*"', '"…"'))
+        from gateway.rejected order by record, key limit ${mostNamed})) as "rejectedKeys",
       array_to_json(array(
         select format('The mapping of the type %s does not fit its source: %s', record, reason) from gateway.broken_mapping
         union all

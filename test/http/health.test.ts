@@ -31,10 +31,13 @@ const ready = () => ask({ method: 'GET', url: '/readyz' })
 const isReady = async () => (await ready()).status === 200
 
 describe('/readyz', () => {
-  test('says how far records follow their sources, and is 200 also during the first fill', async () => {
+  test('has the state of the steps, and is 200 also during the first fill', async () => {
     const records = async () => (await ready()).body.records
     await projected(pool)
-    expect(await records()).toEqual({ secondsBehind: expect.any(Number), waiting: 0, rejected: 0, problems: [] })
+    expect(await records()).toEqual({
+      ...{ secondsSinceStep: expect.any(Number), waiting: 0 },
+      ...{ rejected: 0, rejectedKeys: [], problems: [] },
+    })
     await platform.begin(async sql => {
       // No step is made during the test.
       await sql`lock table gateway.step_lock in exclusive mode`
@@ -45,11 +48,24 @@ describe('/readyz', () => {
         problems: ['The mapping of the type voucher does not fit its source: no column'],
       })
       await platform`update gateway.step set is_complete = false`
-      expect(await ready()).toMatchObject({ status: 200, body: { status: 'ok', records: { secondsBehind: null } } })
+      expect(await ready()).toMatchObject({ status: 200, body: { status: 'ok', records: { secondsSinceStep: null } } })
       await platform`update gateway.step set is_complete = true`
     })
     await projected(pool)
     expect(await records()).toMatchObject({ waiting: 0, rejected: 1, problems: [] })
+  })
+
+  test('names ten rejected keys, with reasons that quote no value of their rows', async () => {
+    const [{ key } = {}] = await platform`select key from gateway.rejected`
+    await platform`
+      insert into gateway.rejected (record, key, reason)
+      select 'voucher', n, 'value "SECRET" is out of range for type integer' from generate_series(10, 20) n`
+    const { rejected, rejectedKeys } = (await ready()).body.records
+    expect([rejected, rejectedKeys.length]).toEqual([12, 10])
+    expect(rejectedKeys.slice(0, 2)).toEqual([
+      { record: 'tenant', key, reason: 'time_zone is no IANA name' },
+      { record: 'voucher', key: '10', reason: 'value "…" is out of range for type integer' },
+    ])
   })
 
   test('is 503 with the statement that helps while changes of a source are not captured', async () => {

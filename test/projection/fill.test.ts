@@ -48,7 +48,7 @@ test('it is complete after interruptions and writes between its steps', async ()
   expect(
     await platform`select name from gateway.record_indexes() where to_regclass('gateway.' || name) is null`,
   ).toEqual([])
-  expect(await readStepState(pool)).toMatchObject({ secondsBehind: expect.any(Number), waiting: 0, rejected: 0 })
+  expect(await readStepState(pool)).toMatchObject({ secondsSinceStep: expect.any(Number), waiting: 0, rejected: 0 })
 })
 
 test('it waits for a mapping that does not fit its source, and names it', async () => {
@@ -61,11 +61,11 @@ test('it waits for a mapping that does not fit its source, and names it', async 
   await owner`alter table purchased_voucher rename reference to number`
   for (let more = true; more; ) more = await makeStep(owner)
   expect(await readStepState(owner)).toMatchObject({
-    secondsBehind: null,
+    secondsSinceStep: null,
     problems: [expect.stringContaining('"reference" does not exist')],
   })
   await owner`alter table purchased_voucher rename number to reference`
   for (let more = true; more; ) more = await makeStep(owner)
-  expect(await readStepState(owner)).toMatchObject({ secondsBehind: expect.any(Number), problems: [] })
+  expect(await readStepState(owner)).toMatchObject({ secondsSinceStep: expect.any(Number), problems: [] })
   expect(await findRecordProblems(owner)).toEqual([])
 })

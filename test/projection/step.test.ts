@@ -250,6 +250,18 @@ test('a rejected twin comes back when its rival goes', async () => {
   ).toEqual([`voucher ${rival}`, `moved voucher ${rival} of ${tenant}`, `voucher ${twin}`])
 })
 
+test('no change is lost when the operator deletes notes and requests scans', async () => {
+  const id = await build.voucher(tenant)
+  expect(
+    await changedBy(async () => {
+      await platform`update purchased_voucher set reference = 'UNNOTED' where id = ${id}`
+      await platform.unsafe(`
+        truncate gateway.note;
+        select gateway.request_scan(record, 'Notes were deleted.') from gateway.mapping`)
+    }),
+  ).toEqual([`voucher ${id}`])
+})
+
 test('a small transaction overtakes a large one', async () => {
   await project()
   await platform`

@@ -97,3 +97,11 @@ test('a voucher is found while its table is rewritten', async () => {
   })
   expect((await answer.asked).status).toBe(200)
 })
+
+test('a resolution is 500 while the mapping of vouchers does not fit the source', async () => {
+  const name = await buildOne()
+  await platform`alter table purchased_voucher rename void_reason to why`
+  expect((await resolve(secret, tenantId, name)).status).toBe(500)
+  await platform`alter table purchased_voucher rename why to void_reason`
+  expect((await resolve(secret, tenantId, name)).status).toBe(200)
+})
