@@ -32,7 +32,7 @@ const printSecret = (json: boolean, sentence: string, shown: { id: number; token
 const withOptions = (command: Command, options: readonly Option[]) =>
   options.reduce((built, option) => built.addOption(option), command)
 
-/** How long tenants may take to get their records, in milliseconds. */
+/** The time that steps may take to write the records of tenants, in milliseconds. */
 const stepTimeout = 5_000
 
 /** Opens the database after steps have written the records of new tenants: no service may be running that makes them. */

@@ -17,7 +17,7 @@ export function addressUrl(address: DatabaseAddress): string {
   return `postgres://${user}@localhost:${port}/${database}?host=${encodeURIComponent(host)}`
 }
 
-/** The role under which the service works (`sql/0002`): it cannot change the audit. */
+/** The role under which the service works (`sql/0001`): it cannot change the audit. */
 export const serviceRole = 'voucher_gateway'
 
 /** A type of PostgreSQL that the driver decodes as rows do. */

@@ -42,7 +42,7 @@ export const sessionStatement = `select /* session.read */ session_user, current
             where nspname = 'gateway' and relname = 'audit_entry'), false),
   to_regprocedure('gateway.detect_server_change()') is not null`
 
-/** Requires a full pass when the server is not the recorded one (`sql/0008`), before a page is read from it. */
+/** Requires a full pass when the server is not the recorded one (`sql/0010`), before a page is read from it. */
 export const serverCheck = 'select /* session.detect_server_change */ gateway.detect_server_change()'
 
 /** Returns the statements that end the check of a session which meets the requirements. @param row as for `requireSession` */

@@ -14,7 +14,7 @@ const longest = { characters: 200, words: 10 }
 const mostTrigrams = 24
 
 export interface SearchedText {
-  /** What `gateway.folded` returns, as its trigram index has it. */
+  /** The folded text, as its trigram index has it. */
   expression: string
   fields: Readonly<Record<string, TextField>>
   /** The permission that shows the text in v1, when it has names or addresses of persons (R32). */
