@@ -41,7 +41,7 @@ export interface Page<Row> {
   hasNextPage: boolean
 }
 
-/** A page of records, and the instant up to which it has all changes (R34). */
+/** A page of records, and the instant up to which it has all steps (R34). */
 export interface RecordPage<Row> extends Page<Row> {
   serverTime: Instant
 }

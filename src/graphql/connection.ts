@@ -178,7 +178,7 @@ builder.globalConnectionFields(t => ({
   }),
   serverTime: t.expose('serverTime', {
     type: 'DateTime',
-    description: 'This page has all changes up to this instant. Resume with it as `updatedSince`.',
+    description: 'This page has all changes that were published up to this instant. Resume with it as `updatedSince`.',
   }),
   totalCount: t.int({
     description:

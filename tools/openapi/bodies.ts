@@ -23,7 +23,7 @@ export const bodySchemas = {
   ExportStart: z
     .object({
       server_time: instant(
-        'This stream has all changes up to this instant, and no later ones. Continue with it as `updated_since`.',
+        'This stream has all changes that were published up to this instant, and no later ones. Continue with it as `updated_since`.',
       ),
     })
     .meta({ description: 'The first line of an export.' }),

@@ -21,7 +21,7 @@ const query = z.object({
 })
 
 const streamText =
-  'A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the instant up to which it has all changes; ' +
+  'A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the instant up to which it has all published changes; ' +
   'then come records, exactly as the list of v1 gives them, and after each chunk of them `{"cursor": "…"}`; the last ' +
   'is `{"end": true, "count": n}`. Read the list of v1 with `updated_since` set to `server_time` to complete it.\n\n' +
   'A stream that ends without its last line broke off: continue with the last `cursor`. A token may have one export ' +

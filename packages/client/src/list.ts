@@ -16,7 +16,7 @@ export interface Page<T> {
   records: readonly T[]
   /** Continues after this page, also in another process; null at the end of the list. */
   nextCursor: string | null
-  /** The list reflects all changes before this time. */
+  /** The list has all changes that were published up to this time. */
   serverTime: string
 }
 

@@ -89,7 +89,7 @@ export interface paths {
          * Export tenants
          * @description All tenants of the token.
          *
-         *     A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the instant up to which it has all changes; then come records, exactly as the list of v1 gives them, and after each chunk of them `{"cursor": "…"}`; the last is `{"end": true, "count": n}`. Read the list of v1 with `updated_since` set to `server_time` to complete it.
+         *     A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the instant up to which it has all published changes; then come records, exactly as the list of v1 gives them, and after each chunk of them `{"cursor": "…"}`; the last is `{"end": true, "count": n}`. Read the list of v1 with `updated_since` set to `server_time` to complete it.
          *
          *     A stream that ends without its last line broke off: continue with the last `cursor`. A token may have one export at a time and start ten an hour; beyond that the status is 429, with `Retry-After`. An export costs one operation of the rate limit. `Accept` may be left out; otherwise it must admit `application/x-ndjson` or `application/json`.
          *
@@ -102,7 +102,7 @@ export interface paths {
          * Export catalog vouchers
          * @description All voucher products.
          *
-         *     A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the instant up to which it has all changes; then come records, exactly as the list of v1 gives them, and after each chunk of them `{"cursor": "…"}`; the last is `{"end": true, "count": n}`. Read the list of v1 with `updated_since` set to `server_time` to complete it.
+         *     A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the instant up to which it has all published changes; then come records, exactly as the list of v1 gives them, and after each chunk of them `{"cursor": "…"}`; the last is `{"end": true, "count": n}`. Read the list of v1 with `updated_since` set to `server_time` to complete it.
          *
          *     A stream that ends without its last line broke off: continue with the last `cursor`. A token may have one export at a time and start ten an hour; beyond that the status is 429, with `Retry-After`. An export costs one operation of the rate limit. `Accept` may be left out; otherwise it must admit `application/x-ndjson` or `application/json`.
          *
@@ -115,7 +115,7 @@ export interface paths {
          * Export purchased vouchers
          * @description All purchased vouchers, with their balances.
          *
-         *     A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the instant up to which it has all changes; then come records, exactly as the list of v1 gives them, and after each chunk of them `{"cursor": "…"}`; the last is `{"end": true, "count": n}`. Read the list of v1 with `updated_since` set to `server_time` to complete it.
+         *     A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the instant up to which it has all published changes; then come records, exactly as the list of v1 gives them, and after each chunk of them `{"cursor": "…"}`; the last is `{"end": true, "count": n}`. Read the list of v1 with `updated_since` set to `server_time` to complete it.
          *
          *     A stream that ends without its last line broke off: continue with the last `cursor`. A token may have one export at a time and start ten an hour; beyond that the status is 429, with `Retry-After`. An export costs one operation of the rate limit. `Accept` may be left out; otherwise it must admit `application/x-ndjson` or `application/json`.
          *
@@ -128,7 +128,7 @@ export interface paths {
          * Export marketing signups
          * @description All customers who opted in to marketing. Personal data.
          *
-         *     A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the instant up to which it has all changes; then come records, exactly as the list of v1 gives them, and after each chunk of them `{"cursor": "…"}`; the last is `{"end": true, "count": n}`. Read the list of v1 with `updated_since` set to `server_time` to complete it.
+         *     A stream of lines, each a JSON object. The first is `{"server_time": "…"}`, the instant up to which it has all published changes; then come records, exactly as the list of v1 gives them, and after each chunk of them `{"cursor": "…"}`; the last is `{"end": true, "count": n}`. Read the list of v1 with `updated_since` set to `server_time` to complete it.
          *
          *     A stream that ends without its last line broke off: continue with the last `cursor`. A token may have one export at a time and start ten an hour; beyond that the status is 429, with `Retry-After`. An export costs one operation of the rate limit. `Accept` may be left out; otherwise it must admit `application/x-ndjson` or `application/json`.
          *
@@ -165,7 +165,7 @@ export interface components {
             next_cursor: string | null;
             /**
              * Format: date-time
-             * @description This page has all changes up to this instant. Resume with it as `updated_since`.
+             * @description This page has all changes that were published up to this instant. Resume with it as `updated_since`.
              */
             server_time: string;
         };
@@ -265,7 +265,7 @@ export interface components {
             next_cursor: string | null;
             /**
              * Format: date-time
-             * @description This page has all changes up to this instant. Resume with it as `updated_since`.
+             * @description This page has all changes that were published up to this instant. Resume with it as `updated_since`.
              */
             server_time: string;
         };
@@ -359,7 +359,7 @@ export interface components {
             next_cursor: string | null;
             /**
              * Format: date-time
-             * @description This page has all changes up to this instant. Resume with it as `updated_since`.
+             * @description This page has all changes that were published up to this instant. Resume with it as `updated_since`.
              */
             server_time: string;
         };
@@ -424,7 +424,7 @@ export interface components {
             next_cursor: string | null;
             /**
              * Format: date-time
-             * @description This page has all changes up to this instant. Resume with it as `updated_since`.
+             * @description This page has all changes that were published up to this instant. Resume with it as `updated_since`.
              */
             server_time: string;
         };
@@ -531,7 +531,7 @@ export interface components {
         ExportStart: {
             /**
              * Format: date-time
-             * @description This stream has all changes up to this instant, and no later ones. Continue with it as `updated_since`.
+             * @description This stream has all changes that were published up to this instant, and no later ones. Continue with it as `updated_since`.
              */
             server_time: string;
         };

@@ -36,7 +36,7 @@ export interface RoundResult {
   removed: number
   /** True when a list was read from its beginning. */
   beganAnew: boolean
-  /** The `server_time` of the first answer: the copy has all changes before it. */
+  /** The `server_time` of the first answer: the copy has all changes that were published up to it. */
   serverTime: string
   /** Sentences about what the token may not read, although it was asked for or was in the copy. */
   unreadable: string[]

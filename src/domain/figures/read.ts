@@ -13,7 +13,7 @@ import { expiringJson, outstandingJson, statusJson, stockRelations } from './sto
 /**
  * Reads figures in one statement, so that all are of one snapshot.
  *
- * `asOf` is the stamp of the last step: every change up to it is in the figures.
+ * `asOf` is the stamp of the last step: every step up to it is in the figures.
  *
  * @param token whose grants decide which tenants below count
  * @returns the figures of each read, in order; `BAD_USER_INPUT` with the error of `timeZone` for one whose text is not

@@ -4,7 +4,7 @@ import { GatewayError } from '../errors.ts'
 import type { Instant } from '../instant.ts'
 
 /**
- * Returns the expression of the stamp of the last step that a statement's snapshot shows: it has all changes up to it (R34).
+ * Returns the expression of the stamp of the last step that a statement's snapshot shows (R34). Changes that wait get later stamps.
  * It is null during the first fill, when records are missing.
  */
 export const lastStamp = (sql: Sql): Fragment => sql`
@@ -20,7 +20,7 @@ export function toServerTime(bytes: Buffer | null | undefined): Instant {
   return columnCodecs.instant.decode(bytes, 0, bytes.length)
 }
 
-/** Returns the instant up to which a statement that begins now shows all changes. @throws `UNAVAILABLE` during the first fill */
+/** Returns the instant up to which a statement that begins now shows all steps. @throws `UNAVAILABLE` during the first fill */
 export async function readServerTime(sql: Sql): Promise<Instant> {
   const [row] = await sql`select /* server_time.read */ ${lastStamp(sql)}`.raw()
   return toServerTime(row?.[0])
