@@ -1715,17 +1715,18 @@ BEGIN ATOMIC
  SELECT captured.source,
          CASE
              WHEN (to_regclass(captured.source) IS NULL) THEN format('Table %s, a source of records, does not exist.'::text, captured.source)
-             ELSE format('Changes of table %s are not captured: trigger %s is missing or disabled. Run: call gateway.capture(%L, %s);'::text, captured.source, min(expected.name), captured.source, ( SELECT string_agg(quote_literal(key.key), ', '::text) AS string_agg
+             ELSE format('Changes of table %s are not captured: trigger %s is missing or disabled. Run: call gateway.capture(%L, %s);'::text, captured.source, min(((expected.name || ' on '::text) || (part.part)::text)), captured.source, ( SELECT string_agg(quote_literal(key.key), ', '::text) AS string_agg
                 FROM unnest(captured.keys) key(key)))
          END AS format
-    FROM (((gateway.captured
+    FROM ((((gateway.captured
       LEFT JOIN pg_class ON ((pg_class.oid = (to_regclass(captured.source))::oid)))
+      LEFT JOIN LATERAL gateway.tables_of((pg_class.oid)::regclass) part(part) ON (true))
       CROSS JOIN LATERAL ( VALUES ('capture_truncated'::text,'A'::text), ('capture_row'::text,
                  CASE pg_class.relkind
                      WHEN 'p'::"char" THEN 'A'::text
                      ELSE 'RA'::text
                  END), ('capture_inserted'::text,'OA'::text), ('capture_deleted'::text,'OA'::text), ('capture_updated'::text,'OA'::text)) expected(name, states))
-      LEFT JOIN pg_trigger ON (((pg_trigger.tgrelid = (to_regclass(captured.source))::oid) AND (pg_trigger.tgname = expected.name) AND (strpos(expected.states, (pg_trigger.tgenabled)::text) > 0))))
+      LEFT JOIN pg_trigger ON (((pg_trigger.tgrelid = (part.part)::oid) AND (pg_trigger.tgname = expected.name) AND (strpos(expected.states, (pg_trigger.tgenabled)::text) > 0))))
    WHERE ((pg_trigger.tgname IS NULL) AND ((pg_class.relkind <> 'p'::"char") OR (expected.states <> 'OA'::text)))
    GROUP BY captured.source, captured.keys;
 END;
@@ -2489,6 +2490,22 @@ from public.purchased_voucher
 $function$;
 revoke execute on function gateway.source_of_voucher(bigint[]) from public;
 grant execute on function gateway.source_of_voucher(bigint[]) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.tables_of(source regclass)
+ RETURNS SETOF regclass
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT part.oid
+    FROM (( SELECT tables_of.source AS source
+         UNION
+          SELECT pg_partition_tree.relid
+            FROM pg_partition_tree(tables_of.source) pg_partition_tree(relid, parentrelid, isleaf, level)) part(oid)
+      JOIN pg_class USING (oid))
+   WHERE (pg_class.relkind <> 'f'::"char");
+END;
+revoke execute on function gateway.tables_of(regclass) from public;
+grant execute on function gateway.tables_of(regclass) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.take_noted(snapshot pg_snapshot, at_most integer, INOUT waited bigint, OUT keys gateway.record_key[])
  RETURNS record
@@ -3264,17 +3281,20 @@ revoke execute on function %1$s, %4$s from public$functions$,
   insert into gateway.captured values (table_name, keys)
   on conflict on constraint captured_pkey do update set keys = excluded.keys;
 
-  -- A partition inherits the triggers of its table. It has some of its own if it was captured before it became one.
+  -- A partition inherits the triggers of rows. It has some of its own if it was captured before it became one.
   execute (select coalesce(string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; '), '')
            from pg_partition_tree(source) join pg_trigger on tgrelid = relid
-           where relid <> source and tgparentid = 0 and tgname like 'capture\_%');
-  execute format($triggers$
+           where relid <> source and tgparentid = 0 and tgname like 'capture\_%' and tgname <> 'capture_truncated');
+  execute (select string_agg(format($triggers$
 create or replace trigger capture_truncated after truncate on %1$s
   for each statement execute function gateway.capture_truncated(%2$s);
-create or replace trigger capture_row after insert or update or delete on %1$s for each row execute function %3$s();
-alter table %1$s enable always trigger capture_truncated, enable %4$s trigger capture_row$triggers$,
-    source, (select string_agg(quote_literal(split_part(key, '=', 1)), ', ') from unnest(keys) key), row_function,
-    case when is_partitioned then 'always' else 'replica' end);
+alter table %1$s enable always trigger capture_truncated$triggers$,
+             part, (select string_agg(quote_literal(split_part(key, '=', 1)), ', ') from unnest(keys) key)), ';')
+           from gateway.tables_of(source) part);
+  execute format($triggers$
+create or replace trigger capture_row after insert or update or delete on %1$s for each row execute function %2$s();
+alter table %1$s enable %3$s trigger capture_row$triggers$,
+    source, row_function, case when is_partitioned then 'always' else 'replica' end);
   -- Ordinary sessions note all rows of a statement at once. Appliers fire no such triggers, and partitions inherit none.
   if not is_partitioned then
     execute format($triggers$

@@ -28,6 +28,14 @@ begin
   return null;
 end $$;
 
+-- Returns a source and its partitions, at all levels. A foreign one is left out: its rows are written on another server.
+create function gateway.tables_of(source regclass) returns setof regclass
+language sql stable
+begin atomic
+  select oid from (select source union select relid from pg_partition_tree(source)) part (oid) join pg_class using (oid)
+  where relkind <> 'f';
+end;
+
 -- Creates the functions and the triggers that capture a source; again, if it is called again.
 --
 -- keys: for each type of record that shows rows of the source, the column with its key: 'product=product_id'.
@@ -124,17 +132,20 @@ revoke execute on function %1$s, %4$s from public$functions$,
   insert into gateway.captured values (table_name, keys)
   on conflict on constraint captured_pkey do update set keys = excluded.keys;
 
-  -- A partition inherits the triggers of its table. It has some of its own if it was captured before it became one.
+  -- A partition inherits the triggers of rows. It has some of its own if it was captured before it became one.
   execute (select coalesce(string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; '), '')
            from pg_partition_tree(source) join pg_trigger on tgrelid = relid
-           where relid <> source and tgparentid = 0 and tgname like 'capture\_%');
-  execute format($triggers$
+           where relid <> source and tgparentid = 0 and tgname like 'capture\_%' and tgname <> 'capture_truncated');
+  execute (select string_agg(format($triggers$
 create or replace trigger capture_truncated after truncate on %1$s
   for each statement execute function gateway.capture_truncated(%2$s);
-create or replace trigger capture_row after insert or update or delete on %1$s for each row execute function %3$s();
-alter table %1$s enable always trigger capture_truncated, enable %4$s trigger capture_row$triggers$,
-    source, (select string_agg(quote_literal(split_part(key, '=', 1)), ', ') from unnest(keys) key), row_function,
-    case when is_partitioned then 'always' else 'replica' end);
+alter table %1$s enable always trigger capture_truncated$triggers$,
+             part, (select string_agg(quote_literal(split_part(key, '=', 1)), ', ') from unnest(keys) key)), ';')
+           from gateway.tables_of(source) part);
+  execute format($triggers$
+create or replace trigger capture_row after insert or update or delete on %1$s for each row execute function %2$s();
+alter table %1$s enable %3$s trigger capture_row$triggers$,
+    source, row_function, case when is_partitioned then 'always' else 'replica' end);
   -- Ordinary sessions note all rows of a statement at once. Appliers fire no such triggers, and partitions inherit none.
   if not is_partitioned then
     execute format($triggers$

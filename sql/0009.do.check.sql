@@ -95,14 +95,15 @@ begin atomic
   select captured.source,
          case when to_regclass(captured.source) is null then format('Table %s, a source of records, does not exist.', captured.source)
               else format('Changes of table %s are not captured: trigger %s is missing or disabled. Run: call gateway.capture(%L, %s);',
-                          captured.source, min(expected.name), captured.source,
+                          captured.source, min(expected.name || ' on ' || part::text), captured.source,
                           (select string_agg(quote_literal(key), ', ') from unnest(captured.keys) key)) end
   from gateway.captured
   left join pg_class on pg_class.oid = to_regclass(captured.source)
+  left join lateral gateway.tables_of(pg_class.oid) part on true
   cross join lateral (values
     ('capture_truncated', 'A'), ('capture_row', case relkind when 'p' then 'A' else 'RA' end), ('capture_inserted', 'OA'),
     ('capture_deleted', 'OA'), ('capture_updated', 'OA')) expected (name, states)
-  left join pg_trigger on tgrelid = to_regclass(captured.source) and tgname = expected.name and strpos(states, tgenabled::text) > 0
+  left join pg_trigger on tgrelid = part and tgname = expected.name and strpos(states, tgenabled::text) > 0
   where tgname is null and (relkind <> 'p' or states <> 'OA')
   group by captured.source, captured.keys;
 end;

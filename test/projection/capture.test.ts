@@ -68,7 +68,7 @@ const asApplier = (statements: string) =>
 
 const capture = `call gateway.capture('public.purchased_voucher', 'voucher=id')`
 
-/** Puts a partitioned table in the place of the vouchers' table, which becomes its first partition. */
+/** Puts a partitioned table in the place of the vouchers' table, which becomes its first partition; its second has one. */
 const partition = `
   create sequence voucher_id start 100;
   grant usage on sequence voucher_id to ${login};
@@ -77,8 +77,16 @@ const partition = `
   alter table purchased_voucher rename to voucher_part_1;
   create table purchased_voucher (like voucher_part_1 including defaults) partition by range (id);
   alter table purchased_voucher attach partition voucher_part_1 for values from (minvalue) to (1000);
-  create table voucher_part_2 partition of purchased_voucher for values from (1000) to (maxvalue);
-  grant insert, select, update, delete, truncate on purchased_voucher, voucher_part_2 to ${login}`
+  create table voucher_part_2 partition of purchased_voucher for values from (1000) to (9000) partition by range (id);
+  create table voucher_part_2_1 partition of voucher_part_2 default;
+  grant insert, select, update, delete, truncate on purchased_voucher, voucher_part_2, voucher_part_2_1 to ${login}`
+
+/** Lets the vouchers' table be partitioned, with a voucher in the innermost partition. */
+async function partitionVouchers({ owner, shop }: Platform): Promise<void> {
+  await run(owner, partition, capture)
+  await run(shop, `insert into purchased_voucher (id, tenant_id, reference) values (2000, 1, 'G')`)
+  await projected(owner)
+}
 
 /** Each writes with success; then the records are as the sources. */
 const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
@@ -204,6 +212,37 @@ const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
     await run(shop, `insert into voucher_part_2 (id, tenant_id, reference) values (2000, 1, 'G')`)
     await run(shop, 'update voucher_part_1 set void = true', 'delete from voucher_part_2 where id < 2000')
     await run(owner, asApplier(`insert into purchased_voucher (id, tenant_id, reference) values (3000, 1, 'H')`))
+  },
+
+  'a partition that is truncated': async platform => {
+    await partitionVouchers(platform)
+    await run(platform.shop, 'truncate voucher_part_2_1')
+    await expectEqual(platform.owner)
+    await run(platform.shop, 'truncate voucher_part_1')
+  },
+
+  'a partition that is attached, detached and attached again, after capture was called again': async platform => {
+    const { owner, shop } = platform
+    const attach = 'alter table purchased_voucher attach partition voucher_part_3 for values from (9000) to (maxvalue)'
+    await partitionVouchers(platform)
+    await run(
+      owner,
+      'create table voucher_part_3 (like purchased_voucher including defaults)',
+      `insert into voucher_part_3 (id, tenant_id, reference) values (9000, 1, 'H')`,
+      attach,
+      `grant truncate on voucher_part_3 to ${login}`,
+    )
+    expect(await findUncaptured(owner)).toEqual([
+      expect.stringMatching(/capture_truncated on public\.voucher_part_3 is missing.*call gateway\.capture\(/),
+    ])
+    await run(owner, capture)
+    expect(await findUncaptured(owner)).toEqual([])
+    await expectEqual(owner)
+    await run(owner, 'alter table purchased_voucher detach partition voucher_part_3', capture)
+    await expectEqual(owner)
+    await run(owner, attach, capture)
+    await expectEqual(owner)
+    await run(shop, 'truncate voucher_part_3')
   },
 
   'vacuum full and cluster': async ({ owner, shop }) => {
