@@ -1315,6 +1315,8 @@ begin
   select * into progress from gateway.check_progress for update;
   if progress.record in (select gateway.comparable_types(last)) then
     select part.ids, part.reached into ids, next from gateway.scan_keys(progress.record, progress.reached, at_most) part;
+    insert into gateway.note (record, key)
+    select record, key from gateway.rejected where record = progress.record and key = any(ids::text[]);
     return query
       with differing as (
         insert into gateway.note (record, key) select * from gateway.differing_keys(progress.record, ids, last)
@@ -1408,17 +1410,29 @@ CREATE OR REPLACE FUNCTION gateway.differing_keys(type gateway.record_type, ids 
  LANGUAGE plpgsql
  STABLE
 AS $function$
+declare
+  half constant integer := cardinality(ids) / 2;
+  differing gateway.record_key[];
 begin
-  return query execute format($differing$
-    select '%1$s'::gateway.record_type, id::text
+  execute format($differing$
+    select array_agg(('%1$s', id::text)::gateway.record_key)
     from (select fresh, id from gateway.source_of_%1$s($1) fresh) source
     full join (select stale, id from gateway.%1$s stale where id = any($1)) record using (id)
     where fresh is distinct from stale::gateway.%1$s_fields
-      and not exists (select from gateway.rejected where record = '%1$s' and key = id::text)
       and not exists (select from gateway.waiting_key where place > ($2).waited and record = '%1$s' and key = id::text)
       and not exists (select from gateway.notes_after(($2).snapshot) note where note.record = '%1$s' and note.key = id::text)
     $differing$, type)
-  using ids, last;
+  into differing using array(select id from unnest(ids) id
+                   where not exists (select from gateway.rejected where record = type and key = id::text)), last;
+  return query select * from unnest(differing);
+exception when data_exception then
+  -- A step that evaluates the key rejects it.
+  if half = 0 then
+    return next (type, ids[1]::text)::gateway.record_key;
+  else
+    return query select * from gateway.differing_keys(type, ids[:half], last);
+    return query select * from gateway.differing_keys(type, ids[half + 1:], last);
+  end if;
 end $function$;
 revoke execute on function gateway.differing_keys(gateway.record_type,bigint[],gateway.step) from public;
 grant execute on function gateway.differing_keys(gateway.record_type,bigint[],gateway.step) to voucher_gateway;
@@ -1487,7 +1501,7 @@ CREATE OR REPLACE FUNCTION gateway.fault_of(candidate gateway.voucher_fields)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
-RETURN CASE WHEN (gateway.trimmed((candidate).reference) IS NULL) THEN 'reference is empty'::text WHEN (((candidate).qr_token IS NOT NULL) AND (gateway.trimmed((candidate).qr_token) IS NULL)) THEN 'qr_token is empty'::text WHEN ((gateway.folded(gateway.trimmed((candidate).qr_token)) COLLATE "C") ~ '^HTTPS?:'::text) THEN 'qr_token is a URL'::text WHEN ((candidate).date_valid_end < (candidate).date_valid_start) THEN 'date_valid_end is before date_valid_start'::text WHEN (NOT (gateway.is_identifier((candidate).order_id) AND gateway.is_identifier((candidate).order_item_id) AND gateway.is_identifier((candidate).product_id) AND gateway.is_identifier((candidate).parent_product_id))) THEN 'an id is not between 1 and 2^53 - 1'::text ELSE COALESCE(gateway.text_fault('reference'::text, (candidate).reference, 255), gateway.text_fault('qr_token'::text, (candidate).qr_token, 2048), gateway.currency_fault((candidate).currency), gateway.money_fault('initial_balance'::text, (candidate).initial_balance, (candidate).currency), gateway.money_fault('current_balance'::text, (candidate).current_balance, (candidate).currency), gateway.money_fault('purchase_value'::text, (candidate).purchase_value, (candidate).currency), gateway.text_fault('redemption_status'::text, (candidate).redemption_status), gateway.text_fault('void_reason'::text, (candidate).void_reason), gateway.instant_fault('purchase_timestamp'::text, (candidate).purchase_timestamp), gateway.instant_fault('date_issued'::text, (candidate).date_issued), gateway.instant_fault('date_valid_start'::text, (((candidate).date_valid_start)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_fault('date_valid_end'::text, (((candidate).date_valid_end)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_fault('date_scheduled'::text, (candidate).date_scheduled), gateway.instant_fault('void_date'::text, (candidate).void_date), gateway.instant_fault('created_at'::text, (candidate).created_at)) END;
+RETURN CASE WHEN (((candidate).void IS NULL) OR ((candidate).is_monetary IS NULL) OR ((candidate).allow_part_redeem IS NULL)) THEN 'void, is_monetary or allow_part_redeem is null'::text WHEN (gateway.trimmed((candidate).reference) IS NULL) THEN 'reference is empty'::text WHEN (((candidate).qr_token IS NOT NULL) AND (gateway.trimmed((candidate).qr_token) IS NULL)) THEN 'qr_token is empty'::text WHEN ((gateway.folded(gateway.trimmed((candidate).qr_token)) COLLATE "C") ~ '^HTTPS?:'::text) THEN 'qr_token is a URL'::text WHEN ((candidate).date_valid_end < (candidate).date_valid_start) THEN 'date_valid_end is before date_valid_start'::text WHEN (NOT (gateway.is_identifier((candidate).order_id) AND gateway.is_identifier((candidate).order_item_id) AND gateway.is_identifier((candidate).product_id) AND gateway.is_identifier((candidate).parent_product_id))) THEN 'an id is not between 1 and 2^53 - 1'::text ELSE COALESCE(gateway.text_fault('reference'::text, (candidate).reference, 255), gateway.text_fault('qr_token'::text, (candidate).qr_token, 2048), gateway.currency_fault((candidate).currency), gateway.money_fault('initial_balance'::text, (candidate).initial_balance, (candidate).currency), gateway.money_fault('current_balance'::text, (candidate).current_balance, (candidate).currency), gateway.money_fault('purchase_value'::text, (candidate).purchase_value, (candidate).currency), gateway.text_fault('redemption_status'::text, (candidate).redemption_status), gateway.text_fault('void_reason'::text, (candidate).void_reason), gateway.instant_fault('purchase_timestamp'::text, (candidate).purchase_timestamp), gateway.instant_fault('date_issued'::text, (candidate).date_issued), gateway.instant_fault('date_valid_start'::text, (((candidate).date_valid_start)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_fault('date_valid_end'::text, (((candidate).date_valid_end)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_fault('date_scheduled'::text, (candidate).date_scheduled), gateway.instant_fault('void_date'::text, (candidate).void_date), gateway.instant_fault('created_at'::text, (candidate).created_at)) END;
 revoke execute on function gateway.fault_of(gateway.voucher_fields) from public;
 grant execute on function gateway.fault_of(gateway.voucher_fields) to voucher_gateway;
 
@@ -1696,9 +1710,14 @@ begin
     execute command;
   elsif not has_figures then
     perform gateway.write_first_figures();
-    -- A table that a vacuum has locked is left to it.
-    analyze (skip_locked) gateway.tenant, gateway.tenant_path, gateway.category, gateway.variant, gateway.product, gateway.voucher,
-      gateway.voucher_text, gateway.customer, gateway.figure_member, gateway.figure_rollup;
+    -- The planner takes an empty table for a larger one, but not after it was analysed. One that a vacuum has locked is left to it.
+    for command in
+      select format('analyze (skip_locked) gateway.%I', name)
+      from unnest(enum_range(null::gateway.record_type)::text[] || '{tenant_path,voucher_text,figure_member,figure_rollup}') name
+      where pg_relation_size('gateway.' || name) > 0
+    loop
+      execute command;
+    end loop;
   else
     is_done := true;
   end if;
@@ -1780,6 +1799,14 @@ CREATE OR REPLACE FUNCTION gateway.instant_fault(name text, instant timestamp wi
 RETURN CASE WHEN (NOT gateway.is_instant(instant)) THEN format('%s is not in the years 1 to 9999: %s'::text, name, instant) ELSE NULL::text END;
 revoke execute on function gateway.instant_fault(text,timestamp with time zone) from public;
 grant execute on function gateway.instant_fault(text,timestamp with time zone) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.integer_key(key text)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+RETURN CASE WHEN (key ~ '^-?[0-9]{1,19}$'::text) THEN CASE WHEN (((key)::numeric >= ('-9223372036854775808'::bigint)::numeric) AND ((key)::numeric <= ('9223372036854775807'::bigint)::numeric)) THEN (key)::bigint ELSE NULL::bigint END ELSE NULL::bigint END;
+revoke execute on function gateway.integer_key(text) from public;
+grant execute on function gateway.integer_key(text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.is_identifier(id bigint)
  RETURNS boolean
@@ -1991,10 +2018,12 @@ from public.purchased_voucher
     if not is_record then
       present.fault := coalesce(
         gateway.fault_of(present.voucher),
-        case when not exists (select from gateway.tenant where tenant.id = (present.voucher).tenant_id) then 'tenant_id names no tenant' end);
+        (select 'tenant_id names no tenant' where not exists (select from gateway.tenant where tenant.id = (present.voucher).tenant_id)));
     end if;
     return next present;
   end if;
+exception when data_exception then
+  return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = $1;
 end $function$;
 revoke execute on function gateway.read_present_voucher(bigint) from public;
 grant execute on function gateway.read_present_voucher(bigint) to voucher_gateway;
@@ -2178,6 +2207,7 @@ begin
   lock table gateway.step_lock in exclusive mode;
   perform gateway.update_members(array(select member from gateway.tree_members() member));
   perform gateway.add_to_rollups(array(select difference from gateway.figure_differences() difference));
+  perform gateway.repeat_step();
 end $function$;
 revoke execute on function gateway.repair_figures() from public;
 grant execute on function gateway.repair_figures() to voucher_gateway;
@@ -2188,6 +2218,9 @@ CREATE OR REPLACE FUNCTION gateway.repair_records()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
 BEGIN ATOMIC
+ INSERT INTO gateway.note (record, key)  SELECT rejected.record,
+             rejected.key
+            FROM gateway.rejected;
  INSERT INTO gateway.note (record, key)  SELECT record_differences.record,
              record_differences.key
             FROM gateway.record_differences() record_differences(record, key)
@@ -2196,6 +2229,23 @@ BEGIN ATOMIC
 END;
 revoke execute on function gateway.repair_records() from public;
 grant execute on function gateway.repair_records() to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.repeat_step()
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+BEGIN ATOMIC
+ INSERT INTO gateway.step (stamp, snapshot, waited, epoch, is_complete)  SELECT GREATEST((step_1.stamp + '00:00:00.000001'::interval), clock_timestamp()) AS "greatest",
+             step_1.snapshot,
+             step_1.waited,
+             step_1.epoch,
+             step_1.is_complete
+            FROM gateway.step step_1
+           ORDER BY step_1.stamp DESC
+          LIMIT 1
+   RETURNING step.stamp;
+END;
+revoke execute on function gateway.repeat_step() from public;
+grant execute on function gateway.repeat_step() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.report_server_change()
  RETURNS text
@@ -2238,10 +2288,7 @@ begin
   perform from gateway.sync_state for update;
   -- A step that changes nothing: pages before the commit have earlier stamps, and pages after it have this one or later ones.
   lock table gateway.step_lock in exclusive mode;
-  insert into gateway.step
-  select greatest(stamp + interval '1 microsecond', clock_timestamp()), snapshot, waited, step.epoch, is_complete
-  from gateway.step order by stamp desc limit 1
-  returning stamp into complete_since;
+  complete_since := gateway.repeat_step();
   update gateway.sync_state
   set epoch = greatest(sync_state.epoch + 1, extract(epoch from clock_timestamp())::bigint),
       removals_complete_since = greatest(removals_complete_since, complete_since)
@@ -2255,7 +2302,10 @@ CREATE OR REPLACE FUNCTION gateway.rivals_of(vouchers gateway.voucher_fields[], 
  LANGUAGE sql
  STABLE
 AS $function$
-  with candidate as materialized (
+  with other as not materialized (
+    select * from gateway.voucher
+    where id <> all(evaluated) and not exists (select from gateway.rejected where rejected.record = 'voucher' and key = id::text)
+  ), candidate as materialized (
     select voucher.*, gateway.folded(gateway.trimmed(voucher.reference)) collate "C" as name,
            gateway.trimmed(voucher.qr_token) collate "C" as code, record.id is null as is_new
     from unnest(vouchers) voucher left join gateway.voucher record using (id)
@@ -2264,14 +2314,12 @@ AS $function$
   select id, rival
   from candidate, lateral (
     select coalesce(
-      (select record.id from gateway.voucher record
-       where (gateway.folded(gateway.trimmed(record.reference)) collate "C", record.tenant_id)
-             between (name, candidate.tenant_id) and (name, candidate.tenant_id)
-         and record.id <> candidate.id and record.id <> all(evaluated) limit 1),
-      (select record.id from gateway.voucher record
-       where (gateway.trimmed(record.qr_token) collate "C", record.tenant_id)
-             between (code, candidate.tenant_id) and (code, candidate.tenant_id)
-         and record.id <> candidate.id and record.id <> all(evaluated) limit 1)) as rival
+      (select other.id from other
+       where (gateway.folded(gateway.trimmed(other.reference)) collate "C", other.tenant_id)
+             between (name, candidate.tenant_id) and (name, candidate.tenant_id) limit 1),
+      (select other.id from other
+       where (gateway.trimmed(other.qr_token) collate "C", other.tenant_id)
+             between (code, candidate.tenant_id) and (code, candidate.tenant_id) limit 1)) as rival
   ) served
   where rival is not null
   union all
@@ -2279,7 +2327,7 @@ AS $function$
     select id, first_value(id) over (partition by tenant_id, name order by is_new, id) as rival from candidate
     union all
     select id, first_value(id) over (partition by tenant_id, code order by is_new, id) from candidate where code is not null
-  ) among
+  ) evaluated_with
   where id <> rival
 $function$;
 revoke execute on function gateway.rivals_of(gateway.voucher_fields[],bigint[]) from public;
@@ -2422,7 +2470,7 @@ CREATE OR REPLACE FUNCTION gateway.source_of_customer(ids bigint[])
  LANGUAGE sql
  STABLE
 AS $function$
-  select key::bigint, tenant_id::bigint, case when marketing_opted then email end::text, marketing_opted::boolean, consented_at::timestamp with time zone, case when marketing_opted then consent_source end::text, created_at::timestamp with time zone, case when marketing_opted then forename end::text, case when marketing_opted then surname end::text, case when marketing_opted then full_name end::text, case when marketing_opted then phone_number end::text, case when marketing_opted then address_1 end::text, case when marketing_opted then address_2 end::text, case when marketing_opted then town end::text, case when marketing_opted then city end::text, case when marketing_opted then county end::text, case when marketing_opted then country end::text, case when marketing_opted then countryiso2 end::text, case when marketing_opted then postcode end::text from (
+  select key::bigint, tenant_id::bigint, case when marketing_opted then email end::text, marketing_opted::boolean, case when marketing_opted or gateway.is_instant(consented_at) then consented_at end::timestamp with time zone, case when marketing_opted then consent_source end::text, created_at::timestamp with time zone, case when marketing_opted then forename end::text, case when marketing_opted then surname end::text, case when marketing_opted then full_name end::text, case when marketing_opted then phone_number end::text, case when marketing_opted then address_1 end::text, case when marketing_opted then address_2 end::text, case when marketing_opted then town end::text, case when marketing_opted then city end::text, case when marketing_opted then county end::text, case when marketing_opted then country end::text, case when marketing_opted then countryiso2 end::text, case when marketing_opted then postcode end::text from (
 select id as key, tenant_id, email, marketing_opted, consented_at, consent_source, created_at, forename, surname, full_name,
        phone_number, address_1, address_2, town, city, county, country, countryiso2, postcode
 from public.customer
@@ -2768,8 +2816,7 @@ begin
   with removal as (
     insert into gateway.removal
     select 'customer', stale.tenant_id, stale.id,
-           case when fresh.id is null then 'deleted' when fresh.tenant_id = stale.tenant_id then 'consent_withdrawn' else 'moved' end
-             ::gateway.removal_reason,
+           case when fresh.id is null then 'deleted' when not fresh.marketing_opted then 'consent_withdrawn' else 'moved' end::gateway.removal_reason,
            written.latest + row_number() over (order by stale.id) * interval '1 microsecond'
     from unnest(stale_rows) stale left join unnest(fresh_rows) fresh using (id)
     where (fresh.id is null or fresh.tenant_id <> stale.tenant_id or not fresh.marketing_opted) and (stale.marketing_opted)
@@ -2895,8 +2942,7 @@ begin
   with removal as (
     insert into gateway.removal
     select 'product', stale.tenant_id, stale.id,
-           case when fresh.id is null then 'deleted' when fresh.tenant_id = stale.tenant_id then 'consent_withdrawn' else 'moved' end
-             ::gateway.removal_reason,
+           case when fresh.id is null then 'deleted'  else 'moved' end::gateway.removal_reason,
            written.latest + row_number() over (order by stale.id) * interval '1 microsecond'
     from unnest(stale_rows) stale left join unnest(fresh_rows) fresh using (id)
     where (fresh.id is null or fresh.tenant_id <> stale.tenant_id )
@@ -2923,12 +2969,20 @@ declare
   crosses boolean := false;
 begin
   insert into gateway.rejected (record, key, reason)
-  select distinct record, key, 'the key is no integer of less than 19 digits' from unnest(keys)
-  where key !~ '^-?[0-9]{1,18}$' on conflict do nothing;
+  select distinct record, key, 'the key is no integer' from unnest(keys)
+  where gateway.integer_key(key) is null on conflict do nothing;
   foreach type in array enum_range(null::gateway.record_type) loop
-    ids := array(select key::bigint from unnest(keys) where record = type and key ~ '^-?[0-9]{1,18}$'
+    ids := array(select gateway.integer_key(key) from unnest(keys) where record = type and gateway.integer_key(key) is not null
                  union select unnest(products) where type = 'product');
     continue when cardinality(ids) = 0;
+    -- Together, because two vouchers may have exchanged their references.
+    ids := array(
+      with recursive evaluated (id) as (
+        select unnest(ids)
+        union
+        select gateway.integer_key(key) from evaluated join gateway.rejected on waits_for = type and waits_id = id and record = type
+      )
+      select id from evaluated);
     written := gateway.write_keys(type, ids, latest, counts);
     latest := written.latest;
     crosses := crosses or coalesce(written.crosses, false);
@@ -2945,7 +2999,7 @@ begin
       products := '{}';
     end if;
     insert into gateway.waiting_key (record, key)
-    select record, key from gateway.rejected where waits_for = type and waits_id = any(written.changed);
+    select record, key from gateway.rejected where waits_for = type and waits_id = any(written.changed) and record <> type;
   end loop;
   if counts and (moved or crosses) then
     perform gateway.update_members(
@@ -3153,8 +3207,7 @@ begin
   with removal as (
     insert into gateway.removal
     select 'voucher', stale.tenant_id, stale.id,
-           case when fresh.id is null then 'deleted' when fresh.tenant_id = stale.tenant_id then 'consent_withdrawn' else 'moved' end
-             ::gateway.removal_reason,
+           case when fresh.id is null then 'deleted'  else 'moved' end::gateway.removal_reason,
            written.latest + row_number() over (order by stale.id) * interval '1 microsecond'
     from unnest(stale_rows) stale left join unnest(fresh_rows) fresh using (id)
     where (fresh.id is null or fresh.tenant_id <> stale.tenant_id )
@@ -3325,8 +3378,9 @@ begin
   select string_agg(case
            when attname = 'id' then 'key'
            when attname = 'content' then 'gateway.product_content(key::bigint, tenant_id::bigint, category_ids::bigint[])'
-           -- Of customers who do not consent, figures need no personal data.
-           when mapped = 'customer' and attname not in ('tenant_id', 'marketing_opted', 'consented_at', 'created_at')
+           -- Of customers who do not consent, figures need no personal data, and no rule may keep it in the records.
+           when attname = 'consented_at' then 'case when marketing_opted or gateway.is_instant(consented_at) then consented_at end'
+           when mapped = 'customer' and attname not in ('tenant_id', 'marketing_opted', 'created_at')
              then format('case when marketing_opted then %I end', attname)
            else quote_ident(attname) end || '::' || format_type(atttypid, atttypmod), ', ' order by attnum)
   into fields
@@ -3352,17 +3406,17 @@ begin
   with removal as (
     insert into gateway.removal
     select '%1$s', stale.tenant_id, stale.id,
-           case when fresh.id is null then 'deleted' when fresh.tenant_id = stale.tenant_id then 'consent_withdrawn' else 'moved' end
-             ::gateway.removal_reason,
+           case when fresh.id is null then 'deleted' %2$s else 'moved' end::gateway.removal_reason,
            written.latest + row_number() over (order by stale.id) * interval '1 microsecond'
     from unnest(stale_rows) stale left join unnest(fresh_rows) fresh using (id)
-    where (fresh.id is null or fresh.tenant_id <> stale.tenant_id %2$s)
+    where (fresh.id is null or fresh.tenant_id <> stale.tenant_id %3$s)
     returning tenant_id, reason, updated_at
   )
   select coalesce(max(updated_at), written.latest),
          array_agg((tenant_id, updated_at)::gateway.consent_withdrawal) filter (where reason = 'consent_withdrawn')
   into written.latest, withdrawals from removal;$removal$,
-      mapped, case mapped when 'customer' then 'or not fresh.marketing_opted) and (stale.marketing_opted' else '' end);
+      mapped, case mapped when 'customer' then 'when not fresh.marketing_opted then ''consent_withdrawn''' else '' end,
+      case mapped when 'customer' then 'or not fresh.marketing_opted) and (stale.marketing_opted' else '' end);
   end if;
 
   if mapped = 'variant' then
@@ -3464,7 +3518,8 @@ end $body$$functions$, mapped, fields, query, more_faults, more_writes);
 
   if mapped = 'voucher' then
     execute format($function$
--- Evaluates the mapping for one voucher at present; no row: the source has none. A voucher that is as its record breaks no rule.
+-- Evaluates the mapping for one voucher at present; no row: the source has none. A voucher that is as its record breaks no rule;
+-- one that cannot be evaluated is shown as its record.
 -- Volatile: it takes its snapshot after it has waited for locks, because an older one sees a rewritten table as empty.
 create or replace function gateway.read_present_voucher(bigint) returns setof gateway.present_voucher
 language plpgsql volatile security definer rows 1 set search_path = pg_catalog, pg_temp set row_security = off
@@ -3483,10 +3538,12 @@ begin
     if not is_record then
       present.fault := coalesce(
         gateway.fault_of(present.voucher),
-        case when not exists (select from gateway.tenant where tenant.id = (present.voucher).tenant_id) then 'tenant_id names no tenant' end);
+        (select 'tenant_id names no tenant' where not exists (select from gateway.tenant where tenant.id = (present.voucher).tenant_id)));
     end if;
     return next present;
   end if;
+exception when data_exception then
+  return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = $1;
 end $body$$function$, fields, query);
   end if;
 

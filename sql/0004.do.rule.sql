@@ -48,6 +48,8 @@ return case when candidate.validity_months < 0 then 'validity_months is negative
 create function gateway.fault_of(candidate gateway.voucher_fields) returns text
 language sql stable parallel safe
 return case
+  when candidate.void is null or candidate.is_monetary is null or candidate.allow_part_redeem is null
+    then 'void, is_monetary or allow_part_redeem is null'
   when gateway.trimmed(candidate.reference) is null then 'reference is empty'
   when candidate.qr_token is not null and gateway.trimmed(candidate.qr_token) is null then 'qr_token is empty'
   when gateway.folded(gateway.trimmed(candidate.qr_token)) collate "C" ~ '^HTTPS?:' then 'qr_token is a URL'
@@ -79,11 +81,15 @@ return case when candidate.email not like '_%@%_' then 'email is no e-mail addre
                           gateway.instant_fault('created_at', candidate.created_at)) end;
 
 -- Returns the vouchers whose reference or QR token another voucher of their tenant has (R33), and the id of that one: a record
--- that is not evaluated with them, else the one of them that was a record first.
+-- that is not evaluated with them, else the one of them that was a record first. The record of a rejected voucher is none: the
+-- voucher may have another reference now.
 create function gateway.rivals_of(vouchers gateway.voucher_fields[], evaluated bigint[]) returns table (id bigint, rival bigint)
 language sql stable
 as $$
-  with candidate as materialized (
+  with other as not materialized (
+    select * from gateway.voucher
+    where id <> all(evaluated) and not exists (select from gateway.rejected where rejected.record = 'voucher' and key = id::text)
+  ), candidate as materialized (
     select voucher.*, gateway.folded(gateway.trimmed(voucher.reference)) collate "C" as name,
            gateway.trimmed(voucher.qr_token) collate "C" as code, record.id is null as is_new
     from unnest(vouchers) voucher left join gateway.voucher record using (id)
@@ -92,14 +98,12 @@ as $$
   select id, rival
   from candidate, lateral (
     select coalesce(
-      (select record.id from gateway.voucher record
-       where (gateway.folded(gateway.trimmed(record.reference)) collate "C", record.tenant_id)
-             between (name, candidate.tenant_id) and (name, candidate.tenant_id)
-         and record.id <> candidate.id and record.id <> all(evaluated) limit 1),
-      (select record.id from gateway.voucher record
-       where (gateway.trimmed(record.qr_token) collate "C", record.tenant_id)
-             between (code, candidate.tenant_id) and (code, candidate.tenant_id)
-         and record.id <> candidate.id and record.id <> all(evaluated) limit 1)) as rival
+      (select other.id from other
+       where (gateway.folded(gateway.trimmed(other.reference)) collate "C", other.tenant_id)
+             between (name, candidate.tenant_id) and (name, candidate.tenant_id) limit 1),
+      (select other.id from other
+       where (gateway.trimmed(other.qr_token) collate "C", other.tenant_id)
+             between (code, candidate.tenant_id) and (code, candidate.tenant_id) limit 1)) as rival
   ) served
   where rival is not null
   union all
@@ -107,6 +111,6 @@ as $$
     select id, first_value(id) over (partition by tenant_id, name order by is_new, id) as rival from candidate
     union all
     select id, first_value(id) over (partition by tenant_id, code order by is_new, id) from candidate where code is not null
-  ) among
+  ) evaluated_with
   where id <> rival
 $$;

@@ -65,8 +65,9 @@ begin
   select string_agg(case
            when attname = 'id' then 'key'
            when attname = 'content' then 'gateway.product_content(key::bigint, tenant_id::bigint, category_ids::bigint[])'
-           -- Of customers who do not consent, figures need no personal data.
-           when mapped = 'customer' and attname not in ('tenant_id', 'marketing_opted', 'consented_at', 'created_at')
+           -- Of customers who do not consent, figures need no personal data, and no rule may keep it in the records.
+           when attname = 'consented_at' then 'case when marketing_opted or gateway.is_instant(consented_at) then consented_at end'
+           when mapped = 'customer' and attname not in ('tenant_id', 'marketing_opted', 'created_at')
              then format('case when marketing_opted then %I end', attname)
            else quote_ident(attname) end || '::' || format_type(atttypid, atttypmod), ', ' order by attnum)
   into fields
@@ -92,17 +93,17 @@ begin
   with removal as (
     insert into gateway.removal
     select '%1$s', stale.tenant_id, stale.id,
-           case when fresh.id is null then 'deleted' when fresh.tenant_id = stale.tenant_id then 'consent_withdrawn' else 'moved' end
-             ::gateway.removal_reason,
+           case when fresh.id is null then 'deleted' %2$s else 'moved' end::gateway.removal_reason,
            written.latest + row_number() over (order by stale.id) * interval '1 microsecond'
     from unnest(stale_rows) stale left join unnest(fresh_rows) fresh using (id)
-    where (fresh.id is null or fresh.tenant_id <> stale.tenant_id %2$s)
+    where (fresh.id is null or fresh.tenant_id <> stale.tenant_id %3$s)
     returning tenant_id, reason, updated_at
   )
   select coalesce(max(updated_at), written.latest),
          array_agg((tenant_id, updated_at)::gateway.consent_withdrawal) filter (where reason = 'consent_withdrawn')
   into written.latest, withdrawals from removal;$removal$,
-      mapped, case mapped when 'customer' then 'or not fresh.marketing_opted) and (stale.marketing_opted' else '' end);
+      mapped, case mapped when 'customer' then 'when not fresh.marketing_opted then ''consent_withdrawn''' else '' end,
+      case mapped when 'customer' then 'or not fresh.marketing_opted) and (stale.marketing_opted' else '' end);
   end if;
 
   if mapped = 'variant' then
@@ -204,7 +205,8 @@ end $body$$functions$, mapped, fields, query, more_faults, more_writes);
 
   if mapped = 'voucher' then
     execute format($function$
--- Evaluates the mapping for one voucher at present; no row: the source has none. A voucher that is as its record breaks no rule.
+-- Evaluates the mapping for one voucher at present; no row: the source has none. A voucher that is as its record breaks no rule;
+-- one that cannot be evaluated is shown as its record.
 -- Volatile: it takes its snapshot after it has waited for locks, because an older one sees a rewritten table as empty.
 create or replace function gateway.read_present_voucher(bigint) returns setof gateway.present_voucher
 language plpgsql volatile security definer rows 1 set search_path = pg_catalog, pg_temp set row_security = off
@@ -223,10 +225,12 @@ begin
     if not is_record then
       present.fault := coalesce(
         gateway.fault_of(present.voucher),
-        case when not exists (select from gateway.tenant where tenant.id = (present.voucher).tenant_id) then 'tenant_id names no tenant' end);
+        (select 'tenant_id names no tenant' where not exists (select from gateway.tenant where tenant.id = (present.voucher).tenant_id)));
     end if;
     return next present;
   end if;
+exception when data_exception then
+  return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = $1;
 end $body$$function$, fields, query);
   end if;
 

@@ -261,6 +261,12 @@ begin
   from (select * from gateway.waiting_key where place > waited order by place limit at_most - cardinality(keys)) waiting;
 end $$;
 
+-- Returns the key of a mapping; null when it is no bigint.
+create function gateway.integer_key(key text) returns bigint
+language sql immutable
+return case when key ~ '^-?[0-9]{1,19}$' then
+         case when key::numeric between -9223372036854775808 and 9223372036854775807 then key::bigint end end;
+
 -- Evaluates keys of all types, and what depends on them. Returns the last stamp.
 --
 -- counts: whether figures follow.
@@ -277,12 +283,20 @@ declare
   crosses boolean := false;
 begin
   insert into gateway.rejected (record, key, reason)
-  select distinct record, key, 'the key is no integer of less than 19 digits' from unnest(keys)
-  where key !~ '^-?[0-9]{1,18}$' on conflict do nothing;
+  select distinct record, key, 'the key is no integer' from unnest(keys)
+  where gateway.integer_key(key) is null on conflict do nothing;
   foreach type in array enum_range(null::gateway.record_type) loop
-    ids := array(select key::bigint from unnest(keys) where record = type and key ~ '^-?[0-9]{1,18}$'
+    ids := array(select gateway.integer_key(key) from unnest(keys) where record = type and gateway.integer_key(key) is not null
                  union select unnest(products) where type = 'product');
     continue when cardinality(ids) = 0;
+    -- Together, because two vouchers may have exchanged their references.
+    ids := array(
+      with recursive evaluated (id) as (
+        select unnest(ids)
+        union
+        select gateway.integer_key(key) from evaluated join gateway.rejected on waits_for = type and waits_id = id and record = type
+      )
+      select id from evaluated);
     written := gateway.write_keys(type, ids, latest, counts);
     latest := written.latest;
     crosses := crosses or coalesce(written.crosses, false);
@@ -299,7 +313,7 @@ begin
       products := '{}';
     end if;
     insert into gateway.waiting_key (record, key)
-    select record, key from gateway.rejected where waits_for = type and waits_id = any(written.changed);
+    select record, key from gateway.rejected where waits_for = type and waits_id = any(written.changed) and record <> type;
   end loop;
   if counts and (moved or crosses) then
     perform gateway.update_members(
@@ -345,9 +359,14 @@ begin
     execute command;
   elsif not has_figures then
     perform gateway.write_first_figures();
-    -- A table that a vacuum has locked is left to it.
-    analyze (skip_locked) gateway.tenant, gateway.tenant_path, gateway.category, gateway.variant, gateway.product, gateway.voucher,
-      gateway.voucher_text, gateway.customer, gateway.figure_member, gateway.figure_rollup;
+    -- The planner takes an empty table for a larger one, but not after it was analysed. One that a vacuum has locked is left to it.
+    for command in
+      select format('analyze (skip_locked) gateway.%I', name)
+      from unnest(enum_range(null::gateway.record_type)::text[] || '{tenant_path,voucher_text,figure_member,figure_rollup}') name
+      where pg_relation_size('gateway.' || name) > 0
+    loop
+      execute command;
+    end loop;
   else
     is_done := true;
   end if;
@@ -429,6 +448,16 @@ begin
   values (latest, pg_current_snapshot(), taken.waited, present_epoch, former.is_complete or not gateway.lacks_records(taken.waited));
   return exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited);
 end $$;
+
+-- Adds a step that writes no records, so that answers after it have a later stamp. Its caller has locked gateway.step_lock.
+create function gateway.repeat_step() returns timestamptz
+language sql
+begin atomic
+  insert into gateway.step
+  select greatest(stamp + interval '1 microsecond', clock_timestamp()), snapshot, waited, epoch, is_complete
+  from gateway.step order by stamp desc limit 1
+  returning stamp;
+end;
 
 -- Deletes what no step needs any more.
 create function gateway.delete_passed_notes() returns void

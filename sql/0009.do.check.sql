@@ -7,17 +7,29 @@
 create function gateway.differing_keys(type gateway.record_type, ids bigint[], last gateway.step) returns setof gateway.record_key
 language plpgsql stable
 as $$
+declare
+  half constant integer := cardinality(ids) / 2;
+  differing gateway.record_key[];
 begin
-  return query execute format($differing$
-    select '%1$s'::gateway.record_type, id::text
+  execute format($differing$
+    select array_agg(('%1$s', id::text)::gateway.record_key)
     from (select fresh, id from gateway.source_of_%1$s($1) fresh) source
     full join (select stale, id from gateway.%1$s stale where id = any($1)) record using (id)
     where fresh is distinct from stale::gateway.%1$s_fields
-      and not exists (select from gateway.rejected where record = '%1$s' and key = id::text)
       and not exists (select from gateway.waiting_key where place > ($2).waited and record = '%1$s' and key = id::text)
       and not exists (select from gateway.notes_after(($2).snapshot) note where note.record = '%1$s' and note.key = id::text)
     $differing$, type)
-  using ids, last;
+  into differing using array(select id from unnest(ids) id
+                   where not exists (select from gateway.rejected where record = type and key = id::text)), last;
+  return query select * from unnest(differing);
+exception when data_exception then
+  -- A step that evaluates the key rejects it.
+  if half = 0 then
+    return next (type, ids[1]::text)::gateway.record_key;
+  else
+    return query select * from gateway.differing_keys(type, ids[:half], last);
+    return query select * from gateway.differing_keys(type, ids[half + 1:], last);
+  end if;
 end $$;
 
 -- The types whose records have to be as their sources: no step will compare them.
@@ -60,8 +72,8 @@ create table gateway.check_progress (
 );
 insert into gateway.check_progress default values;
 
--- Compares the next records of the check, and lets a step evaluate those that differ. Returns their keys. A type that steps compare,
--- or whose mapping does not fit, is left out.
+-- Compares the next records of the check, and lets a step evaluate those that differ, and again those that it has rejected. Returns
+-- the keys of the former. A type that steps compare, or whose mapping does not fit, is left out.
 create function gateway.check_records(at_most integer) returns setof gateway.record_key
 language plpgsql security definer set search_path = pg_catalog, pg_temp set row_security = off set jit = off
 as $$
@@ -75,6 +87,8 @@ begin
   select * into progress from gateway.check_progress for update;
   if progress.record in (select gateway.comparable_types(last)) then
     select part.ids, part.reached into ids, next from gateway.scan_keys(progress.record, progress.reached, at_most) part;
+    insert into gateway.note (record, key)
+    select record, key from gateway.rejected where record = progress.record and key = any(ids::text[]);
     return query
       with differing as (
         insert into gateway.note (record, key) select * from gateway.differing_keys(progress.record, ids, last)
@@ -108,10 +122,11 @@ begin atomic
   group by captured.source, captured.keys;
 end;
 
--- Lets steps evaluate all records that differ. Returns their keys.
+-- Lets steps evaluate all records that differ, and again those that they have rejected. Returns the keys of the former.
 create function gateway.repair_records() returns setof gateway.record_key
 language sql security definer set search_path = pg_catalog, pg_temp
 begin atomic
+  insert into gateway.note (record, key) select record, key from gateway.rejected;
   insert into gateway.note (record, key) select * from gateway.record_differences() returning record, key;
 end;
 
@@ -123,4 +138,5 @@ begin
   lock table gateway.step_lock in exclusive mode;
   perform gateway.update_members(array(select member from gateway.tree_members() member));
   perform gateway.add_to_rollups(array(select difference from gateway.figure_differences() difference));
+  perform gateway.repeat_step();
 end $$;

@@ -30,10 +30,7 @@ begin
   perform from gateway.sync_state for update;
   -- A step that changes nothing: pages before the commit have earlier stamps, and pages after it have this one or later ones.
   lock table gateway.step_lock in exclusive mode;
-  insert into gateway.step
-  select greatest(stamp + interval '1 microsecond', clock_timestamp()), snapshot, waited, step.epoch, is_complete
-  from gateway.step order by stamp desc limit 1
-  returning stamp into complete_since;
+  complete_since := gateway.repeat_step();
   update gateway.sync_state
   set epoch = greatest(sync_state.epoch + 1, extract(epoch from clock_timestamp())::bigint),
       removals_complete_since = greatest(removals_complete_since, complete_since)

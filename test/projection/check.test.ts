@@ -83,3 +83,27 @@ test('a mapping that does not fit does not hold up the check of other types', as
   })
   expect(await checkAll()).toEqual(['voucher 1'])
 })
+
+test('a row that cannot be evaluated is found, and does not hold up the check of others', async () => {
+  await platform`alter table tenant rename column title to name`
+  await platform.begin(async sql => {
+    await sql`alter table purchased_voucher alter current_balance type text`
+    await sql`alter table purchased_voucher disable trigger all`
+    await sql`update purchased_voucher set current_balance = 'n/a' where id = 2`
+    await sql`update purchased_voucher set void = not void where id = 3`
+    await sql`alter table purchased_voucher enable trigger all`
+  })
+  await projected(pool)
+  expect(await checkAll()).toEqual(['voucher 2', 'voucher 3'])
+  await projected(pool)
+  expect(await findRecordProblems(pool)).toMatchObject([{ record: 'voucher', firstKey: '2' }])
+
+  await platform.begin(async sql => {
+    await sql`alter table purchased_voucher disable trigger all`
+    await sql`update purchased_voucher set current_balance = null where id = 2`
+    await sql`alter table purchased_voucher enable trigger all`
+  })
+  expect(await checkAll()).toEqual([])
+  await projected(pool)
+  expect(await findRecordProblems(pool)).toEqual([])
+})

@@ -160,21 +160,34 @@ test('rows that appliers write, and truncations, are captured', async () => {
   expect(left.every(record => record.startsWith('deleted voucher '))).toBe(true)
 })
 
-test('two vouchers exchange their references in one transaction', async () => {
-  const [first, second] = [
-    await build.voucher(tenant, { reference: 'A' }),
-    await build.voucher(tenant, { reference: 'B' }),
-  ]
+test.each([1, 5000])('vouchers exchange their references, and a step takes %i keys', async most => {
+  const ids = [await build.voucher(tenant), await build.voucher(tenant), await build.voucher(tenant)]
+  const exchange = (references: string[]) =>
+    platform
+      .unsafe(
+        ids
+          .map((id, n) => `update purchased_voucher set reference = '${references[n]}-${most}' where id = ${id}`)
+          .join(';'),
+      )
+      .simple()
+  await exchange(['A', 'B', 'C'])
+  await project()
+  await exchange(['X', 'Y', 'Z'])
+  await exchange(['B', 'C', 'A'])
+  await project(most)
+  expect(await findRecordProblems(pool)).toEqual([])
+})
+
+test('a customer who moves and withdraws the consent, with an instant that v1 cannot show, leaves the list', async () => {
+  const moved = await build.customer(tenant)
+  const other = await build.tenant()
   await project()
   expect(
-    await changedBy(() =>
-      platform
-        .unsafe(`update purchased_voucher set reference = 'C' where id = ${first};
-        update purchased_voucher set reference = 'A' where id = ${second};
-        update purchased_voucher set reference = 'B' where id = ${first}`)
-        .simple(),
+    await changedBy(
+      () => platform`
+        update customer set marketing_opted = false, tenant_id = ${other}, consented_at = '-infinity' where id = ${moved}`,
     ),
-  ).toEqual([`voucher ${first}`, `voucher ${second}`])
+  ).toEqual([`customer ${moved}`, `consent_withdrawn customer ${moved} of ${tenant}`])
 })
 
 test('a row that breaks a rule is rejected with its reason, keeps its former record, and comes back', async () => {
@@ -224,6 +237,7 @@ test.each<[table: string, row: Record<string, string | number>, reason: string]>
   ['customer', { consented_at: 'infinity' }, 'consented_at is not in the years 1 to 9999: infinity'],
   ['customer', { id: -1 }, 'the key is not between 1 and 2^53 - 1'],
   ['customer', { id: 2 ** 53 }, 'the key is not between 1 and 2^53 - 1'],
+  ['customer', { id: '1000000000000000000' }, 'the key is not between 1 and 2^53 - 1'],
 ])('a row of %s that v1 cannot show is rejected: %j', async (table, row, reason) => {
   const owner = table === 'variant' ? { product_id: product } : table === 'tenant' ? {} : { tenant_id: tenant }
   const consent = table === 'customer' ? { marketing_opted: true } : {}
@@ -247,7 +261,20 @@ test('a rejected twin comes back when its rival goes', async () => {
   // Another tenant may have the same reference (R33).
   expect(
     await changedBy(() => platform`update purchased_voucher set tenant_id = ${elsewhere} where id = ${rival}`),
-  ).toEqual([`voucher ${rival}`, `moved voucher ${rival} of ${tenant}`, `voucher ${twin}`])
+  ).toEqual([`voucher ${rival}`, `voucher ${twin}`, `moved voucher ${rival} of ${tenant}`])
+})
+
+test('a rejected voucher does not keep its former reference from another one', async () => {
+  const [ill, well] = [await build.voucher(tenant, { reference: 'TAKEN' }), await build.voucher(tenant)]
+  await project()
+  await platform`update purchased_voucher set reference = 'FREE', date_valid_end = 'infinity' where id = ${ill}`
+  await project()
+  await platform`update purchased_voucher set reference = 'TAKEN' where id = ${well}`
+  await project()
+  expect(await findRecordProblems(pool)).toMatchObject([{ keys: 1, firstKey: String(ill) }])
+  expect(await changedBy(() => platform`update purchased_voucher set date_valid_end = null where id = ${ill}`)).toEqual(
+    [`voucher ${ill}`],
+  )
 })
 
 test('no change is lost when the operator deletes notes and requests scans', async () => {
