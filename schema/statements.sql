@@ -2837,6 +2837,7 @@ join lateral (
   join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
   where voucher.tenant_id = record.tenant_id and (qr_token = record.name or gateway.trimmed(qr_token) collate "C" = gateway.trimmed(wanted.text) collate "C")
 ) found on true
+where not exists (select from gateway.token where false for key share)
 order by place, dense_rank;
 
 select /* resolution.find */ place, found.*, dense_rank() over (partition by place order by distance, not is_exact)
@@ -2868,6 +2869,7 @@ join lateral (
   join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
   where voucher.tenant_id = record.tenant_id and (reference = record.name or gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(wanted.text)) collate "C")
 ) found on true
+where not exists (select from gateway.token where false for key share)
 order by place, dense_rank;
 
 select /* rights.read */ quote_ident(session_user) as login,
@@ -3271,7 +3273,7 @@ coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescenda
       order by tenant_id)
     from gateway.token_tenant where token_id = token.id), '[]') as tenants
 from gateway.token
-where token_hash = any($1::text::bytea[]);
+where token_hash = any($1::text::bytea[]) and not exists (select from gateway.token where false for key share);
 
 select /* token.find_by_idempotency_key */ id from gateway.token where idempotency_key = $1;
 

@@ -32,6 +32,12 @@ export type Sql = postgres.ISql<DriverTypes>
 
 export type Fragment = postgres.Fragment
 
+/**
+ * Returns a condition that always holds, for statements whose answers may not be late. A standby, to which a pooler can lead
+ * an open session, refuses the whole statement (25006), because it could lock rows; it locks none.
+ */
+export const onPrimary = (sql: Sql): Fragment => sql`not exists (select from gateway.token where false for key share)`
+
 /** Returns an array as PostgreSQL's text for it, to be cast: `any(${arrayText(ids)}::text::bigint[])`. */
 export const arrayText = (values: readonly (number | string | boolean | null)[]): string =>
   `{${values.map(value => (typeof value === 'string' ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : `${value}`)).join(',')}}`

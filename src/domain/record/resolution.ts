@@ -1,7 +1,7 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
 import { rowCodec } from '../../db/row-codec.ts'
 import { shareStatements } from '../../db/shared-statement.ts'
-import { arrayText, type Sql } from '../../db/sql.ts'
+import { arrayText, onPrimary, type Sql } from '../../db/sql.ts'
 import { badInput, notFound } from '../errors.ts'
 import type { TenantPath } from '../token/scope.ts'
 import type { Token } from '../token/token.ts'
@@ -207,6 +207,7 @@ function findByCondition(nameOf: (text: string) => string, column: string, isExa
         join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
         where voucher.tenant_id = record.tenant_id and (${sql.unsafe(column)} = record.name or ${sql.unsafe(condition)})
       ) found on true
+      where ${onPrimary(sql)}
       order by place, dense_rank`.raw()
     const all: (Found | null)[] = wanted.map(() => null)
     for (const [place, found, tenants, isFaulty, , , rank] of rows) {

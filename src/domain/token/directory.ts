@@ -1,4 +1,4 @@
-import { arrayText, type Pool, type Sql } from '../../db/sql.ts'
+import { arrayText, onPrimary, type Pool, type Sql } from '../../db/sql.ts'
 import { isValidSession } from '../administrator/session.ts'
 import { createLoadingCache } from '../loading-cache.ts'
 import { hashSecret } from '../secret.ts'
@@ -81,7 +81,7 @@ async function findTokens(sql: Sql, secrets: readonly string[]): Promise<(Stored
                                      order by tenant_id)
                      from gateway.token_tenant where token_id = token.id), '[]') as tenants
     from gateway.token
-    where token_hash = any(${arrayText(hashes.map(hex => `\\x${hex}`))}::text::bytea[])`
+    where token_hash = any(${arrayText(hashes.map(hex => `\\x${hex}`))}::text::bytea[]) and ${onPrimary(sql)}`
   const found = new Map(rows.map(({ tokenHash, ...token }) => [tokenHash.toString('hex'), token]))
   return hashes.map(tokenHash => found.get(tokenHash) ?? null)
 }
