@@ -1730,6 +1730,7 @@ CREATE OR REPLACE FUNCTION gateway.find_uncaptured()
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
+ SET jit TO 'off'
 BEGIN ATOMIC
  SELECT captured.source,
          CASE
@@ -2544,13 +2545,14 @@ CREATE OR REPLACE FUNCTION gateway.tables_of(source regclass)
  LANGUAGE sql
  STABLE
 BEGIN ATOMIC
- SELECT part.oid
-    FROM (( SELECT tables_of.source AS source
+ SELECT tree.part
+    FROM ( SELECT tables_of.source AS source
          UNION
           SELECT pg_partition_tree.relid
-            FROM pg_partition_tree(tables_of.source) pg_partition_tree(relid, parentrelid, isleaf, level)) part(oid)
-      JOIN pg_class USING (oid))
-   WHERE (pg_class.relkind <> 'f'::"char");
+            FROM pg_partition_tree(tables_of.source) pg_partition_tree(relid, parentrelid, isleaf, level)) tree(part)
+   WHERE (( SELECT pg_class.relkind
+            FROM pg_class
+           WHERE (pg_class.oid = (tree.part)::oid)) <> 'f'::"char");
 END;
 revoke execute on function gateway.tables_of(regclass) from public;
 grant execute on function gateway.tables_of(regclass) to voucher_gateway;
@@ -3561,11 +3563,8 @@ AS $procedure$
 begin
   if exists (
     select from gateway.captured
-    cross join lateral (select to_regclass(source)::oid
-                        union all
-                        select inhrelid from pg_inherits where inhparent = to_regclass(source)) part (oid)
-    join pg_class using (oid)
-    where relfilenode <> pg_relation_filenode(oid))
+    cross join lateral gateway.tables_of(to_regclass(source)) part
+    where (select relfilenode from pg_class where oid = part) <> pg_relation_filenode(part))
   then
     raise exception 'a source was rewritten during the step' using errcode = 'lock_not_available';
   end if;

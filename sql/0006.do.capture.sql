@@ -32,8 +32,8 @@ end $$;
 create function gateway.tables_of(source regclass) returns setof regclass
 language sql stable
 begin atomic
-  select oid from (select source union select relid from pg_partition_tree(source)) part (oid) join pg_class using (oid)
-  where relkind <> 'f';
+  select part from (select source union select relid from pg_partition_tree(source)) tree (part)
+  where (select relkind from pg_class where oid = part) <> 'f';
 end;
 
 -- Creates the functions and the triggers that capture a source; again, if it is called again.

@@ -380,11 +380,8 @@ as $$
 begin
   if exists (
     select from gateway.captured
-    cross join lateral (select to_regclass(source)::oid
-                        union all
-                        select inhrelid from pg_inherits where inhparent = to_regclass(source)) part (oid)
-    join pg_class using (oid)
-    where relfilenode <> pg_relation_filenode(oid))
+    cross join lateral gateway.tables_of(to_regclass(source)) part
+    where (select relfilenode from pg_class where oid = part) <> pg_relation_filenode(part))
   then
     raise exception 'a source was rewritten during the step' using errcode = 'lock_not_available';
   end if;

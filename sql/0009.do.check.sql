@@ -104,7 +104,7 @@ end $$;
 
 -- Returns the sources whose changes are not captured, each with a sentence that has the remedy.
 create function gateway.find_uncaptured() returns table (source text, problem text)
-language sql stable security definer set search_path = pg_catalog, pg_temp
+language sql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 begin atomic
   select captured.source,
          case when to_regclass(captured.source) is null then format('Table %s, a source of records, does not exist.', captured.source)
