@@ -222,6 +222,7 @@ create table gateway.note (
   record gateway.record_type not null,
   key text,
   reason text,
+  truncated boolean,
   xid xid8 default pg_current_xact_id() not null
 );
 CREATE INDEX note_xid ON gateway.note USING btree (xid);
@@ -1290,8 +1291,8 @@ CREATE OR REPLACE FUNCTION gateway.capture_truncated()
  SECURITY DEFINER
 AS $function$
 begin
-  insert into gateway.note (record, reason)
-  select pg_catalog.unnest(tg_argv)::gateway.record_type, 'The table was truncated.';
+  insert into gateway.note (record, reason, truncated)
+  select pg_catalog.unnest(tg_argv)::gateway.record_type, 'The table was truncated.', true;
   return null;
 end $function$;
 revoke execute on function gateway.capture_truncated() from public;
@@ -1342,7 +1343,7 @@ BEGIN ATOMIC
    WHERE ((comparable_types.last).is_complete AND (NOT (mapping.record IN ( SELECT scan.record
             FROM gateway.scan))) AND (NOT (mapping.record IN ( SELECT broken_mapping.record
             FROM gateway.broken_mapping))) AND (NOT (mapping.record IN ( SELECT notes_after.record
-            FROM gateway.notes_after((comparable_types.last).snapshot) notes_after(record, key, reason, xid)
+            FROM gateway.notes_after((comparable_types.last).snapshot) notes_after(record, key, reason, truncated, xid)
            WHERE (notes_after.key IS NULL)))))
    ORDER BY mapping.record;
 END;
@@ -1965,6 +1966,7 @@ BEGIN ATOMIC
  SELECT note.record,
      note.key,
      note.reason,
+     note.truncated,
      note.xid
     FROM gateway.note
    WHERE (note.xid >= pg_snapshot_xmax(notes_after.taken))
@@ -1972,6 +1974,7 @@ BEGIN ATOMIC
   SELECT note.record,
      note.key,
      note.reason,
+     note.truncated,
      note.xid
     FROM gateway.note
    WHERE (note.xid = ANY (ARRAY( SELECT pg_snapshot_xip(notes_after.taken) AS pg_snapshot_xip)));
@@ -2272,7 +2275,7 @@ CREATE OR REPLACE FUNCTION gateway.request_scan(scanned gateway.record_type, why
  LANGUAGE sql
 BEGIN ATOMIC
  INSERT INTO gateway.scan (record, reason, allows_removals)
-   VALUES (request_scan.scanned, request_scan.why, request_scan.allows) ON CONFLICT(record) DO UPDATE SET reason = excluded.reason, allows_removals = excluded.allows_removals, reached = 0, removed = 0, stopped = NULL::text;
+   VALUES (request_scan.scanned, request_scan.why, request_scan.allows) ON CONFLICT(record) DO UPDATE SET reason = excluded.reason, allows_removals = (scan.allows_removals OR excluded.allows_removals), reached = 0, stopped = NULL::text;
 END;
 revoke execute on function gateway.request_scan(gateway.record_type,text,boolean) from public;
 grant execute on function gateway.request_scan(gateway.record_type,text,boolean) to voucher_gateway;
@@ -2562,8 +2565,8 @@ CREATE OR REPLACE FUNCTION gateway.take_noted(snapshot pg_snapshot, at_most inte
  LANGUAGE plpgsql
 AS $function$
 begin
-  perform gateway.request_scan(record, reason, true)
-  from (select distinct on (record) record, reason from gateway.notes_after(snapshot) where key is null) noted;
+  perform gateway.request_scan(record, min(reason), coalesce(bool_or(truncated), false))
+  from gateway.notes_after(snapshot) where key is null group by record;
   keys := array(
     select (record, key)::gateway.record_key
     from (select distinct record, key from gateway.notes_after(snapshot) where key is not null limit at_most + 1) noted);
@@ -3375,6 +3378,7 @@ begin
     return;
   end if;
   insert into gateway.mapping values (mapped, query) on conflict (record) do update set text = excluded.text;
+  delete from gateway.scan where record = mapped;
   perform gateway.request_scan(mapped, 'The mapping is new.');
 
   select string_agg(case

@@ -4,10 +4,11 @@
 -- Rows are only added, and deleted when no step needs them any more: a long transaction of others leaves no dead rows among
 -- those that a step reads.
 create table gateway.note (
-  record gateway.record_type not null,
-  key    text, -- In the source; null: all records of this type.
-  reason text, -- Why all of them.
-  xid    xid8 not null default pg_current_xact_id()
+  record    gateway.record_type not null,
+  key       text, -- In the source; null: all records of this type.
+  reason    text, -- Why all of them.
+  truncated boolean, -- True: the source lost rows that no other note names. Null, which takes no bytes: it did not.
+  xid       xid8 not null default pg_current_xact_id()
 );
 comment on table gateway.note is 'The keys of records that have to be evaluated, because a row of a source was written';
 create index note_xid on gateway.note (xid);
@@ -23,8 +24,8 @@ create function gateway.capture_truncated() returns trigger
 language plpgsql security definer
 as $$
 begin
-  insert into gateway.note (record, reason)
-  select pg_catalog.unnest(tg_argv)::gateway.record_type, 'The table was truncated.';
+  insert into gateway.note (record, reason, truncated)
+  select pg_catalog.unnest(tg_argv)::gateway.record_type, 'The table was truncated.', true;
   return null;
 end $$;
 

@@ -18,13 +18,14 @@ create table gateway.scan (
   stopped         text -- Why no step goes on with it.
 );
 
--- Lets steps compare all records of a type, from the first key on.
+-- Lets steps compare all records of a type, from the first key on. A scan that goes on, or has stopped, begins again, and keeps how
+-- many records it has removed and whether it may remove more: else some requests would let it remove all of them.
 create function gateway.request_scan(scanned gateway.record_type, why text, allows boolean default false) returns void
 language sql
 begin atomic
   insert into gateway.scan (record, reason, allows_removals) values (scanned, why, allows)
   on conflict (record) do update
-  set reason = excluded.reason, allows_removals = excluded.allows_removals, reached = 0, removed = 0, stopped = null;
+  set reason = excluded.reason, allows_removals = scan.allows_removals or excluded.allows_removals, reached = 0, stopped = null;
 end;
 
 -- What a function has written.
@@ -60,6 +61,7 @@ begin
     return;
   end if;
   insert into gateway.mapping values (mapped, query) on conflict (record) do update set text = excluded.text;
+  delete from gateway.scan where record = mapped;
   perform gateway.request_scan(mapped, 'The mapping is new.');
 
   select string_agg(case

@@ -190,8 +190,9 @@ end $$;
 create view gateway.open_scan as
 select * from gateway.scan where stopped is null and record not in (select record from gateway.broken_mapping);
 
--- Returns the next keys of the first scan, and moves it behind them. Stops it instead when it would remove more than a tenth of
--- the records, and more than a thousand, although the source has not lost as many rows: the mapping may be wrong.
+-- Returns the next keys of the first scan, and moves it behind them. Stops it instead when it would have removed more than a tenth
+-- of the records, and more than a thousand, unless a source was truncated or an operator allows it: the mapping may be wrong, or
+-- the source. Keys that were noted one by one do not count.
 create function gateway.take_scanned(at_most integer, out type gateway.record_type, out ids bigint[])
 language plpgsql
 as $$
@@ -243,8 +244,8 @@ create function gateway.take_noted(snapshot pg_snapshot, at_most integer, inout 
 language plpgsql
 as $$
 begin
-  perform gateway.request_scan(record, reason, true)
-  from (select distinct on (record) record, reason from gateway.notes_after(snapshot) where key is null) noted;
+  perform gateway.request_scan(record, min(reason), coalesce(bool_or(truncated), false))
+  from gateway.notes_after(snapshot) where key is null group by record;
   keys := array(
     select (record, key)::gateway.record_key
     from (select distinct record, key from gateway.notes_after(snapshot) where key is not null limit at_most + 1) noted);
