@@ -236,13 +236,15 @@ begin atomic
   update gateway.scan set allows_removals = true, stopped = null where record = stopped_record;
 end;
 
--- Takes the new notes and the first waiting keys, at most `at_most`. More notes than that become waiting keys, those of small
--- transactions first. A note of a whole table becomes a scan.
+-- Takes the new notes and the first waiting keys, at most `at_most`. Of more new notes, those of small transactions are taken, also
+-- before keys that wait; the others become waiting keys. A note of a whole table becomes a scan.
 --
 -- waited: the last place of gateway.waiting_key that was worked off.
 create function gateway.take_noted(snapshot pg_snapshot, at_most integer, inout waited bigint, out keys gateway.record_key[])
 language plpgsql
 as $$
+declare
+  at_most_new constant integer := ceil(at_most * 0.75); -- Keys that wait are worked off too.
 begin
   perform gateway.request_scan(record, min(reason), coalesce(bool_or(truncated), false))
   from gateway.notes_after(snapshot) where key is null group by record;
@@ -250,13 +252,16 @@ begin
     select (record, key)::gateway.record_key
     from (select distinct record, key from gateway.notes_after(snapshot) where key is not null limit at_most + 1) noted);
   if cardinality(keys) > at_most then
-    insert into gateway.waiting_key (record, key)
-    select record, key
-    from (select record, key, count(*) over (partition by xid) as size, xid from gateway.notes_after(snapshot)
-          where key is not null) noted
-    -- In the order in which the rows of one transaction probably lie.
-    group by record, key order by min(size), min(xid::text::numeric), record, length(key), key;
-    keys := '{}';
+    with noted as materialized (
+      -- In the order in which the rows of one transaction probably lie.
+      select record, key, row_number() over (order by min(size), min(xid::text::numeric), record, length(key), key) as place
+      from (select record, key, count(*) over (partition by xid) as size, xid from gateway.notes_after(snapshot)
+            where key is not null) note
+      group by record, key
+    ), waiting as (
+      insert into gateway.waiting_key (record, key) select record, key from noted where place > at_most_new order by place
+    )
+    select array_agg((record, key)::gateway.record_key) into keys from noted where place <= at_most_new;
   end if;
   select keys || coalesce(array_agg((record, key)::gateway.record_key), '{}'), coalesce(max(place), waited) into keys, waited
   from (select * from gateway.waiting_key where place > waited order by place limit at_most - cardinality(keys)) waiting;

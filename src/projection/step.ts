@@ -1,7 +1,7 @@
 import type { Pool, Sql } from '../db/sql.ts'
 
 /** The most keys that a step evaluates. */
-const stepSize = 2000
+const stepSize = 1000
 
 /** The pause of an instance that has met another one making a step, in milliseconds. */
 const pauseMs = 1000

@@ -297,6 +297,19 @@ test('a small transaction overtakes a large one', async () => {
   expect(await makeStep(pool, 300)).toBe(true)
   expect(await platform`select id from gateway.voucher where id = ${small}`).toHaveLength(1)
   expect(await platform`select id from gateway.voucher where reference like 'LOAD-%'`).toHaveLength(299)
+  // New ones take three quarters of a step, before those that wait.
+  await Promise.all(
+    Array.from(
+      { length: 400 },
+      () => platform`
+    insert into purchased_voucher (tenant_id, reference) values (${tenant}, 'SMALL-' || gen_random_uuid())`,
+    ),
+  )
+  for (let n = 0; n < 2; n++) await makeStep(pool, 300)
+  const [found] = await platform`
+    select count(*) filter (where reference like 'SMALL-%') as small, count(*) filter (where reference like 'LOAD-%') as large
+    from gateway.voucher`
+  expect(found).toEqual({ small: 225, large: 674 })
   await project(300)
   expect(await platform`select id from gateway.voucher where reference like 'LOAD-%'`).toHaveLength(900)
 })
