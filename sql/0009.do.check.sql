@@ -119,6 +119,8 @@ begin atomic
     ('capture_deleted', 'OA'), ('capture_updated', 'OA')) expected (name, states)
   left join pg_trigger on tgrelid = part and tgname = expected.name and strpos(states, tgenabled::text) > 0
   where tgname is null and (relkind <> 'p' or states <> 'OA')
+    -- The platform creates partitions while the service runs: the check of all records finds what was truncated there.
+    and not (expected.name = 'capture_truncated' and part <> pg_class.oid)
   group by captured.source, captured.keys;
 end;
 

@@ -232,8 +232,10 @@ const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
       attach,
       `grant truncate on voucher_part_3 to ${login}`,
     )
+    expect(await findUncaptured(owner)).toEqual([])
+    await run(owner, 'alter table voucher_part_3 disable trigger capture_row')
     expect(await findUncaptured(owner)).toEqual([
-      expect.stringMatching(/capture_truncated on public\.voucher_part_3 is missing.*call gateway\.capture\(/),
+      expect.stringMatching(/capture_row on public\.voucher_part_3 is missing or disabled.*call gateway\.capture\(/),
     ])
     await run(owner, capture)
     expect(await findUncaptured(owner)).toEqual([])
