@@ -31,7 +31,7 @@ create type gateway.figure_kind as enum ('sale', 'balance', 'product', 'consent'
 create type gateway.present_voucher as (
   voucher gateway.voucher_fields,
   customer_name text,
-  fault text
+  error text
 );
 
 create type gateway.record_key as (
@@ -1350,13 +1350,13 @@ END;
 revoke execute on function gateway.comparable_types(gateway.step) from public;
 grant execute on function gateway.comparable_types(gateway.step) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.currency_fault(currency text)
+CREATE OR REPLACE FUNCTION gateway.currency_error(currency text)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
 RETURN CASE WHEN ((currency COLLATE "C") !~ '^[A-Z]{3}$'::text) THEN ('currency is not three capital letters: '::text || "left"(currency, 20)) ELSE NULL::text END;
-revoke execute on function gateway.currency_fault(text) from public;
-grant execute on function gateway.currency_fault(text) to voucher_gateway;
+revoke execute on function gateway.currency_error(text) from public;
+grant execute on function gateway.currency_error(text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.delete_passed_notes()
  RETURNS void
@@ -1438,6 +1438,54 @@ end $function$;
 revoke execute on function gateway.differing_keys(gateway.record_type,bigint[],gateway.step) from public;
 grant execute on function gateway.differing_keys(gateway.record_type,bigint[],gateway.step) to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.category_fields)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN NULL::text;
+revoke execute on function gateway.error_of(gateway.category_fields) from public;
+grant execute on function gateway.error_of(gateway.category_fields) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.customer_fields)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN CASE WHEN ((candidate).email !~~ '_%@%_'::text) THEN 'email is no e-mail address'::text WHEN (((candidate).countryiso2 COLLATE "C") !~ '^[A-Za-z]{2}$'::text) THEN 'countryiso2 is not two letters'::text ELSE COALESCE(gateway.text_error('consent_source'::text, (candidate).consent_source), gateway.instant_error('consented_at'::text, (candidate).consented_at), gateway.instant_error('created_at'::text, (candidate).created_at)) END;
+revoke execute on function gateway.error_of(gateway.customer_fields) from public;
+grant execute on function gateway.error_of(gateway.customer_fields) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.product_fields)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN CASE WHEN ((candidate).validity_months < 0) THEN 'validity_months is negative'::text WHEN (array_ndims((candidate).image_urls) > 1) THEN 'image_urls has more than one dimension'::text WHEN (array_position((candidate).image_urls, NULL::text) IS NOT NULL) THEN 'image_urls contains null'::text ELSE COALESCE(gateway.currency_error((candidate).currency), gateway.money_error('price'::text, (candidate).price, (candidate).currency), gateway.money_error('sale_price'::text, (candidate).sale_price, (candidate).currency), gateway.money_error('monetary_value'::text, (candidate).monetary_value, (candidate).currency), gateway.text_error('validity_type'::text, (candidate).validity_type)) END;
+revoke execute on function gateway.error_of(gateway.product_fields) from public;
+grant execute on function gateway.error_of(gateway.product_fields) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.tenant_fields)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN CASE WHEN ((candidate).parent_id = (candidate).id) THEN 'parent_id is the tenant itself'::text WHEN (NOT gateway.is_time_zone((candidate).time_zone)) THEN ('time_zone is no IANA name: '::text || (candidate).time_zone) ELSE COALESCE(gateway.text_error('name'::text, (candidate).name), gateway.text_error('subdomain'::text, (candidate).subdomain), gateway.text_error('type'::text, (candidate).type)) END;
+revoke execute on function gateway.error_of(gateway.tenant_fields) from public;
+grant execute on function gateway.error_of(gateway.tenant_fields) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.variant_fields)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN COALESCE(gateway.currency_error((candidate).currency), gateway.money_error('price'::text, (candidate).price, (candidate).currency), gateway.money_error('sale_price'::text, (candidate).sale_price, (candidate).currency));
+revoke execute on function gateway.error_of(gateway.variant_fields) from public;
+grant execute on function gateway.error_of(gateway.variant_fields) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.voucher_fields)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN CASE WHEN (((candidate).void IS NULL) OR ((candidate).is_monetary IS NULL) OR ((candidate).allow_part_redeem IS NULL)) THEN 'void, is_monetary or allow_part_redeem is null'::text WHEN (gateway.trimmed((candidate).reference) IS NULL) THEN 'reference is empty'::text WHEN (((candidate).qr_token IS NOT NULL) AND (gateway.trimmed((candidate).qr_token) IS NULL)) THEN 'qr_token is empty'::text WHEN ((gateway.folded(gateway.trimmed((candidate).qr_token)) COLLATE "C") ~ '^HTTPS?:'::text) THEN 'qr_token is a URL'::text WHEN ((candidate).date_valid_end < (candidate).date_valid_start) THEN 'date_valid_end is before date_valid_start'::text WHEN (NOT (gateway.is_identifier((candidate).order_id) AND gateway.is_identifier((candidate).order_item_id) AND gateway.is_identifier((candidate).product_id) AND gateway.is_identifier((candidate).parent_product_id))) THEN 'an id is not between 1 and 2^53 - 1'::text ELSE COALESCE(gateway.text_error('reference'::text, (candidate).reference, 255), gateway.text_error('qr_token'::text, (candidate).qr_token, 2048), gateway.currency_error((candidate).currency), gateway.money_error('initial_balance'::text, (candidate).initial_balance, (candidate).currency), gateway.money_error('current_balance'::text, (candidate).current_balance, (candidate).currency), gateway.money_error('purchase_value'::text, (candidate).purchase_value, (candidate).currency), gateway.text_error('redemption_status'::text, (candidate).redemption_status), gateway.text_error('void_reason'::text, (candidate).void_reason), gateway.instant_error('purchase_timestamp'::text, (candidate).purchase_timestamp), gateway.instant_error('date_issued'::text, (candidate).date_issued), gateway.instant_error('date_valid_start'::text, (((candidate).date_valid_start)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_error('date_valid_end'::text, (((candidate).date_valid_end)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_error('date_scheduled'::text, (candidate).date_scheduled), gateway.instant_error('void_date'::text, (candidate).void_date), gateway.instant_error('created_at'::text, (candidate).created_at)) END;
+revoke execute on function gateway.error_of(gateway.voucher_fields) from public;
+grant execute on function gateway.error_of(gateway.voucher_fields) to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.event_figures(tenant_id bigint, kind gateway.figure_kind, instant timestamp with time zone, sign integer)
  RETURNS SETOF gateway.figure
  LANGUAGE sql
@@ -1457,54 +1505,6 @@ BEGIN ATOMIC
 END;
 revoke execute on function gateway.event_figures(bigint,gateway.figure_kind,timestamp with time zone,integer) from public;
 grant execute on function gateway.event_figures(bigint,gateway.figure_kind,timestamp with time zone,integer) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.fault_of(candidate gateway.category_fields)
- RETURNS text
- LANGUAGE sql
- STABLE PARALLEL SAFE
-RETURN NULL::text;
-revoke execute on function gateway.fault_of(gateway.category_fields) from public;
-grant execute on function gateway.fault_of(gateway.category_fields) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.fault_of(candidate gateway.customer_fields)
- RETURNS text
- LANGUAGE sql
- STABLE PARALLEL SAFE
-RETURN CASE WHEN ((candidate).email !~~ '_%@%_'::text) THEN 'email is no e-mail address'::text WHEN (((candidate).countryiso2 COLLATE "C") !~ '^[A-Za-z]{2}$'::text) THEN 'countryiso2 is not two letters'::text ELSE COALESCE(gateway.text_fault('consent_source'::text, (candidate).consent_source), gateway.instant_fault('consented_at'::text, (candidate).consented_at), gateway.instant_fault('created_at'::text, (candidate).created_at)) END;
-revoke execute on function gateway.fault_of(gateway.customer_fields) from public;
-grant execute on function gateway.fault_of(gateway.customer_fields) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.fault_of(candidate gateway.product_fields)
- RETURNS text
- LANGUAGE sql
- STABLE PARALLEL SAFE
-RETURN CASE WHEN ((candidate).validity_months < 0) THEN 'validity_months is negative'::text WHEN (array_ndims((candidate).image_urls) > 1) THEN 'image_urls has more than one dimension'::text WHEN (array_position((candidate).image_urls, NULL::text) IS NOT NULL) THEN 'image_urls contains null'::text ELSE COALESCE(gateway.currency_fault((candidate).currency), gateway.money_fault('price'::text, (candidate).price, (candidate).currency), gateway.money_fault('sale_price'::text, (candidate).sale_price, (candidate).currency), gateway.money_fault('monetary_value'::text, (candidate).monetary_value, (candidate).currency), gateway.text_fault('validity_type'::text, (candidate).validity_type)) END;
-revoke execute on function gateway.fault_of(gateway.product_fields) from public;
-grant execute on function gateway.fault_of(gateway.product_fields) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.fault_of(candidate gateway.tenant_fields)
- RETURNS text
- LANGUAGE sql
- STABLE PARALLEL SAFE
-RETURN CASE WHEN ((candidate).parent_id = (candidate).id) THEN 'parent_id is the tenant itself'::text WHEN (NOT gateway.is_time_zone((candidate).time_zone)) THEN ('time_zone is no IANA name: '::text || (candidate).time_zone) ELSE COALESCE(gateway.text_fault('name'::text, (candidate).name), gateway.text_fault('subdomain'::text, (candidate).subdomain), gateway.text_fault('type'::text, (candidate).type)) END;
-revoke execute on function gateway.fault_of(gateway.tenant_fields) from public;
-grant execute on function gateway.fault_of(gateway.tenant_fields) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.fault_of(candidate gateway.variant_fields)
- RETURNS text
- LANGUAGE sql
- STABLE PARALLEL SAFE
-RETURN COALESCE(gateway.currency_fault((candidate).currency), gateway.money_fault('price'::text, (candidate).price, (candidate).currency), gateway.money_fault('sale_price'::text, (candidate).sale_price, (candidate).currency));
-revoke execute on function gateway.fault_of(gateway.variant_fields) from public;
-grant execute on function gateway.fault_of(gateway.variant_fields) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.fault_of(candidate gateway.voucher_fields)
- RETURNS text
- LANGUAGE sql
- STABLE PARALLEL SAFE
-RETURN CASE WHEN (((candidate).void IS NULL) OR ((candidate).is_monetary IS NULL) OR ((candidate).allow_part_redeem IS NULL)) THEN 'void, is_monetary or allow_part_redeem is null'::text WHEN (gateway.trimmed((candidate).reference) IS NULL) THEN 'reference is empty'::text WHEN (((candidate).qr_token IS NOT NULL) AND (gateway.trimmed((candidate).qr_token) IS NULL)) THEN 'qr_token is empty'::text WHEN ((gateway.folded(gateway.trimmed((candidate).qr_token)) COLLATE "C") ~ '^HTTPS?:'::text) THEN 'qr_token is a URL'::text WHEN ((candidate).date_valid_end < (candidate).date_valid_start) THEN 'date_valid_end is before date_valid_start'::text WHEN (NOT (gateway.is_identifier((candidate).order_id) AND gateway.is_identifier((candidate).order_item_id) AND gateway.is_identifier((candidate).product_id) AND gateway.is_identifier((candidate).parent_product_id))) THEN 'an id is not between 1 and 2^53 - 1'::text ELSE COALESCE(gateway.text_fault('reference'::text, (candidate).reference, 255), gateway.text_fault('qr_token'::text, (candidate).qr_token, 2048), gateway.currency_fault((candidate).currency), gateway.money_fault('initial_balance'::text, (candidate).initial_balance, (candidate).currency), gateway.money_fault('current_balance'::text, (candidate).current_balance, (candidate).currency), gateway.money_fault('purchase_value'::text, (candidate).purchase_value, (candidate).currency), gateway.text_fault('redemption_status'::text, (candidate).redemption_status), gateway.text_fault('void_reason'::text, (candidate).void_reason), gateway.instant_fault('purchase_timestamp'::text, (candidate).purchase_timestamp), gateway.instant_fault('date_issued'::text, (candidate).date_issued), gateway.instant_fault('date_valid_start'::text, (((candidate).date_valid_start)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_fault('date_valid_end'::text, (((candidate).date_valid_end)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_fault('date_scheduled'::text, (candidate).date_scheduled), gateway.instant_fault('void_date'::text, (candidate).void_date), gateway.instant_fault('created_at'::text, (candidate).created_at)) END;
-revoke execute on function gateway.fault_of(gateway.voucher_fields) from public;
-grant execute on function gateway.fault_of(gateway.voucher_fields) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.figure_differences()
  RETURNS SETOF gateway.figure_rollup
@@ -1794,13 +1794,13 @@ RETURN ((words COLLATE "und-x-icu") ~ (CASE WHEN (length(word) < 3) THEN '(?<![[
 revoke execute on function gateway.has_word(text,text) from public;
 grant execute on function gateway.has_word(text,text) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.instant_fault(name text, instant timestamp with time zone)
+CREATE OR REPLACE FUNCTION gateway.instant_error(name text, instant timestamp with time zone)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
 RETURN CASE WHEN (NOT gateway.is_instant(instant)) THEN format('%s is not in the years 1 to 9999: %s'::text, name, instant) ELSE NULL::text END;
-revoke execute on function gateway.instant_fault(text,timestamp with time zone) from public;
-grant execute on function gateway.instant_fault(text,timestamp with time zone) to voucher_gateway;
+revoke execute on function gateway.instant_error(text,timestamp with time zone) from public;
+grant execute on function gateway.instant_error(text,timestamp with time zone) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.integer_key(key text)
  RETURNS bigint
@@ -1942,13 +1942,13 @@ RETURN CASE WHEN (currency = ANY (ARRAY['BIF'::text, 'CLP'::text, 'DJF'::text, '
 revoke execute on function gateway.minor_unit_digits(text) from public;
 grant execute on function gateway.minor_unit_digits(text) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.money_fault(name text, amount numeric, currency text)
+CREATE OR REPLACE FUNCTION gateway.money_error(name text, amount numeric, currency text)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
 RETURN CASE WHEN (NOT gateway.is_money(amount, currency)) THEN format('%s is not an amount of the currency %s: %s'::text, name, COALESCE(currency, '(none)'::text), amount) ELSE NULL::text END;
-revoke execute on function gateway.money_fault(text,numeric,text) from public;
-grant execute on function gateway.money_fault(text,numeric,text) to voucher_gateway;
+revoke execute on function gateway.money_error(text,numeric,text) from public;
+grant execute on function gateway.money_error(text,numeric,text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.most_counted()
  RETURNS integer
@@ -2020,8 +2020,8 @@ from public.purchased_voucher
   if found then
     -- In a statement of its own, because to prepare the rules takes longer than to read the voucher.
     if not is_record then
-      present.fault := coalesce(
-        gateway.fault_of(present.voucher),
+      present.error := coalesce(
+        gateway.error_of(present.voucher),
         (select 'tenant_id names no tenant' where not exists (select from gateway.tenant where tenant.id = (present.voucher).tenant_id)));
     end if;
     return next present;
@@ -2629,13 +2629,13 @@ end $function$;
 revoke execute on function gateway.take_scanned(integer) from public;
 grant execute on function gateway.take_scanned(integer) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.text_fault(name text, words text, longest integer DEFAULT NULL::integer)
+CREATE OR REPLACE FUNCTION gateway.text_error(name text, words text, longest integer DEFAULT NULL::integer)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
 RETURN CASE WHEN (words = ''::text) THEN (name || ' is empty'::text) WHEN (length(words) > longest) THEN format('%s has more than %s characters'::text, name, longest) ELSE NULL::text END;
-revoke execute on function gateway.text_fault(text,text,integer) from public;
-grant execute on function gateway.text_fault(text,text,integer) to voucher_gateway;
+revoke execute on function gateway.text_error(text,text,integer) from public;
+grant execute on function gateway.text_error(text,text,integer) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.text_order(words text)
  RETURNS text
@@ -2744,13 +2744,13 @@ begin
   with rejected as (
     insert into gateway.rejected
     select 'category', id, reason, waits_for::gateway.record_type, waits_id from (
-      select id, case when gateway.is_identifier(id) then gateway.fault_of(candidate)
+      select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate
       union all
       select id, 'tenant_id names no tenant: ' || tenant_id, 'tenant', tenant_id from unnest(fresh_rows)
       where not exists (select from gateway.tenant where tenant.id = tenant_id)
-    ) fault
+    ) rejected
     where reason is not null
     on conflict do nothing returning key::bigint as id
   )
@@ -2797,13 +2797,13 @@ begin
   with rejected as (
     insert into gateway.rejected
     select 'customer', id, reason, waits_for::gateway.record_type, waits_id from (
-      select id, case when gateway.is_identifier(id) then gateway.fault_of(candidate)
+      select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate
       union all
       select id, 'tenant_id names no tenant: ' || tenant_id, 'tenant', tenant_id from unnest(fresh_rows)
       where not exists (select from gateway.tenant where tenant.id = tenant_id)
-    ) fault
+    ) rejected
     where reason is not null
     on conflict do nothing returning key::bigint as id
   )
@@ -2923,13 +2923,13 @@ begin
   with rejected as (
     insert into gateway.rejected
     select 'product', id, reason, waits_for::gateway.record_type, waits_id from (
-      select id, case when gateway.is_identifier(id) then gateway.fault_of(candidate)
+      select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate
       union all
       select id, 'tenant_id names no tenant: ' || tenant_id, 'tenant', tenant_id from unnest(fresh_rows)
       where not exists (select from gateway.tenant where tenant.id = tenant_id)
-    ) fault
+    ) rejected
     where reason is not null
     on conflict do nothing returning key::bigint as id
   )
@@ -3042,10 +3042,10 @@ begin
   with rejected as (
     insert into gateway.rejected
     select 'tenant', id, reason, waits_for::gateway.record_type, waits_id from (
-      select id, case when gateway.is_identifier(id) then gateway.fault_of(candidate)
+      select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate
-    ) fault
+    ) rejected
     where reason is not null
     on conflict do nothing returning key::bigint as id
   )
@@ -3134,10 +3134,10 @@ begin
   with rejected as (
     insert into gateway.rejected
     select 'variant', id, reason, waits_for::gateway.record_type, waits_id from (
-      select id, case when gateway.is_identifier(id) then gateway.fault_of(candidate)
+      select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate
-    ) fault
+    ) rejected
     where reason is not null
     on conflict do nothing returning key::bigint as id
   )
@@ -3185,7 +3185,7 @@ begin
   with rejected as (
     insert into gateway.rejected
     select 'voucher', id, reason, waits_for::gateway.record_type, waits_id from (
-      select id, case when gateway.is_identifier(id) then gateway.fault_of(candidate)
+      select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate
       union all
@@ -3194,7 +3194,7 @@ begin
       union all
       select id, format('voucher %s has its reference or QR token', rival), 'voucher', rival
       from gateway.rivals_of(fresh_rows, ids)
-    ) fault
+    ) rejected
     where reason is not null
     on conflict do nothing returning key::bigint as id
   )
@@ -3282,13 +3282,13 @@ begin
   from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = source;
 
   for mapped in
-    select parts[1] as type, parts[2] as key, format('%s has no column %s.', table_name, parts[2]) as fault
+    select parts[1] as type, parts[2] as key, format('%s has no column %s.', table_name, parts[2]) as reason
     from unnest(keys) as key, string_to_array(key, '=') as parts
   loop
     -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a
     -- subtransaction.
-    insert_notes := insert_notes || format(note_statement, mapped.type, mapped.fault, mapped.key, '');
-    update_notes := update_notes || format(note_statement, mapped.type, mapped.fault, mapped.key, format(
+    insert_notes := insert_notes || format(note_statement, mapped.type, mapped.reason, mapped.key, '');
+    update_notes := update_notes || format(note_statement, mapped.type, mapped.reason, mapped.key, format(
       'union select pg_catalog.concat(%1$I) collate pg_catalog."C" from former where %1$I is not null', mapped.key));
 
     -- A field that is missing, or has another type than when the session first used it, is an error. The second block finds out.
@@ -3309,7 +3309,7 @@ begin
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
     insert into gateway.note (record, key) values (%1$L, old_key);
   end if;$sql$,
-      mapped.type, mapped.key, mapped.fault,
+      mapped.type, mapped.key, mapped.reason,
       format('select pg_catalog.concat(($1).%1$I), pg_catalog.concat(($2).%1$I)', mapped.key));
   end loop;
 
@@ -3376,7 +3376,7 @@ CREATE OR REPLACE PROCEDURE gateway.install_mapping(IN mapped gateway.record_typ
 AS $procedure$
 declare
   fields text;
-  more_faults text := '';
+  more_errors text := '';
   more_writes text := '';
 begin
   if exists (select from gateway.mapping where record = mapped and text = query) then
@@ -3399,16 +3399,16 @@ begin
   where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and not attisdropped;
 
   if mapped not in ('tenant', 'variant') then
-    more_faults := $faults$
+    more_errors := $errors$
       union all
       select id, 'tenant_id names no tenant: ' || tenant_id, 'tenant', tenant_id from unnest(fresh_rows)
-      where not exists (select from gateway.tenant where tenant.id = tenant_id)$faults$;
+      where not exists (select from gateway.tenant where tenant.id = tenant_id)$errors$;
   end if;
   if mapped = 'voucher' then
-    more_faults := more_faults || $faults$
+    more_errors := more_errors || $errors$
       union all
       select id, format('voucher %s has its reference or QR token', rival), 'voucher', rival
-      from gateway.rivals_of(fresh_rows, ids)$faults$;
+      from gateway.rivals_of(fresh_rows, ids)$errors$;
   end if;
 
   -- gateway.write_tenant_paths records the removals of tenants. Products show categories and variants.
@@ -3501,10 +3501,10 @@ begin
   with rejected as (
     insert into gateway.rejected
     select '%1$s', id, reason, waits_for::gateway.record_type, waits_id from (
-      select id, case when gateway.is_identifier(id) then gateway.fault_of(candidate)
+      select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate%4$s
-    ) fault
+    ) rejected
     where reason is not null
     on conflict do nothing returning key::bigint as id
   )
@@ -3525,7 +3525,7 @@ begin
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));%5$s
   return written;
-end $body$$functions$, mapped, fields, query, more_faults, more_writes);
+end $body$$functions$, mapped, fields, query, more_errors, more_writes);
 
   if mapped = 'voucher' then
     execute format($function$
@@ -3547,8 +3547,8 @@ begin
   if found then
     -- In a statement of its own, because to prepare the rules takes longer than to read the voucher.
     if not is_record then
-      present.fault := coalesce(
-        gateway.fault_of(present.voucher),
+      present.error := coalesce(
+        gateway.error_of(present.voucher),
         (select 'tenant_id names no tenant' where not exists (select from gateway.tenant where tenant.id = (present.voucher).tenant_id)));
     end if;
     return next present;

@@ -2829,10 +2829,10 @@ cross join lateral (
   offset 0
 ) scope
 join lateral (
-  select row(voucher.id, voucher.reference, current_balance, initial_balance, currency, is_monetary, allow_part_redeem, product_title, recipient_name, customer_name, redemption_status, void, date_valid_start, date_valid_end, (now() at time zone gateway.time_zone(owner.time_zone))::date)::text as voucher, row(tenant.id, tenant.name, tenant.type, owner.id, owner.name, owner.type)::text as tenant, voucher.fault is not null as is_faulty,
+  select row(voucher.id, voucher.reference, current_balance, initial_balance, currency, is_monetary, allow_part_redeem, product_title, recipient_name, customer_name, redemption_status, void, date_valid_start, date_valid_end, (now() at time zone gateway.time_zone(owner.time_zone))::date)::text as voucher, row(tenant.id, tenant.name, tenant.type, owner.id, owner.name, owner.type)::text as tenant, voucher.error is not null as is_faulty,
   coalesce(array_position(place_path, owner.id), cardinality(place_path) + 1) as distance,
   true as is_exact
-  from (select (voucher).*, customer_name, fault
+  from (select (voucher).*, customer_name, error
     from gateway.read_present_voucher(case when is_granted and is_related then record.id end)) voucher
   join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
   where voucher.tenant_id = record.tenant_id and (qr_token = record.name or gateway.trimmed(qr_token) collate "C" = gateway.trimmed(wanted.text) collate "C")
@@ -2861,10 +2861,10 @@ cross join lateral (
   offset 0
 ) scope
 join lateral (
-  select row(voucher.id, voucher.reference, current_balance, initial_balance, currency, is_monetary, allow_part_redeem, product_title, recipient_name, customer_name, redemption_status, void, date_valid_start, date_valid_end, (now() at time zone gateway.time_zone(owner.time_zone))::date)::text as voucher, row(tenant.id, tenant.name, tenant.type, owner.id, owner.name, owner.type)::text as tenant, voucher.fault is not null as is_faulty,
+  select row(voucher.id, voucher.reference, current_balance, initial_balance, currency, is_monetary, allow_part_redeem, product_title, recipient_name, customer_name, redemption_status, void, date_valid_start, date_valid_end, (now() at time zone gateway.time_zone(owner.time_zone))::date)::text as voucher, row(tenant.id, tenant.name, tenant.type, owner.id, owner.name, owner.type)::text as tenant, voucher.error is not null as is_faulty,
   coalesce(array_position(place_path, owner.id), cardinality(place_path) + 1) as distance,
   (reference = wanted.text or gateway.trimmed(reference) = gateway.trimmed(wanted.text)) as is_exact
-  from (select (voucher).*, customer_name, fault
+  from (select (voucher).*, customer_name, error
     from gateway.read_present_voucher(case when is_granted and is_related then record.id end)) voucher
   join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
   where voucher.tenant_id = record.tenant_id and (reference = record.name or gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(wanted.text)) collate "C")

@@ -1,51 +1,51 @@
--- The rules of v1 for records. Functions with `fault` in their names return why a value breaks a rule; null: it breaks none.
+-- The rules of v1 for records. Functions with `error` in their names return why a value breaks a rule; null: it breaks none.
 
-create function gateway.text_fault(name text, words text, longest integer default null) returns text
+create function gateway.text_error(name text, words text, longest integer default null) returns text
 language sql stable parallel safe
 return case when words = '' then name || ' is empty'
             when length(words) > longest then format('%s has more than %s characters', name, longest) end;
 
-create function gateway.currency_fault(currency text) returns text
+create function gateway.currency_error(currency text) returns text
 language sql stable parallel safe
 return case when (currency collate "C") !~ '^[A-Z]{3}$' then 'currency is not three capital letters: ' || left(currency, 20) end;
 
-create function gateway.money_fault(name text, amount numeric, currency text) returns text
+create function gateway.money_error(name text, amount numeric, currency text) returns text
 language sql stable parallel safe
 return case when not gateway.is_money(amount, currency)
             then format('%s is not an amount of the currency %s: %s', name, coalesce(currency, '(none)'), amount) end;
 
-create function gateway.instant_fault(name text, instant timestamptz) returns text
+create function gateway.instant_error(name text, instant timestamptz) returns text
 language sql stable parallel safe
 return case when not gateway.is_instant(instant) then format('%s is not in the years 1 to 9999: %s', name, instant) end;
 
-create function gateway.fault_of(candidate gateway.tenant_fields) returns text
+create function gateway.error_of(candidate gateway.tenant_fields) returns text
 language sql stable parallel safe
 return case when candidate.parent_id = candidate.id then 'parent_id is the tenant itself'
             when not gateway.is_time_zone(candidate.time_zone) then 'time_zone is no IANA name: ' || candidate.time_zone
-            else coalesce(gateway.text_fault('name', candidate.name), gateway.text_fault('subdomain', candidate.subdomain),
-                          gateway.text_fault('type', candidate.type)) end;
+            else coalesce(gateway.text_error('name', candidate.name), gateway.text_error('subdomain', candidate.subdomain),
+                          gateway.text_error('type', candidate.type)) end;
 
-create function gateway.fault_of(candidate gateway.category_fields) returns text
+create function gateway.error_of(candidate gateway.category_fields) returns text
 language sql stable parallel safe
 return null::text;
 
-create function gateway.fault_of(candidate gateway.variant_fields) returns text
+create function gateway.error_of(candidate gateway.variant_fields) returns text
 language sql stable parallel safe
-return coalesce(gateway.currency_fault(candidate.currency), gateway.money_fault('price', candidate.price, candidate.currency),
-                gateway.money_fault('sale_price', candidate.sale_price, candidate.currency));
+return coalesce(gateway.currency_error(candidate.currency), gateway.money_error('price', candidate.price, candidate.currency),
+                gateway.money_error('sale_price', candidate.sale_price, candidate.currency));
 
-create function gateway.fault_of(candidate gateway.product_fields) returns text
+create function gateway.error_of(candidate gateway.product_fields) returns text
 language sql stable parallel safe
 return case when candidate.validity_months < 0 then 'validity_months is negative'
             when array_ndims(candidate.image_urls) > 1 then 'image_urls has more than one dimension'
             when array_position(candidate.image_urls, null) is not null then 'image_urls contains null'
-            else coalesce(gateway.currency_fault(candidate.currency),
-                          gateway.money_fault('price', candidate.price, candidate.currency),
-                          gateway.money_fault('sale_price', candidate.sale_price, candidate.currency),
-                          gateway.money_fault('monetary_value', candidate.monetary_value, candidate.currency),
-                          gateway.text_fault('validity_type', candidate.validity_type)) end;
+            else coalesce(gateway.currency_error(candidate.currency),
+                          gateway.money_error('price', candidate.price, candidate.currency),
+                          gateway.money_error('sale_price', candidate.sale_price, candidate.currency),
+                          gateway.money_error('monetary_value', candidate.monetary_value, candidate.currency),
+                          gateway.text_error('validity_type', candidate.validity_type)) end;
 
-create function gateway.fault_of(candidate gateway.voucher_fields) returns text
+create function gateway.error_of(candidate gateway.voucher_fields) returns text
 language sql stable parallel safe
 return case
   when candidate.void is null or candidate.is_monetary is null or candidate.allow_part_redeem is null
@@ -58,27 +58,27 @@ return case
             and gateway.is_identifier(candidate.product_id) and gateway.is_identifier(candidate.parent_product_id))
     then 'an id is not between 1 and 2^53 - 1'
   else coalesce(
-    gateway.text_fault('reference', candidate.reference, 255), gateway.text_fault('qr_token', candidate.qr_token, 2048),
-    gateway.currency_fault(candidate.currency),
-    gateway.money_fault('initial_balance', candidate.initial_balance, candidate.currency),
-    gateway.money_fault('current_balance', candidate.current_balance, candidate.currency),
-    gateway.money_fault('purchase_value', candidate.purchase_value, candidate.currency),
-    gateway.text_fault('redemption_status', candidate.redemption_status),
-    gateway.text_fault('void_reason', candidate.void_reason),
-    gateway.instant_fault('purchase_timestamp', candidate.purchase_timestamp),
-    gateway.instant_fault('date_issued', candidate.date_issued),
-    gateway.instant_fault('date_valid_start', candidate.date_valid_start::timestamp at time zone 'UTC'),
-    gateway.instant_fault('date_valid_end', candidate.date_valid_end::timestamp at time zone 'UTC'),
-    gateway.instant_fault('date_scheduled', candidate.date_scheduled),
-    gateway.instant_fault('void_date', candidate.void_date), gateway.instant_fault('created_at', candidate.created_at)) end;
+    gateway.text_error('reference', candidate.reference, 255), gateway.text_error('qr_token', candidate.qr_token, 2048),
+    gateway.currency_error(candidate.currency),
+    gateway.money_error('initial_balance', candidate.initial_balance, candidate.currency),
+    gateway.money_error('current_balance', candidate.current_balance, candidate.currency),
+    gateway.money_error('purchase_value', candidate.purchase_value, candidate.currency),
+    gateway.text_error('redemption_status', candidate.redemption_status),
+    gateway.text_error('void_reason', candidate.void_reason),
+    gateway.instant_error('purchase_timestamp', candidate.purchase_timestamp),
+    gateway.instant_error('date_issued', candidate.date_issued),
+    gateway.instant_error('date_valid_start', candidate.date_valid_start::timestamp at time zone 'UTC'),
+    gateway.instant_error('date_valid_end', candidate.date_valid_end::timestamp at time zone 'UTC'),
+    gateway.instant_error('date_scheduled', candidate.date_scheduled),
+    gateway.instant_error('void_date', candidate.void_date), gateway.instant_error('created_at', candidate.created_at)) end;
 
-create function gateway.fault_of(candidate gateway.customer_fields) returns text
+create function gateway.error_of(candidate gateway.customer_fields) returns text
 language sql stable parallel safe
 return case when candidate.email not like '_%@%_' then 'email is no e-mail address'
             when (candidate.countryiso2 collate "C") !~ '^[A-Za-z]{2}$' then 'countryiso2 is not two letters'
-            else coalesce(gateway.text_fault('consent_source', candidate.consent_source),
-                          gateway.instant_fault('consented_at', candidate.consented_at),
-                          gateway.instant_fault('created_at', candidate.created_at)) end;
+            else coalesce(gateway.text_error('consent_source', candidate.consent_source),
+                          gateway.instant_error('consented_at', candidate.consented_at),
+                          gateway.instant_error('created_at', candidate.created_at)) end;
 
 -- Returns the vouchers whose reference or QR token another voucher of their tenant has (R33), and the id of that one: a record
 -- that is not evaluated with them, else the one of them that was a record first. The record of a rejected voucher is none: the

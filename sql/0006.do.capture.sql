@@ -71,13 +71,13 @@ begin
   from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = source;
 
   for mapped in
-    select parts[1] as type, parts[2] as key, format('%s has no column %s.', table_name, parts[2]) as fault
+    select parts[1] as type, parts[2] as key, format('%s has no column %s.', table_name, parts[2]) as reason
     from unnest(keys) as key, string_to_array(key, '=') as parts
   loop
     -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a
     -- subtransaction.
-    insert_notes := insert_notes || format(note_statement, mapped.type, mapped.fault, mapped.key, '');
-    update_notes := update_notes || format(note_statement, mapped.type, mapped.fault, mapped.key, format(
+    insert_notes := insert_notes || format(note_statement, mapped.type, mapped.reason, mapped.key, '');
+    update_notes := update_notes || format(note_statement, mapped.type, mapped.reason, mapped.key, format(
       'union select pg_catalog.concat(%1$I) collate pg_catalog."C" from former where %1$I is not null', mapped.key));
 
     -- A field that is missing, or has another type than when the session first used it, is an error. The second block finds out.
@@ -98,7 +98,7 @@ begin
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
     insert into gateway.note (record, key) values (%1$L, old_key);
   end if;$sql$,
-      mapped.type, mapped.key, mapped.fault,
+      mapped.type, mapped.key, mapped.reason,
       format('select pg_catalog.concat(($1).%1$I), pg_catalog.concat(($2).%1$I)', mapped.key));
   end loop;
 

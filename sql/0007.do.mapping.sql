@@ -40,7 +40,7 @@ create type gateway.written as (
 create type gateway.present_voucher as (
   voucher       gateway.voucher_fields,
   customer_name text,
-  fault         text -- Why v1 cannot show it; null: it can.
+  error         text -- Why v1 cannot show it; null: it can.
 );
 
 -- Installs the mapping of a type, if it differs from the installed one: creates the functions that read its source and that write
@@ -54,7 +54,7 @@ language plpgsql
 as $procedure$
 declare
   fields text;
-  more_faults text := '';
+  more_errors text := '';
   more_writes text := '';
 begin
   if exists (select from gateway.mapping where record = mapped and text = query) then
@@ -77,16 +77,16 @@ begin
   where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and not attisdropped;
 
   if mapped not in ('tenant', 'variant') then
-    more_faults := $faults$
+    more_errors := $errors$
       union all
       select id, 'tenant_id names no tenant: ' || tenant_id, 'tenant', tenant_id from unnest(fresh_rows)
-      where not exists (select from gateway.tenant where tenant.id = tenant_id)$faults$;
+      where not exists (select from gateway.tenant where tenant.id = tenant_id)$errors$;
   end if;
   if mapped = 'voucher' then
-    more_faults := more_faults || $faults$
+    more_errors := more_errors || $errors$
       union all
       select id, format('voucher %s has its reference or QR token', rival), 'voucher', rival
-      from gateway.rivals_of(fresh_rows, ids)$faults$;
+      from gateway.rivals_of(fresh_rows, ids)$errors$;
   end if;
 
   -- gateway.write_tenant_paths records the removals of tenants. Products show categories and variants.
@@ -179,10 +179,10 @@ begin
   with rejected as (
     insert into gateway.rejected
     select '%1$s', id, reason, waits_for::gateway.record_type, waits_id from (
-      select id, case when gateway.is_identifier(id) then gateway.fault_of(candidate)
+      select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate%4$s
-    ) fault
+    ) rejected
     where reason is not null
     on conflict do nothing returning key::bigint as id
   )
@@ -203,7 +203,7 @@ begin
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));%5$s
   return written;
-end $body$$functions$, mapped, fields, query, more_faults, more_writes);
+end $body$$functions$, mapped, fields, query, more_errors, more_writes);
 
   if mapped = 'voucher' then
     execute format($function$
@@ -225,8 +225,8 @@ begin
   if found then
     -- In a statement of its own, because to prepare the rules takes longer than to read the voucher.
     if not is_record then
-      present.fault := coalesce(
-        gateway.fault_of(present.voucher),
+      present.error := coalesce(
+        gateway.error_of(present.voucher),
         (select 'tenant_id names no tenant' where not exists (select from gateway.tenant where tenant.id = (present.voucher).tenant_id)));
     end if;
     return next present;

@@ -14,7 +14,7 @@ create table gateway.step (
 );
 comment on table gateway.step is 'The last steps: server_time is the stamp of the last one';
 
--- Keys that wait, because a step evaluates some thousand at most: small transactions overtake large ones.
+-- Keys that wait, because a step evaluates a thousand at most: small transactions overtake large ones.
 create table gateway.waiting_key (
   place  bigint generated always as identity primary key,
   record gateway.record_type not null,

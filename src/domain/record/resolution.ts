@@ -199,10 +199,10 @@ function findByCondition(nameOf: (text: string) => string, column: string, isExa
         offset 0
       ) scope
       join lateral (
-        select ${voucherRow.select(sql)} as voucher, ${tenantRow.select(sql)} as tenant, voucher.fault is not null as is_faulty,
+        select ${voucherRow.select(sql)} as voucher, ${tenantRow.select(sql)} as tenant, voucher.error is not null as is_faulty,
                coalesce(array_position(place_path, owner.id), cardinality(place_path) + 1) as distance,
                ${sql.unsafe(isExact)} as is_exact
-        from (select (voucher).*, customer_name, fault
+        from (select (voucher).*, customer_name, error
               from gateway.read_present_voucher(case when is_granted and is_related then record.id end)) voucher
         join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
         where voucher.tenant_id = record.tenant_id and (${sql.unsafe(column)} = record.name or ${sql.unsafe(condition)})
