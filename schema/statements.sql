@@ -2825,7 +2825,7 @@ cross join lateral (
   select exists (select from gateway.token_tenant
     where token_tenant.token_id = wanted.token_id and token_tenant.tenant_id = any(path)
     and (with_descendants or token_tenant.tenant_id = owner_id)) as is_granted,
-  wanted.at = any(path) or owner_id = any(place_path) as is_related
+  (wanted.at = any(path) or owner_id = any(place_path)) and not exists (select from gateway.token where false for key share) as is_related
   offset 0
 ) scope
 join lateral (
@@ -2837,7 +2837,6 @@ join lateral (
   join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
   where voucher.tenant_id = record.tenant_id and (qr_token = record.name or gateway.trimmed(qr_token) collate "C" = gateway.trimmed(wanted.text) collate "C")
 ) found on true
-where not exists (select from gateway.token where false for key share)
 order by place, dense_rank;
 
 select /* resolution.find */ place, found.*, dense_rank() over (partition by place order by distance, not is_exact)
@@ -2857,7 +2856,7 @@ cross join lateral (
   select exists (select from gateway.token_tenant
     where token_tenant.token_id = wanted.token_id and token_tenant.tenant_id = any(path)
     and (with_descendants or token_tenant.tenant_id = owner_id)) as is_granted,
-  wanted.at = any(path) or owner_id = any(place_path) as is_related
+  (wanted.at = any(path) or owner_id = any(place_path)) and not exists (select from gateway.token where false for key share) as is_related
   offset 0
 ) scope
 join lateral (
@@ -2869,7 +2868,6 @@ join lateral (
   join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
   where voucher.tenant_id = record.tenant_id and (reference = record.name or gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(wanted.text)) collate "C")
 ) found on true
-where not exists (select from gateway.token where false for key share)
 order by place, dense_rank;
 
 select /* rights.read */ quote_ident(session_user) as login,

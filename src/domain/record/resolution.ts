@@ -195,7 +195,7 @@ function findByCondition(nameOf: (text: string) => string, column: string, isExa
         select exists (select from gateway.token_tenant
                        where token_tenant.token_id = wanted.token_id and token_tenant.tenant_id = any(path)
                          and (with_descendants or token_tenant.tenant_id = owner_id)) as is_granted,
-               wanted.at = any(path) or owner_id = any(place_path) as is_related
+               (wanted.at = any(path) or owner_id = any(place_path)) and ${onPrimary(sql)} as is_related
         offset 0
       ) scope
       join lateral (
@@ -207,7 +207,6 @@ function findByCondition(nameOf: (text: string) => string, column: string, isExa
         join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
         where voucher.tenant_id = record.tenant_id and (${sql.unsafe(column)} = record.name or ${sql.unsafe(condition)})
       ) found on true
-      where ${onPrimary(sql)}
       order by place, dense_rank`.raw()
     const all: (Found | null)[] = wanted.map(() => null)
     for (const [place, found, tenants, isFaulty, , , rank] of rows) {
