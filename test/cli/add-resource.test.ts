@@ -30,9 +30,9 @@ write(
   create table gateway.location (primary key (id), updated_at timestamptz not null) inherits (gateway.location_fields);
   create index location_list on gateway.location (tenant_id, updated_at, id);
   grant select on gateway.location to voucher_gateway;
-  create function gateway.fault_of(candidate gateway.location_fields) returns text
+  create function gateway.error_of(candidate gateway.location_fields) returns text
   language sql stable parallel safe
-  return gateway.text_fault('name', candidate.name);`,
+  return gateway.text_error('name', candidate.name);`,
 )
 write('mappings/plain/location.sql', 'select id as key, tenant_id, name, postcode from public.location')
 write(
