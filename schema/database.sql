@@ -2301,18 +2301,22 @@ end $function$;
 revoke execute on function gateway.require_full_pass() from public;
 grant execute on function gateway.require_full_pass() to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.rivals_of(vouchers gateway.voucher_fields[], evaluated bigint[])
+CREATE OR REPLACE FUNCTION gateway.rivals_of(fresh_rows gateway.voucher_fields[], stale_rows gateway.voucher[], readmitted bigint[])
  RETURNS TABLE(id bigint, rival bigint)
  LANGUAGE sql
  STABLE
 AS $function$
-  with other as not materialized (
+  with candidate as materialized (
+    select fresh.id, fresh.tenant_id, gateway.folded(gateway.trimmed(fresh.reference)) collate "C" as name,
+           gateway.trimmed(fresh.qr_token) collate "C" as code, stale.id is null as is_new
+    from unnest(fresh_rows) fresh left join unnest(stale_rows) stale using (id)
+    where (fresh.tenant_id, fresh.reference, fresh.qr_token) is distinct from (stale.tenant_id, stale.reference, stale.qr_token)
+      or id = any(readmitted)
+  ), other as not materialized (
     select * from gateway.voucher
-    where id <> all(evaluated) and not exists (select from gateway.rejected where rejected.record = 'voucher' and key = id::text)
-  ), candidate as materialized (
-    select voucher.*, gateway.folded(gateway.trimmed(voucher.reference)) collate "C" as name,
-           gateway.trimmed(voucher.qr_token) collate "C" as code, record.id is null as is_new
-    from unnest(vouchers) voucher left join gateway.voucher record using (id)
+    where id <> all(array(select id from candidate
+                          union all select id from unnest(stale_rows) where id not in (select id from unnest(fresh_rows))))
+      and not exists (select from gateway.rejected where rejected.record = 'voucher' and key = id::text)
   )
   -- Rows are compared, so that no index of a tenant's whole list serves: the planner may not know how many rows it has.
   select id, rival
@@ -2334,8 +2338,8 @@ AS $function$
   ) evaluated_with
   where id <> rival
 $function$;
-revoke execute on function gateway.rivals_of(gateway.voucher_fields[],bigint[]) from public;
-grant execute on function gateway.rivals_of(gateway.voucher_fields[],bigint[]) to voucher_gateway;
+revoke execute on function gateway.rivals_of(gateway.voucher_fields[],gateway.voucher[],bigint[]) from public;
+grant execute on function gateway.rivals_of(gateway.voucher_fields[],gateway.voucher[],bigint[]) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.sale_state(state text)
  RETURNS text
@@ -2730,17 +2734,21 @@ declare
   fresh_rows gateway.category_fields[];
   stale_rows gateway.category[];
   written_rows gateway.category[];
+  readmitted bigint[];
   rejected_ids bigint[];
   withdrawals gateway.consent_withdrawal[];
   written gateway.written;
 begin
+  with deleted as (
+    delete from gateway.rejected where record = 'category' and key = any(ids::text[]) returning key
+  )
+  select array_agg(key::bigint) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
   from (select fresh, id from gateway.source_of_category(ids) fresh) source
   full join (select stale, id from gateway.category stale where id = any(ids)) record using (id)
-  where fresh is distinct from stale::gateway.category_fields;
+  where fresh is distinct from stale::gateway.category_fields or id = any(readmitted);
 
-  delete from gateway.rejected where record = 'category' and key = any(ids::text[]);
   with rejected as (
     insert into gateway.rejected
     select 'category', id, reason, waits_for::gateway.record_type, waits_id from (
@@ -2783,17 +2791,21 @@ declare
   fresh_rows gateway.customer_fields[];
   stale_rows gateway.customer[];
   written_rows gateway.customer[];
+  readmitted bigint[];
   rejected_ids bigint[];
   withdrawals gateway.consent_withdrawal[];
   written gateway.written;
 begin
+  with deleted as (
+    delete from gateway.rejected where record = 'customer' and key = any(ids::text[]) returning key
+  )
+  select array_agg(key::bigint) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
   from (select fresh, id from gateway.source_of_customer(ids) fresh) source
   full join (select stale, id from gateway.customer stale where id = any(ids)) record using (id)
-  where fresh is distinct from stale::gateway.customer_fields;
+  where fresh is distinct from stale::gateway.customer_fields or id = any(readmitted);
 
-  delete from gateway.rejected where record = 'customer' and key = any(ids::text[]);
   with rejected as (
     insert into gateway.rejected
     select 'customer', id, reason, waits_for::gateway.record_type, waits_id from (
@@ -2909,17 +2921,21 @@ declare
   fresh_rows gateway.product_fields[];
   stale_rows gateway.product[];
   written_rows gateway.product[];
+  readmitted bigint[];
   rejected_ids bigint[];
   withdrawals gateway.consent_withdrawal[];
   written gateway.written;
 begin
+  with deleted as (
+    delete from gateway.rejected where record = 'product' and key = any(ids::text[]) returning key
+  )
+  select array_agg(key::bigint) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
   from (select fresh, id from gateway.source_of_product(ids) fresh) source
   full join (select stale, id from gateway.product stale where id = any(ids)) record using (id)
-  where fresh is distinct from stale::gateway.product_fields;
+  where fresh is distinct from stale::gateway.product_fields or id = any(readmitted);
 
-  delete from gateway.rejected where record = 'product' and key = any(ids::text[]);
   with rejected as (
     insert into gateway.rejected
     select 'product', id, reason, waits_for::gateway.record_type, waits_id from (
@@ -3028,17 +3044,21 @@ declare
   fresh_rows gateway.tenant_fields[];
   stale_rows gateway.tenant[];
   written_rows gateway.tenant[];
+  readmitted bigint[];
   rejected_ids bigint[];
   withdrawals gateway.consent_withdrawal[];
   written gateway.written;
 begin
+  with deleted as (
+    delete from gateway.rejected where record = 'tenant' and key = any(ids::text[]) returning key
+  )
+  select array_agg(key::bigint) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
   from (select fresh, id from gateway.source_of_tenant(ids) fresh) source
   full join (select stale, id from gateway.tenant stale where id = any(ids)) record using (id)
-  where fresh is distinct from stale::gateway.tenant_fields;
+  where fresh is distinct from stale::gateway.tenant_fields or id = any(readmitted);
 
-  delete from gateway.rejected where record = 'tenant' and key = any(ids::text[]);
   with rejected as (
     insert into gateway.rejected
     select 'tenant', id, reason, waits_for::gateway.record_type, waits_id from (
@@ -3120,17 +3140,21 @@ declare
   fresh_rows gateway.variant_fields[];
   stale_rows gateway.variant[];
   written_rows gateway.variant[];
+  readmitted bigint[];
   rejected_ids bigint[];
   withdrawals gateway.consent_withdrawal[];
   written gateway.written;
 begin
+  with deleted as (
+    delete from gateway.rejected where record = 'variant' and key = any(ids::text[]) returning key
+  )
+  select array_agg(key::bigint) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
   from (select fresh, id from gateway.source_of_variant(ids) fresh) source
   full join (select stale, id from gateway.variant stale where id = any(ids)) record using (id)
-  where fresh is distinct from stale::gateway.variant_fields;
+  where fresh is distinct from stale::gateway.variant_fields or id = any(readmitted);
 
-  delete from gateway.rejected where record = 'variant' and key = any(ids::text[]);
   with rejected as (
     insert into gateway.rejected
     select 'variant', id, reason, waits_for::gateway.record_type, waits_id from (
@@ -3171,17 +3195,21 @@ declare
   fresh_rows gateway.voucher_fields[];
   stale_rows gateway.voucher[];
   written_rows gateway.voucher[];
+  readmitted bigint[];
   rejected_ids bigint[];
   withdrawals gateway.consent_withdrawal[];
   written gateway.written;
 begin
+  with deleted as (
+    delete from gateway.rejected where record = 'voucher' and key = any(ids::text[]) returning key
+  )
+  select array_agg(key::bigint) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
   from (select fresh, id from gateway.source_of_voucher(ids) fresh) source
   full join (select stale, id from gateway.voucher stale where id = any(ids)) record using (id)
-  where fresh is distinct from stale::gateway.voucher_fields;
+  where fresh is distinct from stale::gateway.voucher_fields or id = any(readmitted);
 
-  delete from gateway.rejected where record = 'voucher' and key = any(ids::text[]);
   with rejected as (
     insert into gateway.rejected
     select 'voucher', id, reason, waits_for::gateway.record_type, waits_id from (
@@ -3193,7 +3221,7 @@ begin
       where not exists (select from gateway.tenant where tenant.id = tenant_id)
       union all
       select id, format('voucher %s has its reference or QR token', rival), 'voucher', rival
-      from gateway.rivals_of(fresh_rows, ids)
+      from gateway.rivals_of(fresh_rows, stale_rows, readmitted)
     ) rejected
     where reason is not null
     on conflict do nothing returning key::bigint as id
@@ -3408,7 +3436,7 @@ begin
     more_errors := more_errors || $errors$
       union all
       select id, format('voucher %s has its reference or QR token', rival), 'voucher', rival
-      from gateway.rivals_of(fresh_rows, ids)$errors$;
+      from gateway.rivals_of(fresh_rows, stale_rows, readmitted)$errors$;
   end if;
 
   -- gateway.write_tenant_paths records the removals of tenants. Products show categories and variants.
@@ -3487,17 +3515,21 @@ declare
   fresh_rows gateway.%1$s_fields[];
   stale_rows gateway.%1$s[];
   written_rows gateway.%1$s[];
+  readmitted bigint[];
   rejected_ids bigint[];
   withdrawals gateway.consent_withdrawal[];
   written gateway.written;
 begin
+  with deleted as (
+    delete from gateway.rejected where record = '%1$s' and key = any(ids::text[]) returning key
+  )
+  select array_agg(key::bigint) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
   from (select fresh, id from gateway.source_of_%1$s(ids) fresh) source
   full join (select stale, id from gateway.%1$s stale where id = any(ids)) record using (id)
-  where fresh is distinct from stale::gateway.%1$s_fields;
+  where fresh is distinct from stale::gateway.%1$s_fields or id = any(readmitted);
 
-  delete from gateway.rejected where record = '%1$s' and key = any(ids::text[]);
   with rejected as (
     insert into gateway.rejected
     select '%1$s', id, reason, waits_for::gateway.record_type, waits_id from (

@@ -80,19 +80,26 @@ return case when candidate.email not like '_%@%_' then 'email is no e-mail addre
                           gateway.instant_error('consented_at', candidate.consented_at),
                           gateway.instant_error('created_at', candidate.created_at)) end;
 
--- Returns the vouchers whose reference or QR token another voucher of their tenant has (R33), and the id of that one: a record
--- that is not evaluated with them, else the one of them that was a record first. The record of a rejected voucher is none: the
--- voucher may have another reference now.
-create function gateway.rivals_of(vouchers gateway.voucher_fields[], evaluated bigint[]) returns table (id bigint, rival bigint)
+-- Returns the vouchers whose reference or QR token another voucher of their tenant has (R33), and the id of that one: a record, else
+-- the one of them that was a record first. The record of a rejected voucher is none: the voucher may have another reference now.
+--
+-- fresh_rows, stale_rows: the records that change, as they will be and as they are.
+-- readmitted: vouchers that were rejected, so that others may have taken their references.
+create function gateway.rivals_of(fresh_rows gateway.voucher_fields[], stale_rows gateway.voucher[], readmitted bigint[])
+returns table (id bigint, rival bigint)
 language sql stable
 as $$
-  with other as not materialized (
+  with candidate as materialized (
+    select fresh.id, fresh.tenant_id, gateway.folded(gateway.trimmed(fresh.reference)) collate "C" as name,
+           gateway.trimmed(fresh.qr_token) collate "C" as code, stale.id is null as is_new
+    from unnest(fresh_rows) fresh left join unnest(stale_rows) stale using (id)
+    where (fresh.tenant_id, fresh.reference, fresh.qr_token) is distinct from (stale.tenant_id, stale.reference, stale.qr_token)
+      or id = any(readmitted)
+  ), other as not materialized (
     select * from gateway.voucher
-    where id <> all(evaluated) and not exists (select from gateway.rejected where rejected.record = 'voucher' and key = id::text)
-  ), candidate as materialized (
-    select voucher.*, gateway.folded(gateway.trimmed(voucher.reference)) collate "C" as name,
-           gateway.trimmed(voucher.qr_token) collate "C" as code, record.id is null as is_new
-    from unnest(vouchers) voucher left join gateway.voucher record using (id)
+    where id <> all(array(select id from candidate
+                          union all select id from unnest(stale_rows) where id not in (select id from unnest(fresh_rows))))
+      and not exists (select from gateway.rejected where rejected.record = 'voucher' and key = id::text)
   )
   -- Rows are compared, so that no index of a tenant's whole list serves: the planner may not know how many rows it has.
   select id, rival

@@ -86,7 +86,7 @@ begin
     more_errors := more_errors || $errors$
       union all
       select id, format('voucher %s has its reference or QR token', rival), 'voucher', rival
-      from gateway.rivals_of(fresh_rows, ids)$errors$;
+      from gateway.rivals_of(fresh_rows, stale_rows, readmitted)$errors$;
   end if;
 
   -- gateway.write_tenant_paths records the removals of tenants. Products show categories and variants.
@@ -165,17 +165,21 @@ declare
   fresh_rows gateway.%1$s_fields[];
   stale_rows gateway.%1$s[];
   written_rows gateway.%1$s[];
+  readmitted bigint[];
   rejected_ids bigint[];
   withdrawals gateway.consent_withdrawal[];
   written gateway.written;
 begin
+  with deleted as (
+    delete from gateway.rejected where record = '%1$s' and key = any(ids::text[]) returning key
+  )
+  select array_agg(key::bigint) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
   from (select fresh, id from gateway.source_of_%1$s(ids) fresh) source
   full join (select stale, id from gateway.%1$s stale where id = any(ids)) record using (id)
-  where fresh is distinct from stale::gateway.%1$s_fields;
+  where fresh is distinct from stale::gateway.%1$s_fields or id = any(readmitted);
 
-  delete from gateway.rejected where record = '%1$s' and key = any(ids::text[]);
   with rejected as (
     insert into gateway.rejected
     select '%1$s', id, reason, waits_for::gateway.record_type, waits_id from (

@@ -277,6 +277,37 @@ test('a rejected voucher does not keep its former reference from another one', a
   )
 })
 
+test('a voucher keeps its reference from one that is evaluated with it, also when it is as its record', async () => {
+  const [owner, other] = [await build.voucher(tenant, { reference: 'KEPT' }), await build.voucher(tenant)]
+  await project()
+  await platform`
+    update purchased_voucher set reference = case id when ${owner} then reference else 'kept' end where id in (${owner}, ${other})`
+  await project()
+  expect(await findRecordProblems(pool)).toMatchObject([
+    { reason: `voucher ${owner} has its reference or QR token`, firstKey: String(other) },
+  ])
+  await platform`update purchased_voucher set reference = 'OWN' where id = ${other}`
+  await project()
+  expect(await findRecordProblems(pool)).toEqual([])
+})
+
+test('a rejected voucher that is again as its record is rejected when another one has taken its reference', async () => {
+  const [returning, heir] = [await build.voucher(tenant, { reference: 'LEFT' }), await build.voucher(tenant)]
+  await project()
+  const set = async (id: number, reference: string, end: string | null = null) => {
+    await platform`update purchased_voucher set reference = ${reference}, date_valid_end = ${end} where id = ${id}`
+    await project()
+  }
+  await set(returning, 'AWAY', 'infinity')
+  await set(heir, 'left')
+  await set(returning, 'LEFT')
+  expect(await findRecordProblems(pool)).toMatchObject([
+    { reason: `voucher ${heir} has its reference or QR token`, firstKey: String(returning) },
+  ])
+  await set(heir, 'GONE')
+  expect(await findRecordProblems(pool)).toEqual([])
+})
+
 test('no change is lost when the operator deletes notes and requests scans', async () => {
   const id = await build.voucher(tenant)
   expect(
