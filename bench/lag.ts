@@ -72,7 +72,7 @@ try {
   const installation = await createMigrated(server, 'lag', root)
   const owner = server.open('lag')
   await seed(owner, size, logProgress)
-  for (let more = true; more; ) more = await makeStep(owner)
+  for (let more: boolean | null = true; more; ) more = await makeStep(owner)
   await owner`vacuum (analyze)`
   logProgress('filled')
   const secret = await createToken(installation, group)

@@ -201,6 +201,13 @@ create table gateway.invitation (
 );
 grant delete, insert (email, expires_at, invited_by, token_hash), select on gateway.invitation to voucher_gateway;
 
+create view gateway.kind_grain as
+ SELECT column1 AS kind,
+    column2 AS grain,
+    column3 AS is_finest
+   FROM (VALUES ('sale'::gateway.figure_kind,'half_hour'::gateway.figure_grain,true), ('sale'::gateway.figure_kind,'three_hours'::gateway.figure_grain,false), ('sale'::gateway.figure_kind,'day'::gateway.figure_grain,false), ('consent'::gateway.figure_kind,'half_hour'::gateway.figure_grain,true), ('consent'::gateway.figure_kind,'three_hours'::gateway.figure_grain,false), ('consent'::gateway.figure_kind,'day'::gateway.figure_grain,false), ('withdrawal'::gateway.figure_kind,'half_hour'::gateway.figure_grain,true), ('withdrawal'::gateway.figure_kind,'three_hours'::gateway.figure_grain,false), ('withdrawal'::gateway.figure_kind,'day'::gateway.figure_grain,false), ('balance'::gateway.figure_kind,'day'::gateway.figure_grain,true), ('product'::gateway.figure_kind,'month'::gateway.figure_grain,true), ('product'::gateway.figure_kind,'quarter'::gateway.figure_grain,false), ('product'::gateway.figure_kind,'year'::gateway.figure_grain,false), ('product'::gateway.figure_kind,'all'::gateway.figure_grain,false)) "*VALUES*";
+grant select on gateway.kind_grain to voucher_gateway;
+
 create table gateway.mapping (
   record gateway.record_type not null,
   text text not null,
@@ -797,7 +804,7 @@ CREATE OR REPLACE FUNCTION gateway.add_consent_figures(fresh gateway.customer[],
  RETURNS void
  LANGUAGE sql
 BEGIN ATOMIC
- SELECT gateway.add_owners_figures(ARRAY( SELECT figure.*::gateway.figure AS figure
+ SELECT gateway.add_figures(ARRAY( SELECT figure.*::gateway.figure AS figure
             FROM unnest(add_consent_figures.fresh) customer(id, tenant_id, email, marketing_opted, consented_at, consent_source, created_at, forename, surname, full_name, phone_number, address_1, address_2, town, city, county, country, countryiso2, postcode, updated_at, name, words),
              LATERAL gateway.event_figures(customer.tenant_id, 'consent'::gateway.figure_kind, customer.consented_at, 1) figure(owner_id, kind, at, currency, state, product_id, records, initial, balance, paid)
          UNION ALL
@@ -807,7 +814,7 @@ BEGIN ATOMIC
          UNION ALL
           SELECT figure.*::gateway.figure AS figure
             FROM unnest(add_consent_figures.withdrawals) event(tenant_id, withdrawn_at),
-             LATERAL gateway.event_figures(event.tenant_id, 'withdrawal'::gateway.figure_kind, event.withdrawn_at, 1) figure(owner_id, kind, at, currency, state, product_id, records, initial, balance, paid))) AS add_owners_figures;
+             LATERAL gateway.event_figures(event.tenant_id, 'withdrawal'::gateway.figure_kind, event.withdrawn_at, 1) figure(owner_id, kind, at, currency, state, product_id, records, initial, balance, paid))) AS add_figures;
 END;
 revoke execute on function gateway.add_consent_figures(gateway.customer[],gateway.customer[],gateway.consent_withdrawal[]) from public;
 grant execute on function gateway.add_consent_figures(gateway.customer[],gateway.customer[],gateway.consent_withdrawal[]) to voucher_gateway;
@@ -816,20 +823,8 @@ CREATE OR REPLACE FUNCTION gateway.add_figures(changes gateway.figure[])
  RETURNS void
  LANGUAGE sql
 BEGIN ATOMIC
- SELECT gateway.add_to_rollups(ARRAY( SELECT ROW(unnest.owner_id, unnest.kind, figure_grains.grain, figure_grains.starts_at, unnest.currency, unnest.state, unnest.product_id, (sum(unnest.records))::bigint, sum(unnest.initial), sum(unnest.balance), sum(unnest.paid))::gateway.figure_rollup AS "row"
-            FROM unnest(add_figures.changes) unnest(owner_id, kind, at, currency, state, product_id, records, initial, balance, paid),
-             LATERAL gateway.figure_grains(unnest.kind, unnest.at) figure_grains(grain, starts_at, is_finest)
-           GROUP BY unnest.owner_id, unnest.kind, figure_grains.grain, figure_grains.starts_at, unnest.currency, unnest.state, unnest.product_id)) AS add_to_rollups;
-END;
-revoke execute on function gateway.add_figures(gateway.figure[]) from public;
-grant execute on function gateway.add_figures(gateway.figure[]) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.add_owners_figures(changes gateway.figure[])
- RETURNS void
- LANGUAGE sql
-BEGIN ATOMIC
- SELECT gateway.add_figures(ARRAY( SELECT ROW(figure_member.ancestor_id, difference.kind, difference.at, difference.currency, difference.state, difference.product_id, (difference.records)::bigint, difference.initial, difference.balance, difference.paid)::gateway.figure AS "row"
-            FROM (( SELECT change.owner_id,
+ SELECT gateway.add_to_rollups(ARRAY( SELECT ROW(figure_member.ancestor_id, difference.kind, kind_grain.grain, gateway.period_start(kind_grain.grain, difference.at), difference.currency, difference.state, difference.product_id, (sum(difference.records))::bigint, sum(difference.initial), sum(difference.balance), sum(difference.paid))::gateway.figure_rollup AS "row"
+            FROM ((( SELECT change.owner_id,
                      change.kind,
                      change.at,
                      change.currency,
@@ -839,13 +834,15 @@ BEGIN ATOMIC
                      sum(change.initial) AS initial,
                      sum(change.balance) AS balance,
                      sum(change.paid) AS paid
-                    FROM unnest(add_owners_figures.changes) change(owner_id, kind, at, currency, state, product_id, records, initial, balance, paid)
+                    FROM unnest(add_figures.changes) change(owner_id, kind, at, currency, state, product_id, records, initial, balance, paid)
                    GROUP BY change.owner_id, change.kind, change.at, change.currency, change.state, change.product_id
                   HAVING ((sum(change.records) <> (0)::numeric) OR (sum(change.initial) <> (0)::numeric) OR (sum(change.balance) <> (0)::numeric) OR (sum(change.paid) <> (0)::numeric))) difference
-              JOIN gateway.figure_member ON ((figure_member.tenant_id = difference.owner_id))))) AS add_figures;
+              JOIN gateway.kind_grain USING (kind))
+              JOIN gateway.figure_member ON ((figure_member.tenant_id = difference.owner_id)))
+           GROUP BY figure_member.ancestor_id, difference.kind, kind_grain.grain, (gateway.period_start(kind_grain.grain, difference.at)), difference.currency, difference.state, difference.product_id)) AS add_to_rollups;
 END;
-revoke execute on function gateway.add_owners_figures(gateway.figure[]) from public;
-grant execute on function gateway.add_owners_figures(gateway.figure[]) to voucher_gateway;
+revoke execute on function gateway.add_figures(gateway.figure[]) from public;
+grant execute on function gateway.add_figures(gateway.figure[]) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.add_to_rollups(changes gateway.figure_rollup[])
  RETURNS void
@@ -889,7 +886,7 @@ begin
   )
   select exists (select from counted join change using (tenant_id)
                  where (vouchers > gateway.most_counted()) <> (vouchers - added > gateway.most_counted())) into crosses;
-  perform gateway.add_owners_figures(array(
+  perform gateway.add_figures(array(
     select figure from unnest(fresh) voucher, gateway.figures_of(voucher, 1) figure
     union all select figure from unnest(stale) voucher, gateway.figures_of(voucher, -1) figure));
   return crosses;
@@ -1350,6 +1347,62 @@ END;
 revoke execute on function gateway.comparable_types(gateway.step) from public;
 grant execute on function gateway.comparable_types(gateway.step) to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.count_rollup(ancestor bigint, tenants bigint[])
+ RETURNS SETOF gateway.figure_rollup
+ LANGUAGE sql
+ STABLE
+ SET enable_seqscan TO 'off'
+ SET enable_indexscan TO 'off'
+ SET work_mem TO '256MB'
+BEGIN ATOMIC
+ WITH figure AS MATERIALIZED (
+          SELECT record_figure.kind,
+             record_figure.at,
+             record_figure.currency,
+             record_figure.state,
+             record_figure.product_id,
+             (sum(record_figure.records))::bigint AS records,
+             sum(record_figure.initial) AS initial,
+             sum(record_figure.balance) AS balance,
+             sum(record_figure.paid) AS paid
+            FROM gateway.record_figure
+           WHERE (record_figure.owner_id = ANY (count_rollup.tenants))
+           GROUP BY record_figure.kind, record_figure.at, record_figure.currency, record_figure.state, record_figure.product_id
+         )
+  SELECT count_rollup.ancestor AS ancestor,
+     figure.kind,
+     kind_grain.grain,
+     figure.at,
+     figure.currency,
+     figure.state,
+     figure.product_id,
+     figure.records,
+     figure.initial,
+     figure.balance,
+     figure.paid
+    FROM (figure
+      JOIN gateway.kind_grain USING (kind))
+   WHERE kind_grain.is_finest
+ UNION ALL
+  SELECT count_rollup.ancestor AS ancestor,
+     figure.kind,
+     kind_grain.grain,
+     gateway.period_start(kind_grain.grain, figure.at) AS period_start,
+     figure.currency,
+     figure.state,
+     figure.product_id,
+     (sum(figure.records))::bigint AS sum,
+     sum(figure.initial) AS sum,
+     sum(figure.balance) AS sum,
+     sum(figure.paid) AS sum
+    FROM (figure
+      JOIN gateway.kind_grain USING (kind))
+   WHERE (NOT kind_grain.is_finest)
+   GROUP BY figure.kind, kind_grain.grain, (gateway.period_start(kind_grain.grain, figure.at)), figure.currency, figure.state, figure.product_id;
+END;
+revoke execute on function gateway.count_rollup(bigint,bigint[]) from public;
+grant execute on function gateway.count_rollup(bigint,bigint[]) to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.currency_error(currency text)
  RETURNS text
  LANGUAGE sql
@@ -1533,9 +1586,11 @@ BEGIN ATOMIC
              recount.initial,
              recount.balance,
              recount.paid
-            FROM ( SELECT DISTINCT figure_member.ancestor_id
-                    FROM gateway.figure_member) ancestor,
-             LATERAL gateway.recount_rollup(ancestor.ancestor_id) recount(ancestor_id, kind, grain, at, currency, state, product_id, records, initial, balance, paid)
+            FROM ( SELECT figure_member.ancestor_id,
+                     array_agg(figure_member.tenant_id) AS tenants
+                    FROM gateway.figure_member
+                   GROUP BY figure_member.ancestor_id) ancestor,
+             LATERAL gateway.count_rollup(ancestor.ancestor_id, ancestor.tenants) recount(ancestor_id, kind, grain, at, currency, state, product_id, records, initial, balance, paid)
          UNION ALL
           SELECT figure_rollup.ancestor_id,
              figure_rollup.kind,
@@ -1554,54 +1609,6 @@ BEGIN ATOMIC
 END;
 revoke execute on function gateway.figure_differences() from public;
 grant execute on function gateway.figure_differences() to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.figure_grains(kind gateway.figure_kind, at timestamp with time zone)
- RETURNS TABLE(grain gateway.figure_grain, starts_at timestamp with time zone, is_finest boolean)
- LANGUAGE sql
- STABLE PARALLEL SAFE
-BEGIN ATOMIC
- SELECT 'half_hour'::gateway.figure_grain AS figure_grain,
-     figure_grains.at AS at,
-     true
-   WHERE (figure_grains.kind = ANY (ARRAY['sale'::gateway.figure_kind, 'consent'::gateway.figure_kind, 'withdrawal'::gateway.figure_kind]))
- UNION ALL
-  SELECT 'three_hours'::gateway.figure_grain,
-     gateway.three_hours(figure_grains.at) AS three_hours,
-     false
-   WHERE (figure_grains.kind = ANY (ARRAY['sale'::gateway.figure_kind, 'consent'::gateway.figure_kind, 'withdrawal'::gateway.figure_kind]))
- UNION ALL
-  SELECT 'day'::gateway.figure_grain,
-     date_trunc('day'::text, figure_grains.at, 'UTC'::text) AS date_trunc,
-     false
-   WHERE (figure_grains.kind = ANY (ARRAY['sale'::gateway.figure_kind, 'consent'::gateway.figure_kind, 'withdrawal'::gateway.figure_kind]))
- UNION ALL
-  SELECT 'day'::gateway.figure_grain,
-     figure_grains.at AS at,
-     true
-   WHERE (figure_grains.kind = 'balance'::gateway.figure_kind)
- UNION ALL
-  SELECT 'month'::gateway.figure_grain,
-     figure_grains.at AS at,
-     true
-   WHERE (figure_grains.kind = 'product'::gateway.figure_kind)
- UNION ALL
-  SELECT 'quarter'::gateway.figure_grain,
-     date_trunc('quarter'::text, figure_grains.at, 'UTC'::text) AS date_trunc,
-     false
-   WHERE (figure_grains.kind = 'product'::gateway.figure_kind)
- UNION ALL
-  SELECT 'year'::gateway.figure_grain,
-     date_trunc('year'::text, figure_grains.at, 'UTC'::text) AS date_trunc,
-     false
-   WHERE (figure_grains.kind = 'product'::gateway.figure_kind)
- UNION ALL
-  SELECT 'all'::gateway.figure_grain,
-     '-infinity'::timestamp with time zone,
-     false
-   WHERE ((figure_grains.kind = 'product'::gateway.figure_kind) AND (figure_grains.at < 'infinity'::timestamp with time zone));
-END;
-revoke execute on function gateway.figure_grains(gateway.figure_kind,timestamp with time zone) from public;
-grant execute on function gateway.figure_grains(gateway.figure_kind,timestamp with time zone) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.figure_member_differences(tree gateway.figure_member[])
  RETURNS TABLE(ancestor_id bigint, lacking bigint[], surplus bigint[])
@@ -1694,13 +1701,14 @@ CREATE OR REPLACE FUNCTION gateway.fill(at_most integer, INOUT latest timestamp 
 AS $function$
 declare
   has_figures constant boolean := to_regclass('gateway.figure_rollup_key') is not null;
-  scanned record := gateway.take_scanned(at_most);
+  part constant integer := at_most * 5; -- Nobody waits for one of these keys.
+  scanned record := gateway.take_scanned(part);
   command text;
 begin
   is_done := false;
   if scanned.type is not null then
     latest := gateway.write_records(
-      array(select (scanned.type, id::text)::gateway.record_key from unnest(scanned.ids) id), latest, at_most, has_figures);
+      array(select (scanned.type, id::text)::gateway.record_key from unnest(scanned.ids) id), latest, part, has_figures);
     return;
   end if;
   if exists (select from gateway.scan) or exists (select from gateway.broken_mapping) then
@@ -1806,7 +1814,7 @@ CREATE OR REPLACE FUNCTION gateway.integer_key(key text)
  RETURNS bigint
  LANGUAGE sql
  IMMUTABLE
-RETURN CASE WHEN (key ~ '^-?[0-9]{1,19}$'::text) THEN CASE WHEN (((key)::numeric >= ('-9223372036854775808'::bigint)::numeric) AND ((key)::numeric <= ('9223372036854775807'::bigint)::numeric)) THEN (key)::bigint ELSE NULL::bigint END ELSE NULL::bigint END;
+RETURN CASE WHEN (key ~ '^-?[0-9]{1,18}$'::text) THEN (key)::bigint WHEN ((key ~ '^-?[0-9]{19}$'::text) AND (((key)::numeric >= ('-9223372036854775808'::bigint)::numeric) AND ((key)::numeric <= ('9223372036854775807'::bigint)::numeric))) THEN (key)::bigint ELSE NULL::bigint END;
 revoke execute on function gateway.integer_key(text) from public;
 grant execute on function gateway.integer_key(text) to voucher_gateway;
 
@@ -1906,7 +1914,7 @@ begin
     and not exists (select from gateway.notes_after(former.snapshot)) and not exists (select from gateway.open_scan)
     and not exists (select from gateway.waiting_key where place > former.waited)
   then
-    return false;
+    return null;
   end if;
 
   latest := greatest(clock_timestamp(), former.stamp);
@@ -1929,6 +1937,9 @@ begin
   call gateway.require_unchanged_sources();
   insert into gateway.step
   values (latest, pg_current_snapshot(), taken.waited, present_epoch, former.is_complete or not gateway.lacks_records(taken.waited));
+  if cardinality(taken.keys) = 0 and scanned.ids is null then
+    return null;
+  end if;
   return exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited);
 end $function$;
 revoke execute on function gateway.make_step(integer) from public;
@@ -1981,6 +1992,14 @@ BEGIN ATOMIC
 END;
 revoke execute on function gateway.notes_after(pg_snapshot) from public;
 grant execute on function gateway.notes_after(pg_snapshot) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.period_start(grain gateway.figure_grain, at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE grain WHEN 'half_hour'::gateway.figure_grain THEN gateway.half_hour(at) WHEN 'three_hours'::gateway.figure_grain THEN gateway.three_hours(at) WHEN 'day'::gateway.figure_grain THEN date_bin('1 day'::interval, at, '0001-01-01 00:00:00+00'::timestamp with time zone) WHEN 'month'::gateway.figure_grain THEN (date_trunc('month'::text, (at AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text) WHEN 'quarter'::gateway.figure_grain THEN (date_trunc('quarter'::text, (at AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text) WHEN 'year'::gateway.figure_grain THEN (date_trunc('year'::text, (at AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text) WHEN 'all'::gateway.figure_grain THEN '-infinity'::timestamp with time zone ELSE NULL::timestamp with time zone END;
+revoke execute on function gateway.period_start(gateway.figure_grain,timestamp with time zone) from public;
+grant execute on function gateway.period_start(gateway.figure_grain,timestamp with time zone) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.product_content(product_id bigint, tenant_id bigint, category_ids bigint[])
  RETURNS text
@@ -2143,63 +2162,6 @@ begin
 end $function$;
 revoke execute on function gateway.record_purge() from public;
 grant execute on function gateway.record_purge() to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.recount_rollup(ancestor bigint)
- RETURNS SETOF gateway.figure_rollup
- LANGUAGE sql
- STABLE
- SET enable_seqscan TO 'off'
- SET enable_indexscan TO 'off'
-BEGIN ATOMIC
- WITH figure AS MATERIALIZED (
-          SELECT record_figure.kind,
-             record_figure.at,
-             record_figure.currency,
-             record_figure.state,
-             record_figure.product_id,
-             (sum(record_figure.records))::bigint AS records,
-             sum(record_figure.initial) AS initial,
-             sum(record_figure.balance) AS balance,
-             sum(record_figure.paid) AS paid
-            FROM gateway.record_figure
-           WHERE (record_figure.owner_id = ANY (ARRAY( SELECT figure_member.tenant_id
-                    FROM gateway.figure_member
-                   WHERE (figure_member.ancestor_id = recount_rollup.ancestor))))
-           GROUP BY record_figure.kind, record_figure.at, record_figure.currency, record_figure.state, record_figure.product_id
-         )
-  SELECT recount_rollup.ancestor AS ancestor,
-     figure.kind,
-     figure_grains.grain,
-     figure.at,
-     figure.currency,
-     figure.state,
-     figure.product_id,
-     figure.records,
-     figure.initial,
-     figure.balance,
-     figure.paid
-    FROM figure,
-     LATERAL gateway.figure_grains(figure.kind, figure.at) figure_grains(grain, starts_at, is_finest)
-   WHERE figure_grains.is_finest
- UNION ALL
-  SELECT recount_rollup.ancestor AS ancestor,
-     figure.kind,
-     figure_grains.grain,
-     figure_grains.starts_at,
-     figure.currency,
-     figure.state,
-     figure.product_id,
-     (sum(figure.records))::bigint AS sum,
-     sum(figure.initial) AS sum,
-     sum(figure.balance) AS sum,
-     sum(figure.paid) AS sum
-    FROM figure,
-     LATERAL gateway.figure_grains(figure.kind, figure.at) figure_grains(grain, starts_at, is_finest)
-   WHERE (NOT figure_grains.is_finest)
-   GROUP BY recount_rollup.ancestor, figure.kind, figure_grains.grain, figure_grains.starts_at, figure.currency, figure.state, figure.product_id;
-END;
-revoke execute on function gateway.recount_rollup(bigint) from public;
-grant execute on function gateway.recount_rollup(bigint) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.repair_figures()
  RETURNS void
@@ -2579,7 +2541,8 @@ begin
   if cardinality(keys) > at_most then
     with noted as materialized (
       -- In the order in which the rows of one transaction probably lie.
-      select record, key, row_number() over (order by min(size), min(xid::text::numeric), record, length(key), key) as place
+      select record, key, row_number() over (
+               order by min(size), min(xid::text::numeric), record, length(key), key collate "C") as place
       from (select record, key, count(*) over (partition by xid) as size, xid from gateway.notes_after(snapshot)
             where key is not null) note
       group by record, key
@@ -2690,7 +2653,6 @@ grant execute on function gateway.trimmed(text) to voucher_gateway;
 CREATE OR REPLACE FUNCTION gateway.update_members(tree gateway.figure_member[])
  RETURNS void
  LANGUAGE plpgsql
- SET enable_seqscan TO 'on'
 AS $function$
 declare
   rollup record;
@@ -2699,12 +2661,10 @@ begin
     insert into gateway.figure_member select rollup.ancestor_id, unnest(rollup.lacking);
     delete from gateway.figure_member
     where ancestor_id = rollup.ancestor_id and tenant_id = any(rollup.surplus);
-    perform gateway.add_figures(array(
-      select (rollup.ancestor_id, kind, at, currency, state, product_id,
-              sum(sign * records), sum(sign * initial), sum(sign * balance), sum(sign * paid))::gateway.figure
-      from gateway.record_figure, lateral (select case when owner_id = any(rollup.lacking) then 1 else -1 end as sign) pair
-      where owner_id = any(rollup.lacking || rollup.surplus)
-      group by kind, at, currency, state, product_id));
+    perform gateway.add_to_rollups(array(select counted from gateway.count_rollup(rollup.ancestor_id, rollup.lacking) counted));
+    perform gateway.add_to_rollups(array(
+      select (ancestor_id, kind, grain, at, currency, state, product_id, -records, -initial, -balance, -paid)::gateway.figure_rollup
+      from gateway.count_rollup(rollup.ancestor_id, rollup.surplus)));
   end loop;
 end $function$;
 revoke execute on function gateway.update_members(gateway.figure_member[]) from public;
@@ -2861,15 +2821,16 @@ CREATE OR REPLACE FUNCTION gateway.write_first_figures()
  LANGUAGE plpgsql
 AS $function$
 declare
-  owner bigint;
+  rollup record;
 begin
   truncate gateway.voucher_count, gateway.figure_member, gateway.figure_rollup;
   insert into gateway.voucher_count select tenant_id, count(*) from gateway.voucher group by tenant_id;
-  insert into gateway.figure_member
-  select ancestor_id, unnest(lacking)
-  from gateway.figure_member_differences(array(select member from gateway.tree_members() member));
-  for owner in select distinct ancestor_id from gateway.figure_member order by 1 loop
-    insert into gateway.figure_rollup select * from gateway.recount_rollup(owner) order by 1, 2, 3, 4, 5, 6, 7;
+  for rollup in
+    select * from gateway.figure_member_differences(array(select member from gateway.tree_members() member))
+  loop
+    insert into gateway.figure_member select rollup.ancestor_id, unnest(rollup.lacking);
+    insert into gateway.figure_rollup
+    select * from gateway.count_rollup(rollup.ancestor_id, rollup.lacking) order by 1, 2, 3, 4, 5, 6, 7;
   end loop;
   create unique index figure_rollup_key on gateway.figure_rollup (ancestor_id, kind, grain, at, currency, state, product_id);
 end $function$;

@@ -14,7 +14,7 @@ create type gateway.figure_grain as enum ('half_hour', 'three_hours', 'day', 'mo
 create table gateway.figure_rollup (
   ancestor_id bigint not null,               -- The sums are those of its gateway.figure_member.
   kind        gateway.figure_kind not null,
-  grain       gateway.figure_grain not null, -- The period in UTC that begins at `at`; or all (gateway.figure_grains).
+  grain       gateway.figure_grain not null, -- The period in UTC that begins at `at`; or all (gateway.kind_grain).
   at          timestamptz not null,          -- Of the purchase, -infinity: none; balance: of ends_on, infinity: none.
   currency    text not null,                 -- Empty: none.
   state       text not null,                 -- sale: gateway.sale_state; product: void or sold; balance: gateway.figure_state.
@@ -67,23 +67,28 @@ create function gateway.sale_state(state text) returns text
 language sql immutable parallel safe
 return case when state = 'void' then 'void' when state like '%without_balance' then 'sold_without_balance' else 'sold' end;
 
--- Returns the grains of a kind of figures, and the period of each that contains an instant.
---
--- at: the start of a period of the finest grain.
-create function gateway.figure_grains(kind gateway.figure_kind, at timestamptz)
-returns table (grain gateway.figure_grain, starts_at timestamptz, is_finest boolean)
-language sql stable parallel safe
-begin atomic
-  select 'half_hour'::gateway.figure_grain, at, true where kind in ('sale', 'consent', 'withdrawal')
-  union all select 'three_hours', gateway.three_hours(at), false where kind in ('sale', 'consent', 'withdrawal')
-  union all select 'day', date_trunc('day', at, 'UTC'), false where kind in ('sale', 'consent', 'withdrawal')
-  union all select 'day', at, true where kind = 'balance'
-  union all select 'month', at, true where kind = 'product'
+-- The grains of each kind of figures.
+create view gateway.kind_grain (kind, grain, is_finest) as values
+  ('sale'::gateway.figure_kind, 'half_hour'::gateway.figure_grain, true), ('sale', 'three_hours', false), ('sale', 'day', false),
+  ('consent', 'half_hour', true), ('consent', 'three_hours', false), ('consent', 'day', false),
+  ('withdrawal', 'half_hour', true), ('withdrawal', 'three_hours', false), ('withdrawal', 'day', false),
+  ('balance', 'day', true),
   -- A large group has thousands of products: a read of years adds few rows of each.
-  union all select 'quarter', date_trunc('quarter', at, 'UTC'), false where kind = 'product'
-  union all select 'year', date_trunc('year', at, 'UTC'), false where kind = 'product'
-  -- A read adds this row, and subtracts the years outside the period: all before 'infinity'.
-  union all select 'all', '-infinity', false where kind = 'product' and at < 'infinity';
+  ('product', 'month', true), ('product', 'quarter', false), ('product', 'year', false),
+  -- A read adds this row, and subtracts the years outside the period.
+  ('product', 'all', false);
+
+-- Returns the start of the period of a grain that contains an instant.
+create function gateway.period_start(grain gateway.figure_grain, at timestamptz) returns timestamptz
+language sql immutable parallel safe
+return case grain
+  when 'half_hour' then gateway.half_hour(at)
+  when 'three_hours' then gateway.three_hours(at)
+  when 'day' then date_bin('1 day', at, '0001-01-01 00:00+00')
+  when 'month' then date_trunc('month', at at time zone 'UTC') at time zone 'UTC'
+  when 'quarter' then date_trunc('quarter', at at time zone 'UTC') at time zone 'UTC'
+  when 'year' then date_trunc('year', at at time zone 'UTC') at time zone 'UTC'
+  when 'all' then '-infinity'
 end;
 
 -- An addition to the figures of a tenant, or to a rollup. `at` begins a period of the finest grain of the kind.
@@ -126,7 +131,7 @@ select figure.* from gateway.voucher, gateway.figures_of(voucher, 1) figure
 union all select figure.* from gateway.customer, gateway.event_figures(tenant_id, 'consent', consented_at, 1) figure
 union all
 select figure.* from gateway.consent_withdrawal, gateway.event_figures(tenant_id, 'withdrawal', withdrawn_at, 1) figure;
-grant select on gateway.record_figure to voucher_gateway;
+grant select on gateway.kind_grain, gateway.record_figure to voucher_gateway;
 
 -- Adds sums to rows of rollups, in the order of the index: sums that lie side by side are read and written one after the other.
 create function gateway.add_to_rollups(changes gateway.figure_rollup[]) returns void
@@ -146,23 +151,13 @@ as $$
     change.records, change.initial, change.balance, change.paid)
 $$;
 
--- Adds changes to the rollups of their owners.
+-- Adds changes of tenants to the rollups that include them. Most changes leave some of a voucher's figures as they are.
 create function gateway.add_figures(changes gateway.figure[]) returns void
 language sql
 begin atomic
   select gateway.add_to_rollups(array(
-    select (owner_id, kind, grain, starts_at, currency, state, product_id,
+    select (ancestor_id, kind, grain, gateway.period_start(grain, at), currency, state, product_id,
             sum(records), sum(initial), sum(balance), sum(paid))::gateway.figure_rollup
-    from unnest(changes), gateway.figure_grains(kind, at)
-    group by owner_id, kind, grain, starts_at, currency, state, product_id));
-end;
-
--- Adds changes of tenants to the rollups that include them. Most changes leave some of a voucher's figures as they are.
-create function gateway.add_owners_figures(changes gateway.figure[]) returns void
-language sql
-begin atomic
-  select gateway.add_figures(array(
-    select (ancestor_id, kind, at, currency, state, product_id, records, initial, balance, paid)::gateway.figure
     from (
       select owner_id, kind, at, currency, state, product_id, sum(records) as records, sum(initial) as initial,
              sum(balance) as balance, sum(paid) as paid
@@ -170,7 +165,8 @@ begin atomic
       group by owner_id, kind, at, currency, state, product_id
       having sum(records) <> 0 or sum(initial) <> 0 or sum(balance) <> 0 or sum(paid) <> 0
     ) difference
-    join gateway.figure_member on tenant_id = owner_id));
+    join gateway.kind_grain using (kind) join gateway.figure_member on tenant_id = owner_id
+    group by ancestor_id, kind, grain, gateway.period_start(grain, at), currency, state, product_id));
 end;
 
 -- Returns the most vouchers of a tenant that a read counts: a tenant with more vouchers has a rollup.
@@ -207,11 +203,31 @@ begin atomic
   group by 1 order by 1;
 end;
 
+-- Returns the rollup of an ancestor that includes these tenants, from the records. Without index scans: the records of a tenant lie
+-- on many pages.
+create function gateway.count_rollup(ancestor bigint, tenants bigint[]) returns setof gateway.figure_rollup
+language sql stable set enable_seqscan = off set enable_indexscan = off set work_mem = '256MB'
+begin atomic
+  with figure as materialized (
+    select kind, at, currency, state, product_id, sum(records)::bigint as records, sum(initial) as initial,
+           sum(balance) as balance, sum(paid) as paid
+    from gateway.record_figure where owner_id = any(tenants)
+    group by 1, 2, 3, 4, 5
+  )
+  select ancestor, kind, grain, at, currency, state, product_id, records, initial, balance, paid
+  from figure join gateway.kind_grain using (kind) where is_finest
+  union all
+  select ancestor, kind, grain, gateway.period_start(grain, at), currency, state, product_id,
+         sum(records)::bigint, sum(initial), sum(balance), sum(paid)
+  from figure join gateway.kind_grain using (kind) where not is_finest
+  group by kind, grain, gateway.period_start(grain, at), currency, state, product_id;
+end;
+
 -- Brings gateway.figure_member and the rollups up to the tree of tenants and to the large tenants.
 --
 -- tree: what gateway.tree_members returns; null: the tree has not changed.
 create function gateway.update_members(tree gateway.figure_member[]) returns void
-language plpgsql set enable_seqscan = on
+language plpgsql
 as $$
 declare
   rollup record;
@@ -220,33 +236,12 @@ begin
     insert into gateway.figure_member select rollup.ancestor_id, unnest(rollup.lacking);
     delete from gateway.figure_member
     where ancestor_id = rollup.ancestor_id and tenant_id = any(rollup.surplus);
-    perform gateway.add_figures(array(
-      select (rollup.ancestor_id, kind, at, currency, state, product_id,
-              sum(sign * records), sum(sign * initial), sum(sign * balance), sum(sign * paid))::gateway.figure
-      from gateway.record_figure, lateral (select case when owner_id = any(rollup.lacking) then 1 else -1 end as sign) pair
-      where owner_id = any(rollup.lacking || rollup.surplus)
-      group by kind, at, currency, state, product_id));
+    perform gateway.add_to_rollups(array(select counted from gateway.count_rollup(rollup.ancestor_id, rollup.lacking) counted));
+    perform gateway.add_to_rollups(array(
+      select (ancestor_id, kind, grain, at, currency, state, product_id, -records, -initial, -balance, -paid)::gateway.figure_rollup
+      from gateway.count_rollup(rollup.ancestor_id, rollup.surplus)));
   end loop;
 end $$;
-
--- Counts the rollup of an ancestor from the records. Without index scans: the records of a tenant lie on many pages.
-create function gateway.recount_rollup(ancestor bigint) returns setof gateway.figure_rollup
-language sql stable set enable_seqscan = off set enable_indexscan = off
-begin atomic
-  with figure as materialized (
-    select kind, at, currency, state, product_id, sum(records)::bigint as records, sum(initial) as initial,
-           sum(balance) as balance, sum(paid) as paid
-    from gateway.record_figure
-    where owner_id = any(array(select tenant_id from gateway.figure_member where ancestor_id = ancestor))
-    group by 1, 2, 3, 4, 5
-  )
-  select ancestor, kind, grain, at, currency, state, product_id, records, initial, balance, paid
-  from figure, gateway.figure_grains(kind, at) where is_finest
-  union all
-  select ancestor, kind, grain, starts_at, currency, state, product_id, sum(records)::bigint, sum(initial), sum(balance), sum(paid)
-  from figure, gateway.figure_grains(kind, at) where not is_finest
-  group by 1, 2, 3, 4, 5, 6, 7;
-end;
 
 -- Returns the rows of gateway.figure_rollup that are not as the records say, with the sums to be added to each. One statement
 -- sees one state of the database, so it is exact while steps are made.
@@ -257,7 +252,8 @@ begin atomic
          sum(records)::bigint, sum(initial), sum(balance), sum(paid)
   from (
     select recount.*
-    from (select distinct ancestor_id from gateway.figure_member) ancestor, gateway.recount_rollup(ancestor_id) recount
+    from (select ancestor_id, array_agg(tenant_id) as tenants from gateway.figure_member group by 1) ancestor,
+         gateway.count_rollup(ancestor_id, tenants) recount
     union all
     select ancestor_id, kind, grain, at, currency, state, product_id, -records, -initial, -balance, -paid
     from gateway.figure_rollup
@@ -286,7 +282,7 @@ begin
   )
   select exists (select from counted join change using (tenant_id)
                  where (vouchers > gateway.most_counted()) <> (vouchers - added > gateway.most_counted())) into crosses;
-  perform gateway.add_owners_figures(array(
+  perform gateway.add_figures(array(
     select figure from unnest(fresh) voucher, gateway.figures_of(voucher, 1) figure
     union all select figure from unnest(stale) voucher, gateway.figures_of(voucher, -1) figure));
   return crosses;
@@ -297,7 +293,7 @@ create function gateway.add_consent_figures(
   fresh gateway.customer[], stale gateway.customer[], withdrawals gateway.consent_withdrawal[]) returns void
 language sql
 begin atomic
-  select gateway.add_owners_figures(array(
+  select gateway.add_figures(array(
     select figure from unnest(fresh) customer, gateway.event_figures(customer.tenant_id, 'consent', customer.consented_at, 1) figure
     union all
     select figure from unnest(stale) customer, gateway.event_figures(customer.tenant_id, 'consent', customer.consented_at, -1) figure
@@ -311,15 +307,16 @@ create function gateway.write_first_figures() returns void
 language plpgsql
 as $$
 declare
-  owner bigint;
+  rollup record;
 begin
   truncate gateway.voucher_count, gateway.figure_member, gateway.figure_rollup;
   insert into gateway.voucher_count select tenant_id, count(*) from gateway.voucher group by tenant_id;
-  insert into gateway.figure_member
-  select ancestor_id, unnest(lacking)
-  from gateway.figure_member_differences(array(select member from gateway.tree_members() member));
-  for owner in select distinct ancestor_id from gateway.figure_member order by 1 loop
-    insert into gateway.figure_rollup select * from gateway.recount_rollup(owner) order by 1, 2, 3, 4, 5, 6, 7;
+  for rollup in
+    select * from gateway.figure_member_differences(array(select member from gateway.tree_members() member))
+  loop
+    insert into gateway.figure_member select rollup.ancestor_id, unnest(rollup.lacking);
+    insert into gateway.figure_rollup
+    select * from gateway.count_rollup(rollup.ancestor_id, rollup.lacking) order by 1, 2, 3, 4, 5, 6, 7;
   end loop;
   create unique index figure_rollup_key on gateway.figure_rollup (ancestor_id, kind, grain, at, currency, state, product_id);
 end $$;

@@ -254,7 +254,8 @@ begin
   if cardinality(keys) > at_most then
     with noted as materialized (
       -- In the order in which the rows of one transaction probably lie.
-      select record, key, row_number() over (order by min(size), min(xid::text::numeric), record, length(key), key) as place
+      select record, key, row_number() over (
+               order by min(size), min(xid::text::numeric), record, length(key), key collate "C") as place
       from (select record, key, count(*) over (partition by xid) as size, xid from gateway.notes_after(snapshot)
             where key is not null) note
       group by record, key
@@ -270,8 +271,8 @@ end $$;
 -- Returns the key of a mapping; null when it is no bigint.
 create function gateway.integer_key(key text) returns bigint
 language sql immutable
-return case when key ~ '^-?[0-9]{1,19}$' then
-         case when key::numeric between -9223372036854775808 and 9223372036854775807 then key::bigint end end;
+return case when key ~ '^-?[0-9]{1,18}$' then key::bigint
+            when key ~ '^-?[0-9]{19}$' and key::numeric between -9223372036854775808 and 9223372036854775807 then key::bigint end;
 
 -- Evaluates keys of all types, and what depends on them. Returns the last stamp.
 --
@@ -348,13 +349,14 @@ language plpgsql set maintenance_work_mem = '256MB'
 as $$
 declare
   has_figures constant boolean := to_regclass('gateway.figure_rollup_key') is not null;
-  scanned record := gateway.take_scanned(at_most);
+  part constant integer := at_most * 5; -- Nobody waits for one of these keys.
+  scanned record := gateway.take_scanned(part);
   command text;
 begin
   is_done := false;
   if scanned.type is not null then
     latest := gateway.write_records(
-      array(select (scanned.type, id::text)::gateway.record_key from unnest(scanned.ids) id), latest, at_most, has_figures);
+      array(select (scanned.type, id::text)::gateway.record_key from unnest(scanned.ids) id), latest, part, has_figures);
     return;
   end if;
   if exists (select from gateway.scan) or exists (select from gateway.broken_mapping) then
@@ -396,7 +398,7 @@ end $$;
 -- Makes one step. In the transaction, only `lock table gateway.step_lock` came before it.
 --
 -- at_most: how many keys it takes, of notes, waiting keys and a scan together.
--- Returns whether there is more to do at once.
+-- Returns whether there is more to do at once; null: there was no key to evaluate.
 create function gateway.make_step(at_most integer) returns boolean
 language plpgsql security definer set search_path = pg_catalog, pg_temp set row_security = off
   set jit = off set work_mem = '64MB' set enable_seqscan = off set lock_timeout = '100ms'
@@ -426,7 +428,7 @@ begin
     and not exists (select from gateway.notes_after(former.snapshot)) and not exists (select from gateway.open_scan)
     and not exists (select from gateway.waiting_key where place > former.waited)
   then
-    return false;
+    return null;
   end if;
 
   latest := greatest(clock_timestamp(), former.stamp);
@@ -449,6 +451,9 @@ begin
   call gateway.require_unchanged_sources();
   insert into gateway.step
   values (latest, pg_current_snapshot(), taken.waited, present_epoch, former.is_complete or not gateway.lacks_records(taken.waited));
+  if cardinality(taken.keys) = 0 and scanned.ids is null then
+    return null;
+  end if;
   return exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited);
 end $$;
 

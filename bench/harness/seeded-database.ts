@@ -104,7 +104,7 @@ async function createSeeded(server: DatabaseServer, size: Size): Promise<string>
   const installation = await createMigrated(server, name, root)
   const sql = server.open(name)
   await seed(sql, size, logProgress)
-  for (let more = true; more; ) more = await makeStep(sql)
+  for (let more: boolean | null = true; more; ) more = await makeStep(sql)
   await deletePassedNotes(sql)
   await sql`vacuum (analyze)`
   await sql`checkpoint`

@@ -6,6 +6,10 @@ const stepSize = 1000
 /** The pause of an instance that has met another one making a step, in milliseconds. */
 const pauseMs = 1000
 
+/** After this time without changes, an instance looks for them less often, in milliseconds. */
+const busyMs = 3000
+const idlePauseMs = 250
+
 /** The longest time that a step of the first fill may take, in minutes: one creates an index, or sums all figures. */
 const longStepMinutes = 60
 
@@ -24,6 +28,7 @@ const timedOut = '57014'
 export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<void> {
   let isWorking = false
   let pausedUntil = 0
+  let busyUntil = 0
   return async () => {
     if (isWorking || performance.now() < pausedUntil) return
     isWorking = true
@@ -31,14 +36,16 @@ export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<voi
     const disconnect = () => session?.end({ timeout: 0 })
     closing.addEventListener('abort', disconnect)
     try {
-      for (let more = true; more && !closing.aborted; ) {
+      for (let more: boolean | null = true; more && !closing.aborted; ) {
         try {
           more = session ? await makeLongStep(session) : await makeStep(pool.background)
+          if (more !== null) busyUntil = performance.now() + busyMs
         } catch (error) {
           if (session || codeOf(error) !== timedOut) throw error
           session = pool.openSession({ answerTimeoutMs: longStepMinutes * 60_000 })
         }
       }
+      if (performance.now() > busyUntil) pausedUntil = performance.now() + idlePauseMs
     } catch (error) {
       if (codeOf(error) !== lockNotAvailable) throw error
       pausedUntil = performance.now() + pauseMs
@@ -56,24 +63,24 @@ const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? 
  * Makes one step. The statements of a message are one transaction: the lock comes before its snapshot.
  *
  * @param most how many keys it evaluates
- * @returns whether more keys wait
+ * @returns whether more keys wait; null when there was none to evaluate
  * @throws an error with the code `55P03` while another step is made
  */
-export const makeStep = (sql: Sql, most = stepSize): Promise<boolean> => sendStep(sql, most, '')
+export const makeStep = (sql: Sql, most = stepSize): Promise<boolean | null> => sendStep(sql, most, '')
 
 /** Makes one step in a message that also sets its time limit. */
-const makeLongStep = (sql: Sql): Promise<boolean> =>
+const makeLongStep = (sql: Sql): Promise<boolean | null> =>
   sendStep(sql, stepSize, `set /* step.make */ local statement_timeout = '${longStepMinutes}min';`)
 
-async function sendStep(sql: Sql, most: number, settings: string): Promise<boolean> {
+async function sendStep(sql: Sql, most: number, settings: string): Promise<boolean | null> {
   const results = await sql
-    .unsafe<{ more: boolean }[][]>(
+    .unsafe<{ more: boolean | null }[][]>(
       `${settings}set /* step.make */ transaction isolation level repeatable read;
        lock /* step.make */ table gateway.step_lock in exclusive mode nowait;
        select /* step.make */ gateway.make_step(${most}) as more`,
     )
     .simple()
-  return results.at(-1)?.[0]?.more ?? false
+  return results.at(-1)?.[0]?.more ?? null
 }
 
 /** Deletes notes that each step has taken, and steps that ended a minute ago. */

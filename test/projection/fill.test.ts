@@ -25,7 +25,7 @@ test('it is complete after interruptions and writes between its steps', async ()
     select 1 + n % 2, 'V-' || n, 'GBP', 50 from generate_series(1, 50) n`
 
   let steps = 0
-  for (let more = true; more; steps++) {
+  for (let more: boolean | null = true; more; steps++) {
     const interrupted = platform.begin('isolation level repeatable read', async sql => {
       await sql`select gateway.make_step(10)`
       throw new Error('killed')
@@ -59,13 +59,13 @@ test('it waits for a mapping that does not fit its source, and names it', async 
   await owner`insert into tenant (name) values ('Shop')`
   await owner`insert into purchased_voucher (tenant_id, reference) values (1, 'A')`
   await owner`alter table purchased_voucher rename reference to number`
-  for (let more = true; more; ) more = await makeStep(owner)
+  for (let more: boolean | null = true; more; ) more = await makeStep(owner)
   expect(await readStepState(owner)).toMatchObject({
     secondsSinceStep: null,
     problems: [expect.stringContaining('"reference" does not exist')],
   })
   await owner`alter table purchased_voucher rename number to reference`
-  for (let more = true; more; ) more = await makeStep(owner)
+  for (let more: boolean | null = true; more; ) more = await makeStep(owner)
   expect(await readStepState(owner)).toMatchObject({ secondsSinceStep: expect.any(Number), problems: [] })
   expect(await findRecordProblems(owner)).toEqual([])
 })

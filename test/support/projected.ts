@@ -4,7 +4,7 @@ import { makeStep } from '../../src/projection/step.ts'
 
 /** Writes the records of all committed changes, as the service's background job does. */
 export async function projected(sql: Pool): Promise<void> {
-  for (let more = true; more; ) {
+  for (let more: boolean | null = true; more; ) {
     try {
       more = await makeStep(sql)
     } catch (error) {
