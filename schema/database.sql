@@ -2532,25 +2532,22 @@ CREATE OR REPLACE FUNCTION gateway.take_noted(snapshot pg_snapshot, at_most inte
 AS $function$
 declare
   at_most_new constant integer := ceil(at_most * 0.75); -- Keys that wait are worked off too.
+  large constant xid8[] := array(
+    select xid from gateway.notes_after(snapshot) where key is not null group by xid having count(*) > at_most_new);
 begin
   perform gateway.request_scan(record, min(reason), coalesce(bool_or(truncated), false))
   from gateway.notes_after(snapshot) where key is null group by record;
-  keys := array(
-    select (record, key)::gateway.record_key
-    from (select distinct record, key from gateway.notes_after(snapshot) where key is not null limit at_most + 1) noted);
-  if cardinality(keys) > at_most then
-    with noted as materialized (
-      -- In the order in which the rows of one transaction probably lie.
-      select record, key, row_number() over (
-               order by min(size), min(xid::text::numeric), record, length(key), key collate "C") as place
-      from (select record, key, count(*) over (partition by xid) as size, xid from gateway.notes_after(snapshot)
-            where key is not null) note
-      group by record, key
-    ), waiting as (
-      insert into gateway.waiting_key (record, key) select record, key from noted where place > at_most_new order by place
-    )
-    select array_agg((record, key)::gateway.record_key) into keys from noted where place <= at_most_new;
-  end if;
+  with noted as materialized (
+    select record, key, row_number() over (order by min(size), min(xid::text::numeric)) as place
+    from (select record, key, count(*) over (partition by xid) as size, xid from gateway.notes_after(snapshot)
+          where key is not null and xid <> all(large)) note
+    group by record, key
+  ), waiting as (
+    insert into gateway.waiting_key (record, key) select record, key from noted where place > at_most_new order by place
+  )
+  select coalesce(array_agg((record, key)::gateway.record_key), '{}') into keys from noted where place <= at_most_new;
+  -- With keys that were noted twice: to look for these would let others wait.
+  insert into gateway.waiting_key (record, key) select record, key from gateway.note where xid = any(large) and key is not null;
   select keys || coalesce(array_agg((record, key)::gateway.record_key), '{}'), coalesce(max(place), waited) into keys, waited
   from (select * from gateway.waiting_key where place > waited order by place limit at_most - cardinality(keys)) waiting;
 end $function$;
