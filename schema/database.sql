@@ -1937,10 +1937,8 @@ begin
   call gateway.require_unchanged_sources();
   insert into gateway.step
   values (latest, pg_current_snapshot(), taken.waited, present_epoch, former.is_complete or not gateway.lacks_records(taken.waited));
-  if cardinality(taken.keys) = 0 and scanned.ids is null then
-    return null;
-  end if;
-  return exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited);
+  return nullif(exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited),
+                case when cardinality(taken.keys) = 0 and scanned.ids is null then false end);
 end $function$;
 revoke execute on function gateway.make_step(integer) from public;
 grant execute on function gateway.make_step(integer) to voucher_gateway;

@@ -448,10 +448,8 @@ begin
   call gateway.require_unchanged_sources();
   insert into gateway.step
   values (latest, pg_current_snapshot(), taken.waited, present_epoch, former.is_complete or not gateway.lacks_records(taken.waited));
-  if cardinality(taken.keys) = 0 and scanned.ids is null then
-    return null;
-  end if;
-  return exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited);
+  return nullif(exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited),
+                case when cardinality(taken.keys) = 0 and scanned.ids is null then false end);
 end $$;
 
 -- Adds a step that writes no records, so that answers after it have a later stamp. Its caller has locked gateway.step_lock.
