@@ -107,12 +107,13 @@ create table gateway.category (
 ) inherits (gateway.category_fields);
 grant select on gateway.category to voucher_gateway;
 
+-- A change moves `updated_at` of the products that show the category (R22).
 create table gateway.category_fields (
-  id bigint not null,
-  tenant_id bigint not null,
+  id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
+  tenant_id bigint not null, -- The key of a tenant. While there is no such record, the row is rejected. Products of other tenants do not show the category.
   slug text not null,
   title text not null,
-  sort_order integer not null
+  sort_order integer not null -- Records with the same one are ordered by key (R16).
 );
 
 create table gateway.check_progress (
@@ -143,13 +144,13 @@ END) stored,
 grant select on gateway.customer to voucher_gateway;
 
 create table gateway.customer_fields (
-  id bigint not null,
-  tenant_id bigint not null,
-  email text,
-  marketing_opted boolean not null,
-  consented_at timestamp with time zone,
-  consent_source text,
-  created_at timestamp with time zone not null,
+  id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
+  tenant_id bigint not null, -- The key of a tenant. While there is no such record, the row is rejected. The record is in the lists of this tenant (R20). A change is a removal from those of the former one.
+  email text, -- With a text on both sides of `@`.
+  marketing_opted boolean not null, -- With false, no list has the customer (R23), and the record keeps nothing but `key`, `tenant_id`, `marketing_opted`, `consented_at` and `created_at`. A change to false is a removal, and figures count a withdrawal.
+  consented_at timestamp with time zone, -- In the years 1 to 9999 (R13). Figures count the consent on this day, also when it was withdrawn.
+  consent_source text, -- Any text that is not empty: v1 names no words.
+  created_at timestamp with time zone not null, -- In the years 1 to 9999 (R13).
   forename text,
   surname text,
   full_name text,
@@ -160,7 +161,7 @@ create table gateway.customer_fields (
   city text,
   county text,
   country text,
-  countryiso2 text,
+  countryiso2 text, -- Two letters.
   postcode text
 );
 
@@ -253,25 +254,25 @@ create table gateway.product (
 grant select on gateway.product to voucher_gateway;
 
 create table gateway.product_fields (
-  id bigint not null,
-  tenant_id bigint not null,
+  id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
+  tenant_id bigint not null, -- The key of a tenant. While there is no such record, the row is rejected. The record is in the lists of this tenant (R20). A change is a removal from those of the former one.
   slug text not null,
   title text not null,
   summary text,
   description_html text,
-  currency text not null,
-  price numeric,
-  sale_price numeric,
-  monetary_value numeric,
-  is_monetary boolean not null,
-  allow_part_redeem boolean not null,
-  validity_type text,
-  validity_months integer,
+  currency text not null, -- Three capital letters.
+  price numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12).
+  sale_price numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12).
+  monetary_value numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12).
+  is_monetary boolean not null, -- No resolution and no figure depends on it.
+  allow_part_redeem boolean not null, -- No resolution and no figure depends on it.
+  validity_type text, -- Any text that is not empty: v1 names no words.
+  validity_months integer, -- At least 0.
   redemption_info text,
-  sort_order integer not null,
+  sort_order integer not null, -- Records with the same one are ordered by key (R16).
   image_url text,
-  image_urls text[] not null,
-  category_ids bigint[] not null,
+  image_urls text[] not null, -- An array of one dimension, without null.
+  category_ids bigint[] not null, -- The keys of its categories, each once: `category_refs` and `categories`. Those that are unknown, or of another tenant, are not shown.
   content text not null
 );
 
@@ -465,12 +466,12 @@ CREATE INDEX tenant_parent ON gateway.tenant USING btree (parent_id);
 grant select on gateway.tenant to voucher_gateway;
 
 create table gateway.tenant_fields (
-  id bigint not null,
-  parent_id bigint,
-  name text not null,
-  subdomain text,
-  type text,
-  time_zone text not null
+  id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
+  parent_id bigint, -- Not the tenant itself. Grants (R21), resolutions (R24) and figures follow the parents, up to one that is unknown or comes again. A change also moves `updated_at` of the tenants below.
+  name text not null, -- Not empty.
+  subdomain text, -- Not empty.
+  type text, -- Any text that is not empty: v1 names no words.
+  time_zone text not null -- One that the server knows, for example Europe/London. It decides when a day of validity begins and ends (R25), and the days of figures.
 );
 
 create table gateway.tenant_path (
@@ -543,16 +544,17 @@ create table gateway.variant (
 CREATE INDEX variant_product ON gateway.variant USING btree (product_id, sort_order, id);
 grant select on gateway.variant to voucher_gateway;
 
+-- A change moves `updated_at` of the variant and of its product (R22).
 create table gateway.variant_fields (
-  id bigint not null,
-  product_id bigint not null,
+  id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
+  product_id bigint not null, -- The key of its product, which shows it as one of `variant_summaries` and `variants`.
   slug text not null,
   title text not null,
-  price numeric,
-  sale_price numeric,
-  currency text not null,
-  is_monetary boolean not null,
-  sort_order integer not null
+  price numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12). The lowest one of a product is its `from_price` (R16).
+  sale_price numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12). The lowest one of a product is its `from_sale_price` (R16).
+  currency text not null, -- Three capital letters.
+  is_monetary boolean not null, -- No resolution and no figure depends on it.
+  sort_order integer not null -- Records with the same one are ordered by key (R16).
 );
 
 create table gateway.voucher (
@@ -575,34 +577,34 @@ create table gateway.voucher_count (
 grant select on gateway.voucher_count to voucher_gateway;
 
 create table gateway.voucher_fields (
-  id bigint not null,
-  tenant_id bigint not null,
-  reference text not null,
-  qr_token text,
-  initial_balance numeric,
-  current_balance numeric,
-  purchase_value numeric,
-  currency text,
-  is_monetary boolean not null,
-  allow_part_redeem boolean not null,
-  void boolean not null,
-  order_id bigint,
-  order_item_id bigint,
-  product_id bigint,
-  product_title text,
+  id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
+  tenant_id bigint not null, -- The key of a tenant. While there is no such record, the row is rejected. The record is in the lists of this tenant (R20). A change is a removal from those of the former one.
+  reference text not null, -- At most 255 characters, not blank. A resolution finds the voucher by it; it is compared trimmed (R27, R33).
+  qr_token text, -- The token in its QR code: at most 2048 characters, not blank, and no URL; unique within its tenant. A resolution finds the voucher by it; it is compared trimmed (R27, R33).
+  initial_balance numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12). Figures of sales add it up as the value.
+  current_balance numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12). With 0, a resolution answers `no_balance` (R25). Figures add it up as outstanding, and `initial_balance` minus it as redeemed; those without one are counted apart.
+  purchase_value numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12). Figures of sales add it up as what was paid.
+  currency text, -- Three capital letters. Without one, all amounts are null. Figures add up each currency by itself.
+  is_monetary boolean not null, -- No resolution and no figure depends on it.
+  allow_part_redeem boolean not null, -- No resolution and no figure depends on it.
+  void boolean not null, -- With true, a resolution answers `void` (R25), and figures of sales count it as voided, without its amounts.
+  order_id bigint, -- An integer is from 1 to 2^53 - 1 (R14).
+  order_item_id bigint, -- An integer is from 1 to 2^53 - 1 (R14).
+  product_id bigint, -- An integer is from 1 to 2^53 - 1 (R14). Figures count the sale for this product, unless there is a `parent_product_id`.
+  product_title text, -- Figures show it when the product is gone, unless there is a `parent_product_title`.
   product_slug text,
-  parent_product_id bigint,
-  parent_product_title text,
-  purchase_timestamp timestamp with time zone,
-  date_issued timestamp with time zone,
-  date_valid_start date,
-  date_valid_end date,
-  date_scheduled timestamp with time zone,
-  redemption_status text,
-  void_reason text,
-  void_date timestamp with time zone,
+  parent_product_id bigint, -- An integer is from 1 to 2^53 - 1 (R14). Figures count the sale for this product.
+  parent_product_title text, -- Figures show it when the product is gone.
+  purchase_timestamp timestamp with time zone, -- In the years 1 to 9999 (R13). Figures of sales count it on this day; without one, in no period.
+  date_issued timestamp with time zone, -- In the years 1 to 9999 (R13).
+  date_valid_start date, -- In the years 1 to 9999 (R13). Before it, a resolution answers `not_yet_valid` (R25).
+  date_valid_end date, -- In the years 1 to 9999 (R13). Not before `date_valid_start`. After it, a resolution answers `expired` (R25), and figures count no outstanding balance. Without one, the voucher does not expire.
+  date_scheduled timestamp with time zone, -- In the years 1 to 9999 (R13).
+  redemption_status text, -- Any text that is not empty. With `redeemed`, in any case, a resolution answers `redeemed` (R25); v1 names no other word.
+  void_reason text, -- Any text that is not empty: v1 names no words.
+  void_date timestamp with time zone, -- In the years 1 to 9999 (R13).
   recipient_name text,
-  created_at timestamp with time zone not null
+  created_at timestamp with time zone not null -- In the years 1 to 9999 (R13).
 );
 
 create table gateway.voucher_text (

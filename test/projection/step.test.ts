@@ -250,6 +250,20 @@ test.each<[table: string, row: Record<string, string | number>, reason: string]>
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
+test('each column that a rule compares has words for authors of mappings', async () => {
+  const rules = await platform<{ record: string; definition: string }[]>`
+    select record::text, pg_get_functiondef(format('gateway.error_of(gateway.%I)', record || '_fields')::regprocedure) as definition
+    from unnest(enum_range(null::gateway.record_type)) record`
+  const compared = rules.flatMap(({ record, definition }) =>
+    [...definition.matchAll(/\(?candidate\)?\.(\w+)/g)].map(([, column]) => `${record}_fields.${column}`),
+  )
+  const described = await platform<{ path: string }[]>`
+    select relname || '.' || attname as path from pg_description
+    join pg_class on pg_class.oid = objoid join pg_attribute on attrelid = objoid and attnum = objsubid`
+  expect(compared).toContain('voucher_fields.qr_token')
+  expect(compared.filter(column => !described.some(({ path }) => path === column))).toEqual([])
+})
+
 test('a rejected twin comes back when its rival goes', async () => {
   const rival = await build.voucher(tenant, { reference: 'Twin' })
   await project()
