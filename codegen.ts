@@ -1,7 +1,7 @@
 /**
  * Writes what is generated: the schema's SDL, the variables of the REST operation documents, the operations of the
  * dashboard, the trusted documents of our pages and of the client, the OpenAPI document, the Postman collection, most of
- * the client, and the schema of the database.
+ * the client, the schema of the database, and the data dictionary.
  * With `--check` it writes nothing, and fails when a file is not what it would write.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -14,6 +14,9 @@ import { schema } from './src/graphql/schema.ts'
 import { findProblems } from './src/graphql-http/document.ts'
 import { documentIdOf } from './src/graphql-http/trusted-documents.ts'
 import { generateClient } from './tools/client/generate.ts'
+import { describeDatabase } from './tools/database/describe.ts'
+import { describeColumns } from './tools/database/dictionary.ts'
+import { withMigratedDatabase } from './tools/database/migrated.ts'
 import type { RecordedAnswer } from './tools/openapi/examples.ts'
 
 const restFolder = 'src/rest'
@@ -178,5 +181,13 @@ emit('schema/voucher-gateway.postman_collection.json', `${JSON.stringify(describ
 for (const [file, text] of Object.entries(await generateClient(described))) emit(join(clientFolder, file), text)
 
 // Last, because it builds the client, which the lines above write.
-const { describeDatabase } = await import('./tools/database/describe.ts')
-emit('schema/database.sql', await describeDatabase())
+await withMigratedDatabase(async sql => {
+  emit('schema/database.sql', await describeDatabase(sql))
+  emit(
+    'docs/data-dictionary.md',
+    await describeColumns(
+      sql,
+      readGraphqlFiles(restFolder).map(({ document }) => document),
+    ),
+  )
+})

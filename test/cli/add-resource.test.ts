@@ -12,7 +12,7 @@ import { createDirectory } from '../support/directory.ts'
 import { run, serve } from '../support/process.ts'
 import { copySources } from '../support/source-copy.ts'
 
-const { root, insert, write, runScript } = copySources()
+const { root, read, insert, write, runScript } = copySources()
 const entry = join(root, 'dist/main.js')
 const number = String(readdirSync(join(root, 'sql')).length + 1).padStart(4, '0')
 
@@ -172,6 +172,12 @@ test('the OpenAPI document describes it', async () => {
   })
   expect(paths['/export/v1/tenants/{tenant}/locations'].get.operationId).toBe('exportLocations')
   expect(tags).toContainEqual({ name: 'Locations', description: 'A place where a tenant redeems vouchers.' })
+})
+
+test('the data dictionary has the columns of its mapping', () => {
+  expect(read('docs/data-dictionary.md')).toContain(
+    '\n| `postcode`<br>text | `null` | Postcode. | `Location.postcode` | `Location.postcode` |  |\n',
+  )
 })
 
 test('GraphQL has its list, its records and its nodes', async () => {

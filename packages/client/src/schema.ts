@@ -373,7 +373,7 @@ export interface components {
             id: number;
             /** @description E-mail address. */
             email?: string;
-            /** @description Always true: the list has only customers who consent. */
+            /** @description True when the customer consents to marketing now. The list has no others. */
             marketing_opted: boolean;
             /**
              * Format: date-time

@@ -8,7 +8,11 @@ const columns = {
   id: column('id', 'bigint', 'The numeric id, as in v1.'),
   tenantId: column('tenant_id', 'bigint'),
   email: nullable('email', 'text', 'E-mail address.'),
-  marketingOpted: column('marketing_opted', 'boolean', 'Always true: the list has only customers who consent.'),
+  marketingOpted: column(
+    'marketing_opted',
+    'boolean',
+    'True when the customer consents to marketing now. The list has no others.',
+  ),
   consentedAt: nullable('consented_at', 'instant', 'When the customer consented.'),
   consentSource: nullable('consent_source', 'text', 'Where the customer consented.'),
   createdAt: column('created_at', 'instant', 'When the customer was created.'),
