@@ -95,12 +95,6 @@ create table gateway.broken_mapping (
 );
 grant select on gateway.broken_mapping to voucher_gateway;
 
-create table gateway.captured (
-  source text not null,
-  keys text[] not null,
-  constraint captured_pkey PRIMARY KEY (source)
-);
-
 create table gateway.category (
   updated_at timestamp with time zone not null,
   constraint category_pkey PRIMARY KEY (id)
@@ -113,13 +107,13 @@ create table gateway.category_fields (
   tenant_id bigint not null, -- The key of a tenant. While there is no such record, the row is rejected. Products of other tenants do not show the category.
   slug text not null,
   title text not null,
-  sort_order integer not null -- Records with the same one are ordered by key (R16).
+  sort_order integer default 0 not null -- Records with the same one are ordered by key (R16).
 );
 
 create table gateway.check_progress (
   only_row boolean default true not null,
   record gateway.record_type default 'tenant'::gateway.record_type not null,
-  reached bigint default 0 not null,
+  reached text,
   constraint check_progress_pkey PRIMARY KEY (only_row),
   constraint check_progress_only_row_check CHECK (only_row)
 );
@@ -189,6 +183,14 @@ create table gateway.figure_rollup (
 ) with (fillfactor=55);
 grant select on gateway.figure_rollup to voucher_gateway;
 
+create table gateway.identity (
+  kind text not null,
+  key text not null,
+  id bigint generated always as identity not null,
+  constraint identity_id_key UNIQUE (id),
+  constraint identity_pkey PRIMARY KEY (kind, key)
+);
+
 create table gateway.invitation (
   token_hash bytea not null,
   email text,
@@ -211,7 +213,9 @@ grant select on gateway.kind_grain to voucher_gateway;
 
 create table gateway.mapping (
   record gateway.record_type not null,
-  text text not null,
+  files jsonb not null,
+  is_plain boolean not null,
+  key_type text not null,
   constraint mapping_pkey PRIMARY KEY (record)
 );
 grant select on gateway.mapping to voucher_gateway;
@@ -231,6 +235,7 @@ create table gateway.note (
   key text,
   reason text,
   truncated boolean,
+  source text,
   xid xid8 default pg_current_xact_id() not null
 );
 CREATE INDEX note_xid ON gateway.note USING btree (xid);
@@ -264,15 +269,15 @@ create table gateway.product_fields (
   price numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12).
   sale_price numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12).
   monetary_value numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12).
-  is_monetary boolean not null, -- No resolution and no figure depends on it.
-  allow_part_redeem boolean not null, -- No resolution and no figure depends on it.
+  is_monetary boolean default false not null, -- No resolution and no figure depends on it.
+  allow_part_redeem boolean default false not null, -- No resolution and no figure depends on it.
   validity_type text, -- Any text that is not empty: v1 names no words.
   validity_months integer, -- At least 0.
   redemption_info text,
-  sort_order integer not null, -- Records with the same one are ordered by key (R16).
+  sort_order integer default 0 not null, -- Records with the same one are ordered by key (R16).
   image_url text,
-  image_urls text[] not null, -- An array of one dimension, without null.
-  category_ids bigint[] not null, -- The keys of its categories, each once: `category_refs` and `categories`. Those that are unknown, or of another tenant, are not shown.
+  image_urls text[] default '{}'::text[] not null, -- An array of one dimension, without null.
+  category_ids bigint[] default '{}'::bigint[] not null, -- The keys of its categories, each once: `category_refs` and `categories`. Those that are unknown, or of another tenant, are not shown.
   content text not null
 );
 
@@ -392,10 +397,18 @@ create table gateway.request_error (
 CREATE INDEX request_error_day ON gateway.request_error USING btree (day);
 grant delete, insert, select, update (last_at, requests) on gateway.request_error to voucher_gateway;
 
+create table gateway.rule (
+  record gateway.record_type not null,
+  source text not null,
+  columns text[] not null,
+  affects text,
+  constraint rule_pkey PRIMARY KEY (record, source)
+);
+
 create table gateway.scan (
   record gateway.record_type not null,
   reason text not null,
-  reached bigint default 0 not null,
+  reached text,
   removed bigint default 0 not null,
   allows_removals boolean default false not null,
   stopped text,
@@ -471,7 +484,7 @@ create table gateway.tenant_fields (
   name text not null, -- Not empty.
   subdomain text, -- Not empty.
   type text, -- Any text that is not empty: v1 names no words.
-  time_zone text not null -- One that the server knows, for example Europe/London. It decides when a day of validity begins and ends (R25), and the days of figures.
+  time_zone text default 'UTC'::text not null -- One that the server knows, for example Europe/London. It decides when a day of validity begins and ends (R25), and the days of figures.
 );
 
 create table gateway.tenant_path (
@@ -553,8 +566,8 @@ create table gateway.variant_fields (
   price numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12). The lowest one of a product is its `from_price` (R16).
   sale_price numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12). The lowest one of a product is its `from_sale_price` (R16).
   currency text not null, -- Three capital letters.
-  is_monetary boolean not null, -- No resolution and no figure depends on it.
-  sort_order integer not null -- Records with the same one are ordered by key (R16).
+  is_monetary boolean default false not null, -- No resolution and no figure depends on it.
+  sort_order integer default 0 not null -- Records with the same one are ordered by key (R16).
 );
 
 create table gateway.voucher (
@@ -585,9 +598,9 @@ create table gateway.voucher_fields (
   current_balance numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12). With 0, a resolution answers `no_balance` (R25). Figures add it up as outstanding, and `initial_balance` minus it as redeemed; those without one are counted apart.
   purchase_value numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12). Figures of sales add it up as what was paid.
   currency text, -- Three capital letters. Without one, all amounts are null. Figures add up each currency by itself.
-  is_monetary boolean not null, -- No resolution and no figure depends on it.
-  allow_part_redeem boolean not null, -- No resolution and no figure depends on it.
-  void boolean not null, -- With true, a resolution answers `void` (R25), and figures of sales count it as voided, without its amounts.
+  is_monetary boolean default false not null, -- No resolution and no figure depends on it.
+  allow_part_redeem boolean default false not null, -- No resolution and no figure depends on it.
+  void boolean default false not null, -- With true, a resolution answers `void` (R25), and figures of sales count it as voided, without its amounts.
   order_id bigint, -- An integer is from 1 to 2^53 - 1 (R14).
   order_item_id bigint, -- An integer is from 1 to 2^53 - 1 (R14).
   product_id bigint, -- An integer is from 1 to 2^53 - 1 (R14). Figures count the sale for this product, unless there is a `parent_product_id`.
@@ -798,7 +811,7 @@ CREATE TRIGGER capture_deleted AFTER DELETE ON public.variant REFERENCING OLD TA
 CREATE TRIGGER capture_inserted AFTER INSERT ON public.variant REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION gateway.capture_rows_of_public_variant();
 CREATE TRIGGER capture_row AFTER INSERT OR DELETE OR UPDATE ON public.variant FOR EACH ROW EXECUTE FUNCTION gateway.capture_row_of_public_variant();
 alter table public.variant enable replica trigger capture_row;
-CREATE TRIGGER capture_truncated AFTER TRUNCATE ON public.variant FOR EACH STATEMENT EXECUTE FUNCTION gateway.capture_truncated('variant', 'product');
+CREATE TRIGGER capture_truncated AFTER TRUNCATE ON public.variant FOR EACH STATEMENT EXECUTE FUNCTION gateway.capture_truncated('variant');
 alter table public.variant enable always trigger capture_truncated;
 CREATE TRIGGER capture_updated AFTER UPDATE ON public.variant REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION gateway.capture_rows_of_public_variant();
 
@@ -896,6 +909,33 @@ end $function$;
 revoke execute on function gateway.add_voucher_figures(gateway.voucher[],gateway.voucher[]) from public;
 grant execute on function gateway.add_voucher_figures(gateway.voucher[],gateway.voucher[]) to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.affected_keys(taken pg_snapshot)
+ RETURNS SETOF gateway.record_key
+ LANGUAGE plpgsql
+AS $function$
+declare
+  noted record;
+begin
+  for noted in
+    select record, source, affects, array_agg(distinct key) as keys
+    from gateway.notes_after(taken) join gateway.rule using (record, source) where key is not null and affects is not null
+    group by record, source, affects
+  loop
+    begin
+      return query execute format('select %L::gateway.record_type, key from %s($1) key', noted.record, noted.affects) using noted.keys;
+    exception
+      when syntax_error_or_access_rule_violation then
+        insert into gateway.broken_mapping (record, reason) values (noted.record, sqlerrm) on conflict do nothing;
+      when lock_not_available then
+        insert into gateway.note (record, source, key) select noted.record, noted.source, unnest(noted.keys);
+      when data_exception then
+        perform gateway.request_scan(noted.record, sqlerrm);
+    end;
+  end loop;
+end $function$;
+revoke execute on function gateway.affected_keys(pg_snapshot) from public;
+grant execute on function gateway.affected_keys(pg_snapshot) to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.capture_row_of_public_category()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -905,26 +945,28 @@ declare
   new_key pg_catalog.text := '';
   old_key pg_catalog.text := '';
 begin
+  new_key := '';
+  old_key := '';
   begin
     if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := pg_catalog.concat(new.id); end if;
     if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := pg_catalog.concat(old.id); end if;
   exception when others then
     begin
-      execute 'select pg_catalog.concat(($1).id), pg_catalog.concat(($2).id)' into new_key, old_key using new, old;
+      execute 'select pg_catalog.concat(($1).id)' into new_key using new;
+      execute 'select pg_catalog.concat(($1).id)' into old_key using old;
     exception when others then
       insert into gateway.note (record, reason) values ('category', 'public.category has no column id.');
     end;
   end;
   if new_key operator(pg_catalog.<>) '' then
-    insert into gateway.note (record, key) values ('category', new_key);
+    insert into gateway.note (record, source, key) values ('category', NULL, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
-    insert into gateway.note (record, key) values ('category', old_key);
+    insert into gateway.note (record, source, key) values ('category', NULL, old_key);
   end if;
   return null;
 end $function$;
 revoke execute on function gateway.capture_row_of_public_category() from public;
-grant execute on function gateway.capture_row_of_public_category() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.capture_row_of_public_customer()
  RETURNS trigger
@@ -935,26 +977,28 @@ declare
   new_key pg_catalog.text := '';
   old_key pg_catalog.text := '';
 begin
+  new_key := '';
+  old_key := '';
   begin
     if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := pg_catalog.concat(new.id); end if;
     if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := pg_catalog.concat(old.id); end if;
   exception when others then
     begin
-      execute 'select pg_catalog.concat(($1).id), pg_catalog.concat(($2).id)' into new_key, old_key using new, old;
+      execute 'select pg_catalog.concat(($1).id)' into new_key using new;
+      execute 'select pg_catalog.concat(($1).id)' into old_key using old;
     exception when others then
       insert into gateway.note (record, reason) values ('customer', 'public.customer has no column id.');
     end;
   end;
   if new_key operator(pg_catalog.<>) '' then
-    insert into gateway.note (record, key) values ('customer', new_key);
+    insert into gateway.note (record, source, key) values ('customer', NULL, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
-    insert into gateway.note (record, key) values ('customer', old_key);
+    insert into gateway.note (record, source, key) values ('customer', NULL, old_key);
   end if;
   return null;
 end $function$;
 revoke execute on function gateway.capture_row_of_public_customer() from public;
-grant execute on function gateway.capture_row_of_public_customer() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.capture_row_of_public_product()
  RETURNS trigger
@@ -965,26 +1009,28 @@ declare
   new_key pg_catalog.text := '';
   old_key pg_catalog.text := '';
 begin
+  new_key := '';
+  old_key := '';
   begin
     if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := pg_catalog.concat(new.id); end if;
     if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := pg_catalog.concat(old.id); end if;
   exception when others then
     begin
-      execute 'select pg_catalog.concat(($1).id), pg_catalog.concat(($2).id)' into new_key, old_key using new, old;
+      execute 'select pg_catalog.concat(($1).id)' into new_key using new;
+      execute 'select pg_catalog.concat(($1).id)' into old_key using old;
     exception when others then
       insert into gateway.note (record, reason) values ('product', 'public.product has no column id.');
     end;
   end;
   if new_key operator(pg_catalog.<>) '' then
-    insert into gateway.note (record, key) values ('product', new_key);
+    insert into gateway.note (record, source, key) values ('product', NULL, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
-    insert into gateway.note (record, key) values ('product', old_key);
+    insert into gateway.note (record, source, key) values ('product', NULL, old_key);
   end if;
   return null;
 end $function$;
 revoke execute on function gateway.capture_row_of_public_product() from public;
-grant execute on function gateway.capture_row_of_public_product() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.capture_row_of_public_product_category()
  RETURNS trigger
@@ -995,26 +1041,28 @@ declare
   new_key pg_catalog.text := '';
   old_key pg_catalog.text := '';
 begin
+  new_key := '';
+  old_key := '';
   begin
     if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := pg_catalog.concat(new.product_id); end if;
     if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := pg_catalog.concat(old.product_id); end if;
   exception when others then
     begin
-      execute 'select pg_catalog.concat(($1).product_id), pg_catalog.concat(($2).product_id)' into new_key, old_key using new, old;
+      execute 'select pg_catalog.concat(($1).product_id)' into new_key using new;
+      execute 'select pg_catalog.concat(($1).product_id)' into old_key using old;
     exception when others then
       insert into gateway.note (record, reason) values ('product', 'public.product_category has no column product_id.');
     end;
   end;
   if new_key operator(pg_catalog.<>) '' then
-    insert into gateway.note (record, key) values ('product', new_key);
+    insert into gateway.note (record, source, key) values ('product', NULL, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
-    insert into gateway.note (record, key) values ('product', old_key);
+    insert into gateway.note (record, source, key) values ('product', NULL, old_key);
   end if;
   return null;
 end $function$;
 revoke execute on function gateway.capture_row_of_public_product_category() from public;
-grant execute on function gateway.capture_row_of_public_product_category() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.capture_row_of_public_purchased_voucher()
  RETURNS trigger
@@ -1025,26 +1073,28 @@ declare
   new_key pg_catalog.text := '';
   old_key pg_catalog.text := '';
 begin
+  new_key := '';
+  old_key := '';
   begin
     if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := pg_catalog.concat(new.id); end if;
     if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := pg_catalog.concat(old.id); end if;
   exception when others then
     begin
-      execute 'select pg_catalog.concat(($1).id), pg_catalog.concat(($2).id)' into new_key, old_key using new, old;
+      execute 'select pg_catalog.concat(($1).id)' into new_key using new;
+      execute 'select pg_catalog.concat(($1).id)' into old_key using old;
     exception when others then
       insert into gateway.note (record, reason) values ('voucher', 'public.purchased_voucher has no column id.');
     end;
   end;
   if new_key operator(pg_catalog.<>) '' then
-    insert into gateway.note (record, key) values ('voucher', new_key);
+    insert into gateway.note (record, source, key) values ('voucher', NULL, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
-    insert into gateway.note (record, key) values ('voucher', old_key);
+    insert into gateway.note (record, source, key) values ('voucher', NULL, old_key);
   end if;
   return null;
 end $function$;
 revoke execute on function gateway.capture_row_of_public_purchased_voucher() from public;
-grant execute on function gateway.capture_row_of_public_purchased_voucher() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.capture_row_of_public_tenant()
  RETURNS trigger
@@ -1055,26 +1105,28 @@ declare
   new_key pg_catalog.text := '';
   old_key pg_catalog.text := '';
 begin
+  new_key := '';
+  old_key := '';
   begin
     if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := pg_catalog.concat(new.id); end if;
     if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := pg_catalog.concat(old.id); end if;
   exception when others then
     begin
-      execute 'select pg_catalog.concat(($1).id), pg_catalog.concat(($2).id)' into new_key, old_key using new, old;
+      execute 'select pg_catalog.concat(($1).id)' into new_key using new;
+      execute 'select pg_catalog.concat(($1).id)' into old_key using old;
     exception when others then
       insert into gateway.note (record, reason) values ('tenant', 'public.tenant has no column id.');
     end;
   end;
   if new_key operator(pg_catalog.<>) '' then
-    insert into gateway.note (record, key) values ('tenant', new_key);
+    insert into gateway.note (record, source, key) values ('tenant', NULL, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
-    insert into gateway.note (record, key) values ('tenant', old_key);
+    insert into gateway.note (record, source, key) values ('tenant', NULL, old_key);
   end if;
   return null;
 end $function$;
 revoke execute on function gateway.capture_row_of_public_tenant() from public;
-grant execute on function gateway.capture_row_of_public_tenant() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.capture_row_of_public_variant()
  RETURNS trigger
@@ -1085,42 +1137,28 @@ declare
   new_key pg_catalog.text := '';
   old_key pg_catalog.text := '';
 begin
+  new_key := '';
+  old_key := '';
   begin
     if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := pg_catalog.concat(new.id); end if;
     if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := pg_catalog.concat(old.id); end if;
   exception when others then
     begin
-      execute 'select pg_catalog.concat(($1).id), pg_catalog.concat(($2).id)' into new_key, old_key using new, old;
+      execute 'select pg_catalog.concat(($1).id)' into new_key using new;
+      execute 'select pg_catalog.concat(($1).id)' into old_key using old;
     exception when others then
       insert into gateway.note (record, reason) values ('variant', 'public.variant has no column id.');
     end;
   end;
   if new_key operator(pg_catalog.<>) '' then
-    insert into gateway.note (record, key) values ('variant', new_key);
+    insert into gateway.note (record, source, key) values ('variant', NULL, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
-    insert into gateway.note (record, key) values ('variant', old_key);
-  end if;
-  begin
-    if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := pg_catalog.concat(new.product_id); end if;
-    if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := pg_catalog.concat(old.product_id); end if;
-  exception when others then
-    begin
-      execute 'select pg_catalog.concat(($1).product_id), pg_catalog.concat(($2).product_id)' into new_key, old_key using new, old;
-    exception when others then
-      insert into gateway.note (record, reason) values ('product', 'public.variant has no column product_id.');
-    end;
-  end;
-  if new_key operator(pg_catalog.<>) '' then
-    insert into gateway.note (record, key) values ('product', new_key);
-  end if;
-  if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
-    insert into gateway.note (record, key) values ('product', old_key);
+    insert into gateway.note (record, source, key) values ('variant', NULL, old_key);
   end if;
   return null;
 end $function$;
 revoke execute on function gateway.capture_row_of_public_variant() from public;
-grant execute on function gateway.capture_row_of_public_variant() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_category()
  RETURNS trigger
@@ -1129,20 +1167,17 @@ CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_category()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
-    insert into gateway.note (record, key, reason)
-    select 'category', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.category has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing,
-         lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
+    insert into gateway.note (record, source, key, reason)
+    select 'category', NULL, case when not is_missing then key end, case when is_missing then 'public.category has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C", pg_catalog.concat(id) operator(pg_catalog.=) '*' from former where id is not null) as noted;
   else
-    insert into gateway.note (record, key, reason)
-    select 'category', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.category has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing,
-         lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null ) as noted;
+    insert into gateway.note (record, source, key, reason)
+    select 'category', NULL, case when not is_missing then key end, case when is_missing then 'public.category has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null) as noted;
   end if;
   return null;
 end $function$;
 revoke execute on function gateway.capture_rows_of_public_category() from public;
-grant execute on function gateway.capture_rows_of_public_category() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_customer()
  RETURNS trigger
@@ -1151,20 +1186,17 @@ CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_customer()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
-    insert into gateway.note (record, key, reason)
-    select 'customer', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.customer has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing,
-         lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
+    insert into gateway.note (record, source, key, reason)
+    select 'customer', NULL, case when not is_missing then key end, case when is_missing then 'public.customer has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C", pg_catalog.concat(id) operator(pg_catalog.=) '*' from former where id is not null) as noted;
   else
-    insert into gateway.note (record, key, reason)
-    select 'customer', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.customer has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing,
-         lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null ) as noted;
+    insert into gateway.note (record, source, key, reason)
+    select 'customer', NULL, case when not is_missing then key end, case when is_missing then 'public.customer has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null) as noted;
   end if;
   return null;
 end $function$;
 revoke execute on function gateway.capture_rows_of_public_customer() from public;
-grant execute on function gateway.capture_rows_of_public_customer() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_product()
  RETURNS trigger
@@ -1173,20 +1205,17 @@ CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_product()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
-    insert into gateway.note (record, key, reason)
-    select 'product', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.product has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing,
-         lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
+    insert into gateway.note (record, source, key, reason)
+    select 'product', NULL, case when not is_missing then key end, case when is_missing then 'public.product has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C", pg_catalog.concat(id) operator(pg_catalog.=) '*' from former where id is not null) as noted;
   else
-    insert into gateway.note (record, key, reason)
-    select 'product', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.product has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing,
-         lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null ) as noted;
+    insert into gateway.note (record, source, key, reason)
+    select 'product', NULL, case when not is_missing then key end, case when is_missing then 'public.product has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null) as noted;
   end if;
   return null;
 end $function$;
 revoke execute on function gateway.capture_rows_of_public_product() from public;
-grant execute on function gateway.capture_rows_of_public_product() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_product_category()
  RETURNS trigger
@@ -1195,20 +1224,17 @@ CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_product_category()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
-    insert into gateway.note (record, key, reason)
-    select 'product', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.product_category has no column product_id.' end
-    from (select '*'::pg_catalog.text as product_id) as missing,
-         lateral (select pg_catalog.concat(product_id) collate pg_catalog."C" as key from changed where product_id is not null union select pg_catalog.concat(product_id) collate pg_catalog."C" from former where product_id is not null) as noted;
+    insert into gateway.note (record, source, key, reason)
+    select 'product', NULL, case when not is_missing then key end, case when is_missing then 'public.product_category has no column product_id.' end
+    from (select '*'::pg_catalog.text as product_id) as missing, lateral (select pg_catalog.concat(product_id) collate pg_catalog."C" as key, pg_catalog.concat(product_id) operator(pg_catalog.=) '*' as is_missing from changed where product_id is not null union select pg_catalog.concat(product_id) collate pg_catalog."C", pg_catalog.concat(product_id) operator(pg_catalog.=) '*' from former where product_id is not null) as noted;
   else
-    insert into gateway.note (record, key, reason)
-    select 'product', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.product_category has no column product_id.' end
-    from (select '*'::pg_catalog.text as product_id) as missing,
-         lateral (select pg_catalog.concat(product_id) collate pg_catalog."C" as key from changed where product_id is not null ) as noted;
+    insert into gateway.note (record, source, key, reason)
+    select 'product', NULL, case when not is_missing then key end, case when is_missing then 'public.product_category has no column product_id.' end
+    from (select '*'::pg_catalog.text as product_id) as missing, lateral (select pg_catalog.concat(product_id) collate pg_catalog."C" as key, pg_catalog.concat(product_id) operator(pg_catalog.=) '*' as is_missing from changed where product_id is not null) as noted;
   end if;
   return null;
 end $function$;
 revoke execute on function gateway.capture_rows_of_public_product_category() from public;
-grant execute on function gateway.capture_rows_of_public_product_category() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_purchased_voucher()
  RETURNS trigger
@@ -1217,20 +1243,17 @@ CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_purchased_voucher()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
-    insert into gateway.note (record, key, reason)
-    select 'voucher', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.purchased_voucher has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing,
-         lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
+    insert into gateway.note (record, source, key, reason)
+    select 'voucher', NULL, case when not is_missing then key end, case when is_missing then 'public.purchased_voucher has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C", pg_catalog.concat(id) operator(pg_catalog.=) '*' from former where id is not null) as noted;
   else
-    insert into gateway.note (record, key, reason)
-    select 'voucher', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.purchased_voucher has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing,
-         lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null ) as noted;
+    insert into gateway.note (record, source, key, reason)
+    select 'voucher', NULL, case when not is_missing then key end, case when is_missing then 'public.purchased_voucher has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null) as noted;
   end if;
   return null;
 end $function$;
 revoke execute on function gateway.capture_rows_of_public_purchased_voucher() from public;
-grant execute on function gateway.capture_rows_of_public_purchased_voucher() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_tenant()
  RETURNS trigger
@@ -1239,20 +1262,17 @@ CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_tenant()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
-    insert into gateway.note (record, key, reason)
-    select 'tenant', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.tenant has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing,
-         lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
+    insert into gateway.note (record, source, key, reason)
+    select 'tenant', NULL, case when not is_missing then key end, case when is_missing then 'public.tenant has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C", pg_catalog.concat(id) operator(pg_catalog.=) '*' from former where id is not null) as noted;
   else
-    insert into gateway.note (record, key, reason)
-    select 'tenant', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.tenant has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing,
-         lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null ) as noted;
+    insert into gateway.note (record, source, key, reason)
+    select 'tenant', NULL, case when not is_missing then key end, case when is_missing then 'public.tenant has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null) as noted;
   end if;
   return null;
 end $function$;
 revoke execute on function gateway.capture_rows_of_public_tenant() from public;
-grant execute on function gateway.capture_rows_of_public_tenant() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_variant()
  RETURNS trigger
@@ -1261,28 +1281,17 @@ CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_variant()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
-    insert into gateway.note (record, key, reason)
-    select 'variant', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.variant has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing,
-         lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
-    insert into gateway.note (record, key, reason)
-    select 'product', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.variant has no column product_id.' end
-    from (select '*'::pg_catalog.text as product_id) as missing,
-         lateral (select pg_catalog.concat(product_id) collate pg_catalog."C" as key from changed where product_id is not null union select pg_catalog.concat(product_id) collate pg_catalog."C" from former where product_id is not null) as noted;
+    insert into gateway.note (record, source, key, reason)
+    select 'variant', NULL, case when not is_missing then key end, case when is_missing then 'public.variant has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C", pg_catalog.concat(id) operator(pg_catalog.=) '*' from former where id is not null) as noted;
   else
-    insert into gateway.note (record, key, reason)
-    select 'variant', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.variant has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing,
-         lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null ) as noted;
-    insert into gateway.note (record, key, reason)
-    select 'product', case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.variant has no column product_id.' end
-    from (select '*'::pg_catalog.text as product_id) as missing,
-         lateral (select pg_catalog.concat(product_id) collate pg_catalog."C" as key from changed where product_id is not null ) as noted;
+    insert into gateway.note (record, source, key, reason)
+    select 'variant', NULL, case when not is_missing then key end, case when is_missing then 'public.variant has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null) as noted;
   end if;
   return null;
 end $function$;
 revoke execute on function gateway.capture_rows_of_public_variant() from public;
-grant execute on function gateway.capture_rows_of_public_variant() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.capture_truncated()
  RETURNS trigger
@@ -1308,24 +1317,24 @@ AS $function$
 declare
   last gateway.step;
   progress gateway.check_progress;
-  ids bigint[];
-  next bigint;
+  keys text[];
+  next text;
 begin
   select * into last from gateway.step order by stamp desc limit 1;
   select * into progress from gateway.check_progress for update;
   if progress.record in (select gateway.comparable_types(last)) then
-    select part.ids, part.reached into ids, next from gateway.scan_keys(progress.record, progress.reached, at_most) part;
+    select part.keys, part.reached into keys, next from gateway.scan_keys(progress.record, progress.reached, at_most) part;
     insert into gateway.note (record, key)
-    select record, key from gateway.rejected where record = progress.record and key = any(ids::text[]);
+    select record, key from gateway.rejected where record = progress.record and key = any(keys);
     return query
       with differing as (
-        insert into gateway.note (record, key) select * from gateway.differing_keys(progress.record, ids, last)
+        insert into gateway.note (record, key) select * from gateway.differing_keys(progress.record, keys, last)
         returning note.record, note.key
       )
       select * from differing;
   end if;
   update gateway.check_progress
-  set reached = coalesce(next, 0),
+  set reached = next,
       record = case when next is null then coalesce((select min(record) from gateway.mapping where record > progress.record), 'tenant')
                     else progress.record end;
 end $function$;
@@ -1342,7 +1351,7 @@ BEGIN ATOMIC
    WHERE ((comparable_types.last).is_complete AND (NOT (mapping.record IN ( SELECT scan.record
             FROM gateway.scan))) AND (NOT (mapping.record IN ( SELECT broken_mapping.record
             FROM gateway.broken_mapping))) AND (NOT (mapping.record IN ( SELECT notes_after.record
-            FROM gateway.notes_after((comparable_types.last).snapshot) notes_after(record, key, reason, truncated, xid)
+            FROM gateway.notes_after((comparable_types.last).snapshot) notes_after(record, key, reason, truncated, source, xid)
            WHERE (notes_after.key IS NULL)))))
    ORDER BY mapping.record;
 END;
@@ -1461,37 +1470,41 @@ end $function$;
 revoke execute on function gateway.detect_server_change() from public;
 grant execute on function gateway.detect_server_change() to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.differing_keys(type gateway.record_type, ids bigint[], last gateway.step)
+CREATE OR REPLACE FUNCTION gateway.differing_keys(type gateway.record_type, keys text[], last gateway.step)
  RETURNS SETOF gateway.record_key
  LANGUAGE plpgsql
- STABLE
 AS $function$
 declare
-  half constant integer := cardinality(ids) / 2;
+  half constant integer := cardinality(keys) / 2;
+  compared constant text[] := array(
+    select key from unnest(keys) key except select key from gateway.rejected where record = type);
   differing gateway.record_key[];
 begin
   execute format($differing$
-    select array_agg(('%1$s', id::text)::gateway.record_key)
-    from (select fresh, id from gateway.source_of_%1$s($1) fresh) source
-    full join (select stale, id from gateway.%1$s stale where id = any($1)) record using (id)
-    where fresh is distinct from stale::gateway.%1$s_fields
-      and not exists (select from gateway.waiting_key where place > ($2).waited and record = '%1$s' and key = id::text)
-      and not exists (select from gateway.notes_after(($2).snapshot) note where note.record = '%1$s' and note.key = id::text)
+    select array_agg(('%1$s', given.key)::gateway.record_key)
+    from unnest($1, $2) given (key, id)
+    left join (select fresh, id from gateway.source_of_%1$s($1, false) fresh) source using (id)
+    left join (select stale, id from gateway.%1$s stale where id = any($2)) record using (id)
+    -- A key without an id is new.
+    where (fresh is distinct from stale::gateway.%1$s_fields or id is null)
+      and not exists (select from gateway.waiting_key where place > ($3).waited and record = '%1$s' and key = given.key)
+      and not exists (select from gateway.notes_after(($3).snapshot) note where note.record = '%1$s' and note.key = given.key)
     $differing$, type)
-  into differing using array(select id from unnest(ids) id
-                   where not exists (select from gateway.rejected where record = type and key = id::text)), last;
-  return query select * from unnest(differing);
+  into differing using compared, gateway.ids_of(type, compared, false), last;
+  return query
+    select * from unnest(differing) where differing is not null
+    except select * from gateway.affected_keys(last.snapshot) where differing is not null;
 exception when data_exception then
   -- A step that evaluates the key rejects it.
   if half = 0 then
-    return next (type, ids[1]::text)::gateway.record_key;
+    return next (type, keys[1])::gateway.record_key;
   else
-    return query select * from gateway.differing_keys(type, ids[:half], last);
-    return query select * from gateway.differing_keys(type, ids[half + 1:], last);
+    return query select * from gateway.differing_keys(type, keys[:half], last);
+    return query select * from gateway.differing_keys(type, keys[half + 1:], last);
   end if;
 end $function$;
-revoke execute on function gateway.differing_keys(gateway.record_type,bigint[],gateway.step) from public;
-grant execute on function gateway.differing_keys(gateway.record_type,bigint[],gateway.step) to voucher_gateway;
+revoke execute on function gateway.differing_keys(gateway.record_type,text[],gateway.step) from public;
+grant execute on function gateway.differing_keys(gateway.record_type,text[],gateway.step) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.category_fields)
  RETURNS text
@@ -1537,7 +1550,7 @@ CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.voucher_fields)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
-RETURN CASE WHEN (((candidate).void IS NULL) OR ((candidate).is_monetary IS NULL) OR ((candidate).allow_part_redeem IS NULL)) THEN 'void, is_monetary or allow_part_redeem is null'::text WHEN (gateway.trimmed((candidate).reference) IS NULL) THEN 'reference is empty'::text WHEN (((candidate).qr_token IS NOT NULL) AND (gateway.trimmed((candidate).qr_token) IS NULL)) THEN 'qr_token is empty'::text WHEN ((gateway.folded(gateway.trimmed((candidate).qr_token)) COLLATE "C") ~ '^HTTPS?:'::text) THEN 'qr_token is a URL'::text WHEN ((candidate).date_valid_end < (candidate).date_valid_start) THEN 'date_valid_end is before date_valid_start'::text WHEN (NOT (gateway.is_identifier((candidate).order_id) AND gateway.is_identifier((candidate).order_item_id) AND gateway.is_identifier((candidate).product_id) AND gateway.is_identifier((candidate).parent_product_id))) THEN 'an id is not between 1 and 2^53 - 1'::text ELSE COALESCE(gateway.text_error('reference'::text, (candidate).reference, 255), gateway.text_error('qr_token'::text, (candidate).qr_token, 2048), gateway.currency_error((candidate).currency), gateway.money_error('initial_balance'::text, (candidate).initial_balance, (candidate).currency), gateway.money_error('current_balance'::text, (candidate).current_balance, (candidate).currency), gateway.money_error('purchase_value'::text, (candidate).purchase_value, (candidate).currency), gateway.text_error('redemption_status'::text, (candidate).redemption_status), gateway.text_error('void_reason'::text, (candidate).void_reason), gateway.instant_error('purchase_timestamp'::text, (candidate).purchase_timestamp), gateway.instant_error('date_issued'::text, (candidate).date_issued), gateway.instant_error('date_valid_start'::text, (((candidate).date_valid_start)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_error('date_valid_end'::text, (((candidate).date_valid_end)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_error('date_scheduled'::text, (candidate).date_scheduled), gateway.instant_error('void_date'::text, (candidate).void_date), gateway.instant_error('created_at'::text, (candidate).created_at)) END;
+RETURN CASE WHEN (gateway.trimmed((candidate).reference) IS NULL) THEN 'reference is empty'::text WHEN (((candidate).qr_token IS NOT NULL) AND (gateway.trimmed((candidate).qr_token) IS NULL)) THEN 'qr_token is empty'::text WHEN ((gateway.folded(gateway.trimmed((candidate).qr_token)) COLLATE "C") ~ '^HTTPS?:'::text) THEN 'qr_token is a URL'::text WHEN ((candidate).date_valid_end < (candidate).date_valid_start) THEN 'date_valid_end is before date_valid_start'::text WHEN (NOT (gateway.is_identifier((candidate).order_id) AND gateway.is_identifier((candidate).order_item_id) AND gateway.is_identifier((candidate).product_id) AND gateway.is_identifier((candidate).parent_product_id))) THEN 'an id is not between 1 and 2^53 - 1'::text ELSE COALESCE(gateway.text_error('reference'::text, (candidate).reference, 255), gateway.text_error('qr_token'::text, (candidate).qr_token, 2048), gateway.currency_error((candidate).currency), gateway.money_error('initial_balance'::text, (candidate).initial_balance, (candidate).currency), gateway.money_error('current_balance'::text, (candidate).current_balance, (candidate).currency), gateway.money_error('purchase_value'::text, (candidate).purchase_value, (candidate).currency), gateway.text_error('redemption_status'::text, (candidate).redemption_status), gateway.text_error('void_reason'::text, (candidate).void_reason), gateway.instant_error('purchase_timestamp'::text, (candidate).purchase_timestamp), gateway.instant_error('date_issued'::text, (candidate).date_issued), gateway.instant_error('date_valid_start'::text, (((candidate).date_valid_start)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_error('date_valid_end'::text, (((candidate).date_valid_end)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_error('date_scheduled'::text, (candidate).date_scheduled), gateway.instant_error('void_date'::text, (candidate).void_date), gateway.instant_error('created_at'::text, (candidate).created_at)) END;
 revoke execute on function gateway.error_of(gateway.voucher_fields) from public;
 grant execute on function gateway.error_of(gateway.voucher_fields) to voucher_gateway;
 
@@ -1710,7 +1723,7 @@ begin
   is_done := false;
   if scanned.type is not null then
     latest := gateway.write_records(
-      array(select (scanned.type, id::text)::gateway.record_key from unnest(scanned.ids) id), latest, part, has_figures);
+      array(select (scanned.type, key)::gateway.record_key from unnest(scanned.keys) key), latest, part, has_figures);
     return;
   end if;
   if exists (select from gateway.scan) or exists (select from gateway.broken_mapping) then
@@ -1746,10 +1759,10 @@ BEGIN ATOMIC
  SELECT captured.source,
          CASE
              WHEN (to_regclass(captured.source) IS NULL) THEN format('Table %s, a source of records, does not exist.'::text, captured.source)
-             ELSE format('Changes of table %s are not captured: trigger %s is missing or disabled. Run: call gateway.capture(%L, %s);'::text, captured.source, min(((expected.name || ' on '::text) || (part.part)::text)), captured.source, ( SELECT string_agg(quote_literal(key.key), ', '::text) AS string_agg
-                FROM unnest(captured.keys) key(key)))
+             ELSE format('Changes of table %s are not captured: trigger %s is missing or disabled. Run: call gateway.capture(%L);'::text, captured.source, min(((expected.name || ' on '::text) || (part.part)::text)), captured.source)
          END AS format
-    FROM ((((gateway.captured
+    FROM ((((( SELECT DISTINCT rule.source
+            FROM gateway.rule) captured
       LEFT JOIN pg_class ON ((pg_class.oid = (to_regclass(captured.source))::oid)))
       LEFT JOIN LATERAL gateway.tables_of((pg_class.oid)::regclass) part(part) ON (true))
       CROSS JOIN LATERAL ( VALUES ('capture_truncated'::text,'A'::text), ('capture_row'::text,
@@ -1759,7 +1772,7 @@ BEGIN ATOMIC
                  END), ('capture_inserted'::text,'OA'::text), ('capture_deleted'::text,'OA'::text), ('capture_updated'::text,'OA'::text)) expected(name, states))
       LEFT JOIN pg_trigger ON (((pg_trigger.tgrelid = (part.part)::oid) AND (pg_trigger.tgname = expected.name) AND (strpos(expected.states, (pg_trigger.tgenabled)::text) > 0))))
    WHERE ((pg_trigger.tgname IS NULL) AND ((pg_class.relkind <> 'p'::"char") OR (expected.states <> 'OA'::text)) AND (NOT ((expected.name = 'capture_truncated'::text) AND ((part.part)::oid <> pg_class.oid))))
-   GROUP BY captured.source, captured.keys;
+   GROUP BY captured.source;
 END;
 revoke execute on function gateway.find_uncaptured() from public;
 grant execute on function gateway.find_uncaptured() to voucher_gateway;
@@ -1804,6 +1817,29 @@ RETURN ((words COLLATE "und-x-icu") ~ (CASE WHEN (length(word) < 3) THEN '(?<![[
 revoke execute on function gateway.has_word(text,text) from public;
 grant execute on function gateway.has_word(text,text) to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.id_of(of_kind text, of_key text, assigns boolean)
+ RETURNS bigint
+ LANGUAGE plpgsql
+AS $function$
+declare
+  known bigint;
+begin
+  select id into known from gateway.identity where kind = of_kind and key = of_key;
+  if known is null and of_key is not null and assigns then
+    insert into gateway.identity (kind, key) values (of_kind, of_key) returning id into known;
+  end if;
+  return known;
+end $function$;
+revoke execute on function gateway.id_of(text,text,boolean) from public;
+grant execute on function gateway.id_of(text,text,boolean) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.ids_of(type gateway.record_type, keys text[], assigns boolean)
+ RETURNS bigint[]
+ LANGUAGE sql
+RETURN ARRAY(SELECT CASE WHEN ((SELECT mapping.key_type FROM gateway.mapping WHERE (mapping.record = ids_of.type)) <> 'bigint'::text) THEN gateway.id_of((ids_of.type)::text, given.key, ids_of.assigns) WHEN (given.key ~ '^-?[0-9]{1,18}$'::text) THEN (given.key)::bigint WHEN ((given.key ~ '^-?[0-9]{19}$'::text) AND (((given.key)::numeric >= ('-9223372036854775808'::bigint)::numeric) AND ((given.key)::numeric <= ('9223372036854775807'::bigint)::numeric))) THEN (given.key)::bigint ELSE NULL::bigint END AS "case" FROM unnest(ids_of.keys) WITH ORDINALITY given(key, place) ORDER BY given.place);
+revoke execute on function gateway.ids_of(gateway.record_type,text[],boolean) from public;
+grant execute on function gateway.ids_of(gateway.record_type,text[],boolean) to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.instant_error(name text, instant timestamp with time zone)
  RETURNS text
  LANGUAGE sql
@@ -1811,14 +1847,6 @@ CREATE OR REPLACE FUNCTION gateway.instant_error(name text, instant timestamp wi
 RETURN CASE WHEN (NOT gateway.is_instant(instant)) THEN format('%s is not in the years 1 to 9999: %s'::text, name, instant) ELSE NULL::text END;
 revoke execute on function gateway.instant_error(text,timestamp with time zone) from public;
 grant execute on function gateway.instant_error(text,timestamp with time zone) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.integer_key(key text)
- RETURNS bigint
- LANGUAGE sql
- IMMUTABLE
-RETURN CASE WHEN (key ~ '^-?[0-9]{1,18}$'::text) THEN (key)::bigint WHEN ((key ~ '^-?[0-9]{19}$'::text) AND (((key)::numeric >= ('-9223372036854775808'::bigint)::numeric) AND ((key)::numeric <= ('9223372036854775807'::bigint)::numeric))) THEN (key)::bigint ELSE NULL::bigint END;
-revoke execute on function gateway.integer_key(text) from public;
-grant execute on function gateway.integer_key(text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.is_identifier(id bigint)
  RETURNS boolean
@@ -1866,6 +1894,14 @@ end $function$;
 revoke execute on function gateway.is_time_zone(text) from public;
 grant execute on function gateway.is_time_zone(text) to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.keys_of(type gateway.record_type, ids bigint[])
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+RETURN CASE (SELECT mapping.key_type FROM gateway.mapping WHERE (mapping.record = keys_of.type)) WHEN 'bigint'::text THEN (ids)::text[] ELSE ARRAY(SELECT identity.key FROM gateway.identity WHERE ((identity.kind = (keys_of.type)::text) AND (identity.id = ANY (keys_of.ids)))) END;
+revoke execute on function gateway.keys_of(gateway.record_type,bigint[]) from public;
+grant execute on function gateway.keys_of(gateway.record_type,bigint[]) to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.lacks_records(waited bigint)
  RETURNS boolean
  LANGUAGE sql
@@ -1879,6 +1915,22 @@ BEGIN ATOMIC
 END;
 revoke execute on function gateway.lacks_records(bigint) from public;
 grant execute on function gateway.lacks_records(bigint) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.last_day(ends_at timestamp with time zone, zone text)
+ RETURNS date
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN isfinite(ends_at) THEN (((ends_at - '00:00:00.000001'::interval) AT TIME ZONE gateway.time_zone(zone)))::date ELSE NULL::date END;
+revoke execute on function gateway.last_day(timestamp with time zone,text) from public;
+grant execute on function gateway.last_day(timestamp with time zone,text) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.major_units(minor numeric, currency text)
+ RETURNS numeric
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN round((minor / ((10)::numeric ^ (gateway.minor_unit_digits(currency))::numeric)), gateway.minor_unit_digits(currency));
+revoke execute on function gateway.major_units(numeric,text) from public;
+grant execute on function gateway.major_units(numeric,text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.make_step(at_most integer)
  RETURNS boolean
@@ -1934,13 +1986,13 @@ begin
   taken := gateway.take_noted(former.snapshot, at_most, former.waited);
   scanned := gateway.take_scanned(at_most - cardinality(taken.keys));
   latest := gateway.write_records(
-    taken.keys || array(select (scanned.type, id::text)::gateway.record_key from unnest(scanned.ids) id), latest, at_most, true)
+    taken.keys || array(select (scanned.type, key)::gateway.record_key from unnest(scanned.keys) key), latest, at_most, true)
     + interval '1 microsecond';
   call gateway.require_unchanged_sources();
   insert into gateway.step
   values (latest, pg_current_snapshot(), taken.waited, present_epoch, former.is_complete or not gateway.lacks_records(taken.waited));
   return nullif(exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited),
-                case when cardinality(taken.keys) = 0 and scanned.ids is null then false end);
+                case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
 end $function$;
 revoke execute on function gateway.make_step(integer) from public;
 grant execute on function gateway.make_step(integer) to voucher_gateway;
@@ -1978,6 +2030,7 @@ BEGIN ATOMIC
      note.key,
      note.reason,
      note.truncated,
+     note.source,
      note.xid
     FROM gateway.note
    WHERE (note.xid >= pg_snapshot_xmax(notes_after.taken))
@@ -1986,6 +2039,7 @@ BEGIN ATOMIC
      note.key,
      note.reason,
      note.truncated,
+     note.source,
      note.xid
     FROM gateway.note
    WHERE (note.xid = ANY (ARRAY( SELECT pg_snapshot_xip(notes_after.taken) AS pg_snapshot_xip)));
@@ -2015,7 +2069,7 @@ END;
 revoke execute on function gateway.product_content(bigint,bigint,bigint[]) from public;
 grant execute on function gateway.product_content(bigint,bigint,bigint[]) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.read_present_voucher(bigint)
+CREATE OR REPLACE FUNCTION gateway.read_present_voucher(present_id bigint)
  RETURNS SETOF gateway.present_voucher
  LANGUAGE plpgsql
  SECURITY DEFINER ROWS 1
@@ -2023,19 +2077,44 @@ CREATE OR REPLACE FUNCTION gateway.read_present_voucher(bigint)
  SET row_security TO 'off'
 AS $function$
 declare
+  assigns constant boolean := false;
   present gateway.present_voucher;
   is_record boolean;
 begin
   select fresh, name, fresh is not distinct from stale::gateway.voucher_fields
   into present.voucher, present.customer_name, is_record
-  from (select (key::bigint, tenant_id::bigint, reference::text, qr_token::text, initial_balance::numeric, current_balance::numeric, purchase_value::numeric, currency::text, is_monetary::boolean, allow_part_redeem::boolean, void::boolean, order_id::bigint, order_item_id::bigint, product_id::bigint, product_title::text, product_slug::text, parent_product_id::bigint, parent_product_title::text, purchase_timestamp::timestamp with time zone, date_issued::timestamp with time zone, date_valid_start::date, date_valid_end::date, date_scheduled::timestamp with time zone, redemption_status::text, void_reason::text, void_date::timestamp with time zone, recipient_name::text, created_at::timestamp with time zone)::gateway.voucher_fields as fresh, customer_name::text as name from (
-select id as key, tenant_id, reference, qr_token, initial_balance, current_balance, purchase_value, currency, is_monetary,
-       allow_part_redeem, void, order_id, order_item_id, product_id, product_title, product_slug, parent_product_id,
-       parent_product_title, purchase_timestamp, date_issued, date_valid_start, date_valid_end, date_scheduled,
-       redemption_status, void_reason, void_date, recipient_name, customer_name, created_at
-from public.purchased_voucher
-
-  ) mapping where key = $1 offset 0) source left join gateway.voucher stale on stale.id = $1;
+  from (select (key::bigint, tenant_id::bigint, reference::text, qr_token::text, initial_balance::numeric, current_balance::numeric, purchase_value::numeric, currency::text, coalesce(is_monetary, false)::boolean, coalesce(allow_part_redeem, false)::boolean, coalesce(void, false)::boolean, order_id::bigint, order_item_id::bigint, product_id::bigint, product_title::text, product_slug::text, parent_product_id::bigint, parent_product_title::text, purchase_timestamp::timestamp with time zone, date_issued::timestamp with time zone, date_valid_start::date, date_valid_end::date, date_scheduled::timestamp with time zone, redemption_status::text, void_reason::text, void_date::timestamp with time zone, recipient_name::text, created_at::timestamp with time zone)::gateway.voucher_fields as fresh, customer_name::text as name from (
+ SELECT id AS key,
+    tenant_id,
+    reference,
+    qr_token,
+    initial_balance,
+    current_balance,
+    purchase_value,
+    currency,
+    is_monetary,
+    allow_part_redeem,
+    void,
+    order_id,
+    order_item_id,
+    product_id,
+    product_title,
+    product_slug,
+    parent_product_id,
+    parent_product_title,
+    purchase_timestamp,
+    date_issued,
+    date_valid_start,
+    date_valid_end,
+    date_scheduled,
+    redemption_status,
+    void_reason,
+    void_date,
+    recipient_name,
+    customer_name,
+    created_at
+   FROM public.purchased_voucher
+  ) mapping where key = present_id offset 0) source left join gateway.voucher stale on stale.id = present_id;
   if found then
     -- In a statement of its own, because to prepare the rules takes longer than to read the voucher.
     if not is_record then
@@ -2046,7 +2125,7 @@ from public.purchased_voucher
     return next present;
   end if;
 exception when data_exception then
-  return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = $1;
+  return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = present_id;
 end $function$;
 revoke execute on function gateway.read_present_voucher(bigint) from public;
 grant execute on function gateway.read_present_voucher(bigint) to voucher_gateway;
@@ -2063,15 +2142,16 @@ declare
   last gateway.step;
   type gateway.record_type;
   part record;
-  after bigint;
+  after text;
 begin
   select * into last from gateway.step order by stamp desc limit 1;
   for type in select * from gateway.comparable_types(last) loop
-    after := 0;
-    while after is not null loop
+    after := null;
+    loop
       part := gateway.scan_keys(type, after, 5000);
-      return query select * from gateway.differing_keys(type, part.ids, last);
+      return query select * from gateway.differing_keys(type, part.keys, last);
       after := part.reached;
+      exit when after is null;
     end loop;
   end loop;
 end $function$;
@@ -2237,7 +2317,7 @@ CREATE OR REPLACE FUNCTION gateway.request_scan(scanned gateway.record_type, why
  LANGUAGE sql
 BEGIN ATOMIC
  INSERT INTO gateway.scan (record, reason, allows_removals)
-   VALUES (request_scan.scanned, request_scan.why, request_scan.allows) ON CONFLICT(record) DO UPDATE SET reason = excluded.reason, allows_removals = (scan.allows_removals OR excluded.allows_removals), reached = 0, stopped = NULL::text;
+   VALUES (request_scan.scanned, request_scan.why, request_scan.allows) ON CONFLICT(record) DO UPDATE SET reason = excluded.reason, allows_removals = (scan.allows_removals OR excluded.allows_removals), reached = NULL::text, stopped = NULL::text;
 END;
 revoke execute on function gateway.request_scan(gateway.record_type,text,boolean) from public;
 grant execute on function gateway.request_scan(gateway.record_type,text,boolean) to voucher_gateway;
@@ -2311,203 +2391,557 @@ RETURN CASE WHEN (state = 'void'::text) THEN 'void'::text WHEN (state ~~ '%witho
 revoke execute on function gateway.sale_state(text) from public;
 grant execute on function gateway.sale_state(text) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.scan_keys(type gateway.record_type, after bigint, at_most integer, OUT ids bigint[], OUT reached bigint, OUT lost bigint)
+CREATE OR REPLACE FUNCTION gateway.scan_category(after bigint, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  source_keys bigint[];
+  record_keys bigint[];
+  last_key bigint;
+begin
+  if after is null then
+    source_keys := array(select key from (
+ SELECT id AS key,
+    tenant_id,
+    slug,
+    title,
+    sort_order
+   FROM public.category
+    ) mapping order by key limit at_most);
+    record_keys := array(select key from (select id as key from gateway.category) record order by key limit at_most);
+  else
+    source_keys := array(select key from (
+ SELECT id AS key,
+    tenant_id,
+    slug,
+    title,
+    sort_order
+   FROM public.category
+    ) mapping where key > after order by key limit at_most);
+    record_keys := array(select key from (select id as key from gateway.category) record where key > after order by key limit at_most);
+  end if;
+  -- Beyond the last key of a full part there may be more.
+  last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
+                    case when cardinality(record_keys) = at_most then record_keys[at_most] end);
+  select coalesce(array_agg(key::text), '{}'), count(*) filter (where is_lost), last_key into keys, lost, reached
+  from (select key, bool_and(is_record) as is_lost
+        from (select unnest(source_keys) as key, false as is_record union all select unnest(record_keys), true) found
+        where last_key is null or key <= last_key group by key) key;
+end $function$;
+revoke execute on function gateway.scan_category(bigint,integer) from public;
+grant execute on function gateway.scan_category(bigint,integer) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.scan_customer(after bigint, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  source_keys bigint[];
+  record_keys bigint[];
+  last_key bigint;
+begin
+  if after is null then
+    source_keys := array(select key from (
+ SELECT id AS key,
+    tenant_id,
+    email,
+    marketing_opted,
+    consented_at,
+    consent_source,
+    created_at,
+    forename,
+    surname,
+    full_name,
+    phone_number,
+    address_1,
+    address_2,
+    town,
+    city,
+    county,
+    country,
+    countryiso2,
+    postcode
+   FROM public.customer
+    ) mapping order by key limit at_most);
+    record_keys := array(select key from (select id as key from gateway.customer) record order by key limit at_most);
+  else
+    source_keys := array(select key from (
+ SELECT id AS key,
+    tenant_id,
+    email,
+    marketing_opted,
+    consented_at,
+    consent_source,
+    created_at,
+    forename,
+    surname,
+    full_name,
+    phone_number,
+    address_1,
+    address_2,
+    town,
+    city,
+    county,
+    country,
+    countryiso2,
+    postcode
+   FROM public.customer
+    ) mapping where key > after order by key limit at_most);
+    record_keys := array(select key from (select id as key from gateway.customer) record where key > after order by key limit at_most);
+  end if;
+  -- Beyond the last key of a full part there may be more.
+  last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
+                    case when cardinality(record_keys) = at_most then record_keys[at_most] end);
+  select coalesce(array_agg(key::text), '{}'), count(*) filter (where is_lost), last_key into keys, lost, reached
+  from (select key, bool_and(is_record) as is_lost
+        from (select unnest(source_keys) as key, false as is_record union all select unnest(record_keys), true) found
+        where last_key is null or key <= last_key group by key) key;
+end $function$;
+revoke execute on function gateway.scan_customer(bigint,integer) from public;
+grant execute on function gateway.scan_customer(bigint,integer) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.scan_keys(type gateway.record_type, after text, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
  RETURNS record
  LANGUAGE plpgsql
  STABLE
 AS $function$
-declare
-  source_ids bigint[];
-  record_ids bigint[];
 begin
-  execute format('select array(select * from gateway.source_keys_of_%1$s($1, $2)),
-                         array(select id from gateway.%1$s where id > $1 order by id limit $2)', type)
-  into source_ids, record_ids using after, at_most;
-  -- Beyond the last key of a full part there may be more.
-  reached := least(case when cardinality(source_ids) = at_most then source_ids[at_most] end,
-                   case when cardinality(record_ids) = at_most then record_ids[at_most] end);
-  select array_agg(id), count(*) filter (where is_lost) into ids, lost
-  from (select id, bool_and(is_record) as is_lost
-        from (select unnest(source_ids) as id, false as is_record union all select unnest(record_ids), true) keys
-        where reached is null or id <= reached group by id) key;
-  ids := coalesce(ids, '{}');
+  execute format('select * from gateway.scan_%s($1::%s, $2)', type, (select key_type from gateway.mapping where record = type))
+  into keys, reached, lost using after, at_most;
 end $function$;
-revoke execute on function gateway.scan_keys(gateway.record_type,bigint,integer) from public;
-grant execute on function gateway.scan_keys(gateway.record_type,bigint,integer) to voucher_gateway;
+revoke execute on function gateway.scan_keys(gateway.record_type,text,integer) from public;
+grant execute on function gateway.scan_keys(gateway.record_type,text,integer) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.source_keys_of_category(after bigint, at_most integer)
- RETURNS SETOF bigint
- LANGUAGE sql
+CREATE OR REPLACE FUNCTION gateway.scan_product(after bigint, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
+ RETURNS record
+ LANGUAGE plpgsql
  STABLE
+ SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
-  select key::bigint from (
-select id as key, tenant_id, slug, title, sort_order from public.category
+declare
+  source_keys bigint[];
+  record_keys bigint[];
+  last_key bigint;
+begin
+  if after is null then
+    source_keys := array(select key from (
+ SELECT id AS key,
+    tenant_id,
+    slug,
+    title,
+    summary,
+    description_html,
+    currency,
+    price,
+    sale_price,
+    monetary_value,
+    is_monetary,
+    allow_part_redeem,
+    validity_type,
+    validity_months,
+    redemption_info,
+    sort_order,
+    image_url,
+    image_urls,
+    ARRAY( SELECT product_category.category_id
+           FROM public.product_category
+          WHERE (product_category.product_id = product.id)
+          ORDER BY product_category.category_id) AS category_ids
+   FROM public.product
+    ) mapping order by key limit at_most);
+    record_keys := array(select key from (select id as key from gateway.product) record order by key limit at_most);
+  else
+    source_keys := array(select key from (
+ SELECT id AS key,
+    tenant_id,
+    slug,
+    title,
+    summary,
+    description_html,
+    currency,
+    price,
+    sale_price,
+    monetary_value,
+    is_monetary,
+    allow_part_redeem,
+    validity_type,
+    validity_months,
+    redemption_info,
+    sort_order,
+    image_url,
+    image_urls,
+    ARRAY( SELECT product_category.category_id
+           FROM public.product_category
+          WHERE (product_category.product_id = product.id)
+          ORDER BY product_category.category_id) AS category_ids
+   FROM public.product
+    ) mapping where key > after order by key limit at_most);
+    record_keys := array(select key from (select id as key from gateway.product) record where key > after order by key limit at_most);
+  end if;
+  -- Beyond the last key of a full part there may be more.
+  last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
+                    case when cardinality(record_keys) = at_most then record_keys[at_most] end);
+  select coalesce(array_agg(key::text), '{}'), count(*) filter (where is_lost), last_key into keys, lost, reached
+  from (select key, bool_and(is_record) as is_lost
+        from (select unnest(source_keys) as key, false as is_record union all select unnest(record_keys), true) found
+        where last_key is null or key <= last_key group by key) key;
+end $function$;
+revoke execute on function gateway.scan_product(bigint,integer) from public;
+grant execute on function gateway.scan_product(bigint,integer) to voucher_gateway;
 
-  ) mapping where key > after order by key limit at_most
-$function$;
-revoke execute on function gateway.source_keys_of_category(bigint,integer) from public;
-grant execute on function gateway.source_keys_of_category(bigint,integer) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.source_keys_of_customer(after bigint, at_most integer)
- RETURNS SETOF bigint
- LANGUAGE sql
+CREATE OR REPLACE FUNCTION gateway.scan_tenant(after bigint, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
+ RETURNS record
+ LANGUAGE plpgsql
  STABLE
+ SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
-  select key::bigint from (
-select id as key, tenant_id, email, marketing_opted, consented_at, consent_source, created_at, forename, surname, full_name,
-       phone_number, address_1, address_2, town, city, county, country, countryiso2, postcode
-from public.customer
+declare
+  source_keys bigint[];
+  record_keys bigint[];
+  last_key bigint;
+begin
+  if after is null then
+    source_keys := array(select key from (
+ SELECT id AS key,
+    parent_id,
+    name,
+    subdomain,
+    type,
+    time_zone
+   FROM public.tenant
+    ) mapping order by key limit at_most);
+    record_keys := array(select key from (select id as key from gateway.tenant) record order by key limit at_most);
+  else
+    source_keys := array(select key from (
+ SELECT id AS key,
+    parent_id,
+    name,
+    subdomain,
+    type,
+    time_zone
+   FROM public.tenant
+    ) mapping where key > after order by key limit at_most);
+    record_keys := array(select key from (select id as key from gateway.tenant) record where key > after order by key limit at_most);
+  end if;
+  -- Beyond the last key of a full part there may be more.
+  last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
+                    case when cardinality(record_keys) = at_most then record_keys[at_most] end);
+  select coalesce(array_agg(key::text), '{}'), count(*) filter (where is_lost), last_key into keys, lost, reached
+  from (select key, bool_and(is_record) as is_lost
+        from (select unnest(source_keys) as key, false as is_record union all select unnest(record_keys), true) found
+        where last_key is null or key <= last_key group by key) key;
+end $function$;
+revoke execute on function gateway.scan_tenant(bigint,integer) from public;
+grant execute on function gateway.scan_tenant(bigint,integer) to voucher_gateway;
 
-  ) mapping where key > after order by key limit at_most
-$function$;
-revoke execute on function gateway.source_keys_of_customer(bigint,integer) from public;
-grant execute on function gateway.source_keys_of_customer(bigint,integer) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.source_keys_of_product(after bigint, at_most integer)
- RETURNS SETOF bigint
- LANGUAGE sql
+CREATE OR REPLACE FUNCTION gateway.scan_variant(after bigint, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
+ RETURNS record
+ LANGUAGE plpgsql
  STABLE
+ SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
-  select key::bigint from (
-select id as key, tenant_id, slug, title, summary, description_html, currency, price, sale_price, monetary_value, is_monetary,
-       allow_part_redeem, validity_type, validity_months, redemption_info, sort_order, image_url, image_urls,
-       array(select category_id from public.product_category where product_id = product.id order by category_id) as category_ids
-from public.product
+declare
+  source_keys bigint[];
+  record_keys bigint[];
+  last_key bigint;
+begin
+  if after is null then
+    source_keys := array(select key from (
+ SELECT id AS key,
+    product_id,
+    slug,
+    title,
+    price,
+    sale_price,
+    currency,
+    is_monetary,
+    sort_order
+   FROM public.variant
+    ) mapping order by key limit at_most);
+    record_keys := array(select key from (select id as key from gateway.variant) record order by key limit at_most);
+  else
+    source_keys := array(select key from (
+ SELECT id AS key,
+    product_id,
+    slug,
+    title,
+    price,
+    sale_price,
+    currency,
+    is_monetary,
+    sort_order
+   FROM public.variant
+    ) mapping where key > after order by key limit at_most);
+    record_keys := array(select key from (select id as key from gateway.variant) record where key > after order by key limit at_most);
+  end if;
+  -- Beyond the last key of a full part there may be more.
+  last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
+                    case when cardinality(record_keys) = at_most then record_keys[at_most] end);
+  select coalesce(array_agg(key::text), '{}'), count(*) filter (where is_lost), last_key into keys, lost, reached
+  from (select key, bool_and(is_record) as is_lost
+        from (select unnest(source_keys) as key, false as is_record union all select unnest(record_keys), true) found
+        where last_key is null or key <= last_key group by key) key;
+end $function$;
+revoke execute on function gateway.scan_variant(bigint,integer) from public;
+grant execute on function gateway.scan_variant(bigint,integer) to voucher_gateway;
 
-  ) mapping where key > after order by key limit at_most
-$function$;
-revoke execute on function gateway.source_keys_of_product(bigint,integer) from public;
-grant execute on function gateway.source_keys_of_product(bigint,integer) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.source_keys_of_tenant(after bigint, at_most integer)
- RETURNS SETOF bigint
- LANGUAGE sql
+CREATE OR REPLACE FUNCTION gateway.scan_voucher(after bigint, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
+ RETURNS record
+ LANGUAGE plpgsql
  STABLE
+ SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
-  select key::bigint from (
-select id as key, parent_id, name, subdomain, type, time_zone from public.tenant
+declare
+  source_keys bigint[];
+  record_keys bigint[];
+  last_key bigint;
+begin
+  if after is null then
+    source_keys := array(select key from (
+ SELECT id AS key,
+    tenant_id,
+    reference,
+    qr_token,
+    initial_balance,
+    current_balance,
+    purchase_value,
+    currency,
+    is_monetary,
+    allow_part_redeem,
+    void,
+    order_id,
+    order_item_id,
+    product_id,
+    product_title,
+    product_slug,
+    parent_product_id,
+    parent_product_title,
+    purchase_timestamp,
+    date_issued,
+    date_valid_start,
+    date_valid_end,
+    date_scheduled,
+    redemption_status,
+    void_reason,
+    void_date,
+    recipient_name,
+    customer_name,
+    created_at
+   FROM public.purchased_voucher
+    ) mapping order by key limit at_most);
+    record_keys := array(select key from (select id as key from gateway.voucher) record order by key limit at_most);
+  else
+    source_keys := array(select key from (
+ SELECT id AS key,
+    tenant_id,
+    reference,
+    qr_token,
+    initial_balance,
+    current_balance,
+    purchase_value,
+    currency,
+    is_monetary,
+    allow_part_redeem,
+    void,
+    order_id,
+    order_item_id,
+    product_id,
+    product_title,
+    product_slug,
+    parent_product_id,
+    parent_product_title,
+    purchase_timestamp,
+    date_issued,
+    date_valid_start,
+    date_valid_end,
+    date_scheduled,
+    redemption_status,
+    void_reason,
+    void_date,
+    recipient_name,
+    customer_name,
+    created_at
+   FROM public.purchased_voucher
+    ) mapping where key > after order by key limit at_most);
+    record_keys := array(select key from (select id as key from gateway.voucher) record where key > after order by key limit at_most);
+  end if;
+  -- Beyond the last key of a full part there may be more.
+  last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
+                    case when cardinality(record_keys) = at_most then record_keys[at_most] end);
+  select coalesce(array_agg(key::text), '{}'), count(*) filter (where is_lost), last_key into keys, lost, reached
+  from (select key, bool_and(is_record) as is_lost
+        from (select unnest(source_keys) as key, false as is_record union all select unnest(record_keys), true) found
+        where last_key is null or key <= last_key group by key) key;
+end $function$;
+revoke execute on function gateway.scan_voucher(bigint,integer) from public;
+grant execute on function gateway.scan_voucher(bigint,integer) to voucher_gateway;
 
-  ) mapping where key > after order by key limit at_most
-$function$;
-revoke execute on function gateway.source_keys_of_tenant(bigint,integer) from public;
-grant execute on function gateway.source_keys_of_tenant(bigint,integer) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.source_keys_of_variant(after bigint, at_most integer)
- RETURNS SETOF bigint
- LANGUAGE sql
- STABLE
-AS $function$
-  select key::bigint from (
-select id as key, product_id, slug, title, price, sale_price, currency, is_monetary, sort_order from public.variant
-
-  ) mapping where key > after order by key limit at_most
-$function$;
-revoke execute on function gateway.source_keys_of_variant(bigint,integer) from public;
-grant execute on function gateway.source_keys_of_variant(bigint,integer) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.source_keys_of_voucher(after bigint, at_most integer)
- RETURNS SETOF bigint
- LANGUAGE sql
- STABLE
-AS $function$
-  select key::bigint from (
-select id as key, tenant_id, reference, qr_token, initial_balance, current_balance, purchase_value, currency, is_monetary,
-       allow_part_redeem, void, order_id, order_item_id, product_id, product_title, product_slug, parent_product_id,
-       parent_product_title, purchase_timestamp, date_issued, date_valid_start, date_valid_end, date_scheduled,
-       redemption_status, void_reason, void_date, recipient_name, customer_name, created_at
-from public.purchased_voucher
-
-  ) mapping where key > after order by key limit at_most
-$function$;
-revoke execute on function gateway.source_keys_of_voucher(bigint,integer) from public;
-grant execute on function gateway.source_keys_of_voucher(bigint,integer) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.source_of_category(ids bigint[])
+CREATE OR REPLACE FUNCTION gateway.source_of_category(keys text[], assigns boolean)
  RETURNS SETOF gateway.category_fields
  LANGUAGE sql
  STABLE
 AS $function$
-  select key::bigint, tenant_id::bigint, slug::text, title::text, sort_order::integer from (
-select id as key, tenant_id, slug, title, sort_order from public.category
-
-  ) mapping where key = any(ids)
+  select key::bigint, tenant_id::bigint, slug::text, title::text, coalesce(sort_order, 0)::integer from (
+ SELECT id AS key,
+    tenant_id,
+    slug,
+    title,
+    sort_order
+   FROM public.category
+  ) mapping where key = any(keys::bigint[])
 $function$;
-revoke execute on function gateway.source_of_category(bigint[]) from public;
-grant execute on function gateway.source_of_category(bigint[]) to voucher_gateway;
+revoke execute on function gateway.source_of_category(text[],boolean) from public;
+grant execute on function gateway.source_of_category(text[],boolean) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.source_of_customer(ids bigint[])
+CREATE OR REPLACE FUNCTION gateway.source_of_customer(keys text[], assigns boolean)
  RETURNS SETOF gateway.customer_fields
  LANGUAGE sql
  STABLE
 AS $function$
-  select key::bigint, tenant_id::bigint, case when marketing_opted then email end::text, marketing_opted::boolean, case when marketing_opted or gateway.is_instant(consented_at) then consented_at end::timestamp with time zone, case when marketing_opted then consent_source end::text, created_at::timestamp with time zone, case when marketing_opted then forename end::text, case when marketing_opted then surname end::text, case when marketing_opted then full_name end::text, case when marketing_opted then phone_number end::text, case when marketing_opted then address_1 end::text, case when marketing_opted then address_2 end::text, case when marketing_opted then town end::text, case when marketing_opted then city end::text, case when marketing_opted then county end::text, case when marketing_opted then country end::text, case when marketing_opted then countryiso2 end::text, case when marketing_opted then postcode end::text from (
-select id as key, tenant_id, email, marketing_opted, consented_at, consent_source, created_at, forename, surname, full_name,
-       phone_number, address_1, address_2, town, city, county, country, countryiso2, postcode
-from public.customer
-
-  ) mapping where key = any(ids)
+  select key::bigint, tenant_id::bigint, case when marketing_opted then email::text end, marketing_opted::boolean, case when marketing_opted or gateway.is_instant(consented_at::timestamp with time zone) then consented_at::timestamp with time zone end, case when marketing_opted then consent_source::text end, created_at::timestamp with time zone, case when marketing_opted then forename::text end, case when marketing_opted then surname::text end, case when marketing_opted then full_name::text end, case when marketing_opted then phone_number::text end, case when marketing_opted then address_1::text end, case when marketing_opted then address_2::text end, case when marketing_opted then town::text end, case when marketing_opted then city::text end, case when marketing_opted then county::text end, case when marketing_opted then country::text end, case when marketing_opted then countryiso2::text end, case when marketing_opted then postcode::text end from (
+ SELECT id AS key,
+    tenant_id,
+    email,
+    marketing_opted,
+    consented_at,
+    consent_source,
+    created_at,
+    forename,
+    surname,
+    full_name,
+    phone_number,
+    address_1,
+    address_2,
+    town,
+    city,
+    county,
+    country,
+    countryiso2,
+    postcode
+   FROM public.customer
+  ) mapping where key = any(keys::bigint[])
 $function$;
-revoke execute on function gateway.source_of_customer(bigint[]) from public;
-grant execute on function gateway.source_of_customer(bigint[]) to voucher_gateway;
+revoke execute on function gateway.source_of_customer(text[],boolean) from public;
+grant execute on function gateway.source_of_customer(text[],boolean) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.source_of_product(ids bigint[])
+CREATE OR REPLACE FUNCTION gateway.source_of_product(keys text[], assigns boolean)
  RETURNS SETOF gateway.product_fields
  LANGUAGE sql
  STABLE
 AS $function$
-  select key::bigint, tenant_id::bigint, slug::text, title::text, summary::text, description_html::text, currency::text, price::numeric, sale_price::numeric, monetary_value::numeric, is_monetary::boolean, allow_part_redeem::boolean, validity_type::text, validity_months::integer, redemption_info::text, sort_order::integer, image_url::text, image_urls::text[], category_ids::bigint[], gateway.product_content(key::bigint, tenant_id::bigint, category_ids::bigint[])::text from (
-select id as key, tenant_id, slug, title, summary, description_html, currency, price, sale_price, monetary_value, is_monetary,
-       allow_part_redeem, validity_type, validity_months, redemption_info, sort_order, image_url, image_urls,
-       array(select category_id from public.product_category where product_id = product.id order by category_id) as category_ids
-from public.product
-
-  ) mapping where key = any(ids)
+  select key::bigint, tenant_id::bigint, slug::text, title::text, summary::text, description_html::text, currency::text, price::numeric, sale_price::numeric, monetary_value::numeric, coalesce(is_monetary, false)::boolean, coalesce(allow_part_redeem, false)::boolean, validity_type::text, validity_months::integer, redemption_info::text, coalesce(sort_order, 0)::integer, image_url::text, coalesce(image_urls, '{}'::text[])::text[], coalesce(category_ids, '{}'::bigint[])::bigint[], gateway.product_content(key::bigint, tenant_id::bigint, coalesce(category_ids, '{}'::bigint[])::bigint[]) from (
+ SELECT id AS key,
+    tenant_id,
+    slug,
+    title,
+    summary,
+    description_html,
+    currency,
+    price,
+    sale_price,
+    monetary_value,
+    is_monetary,
+    allow_part_redeem,
+    validity_type,
+    validity_months,
+    redemption_info,
+    sort_order,
+    image_url,
+    image_urls,
+    ARRAY( SELECT product_category.category_id
+           FROM public.product_category
+          WHERE (product_category.product_id = product.id)
+          ORDER BY product_category.category_id) AS category_ids
+   FROM public.product
+  ) mapping where key = any(keys::bigint[])
 $function$;
-revoke execute on function gateway.source_of_product(bigint[]) from public;
-grant execute on function gateway.source_of_product(bigint[]) to voucher_gateway;
+revoke execute on function gateway.source_of_product(text[],boolean) from public;
+grant execute on function gateway.source_of_product(text[],boolean) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.source_of_tenant(ids bigint[])
+CREATE OR REPLACE FUNCTION gateway.source_of_tenant(keys text[], assigns boolean)
  RETURNS SETOF gateway.tenant_fields
  LANGUAGE sql
  STABLE
 AS $function$
-  select key::bigint, parent_id::bigint, name::text, subdomain::text, type::text, time_zone::text from (
-select id as key, parent_id, name, subdomain, type, time_zone from public.tenant
-
-  ) mapping where key = any(ids)
+  select key::bigint, parent_id::bigint, name::text, subdomain::text, type::text, coalesce(time_zone, 'UTC'::text)::text from (
+ SELECT id AS key,
+    parent_id,
+    name,
+    subdomain,
+    type,
+    time_zone
+   FROM public.tenant
+  ) mapping where key = any(keys::bigint[])
 $function$;
-revoke execute on function gateway.source_of_tenant(bigint[]) from public;
-grant execute on function gateway.source_of_tenant(bigint[]) to voucher_gateway;
+revoke execute on function gateway.source_of_tenant(text[],boolean) from public;
+grant execute on function gateway.source_of_tenant(text[],boolean) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.source_of_variant(ids bigint[])
+CREATE OR REPLACE FUNCTION gateway.source_of_variant(keys text[], assigns boolean)
  RETURNS SETOF gateway.variant_fields
  LANGUAGE sql
  STABLE
 AS $function$
-  select key::bigint, product_id::bigint, slug::text, title::text, price::numeric, sale_price::numeric, currency::text, is_monetary::boolean, sort_order::integer from (
-select id as key, product_id, slug, title, price, sale_price, currency, is_monetary, sort_order from public.variant
-
-  ) mapping where key = any(ids)
+  select key::bigint, product_id::bigint, slug::text, title::text, price::numeric, sale_price::numeric, currency::text, coalesce(is_monetary, false)::boolean, coalesce(sort_order, 0)::integer from (
+ SELECT id AS key,
+    product_id,
+    slug,
+    title,
+    price,
+    sale_price,
+    currency,
+    is_monetary,
+    sort_order
+   FROM public.variant
+  ) mapping where key = any(keys::bigint[])
 $function$;
-revoke execute on function gateway.source_of_variant(bigint[]) from public;
-grant execute on function gateway.source_of_variant(bigint[]) to voucher_gateway;
+revoke execute on function gateway.source_of_variant(text[],boolean) from public;
+grant execute on function gateway.source_of_variant(text[],boolean) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.source_of_voucher(ids bigint[])
+CREATE OR REPLACE FUNCTION gateway.source_of_voucher(keys text[], assigns boolean)
  RETURNS SETOF gateway.voucher_fields
  LANGUAGE sql
  STABLE
 AS $function$
-  select key::bigint, tenant_id::bigint, reference::text, qr_token::text, initial_balance::numeric, current_balance::numeric, purchase_value::numeric, currency::text, is_monetary::boolean, allow_part_redeem::boolean, void::boolean, order_id::bigint, order_item_id::bigint, product_id::bigint, product_title::text, product_slug::text, parent_product_id::bigint, parent_product_title::text, purchase_timestamp::timestamp with time zone, date_issued::timestamp with time zone, date_valid_start::date, date_valid_end::date, date_scheduled::timestamp with time zone, redemption_status::text, void_reason::text, void_date::timestamp with time zone, recipient_name::text, created_at::timestamp with time zone from (
-select id as key, tenant_id, reference, qr_token, initial_balance, current_balance, purchase_value, currency, is_monetary,
-       allow_part_redeem, void, order_id, order_item_id, product_id, product_title, product_slug, parent_product_id,
-       parent_product_title, purchase_timestamp, date_issued, date_valid_start, date_valid_end, date_scheduled,
-       redemption_status, void_reason, void_date, recipient_name, customer_name, created_at
-from public.purchased_voucher
-
-  ) mapping where key = any(ids)
+  select key::bigint, tenant_id::bigint, reference::text, qr_token::text, initial_balance::numeric, current_balance::numeric, purchase_value::numeric, currency::text, coalesce(is_monetary, false)::boolean, coalesce(allow_part_redeem, false)::boolean, coalesce(void, false)::boolean, order_id::bigint, order_item_id::bigint, product_id::bigint, product_title::text, product_slug::text, parent_product_id::bigint, parent_product_title::text, purchase_timestamp::timestamp with time zone, date_issued::timestamp with time zone, date_valid_start::date, date_valid_end::date, date_scheduled::timestamp with time zone, redemption_status::text, void_reason::text, void_date::timestamp with time zone, recipient_name::text, created_at::timestamp with time zone from (
+ SELECT id AS key,
+    tenant_id,
+    reference,
+    qr_token,
+    initial_balance,
+    current_balance,
+    purchase_value,
+    currency,
+    is_monetary,
+    allow_part_redeem,
+    void,
+    order_id,
+    order_item_id,
+    product_id,
+    product_title,
+    product_slug,
+    parent_product_id,
+    parent_product_title,
+    purchase_timestamp,
+    date_issued,
+    date_valid_start,
+    date_valid_end,
+    date_scheduled,
+    redemption_status,
+    void_reason,
+    void_date,
+    recipient_name,
+    customer_name,
+    created_at
+   FROM public.purchased_voucher
+  ) mapping where key = any(keys::bigint[])
 $function$;
-revoke execute on function gateway.source_of_voucher(bigint[]) from public;
-grant execute on function gateway.source_of_voucher(bigint[]) to voucher_gateway;
+revoke execute on function gateway.source_of_voucher(text[],boolean) from public;
+grant execute on function gateway.source_of_voucher(text[],boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.tables_of(source regclass)
  RETURNS SETOF regclass
@@ -2526,6 +2960,28 @@ END;
 revoke execute on function gateway.tables_of(regclass) from public;
 grant execute on function gateway.tables_of(regclass) to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.tables_read_by(view regclass)
+ RETURNS SETOF regclass
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ WITH RECURSIVE reads(relation) AS (
+          SELECT tables_read_by.view AS view
+         UNION
+          SELECT (pg_depend.refobjid)::regclass AS refobjid
+            FROM ((reads reads_1
+              JOIN pg_rewrite ON ((pg_rewrite.ev_class = (reads_1.relation)::oid)))
+              JOIN pg_depend ON (((pg_depend.objid = pg_rewrite.oid) AND (pg_depend.classid = ('pg_rewrite'::regclass)::oid))))
+           WHERE (pg_depend.refclassid = ('pg_class'::regclass)::oid)
+         )
+  SELECT reads.relation
+    FROM (reads
+      JOIN pg_class ON ((pg_class.oid = (reads.relation)::oid)))
+   WHERE ((pg_class.relkind = ANY (ARRAY['r'::"char", 'p'::"char"])) AND ((reads.relation)::oid <> (tables_read_by.view)::oid));
+END;
+revoke execute on function gateway.tables_read_by(regclass) from public;
+grant execute on function gateway.tables_read_by(regclass) to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.take_noted(snapshot pg_snapshot, at_most integer, INOUT waited bigint, OUT keys gateway.record_key[])
  RETURNS record
  LANGUAGE plpgsql
@@ -2533,28 +2989,33 @@ AS $function$
 declare
   at_most_new constant integer := ceil(at_most * 0.75); -- Keys that wait are worked off too.
   large constant xid8[] := array(
-    select xid from gateway.notes_after(snapshot) where key is not null group by xid having count(*) > at_most_new);
+    select xid from gateway.notes_after(snapshot) where key is not null and source is null group by xid having count(*) > at_most_new);
+  affected constant gateway.record_key[] := array(select affected from gateway.affected_keys(snapshot) affected);
 begin
   perform gateway.request_scan(record, min(reason), coalesce(bool_or(truncated), false))
   from gateway.notes_after(snapshot) where key is null group by record;
   with noted as materialized (
     select record, key, row_number() over (order by min(size), min(xid::text::numeric)) as place
-    from (select record, key, count(*) over (partition by xid) as size, xid from gateway.notes_after(snapshot)
-          where key is not null and xid <> all(large)) note
+    from (
+      select record, key, count(*) over (partition by xid) as size, xid from gateway.notes_after(snapshot)
+      where key is not null and source is null and xid <> all(large)
+      union all
+      select record, key, count(*) over (partition by record), null from unnest(affected)
+    ) note
     group by record, key
   ), waiting as (
     insert into gateway.waiting_key (record, key) select record, key from noted where place > at_most_new order by place
   )
   select coalesce(array_agg((record, key)::gateway.record_key), '{}') into keys from noted where place <= at_most_new;
   -- With keys that were noted twice: to look for these would let others wait.
-  insert into gateway.waiting_key (record, key) select record, key from gateway.note where xid = any(large) and key is not null;
+  insert into gateway.waiting_key (record, key) select record, key from gateway.note where xid = any(large) and key is not null and source is null;
   select keys || coalesce(array_agg((record, key)::gateway.record_key), '{}'), coalesce(max(place), waited) into keys, waited
   from (select * from gateway.waiting_key where place > waited order by place limit at_most - cardinality(keys)) waiting;
 end $function$;
 revoke execute on function gateway.take_noted(pg_snapshot,integer,bigint) from public;
 grant execute on function gateway.take_noted(pg_snapshot,integer,bigint) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.take_scanned(at_most integer, OUT type gateway.record_type, OUT ids bigint[])
+CREATE OR REPLACE FUNCTION gateway.take_scanned(at_most integer, OUT type gateway.record_type, OUT keys text[])
  RETURNS record
  LANGUAGE plpgsql
 AS $function$
@@ -2588,7 +3049,7 @@ begin
   delete from gateway.scan where record = open.record and part.reached is null;
   update gateway.scan set reached = part.reached, removed = removed + part.lost where record = open.record;
   type := open.record;
-  ids := part.ids;
+  keys := part.keys;
 end $function$;
 revoke execute on function gateway.take_scanned(integer) from public;
 grant execute on function gateway.take_scanned(integer) to voucher_gateway;
@@ -2683,11 +3144,12 @@ RETURN CASE WHEN void THEN 'void'::text WHEN ((lower(redemption_status) = 'redee
 revoke execute on function gateway.voucher_state(boolean,text,numeric,numeric) from public;
 grant execute on function gateway.voucher_state(boolean,text,numeric,numeric) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.write_category(ids bigint[], latest timestamp with time zone, counts boolean)
+CREATE OR REPLACE FUNCTION gateway.write_category(keys text[], latest timestamp with time zone, counts boolean)
  RETURNS gateway.written
  LANGUAGE plpgsql
 AS $function$
 declare
+  ids constant bigint[] := gateway.ids_of('category', keys, true);
   fresh_rows gateway.category_fields[];
   stale_rows gateway.category[];
   written_rows gateway.category[];
@@ -2697,29 +3159,29 @@ declare
   written gateway.written;
 begin
   with deleted as (
-    delete from gateway.rejected where record = 'category' and key = any(ids::text[]) returning key
+    delete from gateway.rejected where record = 'category' and key = any(keys) returning key
   )
-  select array_agg(key::bigint) into readmitted from deleted;
+  select gateway.ids_of('category', array_agg(key), true) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
-  from (select fresh, id from gateway.source_of_category(ids) fresh) source
+  from (select fresh, id from gateway.source_of_category(keys, true) fresh) source
   full join (select stale, id from gateway.category stale where id = any(ids)) record using (id)
   where fresh is distinct from stale::gateway.category_fields or id = any(readmitted);
 
   with rejected as (
     insert into gateway.rejected
-    select 'category', id, reason, waits_for::gateway.record_type, waits_id from (
+    select 'category', id::text, reason, waits_for::gateway.record_type, waits_id from (
       select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate
       union all
       select id, 'tenant_id names no tenant: ' || tenant_id, 'tenant', tenant_id from unnest(fresh_rows)
       where not exists (select from gateway.tenant where tenant.id = tenant_id)
-    ) rejected
+    ) candidate
     where reason is not null
-    on conflict do nothing returning key::bigint as id
+    on conflict do nothing returning key
   )
-  select array_agg(id) into rejected_ids from rejected;
+  select gateway.ids_of('category', array_agg(key), true) into rejected_ids from rejected;
   if rejected_ids is not null then
     fresh_rows := array(select fresh from unnest(fresh_rows) fresh where id <> all(rejected_ids));
     stale_rows := array(select stale from unnest(stale_rows) stale where id <> all(rejected_ids));
@@ -2737,14 +3199,15 @@ begin
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));
   return written;
 end $function$;
-revoke execute on function gateway.write_category(bigint[],timestamp with time zone,boolean) from public;
-grant execute on function gateway.write_category(bigint[],timestamp with time zone,boolean) to voucher_gateway;
+revoke execute on function gateway.write_category(text[],timestamp with time zone,boolean) from public;
+grant execute on function gateway.write_category(text[],timestamp with time zone,boolean) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.write_customer(ids bigint[], latest timestamp with time zone, counts boolean)
+CREATE OR REPLACE FUNCTION gateway.write_customer(keys text[], latest timestamp with time zone, counts boolean)
  RETURNS gateway.written
  LANGUAGE plpgsql
 AS $function$
 declare
+  ids constant bigint[] := gateway.ids_of('customer', keys, true);
   fresh_rows gateway.customer_fields[];
   stale_rows gateway.customer[];
   written_rows gateway.customer[];
@@ -2754,29 +3217,29 @@ declare
   written gateway.written;
 begin
   with deleted as (
-    delete from gateway.rejected where record = 'customer' and key = any(ids::text[]) returning key
+    delete from gateway.rejected where record = 'customer' and key = any(keys) returning key
   )
-  select array_agg(key::bigint) into readmitted from deleted;
+  select gateway.ids_of('customer', array_agg(key), true) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
-  from (select fresh, id from gateway.source_of_customer(ids) fresh) source
+  from (select fresh, id from gateway.source_of_customer(keys, true) fresh) source
   full join (select stale, id from gateway.customer stale where id = any(ids)) record using (id)
   where fresh is distinct from stale::gateway.customer_fields or id = any(readmitted);
 
   with rejected as (
     insert into gateway.rejected
-    select 'customer', id, reason, waits_for::gateway.record_type, waits_id from (
+    select 'customer', id::text, reason, waits_for::gateway.record_type, waits_id from (
       select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate
       union all
       select id, 'tenant_id names no tenant: ' || tenant_id, 'tenant', tenant_id from unnest(fresh_rows)
       where not exists (select from gateway.tenant where tenant.id = tenant_id)
-    ) rejected
+    ) candidate
     where reason is not null
-    on conflict do nothing returning key::bigint as id
+    on conflict do nothing returning key
   )
-  select array_agg(id) into rejected_ids from rejected;
+  select gateway.ids_of('customer', array_agg(key), true) into rejected_ids from rejected;
   if rejected_ids is not null then
     fresh_rows := array(select fresh from unnest(fresh_rows) fresh where id <> all(rejected_ids));
     stale_rows := array(select stale from unnest(stale_rows) stale where id <> all(rejected_ids));
@@ -2810,8 +3273,8 @@ begin
   end if;
   return written;
 end $function$;
-revoke execute on function gateway.write_customer(bigint[],timestamp with time zone,boolean) from public;
-grant execute on function gateway.write_customer(bigint[],timestamp with time zone,boolean) to voucher_gateway;
+revoke execute on function gateway.write_customer(text[],timestamp with time zone,boolean) from public;
+grant execute on function gateway.write_customer(text[],timestamp with time zone,boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.write_first_figures()
  RETURNS void
@@ -2834,16 +3297,16 @@ end $function$;
 revoke execute on function gateway.write_first_figures() from public;
 grant execute on function gateway.write_first_figures() to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.write_keys(type gateway.record_type, ids bigint[], latest timestamp with time zone, counts boolean)
+CREATE OR REPLACE FUNCTION gateway.write_keys(type gateway.record_type, keys text[], latest timestamp with time zone, counts boolean)
  RETURNS gateway.written
  LANGUAGE plpgsql
 AS $function$
 declare
   written gateway.written;
-  half constant integer := cardinality(ids) / 2;
+  half constant integer := cardinality(keys) / 2;
   second gateway.written;
 begin
-  execute format('select * from gateway.write_%s($1, $2, $3)', type) into written using ids, latest, counts;
+  execute format('select * from gateway.write_%s($1, $2, $3)', type) into written using keys, latest, counts;
   return written;
 exception
   when syntax_error_or_access_rule_violation then
@@ -2851,31 +3314,32 @@ exception
     written.latest := latest;
     return written;
   when lock_not_available then
-    insert into gateway.waiting_key (record, key) select type, id::text from unnest(ids) id;
+    insert into gateway.waiting_key (record, key) select type, unnest(keys);
     written.latest := latest;
     return written;
   when transaction_rollback or insufficient_resources or operator_intervention or system_error then
     raise; -- No key causes these: the next step evaluates all of them again.
   when others then
     if half = 0 then
-      insert into gateway.rejected (record, key, reason) values (type, ids[1], sqlerrm)
+      insert into gateway.rejected (record, key, reason) values (type, keys[1], sqlerrm)
       on conflict (record, key) do update set reason = excluded.reason, waits_for = null, waits_id = null;
       written.latest := latest;
       return written;
     end if;
-    written := gateway.write_keys(type, ids[:half], latest, counts);
-    second := gateway.write_keys(type, ids[half + 1:], written.latest, counts);
+    written := gateway.write_keys(type, keys[:half], latest, counts);
+    second := gateway.write_keys(type, keys[half + 1:], written.latest, counts);
     return (second.latest, written.changed || second.changed, written.parents || second.parents,
             coalesce(written.crosses, false) or coalesce(second.crosses, false))::gateway.written;
 end $function$;
-revoke execute on function gateway.write_keys(gateway.record_type,bigint[],timestamp with time zone,boolean) from public;
-grant execute on function gateway.write_keys(gateway.record_type,bigint[],timestamp with time zone,boolean) to voucher_gateway;
+revoke execute on function gateway.write_keys(gateway.record_type,text[],timestamp with time zone,boolean) from public;
+grant execute on function gateway.write_keys(gateway.record_type,text[],timestamp with time zone,boolean) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.write_product(ids bigint[], latest timestamp with time zone, counts boolean)
+CREATE OR REPLACE FUNCTION gateway.write_product(keys text[], latest timestamp with time zone, counts boolean)
  RETURNS gateway.written
  LANGUAGE plpgsql
 AS $function$
 declare
+  ids constant bigint[] := gateway.ids_of('product', keys, true);
   fresh_rows gateway.product_fields[];
   stale_rows gateway.product[];
   written_rows gateway.product[];
@@ -2885,29 +3349,29 @@ declare
   written gateway.written;
 begin
   with deleted as (
-    delete from gateway.rejected where record = 'product' and key = any(ids::text[]) returning key
+    delete from gateway.rejected where record = 'product' and key = any(keys) returning key
   )
-  select array_agg(key::bigint) into readmitted from deleted;
+  select gateway.ids_of('product', array_agg(key), true) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
-  from (select fresh, id from gateway.source_of_product(ids) fresh) source
+  from (select fresh, id from gateway.source_of_product(keys, true) fresh) source
   full join (select stale, id from gateway.product stale where id = any(ids)) record using (id)
   where fresh is distinct from stale::gateway.product_fields or id = any(readmitted);
 
   with rejected as (
     insert into gateway.rejected
-    select 'product', id, reason, waits_for::gateway.record_type, waits_id from (
+    select 'product', id::text, reason, waits_for::gateway.record_type, waits_id from (
       select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate
       union all
       select id, 'tenant_id names no tenant: ' || tenant_id, 'tenant', tenant_id from unnest(fresh_rows)
       where not exists (select from gateway.tenant where tenant.id = tenant_id)
-    ) rejected
+    ) candidate
     where reason is not null
-    on conflict do nothing returning key::bigint as id
+    on conflict do nothing returning key
   )
-  select array_agg(id) into rejected_ids from rejected;
+  select gateway.ids_of('product', array_agg(key), true) into rejected_ids from rejected;
   if rejected_ids is not null then
     fresh_rows := array(select fresh from unnest(fresh_rows) fresh where id <> all(rejected_ids));
     stale_rows := array(select stale from unnest(stale_rows) stale where id <> all(rejected_ids));
@@ -2937,8 +3401,8 @@ begin
   into written.latest, withdrawals from removal;
   return written;
 end $function$;
-revoke execute on function gateway.write_product(bigint[],timestamp with time zone,boolean) from public;
-grant execute on function gateway.write_product(bigint[],timestamp with time zone,boolean) to voucher_gateway;
+revoke execute on function gateway.write_product(text[],timestamp with time zone,boolean) from public;
+grant execute on function gateway.write_product(text[],timestamp with time zone,boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.write_records(keys gateway.record_key[], latest timestamp with time zone, at_most integer, counts boolean)
  RETURNS timestamp with time zone
@@ -2946,28 +3410,26 @@ CREATE OR REPLACE FUNCTION gateway.write_records(keys gateway.record_key[], late
 AS $function$
 declare
   type gateway.record_type;
-  ids bigint[];
+  type_keys text[];
   products bigint[] := '{}';
   written gateway.written;
   moved boolean := false;
   crosses boolean := false;
 begin
-  insert into gateway.rejected (record, key, reason)
-  select distinct record, key, 'the key is no integer' from unnest(keys)
-  where gateway.integer_key(key) is null on conflict do nothing;
   foreach type in array enum_range(null::gateway.record_type) loop
-    ids := array(select gateway.integer_key(key) from unnest(keys) where record = type and gateway.integer_key(key) is not null
-                 union select unnest(products) where type = 'product');
-    continue when cardinality(ids) = 0;
+    type_keys := array(select key from unnest(keys) where record = type
+                       union select unnest(gateway.keys_of('product', products)) where type = 'product');
+    continue when cardinality(type_keys) = 0 or not exists (select from gateway.mapping where record = type);
     -- Together, because two vouchers may have exchanged their references.
-    ids := array(
-      with recursive evaluated (id) as (
-        select unnest(ids)
+    type_keys := array(
+      with recursive evaluated (key) as (
+        select unnest(type_keys)
         union
-        select gateway.integer_key(key) from evaluated join gateway.rejected on waits_for = type and waits_id = id and record = type
+        select rejected.key from evaluated join gateway.rejected
+          on record = type and waits_for = type and waits_id = (gateway.ids_of(type, array[evaluated.key], false))[1]
       )
-      select id from evaluated);
-    written := gateway.write_keys(type, ids, latest, counts);
+      select key from evaluated);
+    written := gateway.write_keys(type, type_keys, latest, counts);
     latest := written.latest;
     crosses := crosses or coalesce(written.crosses, false);
     if type = 'tenant' then
@@ -2979,7 +3441,7 @@ begin
     end if;
     if cardinality(products) > at_most then
       insert into gateway.waiting_key (record, key)
-      select distinct 'product'::gateway.record_type, id::text from unnest(products) id;
+      select distinct 'product'::gateway.record_type, unnest(gateway.keys_of('product', products));
       products := '{}';
     end if;
     insert into gateway.waiting_key (record, key)
@@ -2994,11 +3456,12 @@ end $function$;
 revoke execute on function gateway.write_records(gateway.record_key[],timestamp with time zone,integer,boolean) from public;
 grant execute on function gateway.write_records(gateway.record_key[],timestamp with time zone,integer,boolean) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.write_tenant(ids bigint[], latest timestamp with time zone, counts boolean)
+CREATE OR REPLACE FUNCTION gateway.write_tenant(keys text[], latest timestamp with time zone, counts boolean)
  RETURNS gateway.written
  LANGUAGE plpgsql
 AS $function$
 declare
+  ids constant bigint[] := gateway.ids_of('tenant', keys, true);
   fresh_rows gateway.tenant_fields[];
   stale_rows gateway.tenant[];
   written_rows gateway.tenant[];
@@ -3008,26 +3471,26 @@ declare
   written gateway.written;
 begin
   with deleted as (
-    delete from gateway.rejected where record = 'tenant' and key = any(ids::text[]) returning key
+    delete from gateway.rejected where record = 'tenant' and key = any(keys) returning key
   )
-  select array_agg(key::bigint) into readmitted from deleted;
+  select gateway.ids_of('tenant', array_agg(key), true) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
-  from (select fresh, id from gateway.source_of_tenant(ids) fresh) source
+  from (select fresh, id from gateway.source_of_tenant(keys, true) fresh) source
   full join (select stale, id from gateway.tenant stale where id = any(ids)) record using (id)
   where fresh is distinct from stale::gateway.tenant_fields or id = any(readmitted);
 
   with rejected as (
     insert into gateway.rejected
-    select 'tenant', id, reason, waits_for::gateway.record_type, waits_id from (
+    select 'tenant', id::text, reason, waits_for::gateway.record_type, waits_id from (
       select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate
-    ) rejected
+    ) candidate
     where reason is not null
-    on conflict do nothing returning key::bigint as id
+    on conflict do nothing returning key
   )
-  select array_agg(id) into rejected_ids from rejected;
+  select gateway.ids_of('tenant', array_agg(key), true) into rejected_ids from rejected;
   if rejected_ids is not null then
     fresh_rows := array(select fresh from unnest(fresh_rows) fresh where id <> all(rejected_ids));
     stale_rows := array(select stale from unnest(stale_rows) stale where id <> all(rejected_ids));
@@ -3045,8 +3508,8 @@ begin
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));
   return written;
 end $function$;
-revoke execute on function gateway.write_tenant(bigint[],timestamp with time zone,boolean) from public;
-grant execute on function gateway.write_tenant(bigint[],timestamp with time zone,boolean) to voucher_gateway;
+revoke execute on function gateway.write_tenant(text[],timestamp with time zone,boolean) from public;
+grant execute on function gateway.write_tenant(text[],timestamp with time zone,boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.write_tenant_paths(changed bigint[], INOUT latest timestamp with time zone, OUT moved boolean)
  RETURNS record
@@ -3090,11 +3553,12 @@ end $function$;
 revoke execute on function gateway.write_tenant_paths(bigint[],timestamp with time zone) from public;
 grant execute on function gateway.write_tenant_paths(bigint[],timestamp with time zone) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.write_variant(ids bigint[], latest timestamp with time zone, counts boolean)
+CREATE OR REPLACE FUNCTION gateway.write_variant(keys text[], latest timestamp with time zone, counts boolean)
  RETURNS gateway.written
  LANGUAGE plpgsql
 AS $function$
 declare
+  ids constant bigint[] := gateway.ids_of('variant', keys, true);
   fresh_rows gateway.variant_fields[];
   stale_rows gateway.variant[];
   written_rows gateway.variant[];
@@ -3104,26 +3568,26 @@ declare
   written gateway.written;
 begin
   with deleted as (
-    delete from gateway.rejected where record = 'variant' and key = any(ids::text[]) returning key
+    delete from gateway.rejected where record = 'variant' and key = any(keys) returning key
   )
-  select array_agg(key::bigint) into readmitted from deleted;
+  select gateway.ids_of('variant', array_agg(key), true) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
-  from (select fresh, id from gateway.source_of_variant(ids) fresh) source
+  from (select fresh, id from gateway.source_of_variant(keys, true) fresh) source
   full join (select stale, id from gateway.variant stale where id = any(ids)) record using (id)
   where fresh is distinct from stale::gateway.variant_fields or id = any(readmitted);
 
   with rejected as (
     insert into gateway.rejected
-    select 'variant', id, reason, waits_for::gateway.record_type, waits_id from (
+    select 'variant', id::text, reason, waits_for::gateway.record_type, waits_id from (
       select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate
-    ) rejected
+    ) candidate
     where reason is not null
-    on conflict do nothing returning key::bigint as id
+    on conflict do nothing returning key
   )
-  select array_agg(id) into rejected_ids from rejected;
+  select gateway.ids_of('variant', array_agg(key), true) into rejected_ids from rejected;
   if rejected_ids is not null then
     fresh_rows := array(select fresh from unnest(fresh_rows) fresh where id <> all(rejected_ids));
     stale_rows := array(select stale from unnest(stale_rows) stale where id <> all(rejected_ids));
@@ -3142,14 +3606,15 @@ begin
   written.parents := array(select product_id from unnest(fresh_rows) union select product_id from unnest(stale_rows));
   return written;
 end $function$;
-revoke execute on function gateway.write_variant(bigint[],timestamp with time zone,boolean) from public;
-grant execute on function gateway.write_variant(bigint[],timestamp with time zone,boolean) to voucher_gateway;
+revoke execute on function gateway.write_variant(text[],timestamp with time zone,boolean) from public;
+grant execute on function gateway.write_variant(text[],timestamp with time zone,boolean) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.write_voucher(ids bigint[], latest timestamp with time zone, counts boolean)
+CREATE OR REPLACE FUNCTION gateway.write_voucher(keys text[], latest timestamp with time zone, counts boolean)
  RETURNS gateway.written
  LANGUAGE plpgsql
 AS $function$
 declare
+  ids constant bigint[] := gateway.ids_of('voucher', keys, true);
   fresh_rows gateway.voucher_fields[];
   stale_rows gateway.voucher[];
   written_rows gateway.voucher[];
@@ -3159,18 +3624,18 @@ declare
   written gateway.written;
 begin
   with deleted as (
-    delete from gateway.rejected where record = 'voucher' and key = any(ids::text[]) returning key
+    delete from gateway.rejected where record = 'voucher' and key = any(keys) returning key
   )
-  select array_agg(key::bigint) into readmitted from deleted;
+  select gateway.ids_of('voucher', array_agg(key), true) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
-  from (select fresh, id from gateway.source_of_voucher(ids) fresh) source
+  from (select fresh, id from gateway.source_of_voucher(keys, true) fresh) source
   full join (select stale, id from gateway.voucher stale where id = any(ids)) record using (id)
   where fresh is distinct from stale::gateway.voucher_fields or id = any(readmitted);
 
   with rejected as (
     insert into gateway.rejected
-    select 'voucher', id, reason, waits_for::gateway.record_type, waits_id from (
+    select 'voucher', id::text, reason, waits_for::gateway.record_type, waits_id from (
       select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate
@@ -3180,11 +3645,11 @@ begin
       union all
       select id, format('voucher %s has its reference or QR token', rival), 'voucher', rival
       from gateway.rivals_of(fresh_rows, stale_rows, readmitted)
-    ) rejected
+    ) candidate
     where reason is not null
-    on conflict do nothing returning key::bigint as id
+    on conflict do nothing returning key
   )
-  select array_agg(id) into rejected_ids from rejected;
+  select gateway.ids_of('voucher', array_agg(key), true) into rejected_ids from rejected;
   if rejected_ids is not null then
     fresh_rows := array(select fresh from unnest(fresh_rows) fresh where id <> all(rejected_ids));
     stale_rows := array(select stale from unnest(stale_rows) stale where id <> all(rejected_ids));
@@ -3232,8 +3697,8 @@ begin
   end if;
   return written;
 end $function$;
-revoke execute on function gateway.write_voucher(bigint[],timestamp with time zone,boolean) from public;
-grant execute on function gateway.write_voucher(bigint[],timestamp with time zone,boolean) to voucher_gateway;
+revoke execute on function gateway.write_voucher(text[],timestamp with time zone,boolean) from public;
+grant execute on function gateway.write_voucher(text[],timestamp with time zone,boolean) to voucher_gateway;
 
 CREATE OR REPLACE PROCEDURE gateway.allow_removals(IN stopped_record gateway.record_type)
  LANGUAGE sql
@@ -3243,20 +3708,21 @@ BEGIN ATOMIC
 END;
 revoke execute on procedure gateway.allow_removals(gateway.record_type) from public;
 
-CREATE OR REPLACE PROCEDURE gateway.capture(IN source regclass, VARIADIC keys text[])
+CREATE OR REPLACE PROCEDURE gateway.capture(IN captured regclass)
  LANGUAGE plpgsql
 AS $procedure$
 declare
   table_name text;
   is_partitioned boolean;
+  types text;
   statement_function text;
   row_function text;
   mapped record;
+  -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
   note_statement constant text := $sql$
-    insert into gateway.note (record, key, reason)
-    select %1$L, case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then %2$L end
-    from (select '*'::pg_catalog.text as %3$I) as missing,
-         lateral (select pg_catalog.concat(%3$I) collate pg_catalog."C" as key from changed where %3$I is not null %4$s) as noted;$sql$;
+    insert into gateway.note (record, source, key, reason)
+    select %1$L, %2$L, case when not is_missing then key end, case when is_missing then %3$L end
+    from (select %4$s) as missing, lateral (select %5$s as key, %6$s as is_missing from changed where %7$s%8$s) as noted;$sql$;
   insert_notes text := '';
   update_notes text := '';
   row_notes text := '';
@@ -3265,38 +3731,61 @@ begin
          format('gateway.%I', concat_ws('_', 'capture_rows_of', nspname, relname)),
          format('gateway.%I', concat_ws('_', 'capture_row_of', nspname, relname))
   into table_name, is_partitioned, statement_function, row_function
-  from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = source;
+  from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = captured;
+  types := (select string_agg(quote_literal(record), ', ' order by record) from gateway.rule where source = table_name);
+  if types is null then
+    execute (select string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; ')
+             from gateway.tables_of(captured) part join pg_trigger on tgrelid = part where tgparentid = 0 and tgname like 'capture\_%');
+    execute format('drop function if exists %s, %s', statement_function, row_function);
+    return;
+  end if;
 
   for mapped in
-    select parts[1] as type, parts[2] as key, format('%s has no column %s.', table_name, parts[2]) as reason
-    from unnest(keys) as key, string_to_array(key, '=') as parts
+    select record, source, affects, format('%s has no column %s.', table_name, string_agg(name, ' or ')) as reason,
+           string_agg(format('''*''::pg_catalog.text as %I', name), ', ') as names,
+           string_agg(format('pg_catalog.concat(%I) collate pg_catalog."C"', name), ', ') as key,
+           string_agg(format('pg_catalog.concat(%I) operator(pg_catalog.=) ''*''', name), ' or ') as is_missing,
+           string_agg(format('%I is not null', name), ' or ') as has_key,
+           string_agg(format('pg_catalog.concat(new.%I)', name), ', ') as new_key,
+           string_agg(format('pg_catalog.concat(($1).%I)', name), ', ') as any_key
+    from gateway.rule, unnest(columns) with ordinality as one (name, place)
+    where source = table_name group by record, source, affects order by record
   loop
-    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a
-    -- subtransaction.
-    insert_notes := insert_notes || format(note_statement, mapped.type, mapped.reason, mapped.key, '');
-    update_notes := update_notes || format(note_statement, mapped.type, mapped.reason, mapped.key, format(
-      'union select pg_catalog.concat(%1$I) collate pg_catalog."C" from former where %1$I is not null', mapped.key));
+    if mapped.affects is not null then
+      mapped.key := format('(array[%s])::pg_catalog.text', mapped.key);
+      mapped.new_key := format('(array[%s])::pg_catalog.text', mapped.new_key);
+      mapped.any_key := format('(array[%s])::pg_catalog.text', mapped.any_key);
+    else
+      mapped.source := null;
+    end if;
+    insert_notes := insert_notes || format(note_statement, mapped.record, mapped.source, mapped.reason, mapped.names,
+      mapped.key, mapped.is_missing, mapped.has_key, '');
+    update_notes := update_notes || format(note_statement, mapped.record, mapped.source, mapped.reason, mapped.names,
+      mapped.key, mapped.is_missing, mapped.has_key,
+      format(' union select %s, %s from former where %s', mapped.key, mapped.is_missing, mapped.has_key));
 
     -- A field that is missing, or has another type than when the session first used it, is an error. The second block finds out.
     row_notes := row_notes || format($sql$
+  new_key := '';
+  old_key := '';
   begin
-    if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := pg_catalog.concat(new.%2$I); end if;
-    if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := pg_catalog.concat(old.%2$I); end if;
+    if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := %3$s; end if;
+    if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := %4$s; end if;
   exception when others then
     begin
-      execute %4$L into new_key, old_key using new, old;
+      execute %5$L into new_key using new;
+      execute %5$L into old_key using old;
     exception when others then
-      insert into gateway.note (record, reason) values (%1$L, %3$L);
+      insert into gateway.note (record, reason) values (%1$L, %6$L);
     end;
   end;
   if new_key operator(pg_catalog.<>) '' then
-    insert into gateway.note (record, key) values (%1$L, new_key);
+    insert into gateway.note (record, source, key) values (%1$L, %2$L, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
-    insert into gateway.note (record, key) values (%1$L, old_key);
+    insert into gateway.note (record, source, key) values (%1$L, %2$L, old_key);
   end if;$sql$,
-      mapped.type, mapped.key, mapped.reason,
-      format('select pg_catalog.concat(($1).%1$I), pg_catalog.concat(($2).%1$I)', mapped.key));
+      mapped.record, mapped.source, mapped.new_key, replace(mapped.new_key, '(new.', '(old.'), 'select ' || mapped.any_key, mapped.reason);
   end loop;
 
   execute format($functions$
@@ -3325,25 +3814,22 @@ revoke execute on function %1$s, %4$s from public$functions$,
 
   -- What was written while a trigger was missing was not noted.
   insert into gateway.note (record, reason)
-  select split_part(key, '=', 1)::gateway.record_type, 'Capture was created again.' from unnest(keys) key
-  where exists (select from gateway.captured where captured.source = table_name);
-  insert into gateway.captured values (table_name, keys)
-  on conflict on constraint captured_pkey do update set keys = excluded.keys;
+  select record, 'Capture was created again.' from gateway.rule where source = table_name;
 
   -- A partition inherits the triggers of rows. It has some of its own if it was captured before it became one.
   execute (select coalesce(string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; '), '')
-           from pg_partition_tree(source) join pg_trigger on tgrelid = relid
-           where relid <> source and tgparentid = 0 and tgname like 'capture\_%' and tgname <> 'capture_truncated');
+           from pg_partition_tree(captured) join pg_trigger on tgrelid = relid
+           where relid <> captured and tgparentid = 0 and tgname like 'capture\_%' and tgname <> 'capture_truncated');
   execute (select string_agg(format($triggers$
 create or replace trigger capture_truncated after truncate on %1$s
   for each statement execute function gateway.capture_truncated(%2$s);
 alter table %1$s enable always trigger capture_truncated$triggers$,
-             part, (select string_agg(quote_literal(split_part(key, '=', 1)), ', ') from unnest(keys) key)), ';')
-           from gateway.tables_of(source) part);
+             part, types), ';')
+           from gateway.tables_of(captured) part);
   execute format($triggers$
 create or replace trigger capture_row after insert or update or delete on %1$s for each row execute function %2$s();
 alter table %1$s enable %3$s trigger capture_row$triggers$,
-    source, row_function, case when is_partitioned then 'always' else 'replica' end);
+    captured, row_function, case when is_partitioned then 'always' else 'replica' end);
   -- Ordinary sessions note all rows of a statement at once. Appliers fire no such triggers, and partitions inherit none.
   if not is_partitioned then
     execute format($triggers$
@@ -3352,37 +3838,180 @@ create or replace trigger capture_inserted after insert on %1$s referencing new 
 create or replace trigger capture_deleted after delete on %1$s referencing old table as changed
   for each statement execute function %2$s();
 create or replace trigger capture_updated after update on %1$s referencing old table as former new table as changed
-  for each statement execute function %2$s()$triggers$, source, statement_function);
+  for each statement execute function %2$s()$triggers$, captured, statement_function);
   end if;
 end $procedure$;
-revoke execute on procedure gateway.capture(regclass,text[]) from public;
+revoke execute on procedure gateway.capture(regclass) from public;
 
-CREATE OR REPLACE PROCEDURE gateway.install_mapping(IN mapped gateway.record_type, IN query text)
+CREATE OR REPLACE PROCEDURE gateway.install_mapping(IN mapped gateway.record_type, IN query text, IN rules jsonb, IN is_plain boolean DEFAULT false)
  LANGUAGE plpgsql
 AS $procedure$
 declare
+  former constant text[] := array(select source from gateway.rule where record = mapped);
+  captured regclass;
+begin
+  if exists (select from gateway.mapping where record = mapped and files = jsonb_build_object('select', query, 'rules', rules)) then
+    return;
+  end if;
+  call gateway.prepare_mapping(mapped, query, rules, is_plain);
+  for captured in
+    select to_regclass(source) from (select unnest(former) as source union select source from gateway.rule where record = mapped) sources
+    where to_regclass(source) is not null
+  loop
+    call gateway.capture(captured);
+  end loop;
+  delete from gateway.scan where record = mapped;
+  perform gateway.request_scan(mapped, 'The mapping is new.');
+end $procedure$;
+revoke execute on procedure gateway.install_mapping(gateway.record_type,text,jsonb,boolean) from public;
+
+CREATE OR REPLACE PROCEDURE gateway.install_no_mapping(IN others gateway.record_type[])
+ LANGUAGE plpgsql
+AS $procedure$
+declare
+  mapped gateway.record_type;
+  columns text;
+begin
+  foreach mapped in array enum_range(null::gateway.record_type) loop
+    continue when mapped = any(others);
+    select string_agg(format('null::%s as %I', format_type(atttypid, atttypmod), case attname when 'id' then 'key' else attname end), ', ')
+    into columns
+    from pg_attribute
+    where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and attname <> 'content';
+    call gateway.install_mapping(mapped, format('select %s where false', columns), '{}');
+  end loop;
+end $procedure$;
+revoke execute on procedure gateway.install_no_mapping(gateway.record_type[]) from public;
+
+CREATE OR REPLACE PROCEDURE gateway.install_rule(IN ruled gateway.record_type, IN source regclass, IN query text)
+ LANGUAGE plpgsql
+AS $procedure$
+declare
+  table_name constant text := (select format('%I.%I', nspname, relname)
+                               from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = source);
+  function_name constant text := format('gateway.%I', concat_ws('_', ruled || 's_of', table_name));
+  former_path constant text := current_setting('search_path');
+  key_columns text[];
+  types text;
+begin
+  if query is null then
+    key_columns := array(
+      select attname from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey) where indrelid = source and indisprimary);
+    if cardinality(key_columns) <> 1 then
+      raise exception 'The type % needs a rule for table %, which has no primary key of one column.', ruled, table_name;
+    end if;
+  else
+    execute format('create temporary table changed as select * from %s with no data', source);
+    execute format(E'create temporary view affected as\n%s', query);
+    perform set_config('search_path', 'pg_catalog, pg_temp', true);
+    select array_agg(attname::text order by attnum),
+           string_agg(format('values_of_row[%s]::%s as %I', place, format_type(atttypid, atttypmod), attname), ', ' order by attnum)
+    into key_columns, types
+    from (
+      select attribute.*, row_number() over (order by attnum) as place
+      from pg_attribute attribute
+      where attrelid = 'pg_temp.changed'::regclass and attnum > 0 and exists (
+        select from pg_depend join pg_rewrite on pg_rewrite.oid = objid and classid = 'pg_rewrite'::regclass
+        where ev_class = 'pg_temp.affected'::regclass and refobjid = attrelid and refobjsubid = attnum)
+    ) read_column;
+    if cardinality(key_columns) = 1 and pg_get_viewdef('pg_temp.affected') ~ format('^ SELECT (changed\.)?%1$s( AS \w+)?\s+FROM changed;$', quote_ident(key_columns[1])) then
+      query := null;
+    else
+      execute format($function$
+create or replace function %s(changed_rows text[]) returns setof text
+language sql stable
+as $body$
+  with changed as (select %s from (select unnest(changed_rows)::text[] as values_of_row) one)
+  select distinct affected::text from (%s) key (affected)
+$body$;
+revoke execute on function %1$s from public$function$, function_name, types, rtrim(pg_get_viewdef('pg_temp.affected'::regclass), ';'));
+    end if;
+    perform set_config('search_path', former_path, true);
+    drop view pg_temp.affected;
+    drop table pg_temp.changed;
+  end if;
+  insert into gateway.rule values (ruled, table_name, key_columns, case when query is not null then function_name end);
+end $procedure$;
+revoke execute on procedure gateway.install_rule(gateway.record_type,regclass,text) from public;
+
+CREATE OR REPLACE PROCEDURE gateway.prepare_mapping(IN mapped gateway.record_type, IN query text, IN rules jsonb, IN is_plain boolean)
+ LANGUAGE plpgsql
+AS $procedure$
+declare
+  former_path constant text := current_setting('search_path');
+  source_query text;
+  source regclass;
+  rule text;
+  key_type text;
+  key_of text := 'id::text';
+  missing text;
   fields text;
+  customer_name text;
   more_errors text := '';
   more_writes text := '';
 begin
-  if exists (select from gateway.mapping where record = mapped and text = query) then
-    return;
-  end if;
-  insert into gateway.mapping values (mapped, query) on conflict (record) do update set text = excluded.text;
-  delete from gateway.scan where record = mapped;
-  perform gateway.request_scan(mapped, 'The mapping is new.');
-
+  delete from gateway.rule where record = mapped;
+  execute format(E'create temporary view mapped_source as\n%s', query);
+  for source, rule in
+    select read, coalesce(rules ->> relname, rules ->> concat_ws('.', nspname, relname))
+    from gateway.tables_read_by('pg_temp.mapped_source') read
+    join pg_class on pg_class.oid = read join pg_namespace on pg_namespace.oid = relnamespace
+  loop
+    call gateway.install_rule(mapped, source, rule);
+  end loop;
+  perform set_config('search_path', 'pg_catalog, pg_temp', true);
+  source_query := rtrim(pg_get_viewdef('pg_temp.mapped_source'::regclass), ';');
+  with given as (
+    select attname as name, base.typname, base.typname in ('int2', 'int4', 'int8', '_int2', '_int4', '_int8') as is_integer
+    from pg_attribute join pg_type on pg_type.oid = atttypid
+    join pg_type base on base.oid = coalesce(nullif(pg_type.typbasetype, 0), pg_type.oid)
+    where attrelid = 'pg_temp.mapped_source'::regclass
+  ), field as (
+    select attname, attnum, attnotnull, format_type(atttypid, atttypmod) as type, pg_get_expr(adbin, adrelid) as standard, given.*,
+           case when attname = 'id' then mapped::text when attname in ('tenant_id', 'parent_id') then 'tenant'
+                when attname = 'category_ids' then 'category' when attname in ('product_id', 'parent_product_id') then 'product'
+                when attname in ('order_id', 'order_item_id') then left(attname, -3) end as kind
+    from pg_attribute
+    left join pg_attrdef on adrelid = attrelid and adnum = attnum
+    left join given on given.name = case attname when 'id' then 'key' else attname end
+    where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and attname <> 'content'
+  ), shown as (
+    select *, case when kind is null or is_integer or name is null then format('%s::%s', value, type)
+                   when attname = 'category_ids' then format('gateway.ids_of(''category'', %s::text[], assigns)', value)
+                   else format('gateway.id_of(%L, %s::text, assigns)', kind, value) end as expression
+    from field cross join lateral (
+      select case when name is null then coalesce(standard, 'null') when standard is null then quote_ident(name)
+                  else format('coalesce(%I, %s)', name, standard) end as value
+    ) one
+  )
   select string_agg(case
-           when attname = 'id' then 'key'
-           when attname = 'content' then 'gateway.product_content(key::bigint, tenant_id::bigint, category_ids::bigint[])'
            -- Of customers who do not consent, figures need no personal data, and no rule may keep it in the records.
-           when attname = 'consented_at' then 'case when marketing_opted or gateway.is_instant(consented_at) then consented_at end'
-           when mapped = 'customer' and attname not in ('tenant_id', 'marketing_opted', 'created_at')
-             then format('case when marketing_opted then %I end', attname)
-           else quote_ident(attname) end || '::' || format_type(atttypid, atttypmod), ', ' order by attnum)
-  into fields
-  from pg_attribute
-  where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and not attisdropped;
+           when attname = 'consented_at'
+             then format('case when marketing_opted or gateway.is_instant(%1$s) then %1$s end', expression)
+           when mapped = 'customer' and attname not in ('id', 'tenant_id', 'marketing_opted', 'created_at')
+             then format('case when marketing_opted then %s end', expression)
+           else expression end, ', ' order by attnum)
+         || case mapped when 'product' then format(', gateway.product_content(%s, %s, %s)',
+              min(expression) filter (where attname = 'id'), min(expression) filter (where attname = 'tenant_id'),
+              min(expression) filter (where attname = 'category_ids')) else '' end,
+         string_agg(coalesce(name, case attname when 'id' then 'key' else attname end), ', ' order by attnum)
+           filter (where attnotnull and name is null and standard is null),
+         min(case when not is_integer and typname = 'uuid' then 'uuid' when not is_integer then 'text' else 'bigint' end)
+           filter (where attname = 'id'),
+         (select case when count(*) = 0 then 'null' else 'customer_name' end from given where name = 'customer_name')
+  into fields, missing, key_type, customer_name
+  from shown;
+  perform set_config('search_path', former_path, true);
+  drop view pg_temp.mapped_source;
+  if missing is not null then
+    raise exception 'The mapping of the type % has no column %.', mapped, missing using errcode = 'undefined_column';
+  end if;
+  if key_type <> 'bigint' then
+    key_of := format('(select key from gateway.identity where kind = %L and identity.id = candidate.id)', mapped);
+  end if;
+  insert into gateway.mapping values (mapped, jsonb_build_object('select', query, 'rules', rules), is_plain, key_type)
+  on conflict on constraint mapping_pkey do update
+  set files = excluded.files, is_plain = excluded.is_plain, key_type = excluded.key_type;
 
   if mapped not in ('tenant', 'variant') then
     more_errors := $errors$
@@ -3448,28 +4077,53 @@ begin
   end if;
 
   execute format($functions$
-create or replace function gateway.source_of_%1$s(ids bigint[]) returns setof gateway.%1$s_fields
+create or replace function gateway.source_of_%1$s(keys text[], assigns boolean) returns setof gateway.%1$s_fields
 language sql stable
 as $body$
   select %2$s from (
 %3$s
-  ) mapping where key = any(ids)
+  ) mapping where %9$s = any(keys::%6$s[])
 $body$;
 
-create or replace function gateway.source_keys_of_%1$s(after bigint, at_most integer) returns setof bigint
-language sql stable
+-- Returns the next keys, of the source and of the records: up to `at_most` of each.
+--
+-- reached: the key up to which these are all; null: the last.
+-- lost: how many of them are keys of records alone.
+create or replace function gateway.scan_%1$s(after %6$s, at_most integer, out keys text[], out reached text, out lost bigint)
+language plpgsql stable set plan_cache_mode = force_custom_plan
 as $body$
-  select key::bigint from (
+declare
+  source_keys %6$s[];
+  record_keys %6$s[];
+  last_key %6$s;
+begin
+  if after is null then
+    source_keys := array(select %9$s from (
 %3$s
-  ) mapping where key > after order by key limit at_most
-$body$;
+    ) mapping order by %9$s limit at_most);
+    record_keys := array(select key from (%7$s) record order by key limit at_most);
+  else
+    source_keys := array(select %9$s from (
+%3$s
+    ) mapping where %9$s > after order by %9$s limit at_most);
+    record_keys := array(select key from (%7$s) record where key > after order by key limit at_most);
+  end if;
+  -- Beyond the last key of a full part there may be more.
+  last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
+                    case when cardinality(record_keys) = at_most then record_keys[at_most] end);
+  select coalesce(array_agg(key::text), '{}'), count(*) filter (where is_lost), last_key into keys, lost, reached
+  from (select key, bool_and(is_record) as is_lost
+        from (select unnest(source_keys) as key, false as is_record union all select unnest(record_keys), true) found
+        where last_key is null or key <= last_key group by key) key;
+end $body$;
 
 -- Evaluates the mapping for some keys, and writes the records that differ, with stamps after the latest one. With `counts`,
 -- figures follow.
-create or replace function gateway.write_%1$s(ids bigint[], latest timestamptz, counts boolean) returns gateway.written
+create or replace function gateway.write_%1$s(keys text[], latest timestamptz, counts boolean) returns gateway.written
 language plpgsql
 as $body$
 declare
+  ids constant bigint[] := gateway.ids_of('%1$s', keys, true);
   fresh_rows gateway.%1$s_fields[];
   stale_rows gateway.%1$s[];
   written_rows gateway.%1$s[];
@@ -3479,26 +4133,26 @@ declare
   written gateway.written;
 begin
   with deleted as (
-    delete from gateway.rejected where record = '%1$s' and key = any(ids::text[]) returning key
+    delete from gateway.rejected where record = '%1$s' and key = any(keys) returning key
   )
-  select array_agg(key::bigint) into readmitted from deleted;
+  select gateway.ids_of('%1$s', array_agg(key), true) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
-  from (select fresh, id from gateway.source_of_%1$s(ids) fresh) source
+  from (select fresh, id from gateway.source_of_%1$s(keys, true) fresh) source
   full join (select stale, id from gateway.%1$s stale where id = any(ids)) record using (id)
   where fresh is distinct from stale::gateway.%1$s_fields or id = any(readmitted);
 
   with rejected as (
     insert into gateway.rejected
-    select '%1$s', id, reason, waits_for::gateway.record_type, waits_id from (
+    select '%1$s', %8$s, reason, waits_for::gateway.record_type, waits_id from (
       select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate%4$s
-    ) rejected
+    ) candidate
     where reason is not null
-    on conflict do nothing returning key::bigint as id
+    on conflict do nothing returning key
   )
-  select array_agg(id) into rejected_ids from rejected;
+  select gateway.ids_of('%1$s', array_agg(key), true) into rejected_ids from rejected;
   if rejected_ids is not null then
     fresh_rows := array(select fresh from unnest(fresh_rows) fresh where id <> all(rejected_ids));
     stale_rows := array(select stale from unnest(stale_rows) stale where id <> all(rejected_ids));
@@ -3515,25 +4169,33 @@ begin
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));%5$s
   return written;
-end $body$$functions$, mapped, fields, query, more_errors, more_writes);
+end $body$$functions$, mapped, fields, source_query, more_errors, more_writes, key_type,
+    case key_type when 'bigint' then format('select id as key from gateway.%I', mapped)
+                  else format('select key::%s as key from gateway.%I join gateway.identity using (id) where kind = %L',
+                              key_type, mapped, mapped) end,
+    key_of, case key_type when 'text' then 'key::text' else 'key' end);
+  if key_type = 'uuid' then
+    execute format('create index if not exists %I on gateway.identity ((key::uuid)) where kind = %L', 'identity_' || mapped, mapped);
+  end if;
 
   if mapped = 'voucher' then
     execute format($function$
 -- Evaluates the mapping for one voucher at present; no row: the source has none. A voucher that is as its record breaks no rule;
 -- one that cannot be evaluated is shown as its record.
 -- Volatile: it takes its snapshot after it has waited for locks, because an older one sees a rewritten table as empty.
-create or replace function gateway.read_present_voucher(bigint) returns setof gateway.present_voucher
+create or replace function gateway.read_present_voucher(present_id bigint) returns setof gateway.present_voucher
 language plpgsql volatile security definer rows 1 set search_path = pg_catalog, pg_temp set row_security = off
 as $body$
 declare
+  assigns constant boolean := false;
   present gateway.present_voucher;
   is_record boolean;
 begin
   select fresh, name, fresh is not distinct from stale::gateway.voucher_fields
   into present.voucher, present.customer_name, is_record
-  from (select (%s)::gateway.voucher_fields as fresh, customer_name::text as name from (
+  from (select (%s)::gateway.voucher_fields as fresh, %s::text as name from (
 %s
-  ) mapping where key = $1 offset 0) source left join gateway.voucher stale on stale.id = $1;
+  ) mapping where key = %s offset 0) source left join gateway.voucher stale on stale.id = present_id;
   if found then
     -- In a statement of its own, because to prepare the rules takes longer than to read the voucher.
     if not is_record then
@@ -3544,24 +4206,26 @@ begin
     return next present;
   end if;
 exception when data_exception then
-  return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = $1;
-end $body$$function$, fields, query);
+  return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = present_id;
+end $body$$function$, fields, customer_name, source_query,
+      case key_type when 'bigint' then 'present_id'
+                    else format('(select key::%s from gateway.identity where id = present_id)', key_type) end);
   end if;
 
   execute (select string_agg(format('revoke execute on function %1$s from public; grant execute on function %1$s to voucher_gateway',
                                     oid::regprocedure), '; ')
            from pg_proc
            where pronamespace = 'gateway'::regnamespace
-             and proname in ('source_of_' || mapped, 'source_keys_of_' || mapped, 'write_' || mapped, 'read_present_voucher'));
+             and proname in ('source_of_' || mapped, 'scan_' || mapped, 'write_' || mapped, 'read_present_voucher'));
 end $procedure$;
-revoke execute on procedure gateway.install_mapping(gateway.record_type,text) from public;
+revoke execute on procedure gateway.prepare_mapping(gateway.record_type,text,jsonb,boolean) from public;
 
 CREATE OR REPLACE PROCEDURE gateway.require_unchanged_sources()
  LANGUAGE plpgsql
 AS $procedure$
 begin
   if exists (
-    select from gateway.captured
+    select from gateway.rule
     cross join lateral gateway.tables_of(to_regclass(source)) part
     where (select relfilenode from pg_class where oid = part) <> pg_relation_filenode(part))
   then
@@ -3578,7 +4242,7 @@ declare
 begin
   for broken in select record from gateway.broken_mapping loop
     begin
-      execute format('select from gateway.source_of_%s(''{}'')', broken);
+      execute format('select from gateway.source_of_%s(''{}'', false)', broken);
       delete from gateway.broken_mapping where record = broken;
       perform gateway.request_scan(broken, 'The mapping fits the tables again.');
     exception

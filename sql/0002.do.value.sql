@@ -10,6 +10,11 @@ return case
   else 2
 end;
 
+-- For mappings: returns an amount from its minor units. 1050 is 10.50 EUR, or 1050 JPY.
+create function gateway.major_units(minor numeric, currency text) returns numeric
+language sql immutable parallel safe
+return round(minor / 10::numeric ^ gateway.minor_unit_digits(currency), gateway.minor_unit_digits(currency));
+
 -- Returns whether an amount is a multiple of its currency's minor unit (R12) and small enough (15 significant digits) for
 -- a JSON number to be exact. NaN and infinity are greater than every number, so they are no money. Null is valid.
 create function gateway.is_money(amount numeric, currency text) returns boolean
@@ -59,6 +64,11 @@ begin
 exception when invalid_parameter_value then
   return false;
 end $$;
+
+-- For mappings: returns the last valid day at a time zone of what ends at an instant, which is not part of it. Infinity: null.
+create function gateway.last_day(ends_at timestamptz, zone text) returns date
+language sql immutable parallel safe
+return case when isfinite(ends_at) then ((ends_at - interval '1 microsecond') at time zone gateway.time_zone(zone))::date end;
 
 -- Returns whether R13 can express an instant: its year has four digits and is AD; it is not infinite. Null is valid.
 create function gateway.is_instant(stamp timestamptz) returns boolean

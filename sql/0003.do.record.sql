@@ -26,13 +26,22 @@ end $$;
 -- The types of records. A step evaluates them in this order: each refers to earlier ones only.
 create type gateway.record_type as enum ('tenant', 'category', 'variant', 'product', 'voucher', 'customer');
 
+-- The ids of keys that are no integers: v1 has integers alone (R14). They stay, also when the record is deleted.
+create table gateway.identity (
+  kind text,   -- A type of record, or `order` or `order_item`.
+  key  text,   -- In the source.
+  id   bigint not null unique generated always as identity,
+  primary key (kind, key)
+);
+
+-- Columns with a default need not be in a mapping.
 create table gateway.tenant_fields (
   id         bigint not null,
   parent_id  bigint,
   name       text not null,
   subdomain  text,
   type       text,
-  time_zone  text not null
+  time_zone  text not null default 'UTC'
 );
 create table gateway.tenant (primary key (id), updated_at timestamptz not null) inherits (gateway.tenant_fields);
 create index tenant_list on gateway.tenant (updated_at, id);
@@ -48,7 +57,7 @@ create table gateway.category_fields (
   tenant_id  bigint not null,
   slug       text not null,
   title      text not null,
-  sort_order integer not null
+  sort_order integer not null default 0
 );
 create table gateway.category (primary key (id), updated_at timestamptz not null) inherits (gateway.category_fields);
 
@@ -60,8 +69,8 @@ create table gateway.variant_fields (
   price       numeric,
   sale_price  numeric,
   currency    text not null,
-  is_monetary boolean not null,
-  sort_order  integer not null
+  is_monetary boolean not null default false,
+  sort_order  integer not null default 0
 );
 create table gateway.variant (primary key (id), updated_at timestamptz not null) inherits (gateway.variant_fields);
 create index variant_product on gateway.variant (product_id, sort_order, id);
@@ -77,15 +86,15 @@ create table gateway.product_fields (
   price             numeric,
   sale_price        numeric,
   monetary_value    numeric,
-  is_monetary       boolean not null,
-  allow_part_redeem boolean not null,
+  is_monetary       boolean not null default false,
+  allow_part_redeem boolean not null default false,
   validity_type     text,
   validity_months   integer,
   redemption_info   text,
-  sort_order        integer not null,
+  sort_order        integer not null default 0,
   image_url         text,
-  image_urls        text[] not null,
-  category_ids      bigint[] not null,
+  image_urls        text[] not null default '{}',
+  category_ids      bigint[] not null default '{}',
   content           text not null -- A digest of its categories and variants: a change of one changes this record (R22).
 );
 create table gateway.product (primary key (id), updated_at timestamptz not null) inherits (gateway.product_fields);
@@ -99,9 +108,9 @@ create table gateway.voucher_fields (
   current_balance      numeric,
   purchase_value       numeric,
   currency             text,
-  is_monetary          boolean not null,
-  allow_part_redeem    boolean not null,
-  void                 boolean not null,
+  is_monetary          boolean not null default false,
+  allow_part_redeem    boolean not null default false,
+  void                 boolean not null default false,
   order_id             bigint,
   order_item_id        bigint,
   product_id           bigint,
@@ -120,6 +129,7 @@ create table gateway.voucher_fields (
   recipient_name       text,
   created_at           timestamptz not null
 );
+
 -- Returns the part of a voucher's status that does not depend on the day: `void`, `redeemed`, `part` or `full` (R25).
 create function gateway.voucher_state(void boolean, redemption_status text, initial_balance numeric, current_balance numeric)
 returns text

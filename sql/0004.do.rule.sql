@@ -48,8 +48,6 @@ return case when candidate.validity_months < 0 then 'validity_months is negative
 create function gateway.error_of(candidate gateway.voucher_fields) returns text
 language sql stable parallel safe
 return case
-  when candidate.void is null or candidate.is_monetary is null or candidate.allow_part_redeem is null
-    then 'void, is_monetary or allow_part_redeem is null'
   when gateway.trimmed(candidate.reference) is null then 'reference is empty'
   when candidate.qr_token is not null and gateway.trimmed(candidate.qr_token) is null then 'qr_token is empty'
   when gateway.folded(gateway.trimmed(candidate.qr_token)) collate "C" ~ '^HTTPS?:' then 'qr_token is a URL'

@@ -5,18 +5,22 @@
 -- those that a step reads.
 create table gateway.note (
   record    gateway.record_type not null,
-  key       text, -- In the source; null: all records of this type.
+  key       text, -- In the source; with a rule: the columns of the row that the rule reads. Null: all records of this type.
   reason    text, -- Why all of them.
   truncated boolean, -- True: the source lost rows that no other note names. Null, which takes no bytes: it did not.
+  source    text, -- Whose rule leads from the key to those of the records (gateway.rule); null: it is one.
   xid       xid8 not null default pg_current_xact_id()
 );
 comment on table gateway.note is 'The keys of records that have to be evaluated, because a row of a source was written';
 create index note_xid on gateway.note (xid);
 
--- The sources that are captured, each with the arguments of gateway.capture.
-create table gateway.captured (
-  source text primary key,
-  keys   text[] not null
+-- Which records show a row of a source.
+create table gateway.rule (
+  record  gateway.record_type,
+  source  text,          -- A table, with its schema.
+  columns text[] not null, -- That lead to the keys of the records.
+  affects text,          -- The function that returns these for some rows; null: the only column has the key.
+  primary key (record, source)
 );
 
 -- Notes all records of the types that it takes, because a table was truncated.
@@ -37,29 +41,29 @@ begin atomic
   where (select relkind from pg_class where oid = part) <> 'f';
 end;
 
--- Creates the functions and the triggers that capture a source; again, if it is called again.
---
--- keys: for each type of record that shows rows of the source, the column with its key: 'product=product_id'.
+-- Creates the functions and the triggers that capture a source for its rules; again, if it is called again. Drops them when it has
+-- no rule.
 --
 -- The functions run with the rights of their owner, and read nothing that a caller can set: each name in them is qualified, also
 -- of operators. So they need no `set search_path`, which takes a tenth of the time of a transaction of one row. concat() makes
 -- texts of keys, because a cast may be a function of the owner of the column's type.
 --
 -- A write never fails because the platform has renamed, dropped or retyped a column: then all records are noted.
-create procedure gateway.capture(source regclass, variadic keys text[])
+create procedure gateway.capture(captured regclass)
 language plpgsql
 as $procedure$
 declare
   table_name text;
   is_partitioned boolean;
+  types text;
   statement_function text;
   row_function text;
   mapped record;
+  -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
   note_statement constant text := $sql$
-    insert into gateway.note (record, key, reason)
-    select %1$L, case when key operator(pg_catalog.<>) '*' then key end, case when key operator(pg_catalog.=) '*' then %2$L end
-    from (select '*'::pg_catalog.text as %3$I) as missing,
-         lateral (select pg_catalog.concat(%3$I) collate pg_catalog."C" as key from changed where %3$I is not null %4$s) as noted;$sql$;
+    insert into gateway.note (record, source, key, reason)
+    select %1$L, %2$L, case when not is_missing then key end, case when is_missing then %3$L end
+    from (select %4$s) as missing, lateral (select %5$s as key, %6$s as is_missing from changed where %7$s%8$s) as noted;$sql$;
   insert_notes text := '';
   update_notes text := '';
   row_notes text := '';
@@ -68,38 +72,61 @@ begin
          format('gateway.%I', concat_ws('_', 'capture_rows_of', nspname, relname)),
          format('gateway.%I', concat_ws('_', 'capture_row_of', nspname, relname))
   into table_name, is_partitioned, statement_function, row_function
-  from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = source;
+  from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = captured;
+  types := (select string_agg(quote_literal(record), ', ' order by record) from gateway.rule where source = table_name);
+  if types is null then
+    execute (select string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; ')
+             from gateway.tables_of(captured) part join pg_trigger on tgrelid = part where tgparentid = 0 and tgname like 'capture\_%');
+    execute format('drop function if exists %s, %s', statement_function, row_function);
+    return;
+  end if;
 
   for mapped in
-    select parts[1] as type, parts[2] as key, format('%s has no column %s.', table_name, parts[2]) as reason
-    from unnest(keys) as key, string_to_array(key, '=') as parts
+    select record, source, affects, format('%s has no column %s.', table_name, string_agg(name, ' or ')) as reason,
+           string_agg(format('''*''::pg_catalog.text as %I', name), ', ') as names,
+           string_agg(format('pg_catalog.concat(%I) collate pg_catalog."C"', name), ', ') as key,
+           string_agg(format('pg_catalog.concat(%I) operator(pg_catalog.=) ''*''', name), ' or ') as is_missing,
+           string_agg(format('%I is not null', name), ' or ') as has_key,
+           string_agg(format('pg_catalog.concat(new.%I)', name), ', ') as new_key,
+           string_agg(format('pg_catalog.concat(($1).%I)', name), ', ') as any_key
+    from gateway.rule, unnest(columns) with ordinality as one (name, place)
+    where source = table_name group by record, source, affects order by record
   loop
-    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a
-    -- subtransaction.
-    insert_notes := insert_notes || format(note_statement, mapped.type, mapped.reason, mapped.key, '');
-    update_notes := update_notes || format(note_statement, mapped.type, mapped.reason, mapped.key, format(
-      'union select pg_catalog.concat(%1$I) collate pg_catalog."C" from former where %1$I is not null', mapped.key));
+    if mapped.affects is not null then
+      mapped.key := format('(array[%s])::pg_catalog.text', mapped.key);
+      mapped.new_key := format('(array[%s])::pg_catalog.text', mapped.new_key);
+      mapped.any_key := format('(array[%s])::pg_catalog.text', mapped.any_key);
+    else
+      mapped.source := null;
+    end if;
+    insert_notes := insert_notes || format(note_statement, mapped.record, mapped.source, mapped.reason, mapped.names,
+      mapped.key, mapped.is_missing, mapped.has_key, '');
+    update_notes := update_notes || format(note_statement, mapped.record, mapped.source, mapped.reason, mapped.names,
+      mapped.key, mapped.is_missing, mapped.has_key,
+      format(' union select %s, %s from former where %s', mapped.key, mapped.is_missing, mapped.has_key));
 
     -- A field that is missing, or has another type than when the session first used it, is an error. The second block finds out.
     row_notes := row_notes || format($sql$
+  new_key := '';
+  old_key := '';
   begin
-    if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := pg_catalog.concat(new.%2$I); end if;
-    if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := pg_catalog.concat(old.%2$I); end if;
+    if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := %3$s; end if;
+    if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := %4$s; end if;
   exception when others then
     begin
-      execute %4$L into new_key, old_key using new, old;
+      execute %5$L into new_key using new;
+      execute %5$L into old_key using old;
     exception when others then
-      insert into gateway.note (record, reason) values (%1$L, %3$L);
+      insert into gateway.note (record, reason) values (%1$L, %6$L);
     end;
   end;
   if new_key operator(pg_catalog.<>) '' then
-    insert into gateway.note (record, key) values (%1$L, new_key);
+    insert into gateway.note (record, source, key) values (%1$L, %2$L, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
-    insert into gateway.note (record, key) values (%1$L, old_key);
+    insert into gateway.note (record, source, key) values (%1$L, %2$L, old_key);
   end if;$sql$,
-      mapped.type, mapped.key, mapped.reason,
-      format('select pg_catalog.concat(($1).%1$I), pg_catalog.concat(($2).%1$I)', mapped.key));
+      mapped.record, mapped.source, mapped.new_key, replace(mapped.new_key, '(new.', '(old.'), 'select ' || mapped.any_key, mapped.reason);
   end loop;
 
   execute format($functions$
@@ -128,25 +155,22 @@ revoke execute on function %1$s, %4$s from public$functions$,
 
   -- What was written while a trigger was missing was not noted.
   insert into gateway.note (record, reason)
-  select split_part(key, '=', 1)::gateway.record_type, 'Capture was created again.' from unnest(keys) key
-  where exists (select from gateway.captured where captured.source = table_name);
-  insert into gateway.captured values (table_name, keys)
-  on conflict on constraint captured_pkey do update set keys = excluded.keys;
+  select record, 'Capture was created again.' from gateway.rule where source = table_name;
 
   -- A partition inherits the triggers of rows. It has some of its own if it was captured before it became one.
   execute (select coalesce(string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; '), '')
-           from pg_partition_tree(source) join pg_trigger on tgrelid = relid
-           where relid <> source and tgparentid = 0 and tgname like 'capture\_%' and tgname <> 'capture_truncated');
+           from pg_partition_tree(captured) join pg_trigger on tgrelid = relid
+           where relid <> captured and tgparentid = 0 and tgname like 'capture\_%' and tgname <> 'capture_truncated');
   execute (select string_agg(format($triggers$
 create or replace trigger capture_truncated after truncate on %1$s
   for each statement execute function gateway.capture_truncated(%2$s);
 alter table %1$s enable always trigger capture_truncated$triggers$,
-             part, (select string_agg(quote_literal(split_part(key, '=', 1)), ', ') from unnest(keys) key)), ';')
-           from gateway.tables_of(source) part);
+             part, types), ';')
+           from gateway.tables_of(captured) part);
   execute format($triggers$
 create or replace trigger capture_row after insert or update or delete on %1$s for each row execute function %2$s();
 alter table %1$s enable %3$s trigger capture_row$triggers$,
-    source, row_function, case when is_partitioned then 'always' else 'replica' end);
+    captured, row_function, case when is_partitioned then 'always' else 'replica' end);
   -- Ordinary sessions note all rows of a statement at once. Appliers fire no such triggers, and partitions inherit none.
   if not is_partitioned then
     execute format($triggers$
@@ -155,6 +179,6 @@ create or replace trigger capture_inserted after insert on %1$s referencing new 
 create or replace trigger capture_deleted after delete on %1$s referencing old table as changed
   for each statement execute function %2$s();
 create or replace trigger capture_updated after update on %1$s referencing old table as former new table as changed
-  for each statement execute function %2$s()$triggers$, source, statement_function);
+  for each statement execute function %2$s()$triggers$, captured, statement_function);
   end if;
 end $procedure$;

@@ -3,8 +3,10 @@
 
 -- The installed mappings.
 create table gateway.mapping (
-  record gateway.record_type primary key,
-  text   text not null
+  record   gateway.record_type primary key,
+  files    jsonb not null, -- The text of its select, and those of its rules by the names of their sources.
+  is_plain boolean not null, -- Whether it reads the plain tables (plain-tables.sql).
+  key_type text not null -- bigint: keys are ids. uuid or text: gateway.identity has the ids.
 );
 grant select on gateway.mapping to voucher_gateway;
 
@@ -12,7 +14,7 @@ grant select on gateway.mapping to voucher_gateway;
 create table gateway.scan (
   record          gateway.record_type primary key,
   reason          text not null,
-  reached         bigint not null default 0, -- The key up to which they were compared.
+  reached         text, -- The key up to which they were compared; null: none.
   removed         bigint not null default 0, -- How many records had no row in the source.
   allows_removals boolean not null default false,
   stopped         text -- Why no step goes on with it.
@@ -25,8 +27,40 @@ language sql
 begin atomic
   insert into gateway.scan (record, reason, allows_removals) values (scanned, why, allows)
   on conflict (record) do update
-  set reason = excluded.reason, allows_removals = scan.allows_removals or excluded.allows_removals, reached = 0, stopped = null;
+  set reason = excluded.reason, allows_removals = scan.allows_removals or excluded.allows_removals, reached = null, stopped = null;
 end;
+
+-- Returns the id of a key that is no integer; null when it has none.
+--
+-- assigns: whether a key that has none gets one.
+create function gateway.id_of(of_kind text, of_key text, assigns boolean) returns bigint
+language plpgsql
+as $$
+declare
+  known bigint;
+begin
+  select id into known from gateway.identity where kind = of_kind and key = of_key;
+  if known is null and of_key is not null and assigns then
+    insert into gateway.identity (kind, key) values (of_kind, of_key) returning id into known;
+  end if;
+  return known;
+end $$;
+
+-- Returns the ids of keys in their order, as gateway.id_of does; null for a key that is no integer, where keys are ids.
+create function gateway.ids_of(type gateway.record_type, keys text[], assigns boolean) returns bigint[]
+language sql
+return array(
+  select case when (select key_type from gateway.mapping where record = type) <> 'bigint' then gateway.id_of(type::text, key, assigns)
+              when key ~ '^-?[0-9]{1,18}$' then key::bigint
+              when key ~ '^-?[0-9]{19}$' and key::numeric between -9223372036854775808 and 9223372036854775807 then key::bigint end
+  from unnest(keys) with ordinality as given (key, place) order by place);
+
+-- Returns the keys of ids.
+create function gateway.keys_of(type gateway.record_type, ids bigint[]) returns text[]
+language sql stable
+return case (select key_type from gateway.mapping where record = type)
+  when 'bigint' then ids::text[]
+  else array(select key from gateway.identity where kind = type::text and id = any(ids)) end;
 
 -- What a function has written.
 create type gateway.written as (
@@ -43,38 +77,160 @@ create type gateway.present_voucher as (
   error         text -- Why v1 cannot show it; null: it can.
 );
 
--- Installs the mapping of a type, if it differs from the installed one: creates the functions that read its source and that write
--- its records, and lets steps compare all records. The bodies of those that read it are text, so that PostgreSQL refuses no
--- change of the platform's tables because of them.
+-- Returns the tables that a view reads, also through other views.
+create function gateway.tables_read_by(view regclass) returns setof regclass
+language sql stable
+begin atomic
+  with recursive reads (relation) as (
+    select view
+    union
+    select refobjid::regclass
+    from reads join pg_rewrite on ev_class = relation join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass
+    where refclassid = 'pg_class'::regclass
+  )
+  select relation from reads join pg_class on pg_class.oid = relation where relkind in ('r', 'p') and relation <> view;
+end;
+
+-- Installs a rule: which records of a type show a row of a source. Creates the function that returns their keys for some rows, if
+-- the row itself does not have the key.
 --
--- query: a select over the tables of the platform. Its columns are the fields of the type, but `key` is the id. That of vouchers
--- also has `customer_name`, which resolutions alone show.
-create procedure gateway.install_mapping(mapped gateway.record_type, query text)
+-- query: a select of the keys over the table `changed`, which has rows of the source; null: the primary key is the key.
+create procedure gateway.install_rule(ruled gateway.record_type, source regclass, query text)
 language plpgsql
 as $procedure$
 declare
+  table_name constant text := (select format('%I.%I', nspname, relname)
+                               from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = source);
+  function_name constant text := format('gateway.%I', concat_ws('_', ruled || 's_of', table_name));
+  former_path constant text := current_setting('search_path');
+  key_columns text[];
+  types text;
+begin
+  if query is null then
+    key_columns := array(
+      select attname from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey) where indrelid = source and indisprimary);
+    if cardinality(key_columns) <> 1 then
+      raise exception 'The type % needs a rule for table %, which has no primary key of one column.', ruled, table_name;
+    end if;
+  else
+    execute format('create temporary table changed as select * from %s with no data', source);
+    execute format(E'create temporary view affected as\n%s', query);
+    perform set_config('search_path', 'pg_catalog, pg_temp', true);
+    select array_agg(attname::text order by attnum),
+           string_agg(format('values_of_row[%s]::%s as %I', place, format_type(atttypid, atttypmod), attname), ', ' order by attnum)
+    into key_columns, types
+    from (
+      select attribute.*, row_number() over (order by attnum) as place
+      from pg_attribute attribute
+      where attrelid = 'pg_temp.changed'::regclass and attnum > 0 and exists (
+        select from pg_depend join pg_rewrite on pg_rewrite.oid = objid and classid = 'pg_rewrite'::regclass
+        where ev_class = 'pg_temp.affected'::regclass and refobjid = attrelid and refobjsubid = attnum)
+    ) read_column;
+    if cardinality(key_columns) = 1 and pg_get_viewdef('pg_temp.affected') ~ format('^ SELECT (changed\.)?%1$s( AS \w+)?\s+FROM changed;$', quote_ident(key_columns[1])) then
+      query := null;
+    else
+      execute format($function$
+create or replace function %s(changed_rows text[]) returns setof text
+language sql stable
+as $body$
+  with changed as (select %s from (select unnest(changed_rows)::text[] as values_of_row) one)
+  select distinct affected::text from (%s) key (affected)
+$body$;
+revoke execute on function %1$s from public$function$, function_name, types, rtrim(pg_get_viewdef('pg_temp.affected'::regclass), ';'));
+    end if;
+    perform set_config('search_path', former_path, true);
+    drop view pg_temp.affected;
+    drop table pg_temp.changed;
+  end if;
+  insert into gateway.rule values (ruled, table_name, key_columns, case when query is not null then function_name end);
+end $procedure$;
+
+-- Creates the functions that read the source of a type and that write its records. The bodies of those that read sources are text,
+-- so that PostgreSQL refuses no change of the platform's tables because of them. Names in them are qualified: a caller's
+-- search_path holds for the queries alone.
+--
+-- query: a select over the tables of the platform. Its columns are the fields of the type, but `key` is the id; those that may be
+-- null or have a default may be missing. That of vouchers also has `customer_name`, which resolutions alone show. Keys, and columns
+-- that name others, are integers, or of another type: then gateway.identity gives them ids.
+-- rules: the queries of gateway.install_rule by the names of sources. The primary key of another source is the key.
+create procedure gateway.prepare_mapping(mapped gateway.record_type, query text, rules jsonb, is_plain boolean)
+language plpgsql
+as $procedure$
+declare
+  former_path constant text := current_setting('search_path');
+  source_query text;
+  source regclass;
+  rule text;
+  key_type text;
+  key_of text := 'id::text';
+  missing text;
   fields text;
+  customer_name text;
   more_errors text := '';
   more_writes text := '';
 begin
-  if exists (select from gateway.mapping where record = mapped and text = query) then
-    return;
-  end if;
-  insert into gateway.mapping values (mapped, query) on conflict (record) do update set text = excluded.text;
-  delete from gateway.scan where record = mapped;
-  perform gateway.request_scan(mapped, 'The mapping is new.');
-
+  delete from gateway.rule where record = mapped;
+  execute format(E'create temporary view mapped_source as\n%s', query);
+  for source, rule in
+    select read, coalesce(rules ->> relname, rules ->> concat_ws('.', nspname, relname))
+    from gateway.tables_read_by('pg_temp.mapped_source') read
+    join pg_class on pg_class.oid = read join pg_namespace on pg_namespace.oid = relnamespace
+  loop
+    call gateway.install_rule(mapped, source, rule);
+  end loop;
+  perform set_config('search_path', 'pg_catalog, pg_temp', true);
+  source_query := rtrim(pg_get_viewdef('pg_temp.mapped_source'::regclass), ';');
+  with given as (
+    select attname as name, base.typname, base.typname in ('int2', 'int4', 'int8', '_int2', '_int4', '_int8') as is_integer
+    from pg_attribute join pg_type on pg_type.oid = atttypid
+    join pg_type base on base.oid = coalesce(nullif(pg_type.typbasetype, 0), pg_type.oid)
+    where attrelid = 'pg_temp.mapped_source'::regclass
+  ), field as (
+    select attname, attnum, attnotnull, format_type(atttypid, atttypmod) as type, pg_get_expr(adbin, adrelid) as standard, given.*,
+           case when attname = 'id' then mapped::text when attname in ('tenant_id', 'parent_id') then 'tenant'
+                when attname = 'category_ids' then 'category' when attname in ('product_id', 'parent_product_id') then 'product'
+                when attname in ('order_id', 'order_item_id') then left(attname, -3) end as kind
+    from pg_attribute
+    left join pg_attrdef on adrelid = attrelid and adnum = attnum
+    left join given on given.name = case attname when 'id' then 'key' else attname end
+    where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and attname <> 'content'
+  ), shown as (
+    select *, case when kind is null or is_integer or name is null then format('%s::%s', value, type)
+                   when attname = 'category_ids' then format('gateway.ids_of(''category'', %s::text[], assigns)', value)
+                   else format('gateway.id_of(%L, %s::text, assigns)', kind, value) end as expression
+    from field cross join lateral (
+      select case when name is null then coalesce(standard, 'null') when standard is null then quote_ident(name)
+                  else format('coalesce(%I, %s)', name, standard) end as value
+    ) one
+  )
   select string_agg(case
-           when attname = 'id' then 'key'
-           when attname = 'content' then 'gateway.product_content(key::bigint, tenant_id::bigint, category_ids::bigint[])'
            -- Of customers who do not consent, figures need no personal data, and no rule may keep it in the records.
-           when attname = 'consented_at' then 'case when marketing_opted or gateway.is_instant(consented_at) then consented_at end'
-           when mapped = 'customer' and attname not in ('tenant_id', 'marketing_opted', 'created_at')
-             then format('case when marketing_opted then %I end', attname)
-           else quote_ident(attname) end || '::' || format_type(atttypid, atttypmod), ', ' order by attnum)
-  into fields
-  from pg_attribute
-  where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and not attisdropped;
+           when attname = 'consented_at'
+             then format('case when marketing_opted or gateway.is_instant(%1$s) then %1$s end', expression)
+           when mapped = 'customer' and attname not in ('id', 'tenant_id', 'marketing_opted', 'created_at')
+             then format('case when marketing_opted then %s end', expression)
+           else expression end, ', ' order by attnum)
+         || case mapped when 'product' then format(', gateway.product_content(%s, %s, %s)',
+              min(expression) filter (where attname = 'id'), min(expression) filter (where attname = 'tenant_id'),
+              min(expression) filter (where attname = 'category_ids')) else '' end,
+         string_agg(coalesce(name, case attname when 'id' then 'key' else attname end), ', ' order by attnum)
+           filter (where attnotnull and name is null and standard is null),
+         min(case when not is_integer and typname = 'uuid' then 'uuid' when not is_integer then 'text' else 'bigint' end)
+           filter (where attname = 'id'),
+         (select case when count(*) = 0 then 'null' else 'customer_name' end from given where name = 'customer_name')
+  into fields, missing, key_type, customer_name
+  from shown;
+  perform set_config('search_path', former_path, true);
+  drop view pg_temp.mapped_source;
+  if missing is not null then
+    raise exception 'The mapping of the type % has no column %.', mapped, missing using errcode = 'undefined_column';
+  end if;
+  if key_type <> 'bigint' then
+    key_of := format('(select key from gateway.identity where kind = %L and identity.id = candidate.id)', mapped);
+  end if;
+  insert into gateway.mapping values (mapped, jsonb_build_object('select', query, 'rules', rules), is_plain, key_type)
+  on conflict on constraint mapping_pkey do update
+  set files = excluded.files, is_plain = excluded.is_plain, key_type = excluded.key_type;
 
   if mapped not in ('tenant', 'variant') then
     more_errors := $errors$
@@ -140,28 +296,53 @@ begin
   end if;
 
   execute format($functions$
-create or replace function gateway.source_of_%1$s(ids bigint[]) returns setof gateway.%1$s_fields
+create or replace function gateway.source_of_%1$s(keys text[], assigns boolean) returns setof gateway.%1$s_fields
 language sql stable
 as $body$
   select %2$s from (
 %3$s
-  ) mapping where key = any(ids)
+  ) mapping where %9$s = any(keys::%6$s[])
 $body$;
 
-create or replace function gateway.source_keys_of_%1$s(after bigint, at_most integer) returns setof bigint
-language sql stable
+-- Returns the next keys, of the source and of the records: up to `at_most` of each.
+--
+-- reached: the key up to which these are all; null: the last.
+-- lost: how many of them are keys of records alone.
+create or replace function gateway.scan_%1$s(after %6$s, at_most integer, out keys text[], out reached text, out lost bigint)
+language plpgsql stable set plan_cache_mode = force_custom_plan
 as $body$
-  select key::bigint from (
+declare
+  source_keys %6$s[];
+  record_keys %6$s[];
+  last_key %6$s;
+begin
+  if after is null then
+    source_keys := array(select %9$s from (
 %3$s
-  ) mapping where key > after order by key limit at_most
-$body$;
+    ) mapping order by %9$s limit at_most);
+    record_keys := array(select key from (%7$s) record order by key limit at_most);
+  else
+    source_keys := array(select %9$s from (
+%3$s
+    ) mapping where %9$s > after order by %9$s limit at_most);
+    record_keys := array(select key from (%7$s) record where key > after order by key limit at_most);
+  end if;
+  -- Beyond the last key of a full part there may be more.
+  last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
+                    case when cardinality(record_keys) = at_most then record_keys[at_most] end);
+  select coalesce(array_agg(key::text), '{}'), count(*) filter (where is_lost), last_key into keys, lost, reached
+  from (select key, bool_and(is_record) as is_lost
+        from (select unnest(source_keys) as key, false as is_record union all select unnest(record_keys), true) found
+        where last_key is null or key <= last_key group by key) key;
+end $body$;
 
 -- Evaluates the mapping for some keys, and writes the records that differ, with stamps after the latest one. With `counts`,
 -- figures follow.
-create or replace function gateway.write_%1$s(ids bigint[], latest timestamptz, counts boolean) returns gateway.written
+create or replace function gateway.write_%1$s(keys text[], latest timestamptz, counts boolean) returns gateway.written
 language plpgsql
 as $body$
 declare
+  ids constant bigint[] := gateway.ids_of('%1$s', keys, true);
   fresh_rows gateway.%1$s_fields[];
   stale_rows gateway.%1$s[];
   written_rows gateway.%1$s[];
@@ -171,26 +352,26 @@ declare
   written gateway.written;
 begin
   with deleted as (
-    delete from gateway.rejected where record = '%1$s' and key = any(ids::text[]) returning key
+    delete from gateway.rejected where record = '%1$s' and key = any(keys) returning key
   )
-  select array_agg(key::bigint) into readmitted from deleted;
+  select gateway.ids_of('%1$s', array_agg(key), true) into readmitted from deleted;
   select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
   into fresh_rows, stale_rows
-  from (select fresh, id from gateway.source_of_%1$s(ids) fresh) source
+  from (select fresh, id from gateway.source_of_%1$s(keys, true) fresh) source
   full join (select stale, id from gateway.%1$s stale where id = any(ids)) record using (id)
   where fresh is distinct from stale::gateway.%1$s_fields or id = any(readmitted);
 
   with rejected as (
     insert into gateway.rejected
-    select '%1$s', id, reason, waits_for::gateway.record_type, waits_id from (
+    select '%1$s', %8$s, reason, waits_for::gateway.record_type, waits_id from (
       select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
                       else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
       from unnest(fresh_rows) candidate%4$s
-    ) rejected
+    ) candidate
     where reason is not null
-    on conflict do nothing returning key::bigint as id
+    on conflict do nothing returning key
   )
-  select array_agg(id) into rejected_ids from rejected;
+  select gateway.ids_of('%1$s', array_agg(key), true) into rejected_ids from rejected;
   if rejected_ids is not null then
     fresh_rows := array(select fresh from unnest(fresh_rows) fresh where id <> all(rejected_ids));
     stale_rows := array(select stale from unnest(stale_rows) stale where id <> all(rejected_ids));
@@ -207,25 +388,33 @@ begin
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));%5$s
   return written;
-end $body$$functions$, mapped, fields, query, more_errors, more_writes);
+end $body$$functions$, mapped, fields, source_query, more_errors, more_writes, key_type,
+    case key_type when 'bigint' then format('select id as key from gateway.%I', mapped)
+                  else format('select key::%s as key from gateway.%I join gateway.identity using (id) where kind = %L',
+                              key_type, mapped, mapped) end,
+    key_of, case key_type when 'text' then 'key::text' else 'key' end);
+  if key_type = 'uuid' then
+    execute format('create index if not exists %I on gateway.identity ((key::uuid)) where kind = %L', 'identity_' || mapped, mapped);
+  end if;
 
   if mapped = 'voucher' then
     execute format($function$
 -- Evaluates the mapping for one voucher at present; no row: the source has none. A voucher that is as its record breaks no rule;
 -- one that cannot be evaluated is shown as its record.
 -- Volatile: it takes its snapshot after it has waited for locks, because an older one sees a rewritten table as empty.
-create or replace function gateway.read_present_voucher(bigint) returns setof gateway.present_voucher
+create or replace function gateway.read_present_voucher(present_id bigint) returns setof gateway.present_voucher
 language plpgsql volatile security definer rows 1 set search_path = pg_catalog, pg_temp set row_security = off
 as $body$
 declare
+  assigns constant boolean := false;
   present gateway.present_voucher;
   is_record boolean;
 begin
   select fresh, name, fresh is not distinct from stale::gateway.voucher_fields
   into present.voucher, present.customer_name, is_record
-  from (select (%s)::gateway.voucher_fields as fresh, customer_name::text as name from (
+  from (select (%s)::gateway.voucher_fields as fresh, %s::text as name from (
 %s
-  ) mapping where key = $1 offset 0) source left join gateway.voucher stale on stale.id = $1;
+  ) mapping where key = %s offset 0) source left join gateway.voucher stale on stale.id = present_id;
   if found then
     -- In a statement of its own, because to prepare the rules takes longer than to read the voucher.
     if not is_record then
@@ -236,13 +425,58 @@ begin
     return next present;
   end if;
 exception when data_exception then
-  return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = $1;
-end $body$$function$, fields, query);
+  return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = present_id;
+end $body$$function$, fields, customer_name, source_query,
+      case key_type when 'bigint' then 'present_id'
+                    else format('(select key::%s from gateway.identity where id = present_id)', key_type) end);
   end if;
 
   execute (select string_agg(format('revoke execute on function %1$s from public; grant execute on function %1$s to voucher_gateway',
                                     oid::regprocedure), '; ')
            from pg_proc
            where pronamespace = 'gateway'::regnamespace
-             and proname in ('source_of_' || mapped, 'source_keys_of_' || mapped, 'write_' || mapped, 'read_present_voucher'));
+             and proname in ('source_of_' || mapped, 'scan_' || mapped, 'write_' || mapped, 'read_present_voucher'));
 end $procedure$;
+
+-- Installs the mapping of a type, if it differs from the installed one: as gateway.prepare_mapping does, then captures its sources,
+-- and those of the former mapping alone no longer, and lets steps compare all records.
+create procedure gateway.install_mapping(mapped gateway.record_type, query text, rules jsonb, is_plain boolean default false)
+language plpgsql
+as $$
+declare
+  former constant text[] := array(select source from gateway.rule where record = mapped);
+  captured regclass;
+begin
+  if exists (select from gateway.mapping where record = mapped and files = jsonb_build_object('select', query, 'rules', rules)) then
+    return;
+  end if;
+  call gateway.prepare_mapping(mapped, query, rules, is_plain);
+  for captured in
+    select to_regclass(source) from (select unnest(former) as source union select source from gateway.rule where record = mapped) sources
+    where to_regclass(source) is not null
+  loop
+    call gateway.capture(captured);
+  end loop;
+  delete from gateway.scan where record = mapped;
+  perform gateway.request_scan(mapped, 'The mapping is new.');
+end $$;
+
+-- Installs mappings without rows for the types that a platform does not have.
+--
+-- others: the types that it has.
+create procedure gateway.install_no_mapping(others gateway.record_type[])
+language plpgsql
+as $$
+declare
+  mapped gateway.record_type;
+  columns text;
+begin
+  foreach mapped in array enum_range(null::gateway.record_type) loop
+    continue when mapped = any(others);
+    select string_agg(format('null::%s as %I', format_type(atttypid, atttypmod), case attname when 'id' then 'key' else attname end), ', ')
+    into columns
+    from pg_attribute
+    where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and attname <> 'content';
+    call gateway.install_mapping(mapped, format('select %s where false', columns), '{}');
+  end loop;
+end $$;

@@ -106,16 +106,16 @@ end;
 
 -- Evaluates keys as gateway.write_<type> does. When that fails, it rejects the keys that make it fail. When the mapping does not
 -- fit the tables, it records that; when a table is locked, the keys wait.
-create function gateway.write_keys(type gateway.record_type, ids bigint[], latest timestamptz, counts boolean)
+create function gateway.write_keys(type gateway.record_type, keys text[], latest timestamptz, counts boolean)
 returns gateway.written
 language plpgsql
 as $$
 declare
   written gateway.written;
-  half constant integer := cardinality(ids) / 2;
+  half constant integer := cardinality(keys) / 2;
   second gateway.written;
 begin
-  execute format('select * from gateway.write_%s($1, $2, $3)', type) into written using ids, latest, counts;
+  execute format('select * from gateway.write_%s($1, $2, $3)', type) into written using keys, latest, counts;
   return written;
 exception
   when syntax_error_or_access_rule_violation then
@@ -123,47 +123,32 @@ exception
     written.latest := latest;
     return written;
   when lock_not_available then
-    insert into gateway.waiting_key (record, key) select type, id::text from unnest(ids) id;
+    insert into gateway.waiting_key (record, key) select type, unnest(keys);
     written.latest := latest;
     return written;
   when transaction_rollback or insufficient_resources or operator_intervention or system_error then
     raise; -- No key causes these: the next step evaluates all of them again.
   when others then
     if half = 0 then
-      insert into gateway.rejected (record, key, reason) values (type, ids[1], sqlerrm)
+      insert into gateway.rejected (record, key, reason) values (type, keys[1], sqlerrm)
       on conflict (record, key) do update set reason = excluded.reason, waits_for = null, waits_id = null;
       written.latest := latest;
       return written;
     end if;
-    written := gateway.write_keys(type, ids[:half], latest, counts);
-    second := gateway.write_keys(type, ids[half + 1:], written.latest, counts);
+    written := gateway.write_keys(type, keys[:half], latest, counts);
+    second := gateway.write_keys(type, keys[half + 1:], written.latest, counts);
     return (second.latest, written.changed || second.changed, written.parents || second.parents,
             coalesce(written.crosses, false) or coalesce(second.crosses, false))::gateway.written;
 end $$;
 
--- Returns the next keys of a type, of the source and of the records: up to `at_most` of each.
---
--- reached: the key up to which these are all; null: the last.
--- lost: how many of them are keys of records alone.
+-- Returns the next keys of a type, as gateway.scan_<type> does.
 create function gateway.scan_keys(
-  type gateway.record_type, after bigint, at_most integer, out ids bigint[], out reached bigint, out lost bigint)
+  type gateway.record_type, after text, at_most integer, out keys text[], out reached text, out lost bigint)
 language plpgsql stable
 as $$
-declare
-  source_ids bigint[];
-  record_ids bigint[];
 begin
-  execute format('select array(select * from gateway.source_keys_of_%1$s($1, $2)),
-                         array(select id from gateway.%1$s where id > $1 order by id limit $2)', type)
-  into source_ids, record_ids using after, at_most;
-  -- Beyond the last key of a full part there may be more.
-  reached := least(case when cardinality(source_ids) = at_most then source_ids[at_most] end,
-                   case when cardinality(record_ids) = at_most then record_ids[at_most] end);
-  select array_agg(id), count(*) filter (where is_lost) into ids, lost
-  from (select id, bool_and(is_record) as is_lost
-        from (select unnest(source_ids) as id, false as is_record union all select unnest(record_ids), true) keys
-        where reached is null or id <= reached group by id) key;
-  ids := coalesce(ids, '{}');
+  execute format('select * from gateway.scan_%s($1::%s, $2)', type, (select key_type from gateway.mapping where record = type))
+  into keys, reached, lost using after, at_most;
 end $$;
 
 -- Evaluates the types again whose mapping has fitted again since a step found that it did not.
@@ -175,7 +160,7 @@ declare
 begin
   for broken in select record from gateway.broken_mapping loop
     begin
-      execute format('select from gateway.source_of_%s(''{}'')', broken);
+      execute format('select from gateway.source_of_%s(''{}'', false)', broken);
       delete from gateway.broken_mapping where record = broken;
       perform gateway.request_scan(broken, 'The mapping fits the tables again.');
     exception
@@ -193,7 +178,7 @@ select * from gateway.scan where stopped is null and record not in (select recor
 -- Returns the next keys of the first scan, and moves it behind them. Stops it instead when it would have removed more than a tenth
 -- of the records, and more than a thousand, unless a source was truncated or an operator allows it: the mapping may be wrong, or
 -- the source. Keys that were noted one by one do not count.
-create function gateway.take_scanned(at_most integer, out type gateway.record_type, out ids bigint[])
+create function gateway.take_scanned(at_most integer, out type gateway.record_type, out keys text[])
 language plpgsql
 as $$
 declare
@@ -226,7 +211,7 @@ begin
   delete from gateway.scan where record = open.record and part.reached is null;
   update gateway.scan set reached = part.reached, removed = removed + part.lost where record = open.record;
   type := open.record;
-  ids := part.ids;
+  keys := part.keys;
 end $$;
 
 -- Lets a scan go on that gateway.take_scanned has stopped.
@@ -235,6 +220,32 @@ language sql
 begin atomic
   update gateway.scan set allows_removals = true, stopped = null where record = stopped_record;
 end;
+
+-- Returns the keys to which rules lead from new notes. When a rule does not fit the tables, the type is evaluated as a whole later;
+-- when a table is locked, the notes wait for the next step.
+create function gateway.affected_keys(taken pg_snapshot) returns setof gateway.record_key
+language plpgsql
+as $$
+declare
+  noted record;
+begin
+  for noted in
+    select record, source, affects, array_agg(distinct key) as keys
+    from gateway.notes_after(taken) join gateway.rule using (record, source) where key is not null and affects is not null
+    group by record, source, affects
+  loop
+    begin
+      return query execute format('select %L::gateway.record_type, key from %s($1) key', noted.record, noted.affects) using noted.keys;
+    exception
+      when syntax_error_or_access_rule_violation then
+        insert into gateway.broken_mapping (record, reason) values (noted.record, sqlerrm) on conflict do nothing;
+      when lock_not_available then
+        insert into gateway.note (record, source, key) select noted.record, noted.source, unnest(noted.keys);
+      when data_exception then
+        perform gateway.request_scan(noted.record, sqlerrm);
+    end;
+  end loop;
+end $$;
 
 -- Takes the new notes and the first waiting keys, at most `at_most`. Of more new notes, those of small transactions are taken, also
 -- before keys that wait; the others become waiting keys. A note of a whole table becomes a scan.
@@ -246,30 +257,29 @@ as $$
 declare
   at_most_new constant integer := ceil(at_most * 0.75); -- Keys that wait are worked off too.
   large constant xid8[] := array(
-    select xid from gateway.notes_after(snapshot) where key is not null group by xid having count(*) > at_most_new);
+    select xid from gateway.notes_after(snapshot) where key is not null and source is null group by xid having count(*) > at_most_new);
+  affected constant gateway.record_key[] := array(select affected from gateway.affected_keys(snapshot) affected);
 begin
   perform gateway.request_scan(record, min(reason), coalesce(bool_or(truncated), false))
   from gateway.notes_after(snapshot) where key is null group by record;
   with noted as materialized (
     select record, key, row_number() over (order by min(size), min(xid::text::numeric)) as place
-    from (select record, key, count(*) over (partition by xid) as size, xid from gateway.notes_after(snapshot)
-          where key is not null and xid <> all(large)) note
+    from (
+      select record, key, count(*) over (partition by xid) as size, xid from gateway.notes_after(snapshot)
+      where key is not null and source is null and xid <> all(large)
+      union all
+      select record, key, count(*) over (partition by record), null from unnest(affected)
+    ) note
     group by record, key
   ), waiting as (
     insert into gateway.waiting_key (record, key) select record, key from noted where place > at_most_new order by place
   )
   select coalesce(array_agg((record, key)::gateway.record_key), '{}') into keys from noted where place <= at_most_new;
   -- With keys that were noted twice: to look for these would let others wait.
-  insert into gateway.waiting_key (record, key) select record, key from gateway.note where xid = any(large) and key is not null;
+  insert into gateway.waiting_key (record, key) select record, key from gateway.note where xid = any(large) and key is not null and source is null;
   select keys || coalesce(array_agg((record, key)::gateway.record_key), '{}'), coalesce(max(place), waited) into keys, waited
   from (select * from gateway.waiting_key where place > waited order by place limit at_most - cardinality(keys)) waiting;
 end $$;
-
--- Returns the key of a mapping; null when it is no bigint.
-create function gateway.integer_key(key text) returns bigint
-language sql immutable
-return case when key ~ '^-?[0-9]{1,18}$' then key::bigint
-            when key ~ '^-?[0-9]{19}$' and key::numeric between -9223372036854775808 and 9223372036854775807 then key::bigint end;
 
 -- Evaluates keys of all types, and what depends on them. Returns the last stamp.
 --
@@ -280,28 +290,26 @@ language plpgsql
 as $$
 declare
   type gateway.record_type;
-  ids bigint[];
+  type_keys text[];
   products bigint[] := '{}';
   written gateway.written;
   moved boolean := false;
   crosses boolean := false;
 begin
-  insert into gateway.rejected (record, key, reason)
-  select distinct record, key, 'the key is no integer' from unnest(keys)
-  where gateway.integer_key(key) is null on conflict do nothing;
   foreach type in array enum_range(null::gateway.record_type) loop
-    ids := array(select gateway.integer_key(key) from unnest(keys) where record = type and gateway.integer_key(key) is not null
-                 union select unnest(products) where type = 'product');
-    continue when cardinality(ids) = 0;
+    type_keys := array(select key from unnest(keys) where record = type
+                       union select unnest(gateway.keys_of('product', products)) where type = 'product');
+    continue when cardinality(type_keys) = 0 or not exists (select from gateway.mapping where record = type);
     -- Together, because two vouchers may have exchanged their references.
-    ids := array(
-      with recursive evaluated (id) as (
-        select unnest(ids)
+    type_keys := array(
+      with recursive evaluated (key) as (
+        select unnest(type_keys)
         union
-        select gateway.integer_key(key) from evaluated join gateway.rejected on waits_for = type and waits_id = id and record = type
+        select rejected.key from evaluated join gateway.rejected
+          on record = type and waits_for = type and waits_id = (gateway.ids_of(type, array[evaluated.key], false))[1]
       )
-      select id from evaluated);
-    written := gateway.write_keys(type, ids, latest, counts);
+      select key from evaluated);
+    written := gateway.write_keys(type, type_keys, latest, counts);
     latest := written.latest;
     crosses := crosses or coalesce(written.crosses, false);
     if type = 'tenant' then
@@ -313,7 +321,7 @@ begin
     end if;
     if cardinality(products) > at_most then
       insert into gateway.waiting_key (record, key)
-      select distinct 'product'::gateway.record_type, id::text from unnest(products) id;
+      select distinct 'product'::gateway.record_type, unnest(gateway.keys_of('product', products));
       products := '{}';
     end if;
     insert into gateway.waiting_key (record, key)
@@ -353,7 +361,7 @@ begin
   is_done := false;
   if scanned.type is not null then
     latest := gateway.write_records(
-      array(select (scanned.type, id::text)::gateway.record_key from unnest(scanned.ids) id), latest, part, has_figures);
+      array(select (scanned.type, key)::gateway.record_key from unnest(scanned.keys) key), latest, part, has_figures);
     return;
   end if;
   if exists (select from gateway.scan) or exists (select from gateway.broken_mapping) then
@@ -384,7 +392,7 @@ language plpgsql
 as $$
 begin
   if exists (
-    select from gateway.captured
+    select from gateway.rule
     cross join lateral gateway.tables_of(to_regclass(source)) part
     where (select relfilenode from pg_class where oid = part) <> pg_relation_filenode(part))
   then
@@ -443,13 +451,13 @@ begin
   taken := gateway.take_noted(former.snapshot, at_most, former.waited);
   scanned := gateway.take_scanned(at_most - cardinality(taken.keys));
   latest := gateway.write_records(
-    taken.keys || array(select (scanned.type, id::text)::gateway.record_key from unnest(scanned.ids) id), latest, at_most, true)
+    taken.keys || array(select (scanned.type, key)::gateway.record_key from unnest(scanned.keys) key), latest, at_most, true)
     + interval '1 microsecond';
   call gateway.require_unchanged_sources();
   insert into gateway.step
   values (latest, pg_current_snapshot(), taken.waited, present_epoch, former.is_complete or not gateway.lacks_records(taken.waited));
   return nullif(exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited),
-                case when cardinality(taken.keys) = 0 and scanned.ids is null then false end);
+                case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
 end $$;
 
 -- Adds a step that writes no records, so that answers after it have a later stamp. Its caller has locked gateway.step_lock.

@@ -4,31 +4,36 @@
 -- Returns the keys whose records differ from their source, except those that a step will still evaluate.
 --
 -- last: the last step that the snapshot shows.
-create function gateway.differing_keys(type gateway.record_type, ids bigint[], last gateway.step) returns setof gateway.record_key
-language plpgsql stable
+create function gateway.differing_keys(type gateway.record_type, keys text[], last gateway.step) returns setof gateway.record_key
+language plpgsql
 as $$
 declare
-  half constant integer := cardinality(ids) / 2;
+  half constant integer := cardinality(keys) / 2;
+  compared constant text[] := array(
+    select key from unnest(keys) key except select key from gateway.rejected where record = type);
   differing gateway.record_key[];
 begin
   execute format($differing$
-    select array_agg(('%1$s', id::text)::gateway.record_key)
-    from (select fresh, id from gateway.source_of_%1$s($1) fresh) source
-    full join (select stale, id from gateway.%1$s stale where id = any($1)) record using (id)
-    where fresh is distinct from stale::gateway.%1$s_fields
-      and not exists (select from gateway.waiting_key where place > ($2).waited and record = '%1$s' and key = id::text)
-      and not exists (select from gateway.notes_after(($2).snapshot) note where note.record = '%1$s' and note.key = id::text)
+    select array_agg(('%1$s', given.key)::gateway.record_key)
+    from unnest($1, $2) given (key, id)
+    left join (select fresh, id from gateway.source_of_%1$s($1, false) fresh) source using (id)
+    left join (select stale, id from gateway.%1$s stale where id = any($2)) record using (id)
+    -- A key without an id is new.
+    where (fresh is distinct from stale::gateway.%1$s_fields or id is null)
+      and not exists (select from gateway.waiting_key where place > ($3).waited and record = '%1$s' and key = given.key)
+      and not exists (select from gateway.notes_after(($3).snapshot) note where note.record = '%1$s' and note.key = given.key)
     $differing$, type)
-  into differing using array(select id from unnest(ids) id
-                   where not exists (select from gateway.rejected where record = type and key = id::text)), last;
-  return query select * from unnest(differing);
+  into differing using compared, gateway.ids_of(type, compared, false), last;
+  return query
+    select * from unnest(differing) where differing is not null
+    except select * from gateway.affected_keys(last.snapshot) where differing is not null;
 exception when data_exception then
   -- A step that evaluates the key rejects it.
   if half = 0 then
-    return next (type, ids[1]::text)::gateway.record_key;
+    return next (type, keys[1])::gateway.record_key;
   else
-    return query select * from gateway.differing_keys(type, ids[:half], last);
-    return query select * from gateway.differing_keys(type, ids[half + 1:], last);
+    return query select * from gateway.differing_keys(type, keys[:half], last);
+    return query select * from gateway.differing_keys(type, keys[half + 1:], last);
   end if;
 end $$;
 
@@ -51,15 +56,16 @@ declare
   last gateway.step;
   type gateway.record_type;
   part record;
-  after bigint;
+  after text;
 begin
   select * into last from gateway.step order by stamp desc limit 1;
   for type in select * from gateway.comparable_types(last) loop
-    after := 0;
-    while after is not null loop
+    after := null;
+    loop
       part := gateway.scan_keys(type, after, 5000);
-      return query select * from gateway.differing_keys(type, part.ids, last);
+      return query select * from gateway.differing_keys(type, part.keys, last);
       after := part.reached;
+      exit when after is null;
     end loop;
   end loop;
 end $$;
@@ -68,7 +74,7 @@ end $$;
 create table gateway.check_progress (
   only_row boolean primary key default true check (only_row),
   record   gateway.record_type not null default 'tenant',
-  reached  bigint not null default 0
+  reached  text -- Null: nothing of this type.
 );
 insert into gateway.check_progress default values;
 
@@ -80,24 +86,24 @@ as $$
 declare
   last gateway.step;
   progress gateway.check_progress;
-  ids bigint[];
-  next bigint;
+  keys text[];
+  next text;
 begin
   select * into last from gateway.step order by stamp desc limit 1;
   select * into progress from gateway.check_progress for update;
   if progress.record in (select gateway.comparable_types(last)) then
-    select part.ids, part.reached into ids, next from gateway.scan_keys(progress.record, progress.reached, at_most) part;
+    select part.keys, part.reached into keys, next from gateway.scan_keys(progress.record, progress.reached, at_most) part;
     insert into gateway.note (record, key)
-    select record, key from gateway.rejected where record = progress.record and key = any(ids::text[]);
+    select record, key from gateway.rejected where record = progress.record and key = any(keys);
     return query
       with differing as (
-        insert into gateway.note (record, key) select * from gateway.differing_keys(progress.record, ids, last)
+        insert into gateway.note (record, key) select * from gateway.differing_keys(progress.record, keys, last)
         returning note.record, note.key
       )
       select * from differing;
   end if;
   update gateway.check_progress
-  set reached = coalesce(next, 0),
+  set reached = next,
       record = case when next is null then coalesce((select min(record) from gateway.mapping where record > progress.record), 'tenant')
                     else progress.record end;
 end $$;
@@ -108,10 +114,9 @@ language sql stable security definer set search_path = pg_catalog, pg_temp set j
 begin atomic
   select captured.source,
          case when to_regclass(captured.source) is null then format('Table %s, a source of records, does not exist.', captured.source)
-              else format('Changes of table %s are not captured: trigger %s is missing or disabled. Run: call gateway.capture(%L, %s);',
-                          captured.source, min(expected.name || ' on ' || part::text), captured.source,
-                          (select string_agg(quote_literal(key), ', ') from unnest(captured.keys) key)) end
-  from gateway.captured
+              else format('Changes of table %s are not captured: trigger %s is missing or disabled. Run: call gateway.capture(%L);',
+                          captured.source, min(expected.name || ' on ' || part::text), captured.source) end
+  from (select distinct source from gateway.rule) captured
   left join pg_class on pg_class.oid = to_regclass(captured.source)
   left join lateral gateway.tables_of(pg_class.oid) part on true
   cross join lateral (values
@@ -121,7 +126,7 @@ begin atomic
   where tgname is null and (relkind <> 'p' or states <> 'OA')
     -- The platform creates partitions while the service runs: the check of all records finds what was truncated there.
     and not (expected.name = 'capture_truncated' and part <> pg_class.oid)
-  group by captured.source, captured.keys;
+  group by captured.source;
 end;
 
 -- Lets steps evaluate all records that differ, and again those that they have rejected. Returns the keys of the former.

@@ -1,30 +1,98 @@
-/** The mapping of each type of record: a select over the tables of the platform (`mappings/plain`). */
+/** Mappings: for each type of record a select over the tables of the platform, and rules for its sources (`mappings/plain`). */
 import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Sql } from './sql.ts'
 
-/** Read once: the files of a running service do not change. */
-let own: { record: string; text: string }[] | undefined
-
-function readOwn() {
-  const directory = new URL('../../mappings/plain/', import.meta.url)
-  own ??= readdirSync(directory).map(file => ({
-    record: file.replace('.sql', ''),
-    text: readFileSync(new URL(file, directory), 'utf8'),
-  }))
-  return own
+/** The mapping of a type of record. */
+export interface Mapping {
+  record: string
+  /** The text of `<record>.sql`. */
+  select: string
+  /** The texts of `<record>.from.<source>.sql`, by the names of the sources. */
+  rules: Record<string, string>
 }
 
-/** Returns whether the database has each mapping as its file has it. */
-export async function hasMappings(sql: Sql): Promise<boolean> {
-  const rows = await sql<{ record: string; text: string }[]>`
-    select /* mapping.read */ record, text from gateway.mapping`
-  const installed = new Map(rows.map(({ record, text }) => [record, text]))
-  return readOwn().every(({ record, text }) => installed.get(record) === text)
-}
+/** The mapping of the plain tables. Read once: the files of a running service do not change. */
+let plain: Mapping[] | undefined
+const readPlain = () => (plain ??= readMappings(fileURLToPath(new URL('../../mappings/plain', import.meta.url))))
 
-/** Installs the mappings that the database has not, or has otherwise: their records are then all compared again. */
-export async function installMappings(sql: Sql): Promise<void> {
-  for (const { record, text } of readOwn()) {
-    await sql`call /* mapping.install */ gateway.install_mapping(${record}::gateway.record_type, ${text})`
+/** The statements that create the plain tables. */
+const readPlainTables = () => readFileSync(new URL('../../sql/plain-tables.sql', import.meta.url), 'utf8')
+
+/**
+ * Reads a folder of mappings.
+ *
+ * @returns one for each `<record>.sql`
+ * @throws an Error when a rule has no mapping
+ */
+export function readMappings(folder: string): Mapping[] {
+  const files = readdirSync(folder)
+    .filter(file => file.endsWith('.sql'))
+    .sort()
+  // psql needs the semicolon at the end, a view must not have it.
+  const read = (file: string) => readFileSync(join(folder, file), 'utf8').replace(/;\s*$/, '')
+  const mappings = new Map<string, Mapping>()
+  for (const file of files.filter(file => !file.includes('.from.'))) {
+    const record = file.slice(0, -'.sql'.length)
+    mappings.set(record, { record, select: read(file), rules: {} })
   }
+  for (const file of files.filter(file => file.includes('.from.'))) {
+    const [record = '', source = ''] = file.slice(0, -'.sql'.length).split('.from.')
+    const mapping = mappings.get(record)
+    if (!mapping) throw new Error(`${file}: a rule needs a mapping beside it, ${record}.sql.`)
+    mapping.rules[source] = read(file)
+  }
+  return [...mappings.values()]
+}
+
+/** The mappings of a database. */
+interface Installed {
+  /** How many of the given mappings it has as their files have them. */
+  count: number
+  /** Whether they read other tables than the plain ones. */
+  is_adopted: boolean
+  /** Whether it has neither mappings nor plain tables. */
+  is_empty: boolean
+}
+
+async function readInstalled(sql: Sql, mappings: Mapping[]): Promise<Installed> {
+  const [row] = await sql<Installed[]>`
+    select /* mapping.read */ count(given), exists (select from gateway.mapping where not is_plain) as is_adopted,
+           not exists (select from gateway.mapping) and to_regclass('public.purchased_voucher') is null as is_empty
+    from gateway.mapping join jsonb_array_elements(${JSON.stringify(mappings)}::text::jsonb) given
+      on record::text = given ->> 'record' and files = given - 'record'`
+  if (!row) throw new Error('The database returned no state of the mappings.')
+  return row
+}
+
+/**
+ * Returns whether the database has the mappings as their files have them.
+ *
+ * @param adopted those of another platform; absent: those of the plain tables, or those that the database has of another platform
+ */
+export async function hasMappings(sql: Sql, adopted?: Mapping[]): Promise<boolean> {
+  const mappings = adopted ?? readPlain()
+  const { count, is_adopted } = await readInstalled(sql, mappings)
+  return count === mappings.length || (adopted === undefined && is_adopted)
+}
+
+/**
+ * Installs the mappings that the database has not, or has otherwise: their records are then all compared again. Creates the plain
+ * tables in a database that has no mapping. A type that a platform does not have has no records.
+ *
+ * @param adopted as `hasMappings` has it
+ */
+export async function installMappings(sql: Sql, adopted?: Mapping[]): Promise<void> {
+  const mappings = adopted ?? readPlain()
+  const { is_adopted, is_empty } = await readInstalled(sql, mappings)
+  if (!adopted && is_adopted) return
+  if (!adopted && is_empty) await sql.unsafe(readPlainTables()).simple()
+  for (const { record, select, rules } of mappings) {
+    await sql`call /* mapping.install */ gateway.install_mapping(
+      ${record}::gateway.record_type, ${select}, ${JSON.stringify(rules)}::text::jsonb, ${!adopted})`
+  }
+  if (!adopted) return
+  const records = mappings.map(({ record }) => record)
+  await sql`call /* mapping.install_none */ gateway.install_no_mapping(${`{${records.join()}}`}::text::gateway.record_type[])`
 }

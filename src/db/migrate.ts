@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Blocker, describeBlockers, watchBlockers } from './blockers.ts'
-import { hasMappings, installMappings } from './mappings.ts'
+import { hasMappings, installMappings, type Mapping } from './mappings.ts'
 import type { Pool, Sql } from './sql.ts'
 
 /** The key of the advisory lock of a migration: any number, the same for all instances. */
@@ -37,6 +37,7 @@ let own: Migration[] | undefined
 function readOwn(): Migration[] {
   const directory = new URL('../../sql/', import.meta.url)
   own ??= readdirSync(directory)
+    .filter(file => file.includes('.do.'))
     .sort()
     .map(file => {
       const text = readFileSync(new URL(file, directory), 'utf8')
@@ -50,6 +51,8 @@ interface MigrationOptions {
   lockWait?: number
   /** The version of the last file to apply; default: the newest. */
   last?: number
+  /** The mappings of a platform whose tables are not the plain ones. */
+  adopted?: Mapping[]
   /** Called after each attempt that failed, and during a long wait, with the transactions that hold the locks. */
   onBlocked?: (blockers: Blocker[]) => void
 }
@@ -64,13 +67,13 @@ interface MigrationOptions {
  */
 export async function migrate(
   sql: Pool,
-  { lockWait = defaultLockWait, last = Infinity, onBlocked }: MigrationOptions = {},
+  { lockWait = defaultLockWait, last = Infinity, adopted, onBlocked }: MigrationOptions = {},
 ): Promise<string[]> {
   const session = sql.openSession()
   const done = new AbortController()
   try {
     // Behind a pooler, the settings of a session would stay for its next client.
-    if ((await readMissing(session)).length === 0 && (await hasMappings(session))) return []
+    if ((await readMissing(session)).length === 0 && (await hasMappings(session, adopted))) return []
     const pid = await prepareSession(session)
     const latestBlockers = watchBlockers(sql, pid, { signal: done.signal, onBlocked })
     const attempt = async (work: () => Promise<unknown>) => {
@@ -92,7 +95,7 @@ export async function migrate(
       await attempt(() => run(session, migration))
       applied.push(migration.file)
     }
-    if (last === Infinity) await attempt(() => installMappings(session))
+    if (last === Infinity) await attempt(() => installMappings(session, adopted))
     return applied
   } finally {
     done.abort()

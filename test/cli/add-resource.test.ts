@@ -24,7 +24,6 @@ write(
     name      text not null,
     postcode  text
   );
-  call gateway.capture('public.location', 'location=id');
   alter type gateway.record_type add value 'location';
   create table gateway.location_fields (id bigint not null, tenant_id bigint not null, name text not null, postcode text);
   create table gateway.location (primary key (id), updated_at timestamptz not null) inherits (gateway.location_fields);

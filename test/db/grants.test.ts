@@ -11,7 +11,7 @@ const read = `
 
 /** Only steps use them, with the rights of the owner. */
 const hidden = `
-  captured category_fields check_progress customer_fields open_scan product_fields tenant_fields variant_fields
+  category_fields check_progress customer_fields identity open_scan product_fields rule tenant_fields variant_fields
   voucher_fields`
 
 /** The rights of the service on tables and views, besides the columns that its statements write. Others fail the test. */

@@ -28,7 +28,7 @@ const never: Record<string, string> = {
     'database.reach demo.no_timeout demo.today migration.check_connection migration.lock migration.prepare',
   'reads the catalog, or the sessions of the server': 'blockers.read migration.table_exists',
   'reads or writes one row for each file of sql/, or of the mapping':
-    'migration.read migration.record mapping.read mapping.install',
+    'migration.read migration.record mapping.read mapping.install mapping.install_none',
   'loads the demo data, as the owner': 'demo.analyze demo.copy demo.is_demo demo.is_empty demo.move_sequence',
   'the command verify: reads all records': 'figure.check figure.repair record.find_problems',
   'removals are not exported, and none is read by its id': 'removal.chunk removal.find removal.find_many',

@@ -106,12 +106,9 @@ test('a resolution is 500 while the mapping of vouchers does not fit the source'
   expect((await resolve(secret, tenantId, name)).status).toBe(200)
 })
 
-test.each([
-  ['lacks its state', 'alter void drop not null', 'void = null'],
-  ['cannot be evaluated', 'alter initial_balance type text', `initial_balance = 'n/a'`],
-])('a voucher that %s is 422', async (_, alteration, change) => {
+test('a voucher that cannot be evaluated is 422', async () => {
   const name = await buildOne()
-  await platform`alter table purchased_voucher ${platform.unsafe(alteration)}`
-  await platform`update purchased_voucher set ${platform.unsafe(change)} where reference = ${name.voucher_reference}`
+  await platform`alter table purchased_voucher alter initial_balance type text`
+  await platform`update purchased_voucher set initial_balance = 'n/a' where reference = ${name.voucher_reference}`
   for (const find of [resolve, client.resolve]) expect(flawOf(await find(secret, tenantId, name), 422)).toBeNull()
 })

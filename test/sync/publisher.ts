@@ -31,7 +31,7 @@ export interface SubscriptionOptions {
 
 export type Publisher = Awaited<ReturnType<typeof startPublisher>>
 
-const schema = new URL('../../sql/0014.do.plain.sql', import.meta.url)
+const schema = new URL('../../sql/plain-tables.sql', import.meta.url)
 
 /** Starts a publisher. It streams transactions from 64 kB on to subscriptions that allow streaming. */
 export async function startPublisher() {
@@ -46,8 +46,7 @@ export async function startPublisher() {
   })
   const { host, port, user, database } = address
   const sql = open(address)
-  const [tables = ''] = readFileSync(schema, 'utf8').split('call gateway.capture')
-  await sql.unsafe(tables)
+  await sql.unsafe(readFileSync(schema, 'utf8'))
   const subscriptions = new Map<string, postgres.Sql>()
 
   /** Returns what both servers report of a subscription, for an error message. */
