@@ -1,0 +1,126 @@
+/** A platform with tables and keys of its own: its records follow all that its mapping reads. */
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { connect, serviceRole } from '../../src/db/connect.ts'
+import { readMappings } from '../../src/db/mappings.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { findRecordProblems } from '../../src/projection/check.ts'
+import { createApp } from '../support/app.ts'
+import { createTestToken } from '../support/builders.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { createEmptyDatabase } from '../support/database.ts'
+import { projected } from '../support/projected.ts'
+
+const { address } = await createEmptyDatabase()
+const platform = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+const pool = connect(address, { max: 2, statementTimeoutMs: 60_000, role: serviceRole })
+afterFile(() => Promise.all([platform, pool].map(each => each.end({ timeout: 1 }))))
+
+const run = (statements: string) => platform.unsafe(statements).simple()
+// The UUID of zeros is a usual key of a first row.
+const [group, shop, spa] = [0, 1, 2].map(n => `00000000-0000-0000-0000-00000000000${n}`)
+const tea = '11111111-1111-1111-1111-111111111111'
+await run(readFileSync(new URL('venues.tables.sql', import.meta.url), 'utf8'))
+await run(`
+  insert into shop.venue (id, path, name) values
+    ('${group}', 'group', 'Group'), ('${shop}', 'group/shop', 'Shop'), ('${spa}', 'spa', 'Spa');
+  insert into shop.item (id, venue, name, cents) values ('${tea}', '${shop}', 'Tea', 1250);
+  insert into shop."Gift Card" ("No", venue, item, code, "valueCents", expires_at) values
+    ('A', '${shop}', '${tea}', 'CODE-A', 5000, '2027-01-01 00:00+01'), ('B', '${spa}', null, 'CODE-B', 1000, 'infinity');
+  insert into shop.redemption values ('A', 1, 1500);
+  insert into shop.person (id, venue, email) values ('${tea}', '${shop}', 'ann@example.com')`)
+await migrate(platform, { adopted: readMappings(fileURLToPath(new URL('venues', import.meta.url))) })
+await projected(pool)
+const client = await createApp({ pool })
+const [{ id: root }] = await platform<[{ id: number }]>`select id from gateway.identity where key = ${group!}`
+const { secret } = await createTestToken(pool, [{ tenantId: root, withDescendants: true }])
+
+/** Returns what v1 lists of the tenants that the token reaches. */
+async function listAll(): Promise<Record<string, unknown>[]> {
+  const tenants = await client.rest(secret, '/tenants')
+  const lists = await Promise.all(
+    (tenants.body.data as { tenant_id: number }[]).map(({ tenant_id: id }) =>
+      client.rest(secret, `/tenants/${id}/sales/purchased-vouchers`),
+    ),
+  )
+  return lists.flatMap(list => list.body.data)
+}
+
+test('v1 lists its vouchers, whose ids are integers', async () => {
+  expect(await listAll()).toMatchObject([
+    {
+      id: expect.any(Number),
+      reference: 'CODE-A',
+      initial_balance: 50,
+      current_balance: 35,
+      product_title: 'Tea',
+      date_valid_end: '2026-12-31',
+      purchase_timestamp: '2026-03-01T11:00:00.000000Z',
+    },
+  ])
+})
+
+test.each([
+  ['a log of redemptions', `insert into shop.redemption values ('A', 2, 500)`, { current_balance: 30 }],
+  ['a change of its key', `update shop.redemption set card = 'B' where line = 2`, { current_balance: 35 }],
+  ['a deleted row of it', `delete from shop.redemption where line = 1`, { current_balance: 50 }],
+  ['a product', `update shop.item set name = 'Green tea'`, { product_title: 'Green tea' }],
+  ['a zone', `update shop.venue set zone = 'America/New_York'`, { purchase_timestamp: '2026-03-01T17:00:00.000000Z' }],
+  [
+    'an applier',
+    `set session_replication_role = replica;
+    update shop.item set name = 'Tea';
+    insert into shop.redemption values ('A', 3, 100);
+    reset session_replication_role`,
+    { product_title: 'Tea', current_balance: 49 },
+  ],
+  ['a truncated log', 'truncate shop.redemption', { current_balance: 50 }],
+])('records follow %s', async (_, change, shown) => {
+  await run(change)
+  expect(await listAll()).toMatchObject([shown])
+  expect(await findRecordProblems(pool)).toEqual([])
+})
+
+test('a voucher that comes back has its former id', async () => {
+  const former = await listAll()
+  await run(`update shop."Gift Card" set deleted_at = now() where "No" = 'A'`)
+  expect(await listAll()).toEqual([])
+  await run(`update shop."Gift Card" set deleted_at = null where "No" = 'A'`)
+  expect(await listAll()).toMatchObject([{ id: former[0]?.id }])
+})
+
+test('tenants below one that moves move along', async () => {
+  await run(`update shop.venue set path = 'spa/' || path where path like 'group%'`)
+  await projected(pool)
+  const paths = await platform<{ keys: string }[]>`
+    select (select string_agg(right(key, 1), '' order by place) from unnest(path) with ordinality above (id, place)
+            join gateway.identity using (id)) as keys
+    from gateway.tenant_path order by 1`
+  expect(paths.map(({ keys }) => keys)).toEqual(['02', '102', '2'])
+  expect(await findRecordProblems(pool)).toEqual([])
+})
+
+test('the consents of customers are a log', async () => {
+  await run(`insert into shop.consent values ('${tea}', true, '2026-04-01')`)
+  await projected(pool)
+  const emails = () => platform`select email from gateway.customer where marketing_opted`
+  expect(await emails()).toEqual([{ email: 'ann@example.com' }])
+  await run(`insert into shop.consent values ('${tea}', false, '2026-05-01')`)
+  await projected(pool)
+  expect(await emails()).toEqual([])
+  expect(await findRecordProblems(pool)).toEqual([])
+})
+
+test('a column that a rule reads is renamed: no write fails, the type is named, and comes back', async () => {
+  await run(`alter table shop.item rename id to item_id; update shop.item set name = 'Black tea'`)
+  await projected(pool)
+  expect(await findRecordProblems(pool)).toMatchObject([
+    { record: 'product', reason: expect.stringMatching(/\bid"? does not exist/) },
+    { record: 'voucher', reason: expect.stringMatching(/\bid"? does not exist/) },
+  ])
+  await run('alter table shop.item rename item_id to id')
+  await projected(pool)
+  expect(await listAll()).toMatchObject([{ product_title: 'Black tea' }])
+  expect(await findRecordProblems(pool)).toEqual([])
+})

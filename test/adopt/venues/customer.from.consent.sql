@@ -1,0 +1,1 @@
+select person from changed;

@@ -1,0 +1,1 @@
+select "No" from changed join shop."Gift Card" card on card.item = changed.id;
