@@ -30,6 +30,9 @@ export type Pool = DriverPool & {
 /** A pool or a transaction, through which statements run. */
 export type Sql = postgres.ISql<DriverTypes>
 
+/** An open transaction, which can have savepoints. */
+export type Transaction = postgres.TransactionSql<DriverTypes>
+
 export type Fragment = postgres.Fragment
 
 /**

@@ -1,6 +1,6 @@
 import { countsAt, demoTenant, rowsByTable } from '#demo'
+import { copyRows } from '../db/copy.ts'
 import type { Pool, Sql } from '../db/sql.ts'
-import { copyRows } from './copy-rows.ts'
 
 const largestScale = 99_999
 const progressStep = 2_000

@@ -1,0 +1,74 @@
+import { pipeline } from 'node:stream/promises'
+import type { PendingQuery, Row } from '#postgres'
+import type { Sql } from './sql.ts'
+
+/** A row as it is copied, by the names of its columns. */
+export type CopiedRow = Record<string, string | number | boolean | null | readonly string[]>
+
+const chunkLength = 64 * 1024
+
+const escapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
+
+const escaped = (text: string) =>
+  /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, character => escapes[character]!) : text
+
+function columnText(cell: CopiedRow[string]): string {
+  if (cell === null) return '\\N'
+  if (typeof cell === 'string') return escaped(cell)
+  if (typeof cell !== 'object') return String(cell)
+  return escaped(`{${cell.map(element => `"${element.replace(/["\\]/g, '\\$&')}"`).join(',')}}`)
+}
+
+type RowIterator = Iterator<CopiedRow, unknown> | AsyncIterator<CopiedRow, unknown>
+
+/** Yields the rows in COPY's text format, in chunks: one write per row would cost more than the row. */
+async function* toChunks(first: CopiedRow, rest: RowIterator, onRow: () => void): AsyncGenerator<string> {
+  let chunk = ''
+  for (let row = first; ; ) {
+    chunk += `${Object.values(row).map(columnText).join('\t')}\n`
+    onRow()
+    if (chunk.length >= chunkLength) {
+      yield chunk
+      chunk = ''
+    }
+    const next = await rest.next()
+    if (next.done) break
+    row = next.value
+  }
+  yield chunk
+}
+
+/**
+ * Copies rows into a table with `COPY`, and holds at most one chunk of them in memory.
+ *
+ * @param rows all with the same columns; iterated as the server accepts them
+ * @param onRow called for each row that is sent
+ * @throws the server's error; the table then has none of the rows
+ */
+export async function copyRows(
+  sql: Sql,
+  table: string,
+  rows: Iterable<CopiedRow> | AsyncIterable<CopiedRow>,
+  onRow = () => {},
+): Promise<void> {
+  const iterator: RowIterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]()
+  const first = await iterator.next()
+  if (first.done) return
+  const command = sql`
+    copy /* copy.rows */ ${sql(table)} (${sql(Object.keys(first.value))}) from stdin`
+  await sendCopy(command, toChunks(first.value, iterator, onRow))
+}
+
+/**
+ * Runs a command `copy … from stdin` with the data that it reads.
+ *
+ * @param data read as the server accepts it
+ * @throws the server's error, or the error of reading
+ */
+export async function sendCopy(command: PendingQuery<Row[]>, data: AsyncIterable<string | Buffer>): Promise<void> {
+  // When the server reports an error after the last row, postgres.js rejects the command, which is resolved already, and
+  // the stream never ends. Replacing `reject` catches that error.
+  const failed = new Promise<never>((_, reject) => Object.assign(command, { reject }))
+  const sink = await Promise.race([command.writable(), failed])
+  await Promise.race([pipeline(data, sink), failed])
+}
