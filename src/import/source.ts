@@ -1,0 +1,65 @@
+/** Where rows come from: files that are named like their tables, or the standard input. */
+import { createReadStream, readdirSync } from 'node:fs'
+import { join, parse } from 'node:path'
+import type { Readable } from 'node:stream'
+import { tableNames } from './table.ts'
+
+export interface Source {
+  /** Its name in messages. */
+  name: string
+  table: string
+  format: 'csv' | 'ndjson'
+  /** Opens the data, in UTF-8. */
+  open(): Readable
+}
+
+/**
+ * Finds the files of a folder, in the order of the references of their tables. Names that begin with a dot are left out.
+ *
+ * @throws Error that names each file that is not `<table>.csv` or `<table>.ndjson`, or a table with two files
+ */
+export function readFolder(folder: string): Source[] {
+  const sources = readdirSync(folder)
+    .filter(name => !name.startsWith('.'))
+    .map(name => ({ name, path: parse(name) }))
+  const rule = `A file is named <table>.csv or <table>.ndjson; the tables are ${tableNames.join(', ')}.`
+  if (sources.length === 0) throw new Error(`${folder} has no files. ${rule}`)
+  const unknown = sources.filter(({ path }) => !tableNames.includes(path.name) || !/^\.(csv|ndjson)$/.test(path.ext))
+  if (unknown.length > 0) {
+    throw new Error(`${folder} has ${unknown.map(({ name }) => name).join(', ')}. ${rule}`)
+  }
+  return tableNames.flatMap(table => {
+    const [file, second] = sources.filter(({ path }) => path.name === table)
+    if (second) throw new Error(`${folder} has ${file?.name} and ${second.name}: leave one of them.`)
+    return file ? [fileSource(folder, file.name, table)] : []
+  })
+}
+
+function fileSource(folder: string, name: string, table: string): Source {
+  return {
+    ...{ name, table, format: name.endsWith('.csv') ? 'csv' : 'ndjson' },
+    open: () => createReadStream(join(folder, name), { highWaterMark: 256 * 1024 }),
+  }
+}
+
+/** Returns the standard input, which has lines of JSON. */
+export const standardInput = (table: string): Source => ({
+  ...{ name: 'standard input', table, format: 'ndjson' },
+  open: () => process.stdin,
+})
+
+/** Yields the lines of data, without their ends. A line may have any length. */
+export async function* splitLines(data: Readable): AsyncGenerator<Buffer> {
+  let begun: Buffer[] = []
+  for await (const chunk of data as AsyncIterable<Buffer>) {
+    let start = 0
+    for (let end = chunk.indexOf('\n'); end >= 0; end = chunk.indexOf('\n', start)) {
+      const last = chunk.subarray(start, end)
+      yield begun.length > 0 ? Buffer.concat([...begun, last]) : last
+      begun = []
+      start = end + 1
+    }
+    if (start < chunk.length) begun.push(chunk.subarray(start))
+  }
+  if (begun.length > 0) yield Buffer.concat(begun)
+}

@@ -1,0 +1,80 @@
+/** The plain tables (`sql/0014`), as the catalog of the database describes them. */
+import type { Fragment, Sql } from '../db/sql.ts'
+
+/** Their names, in the order of their references. */
+export const tableNames = [
+  ...['tenant', 'category', 'product', 'product_category', 'variant', 'purchased_voucher', 'customer'],
+]
+
+export interface Column {
+  name: string
+  /** As PostgreSQL names it: `timestamp with time zone`. */
+  type: string
+  /** Null is no value of it. */
+  isRequired: boolean
+  hasDefault: boolean
+  /** Its default is the next number of a sequence. */
+  isIdentity: boolean
+  /** It is part of the primary key. */
+  isKey: boolean
+}
+
+/** Some columns whose values together occur once in the table, or refer to those of a table. */
+export interface Constraint {
+  columns: string[]
+  /** What they refer to; null: they are unique. */
+  target: { table: string; columns: string[] } | null
+}
+
+export interface PlainTable {
+  name: string
+  columns: Column[]
+  constraints: Constraint[]
+}
+
+/** Reads the columns and the constraints of a plain table. @param name one of `tableNames` */
+export async function readTable(sql: Sql, name: string): Promise<PlainTable> {
+  const [table] = await sql<PlainTable[]>`
+    select /* import.read_table */ relname as name,
+      (select json_agg(json_build_object(
+         'name', attname, 'type', format_type(atttypid, atttypmod), 'isRequired', attnotnull,
+         'hasDefault', atthasdef, 'isIdentity', attidentity <> '',
+         'isKey', attnum = any((select conkey from pg_constraint where conrelid = pg_class.oid and contype = 'p')::int2[]))
+         order by attnum)
+       from pg_attribute where attrelid = pg_class.oid and attnum > 0 and not attisdropped) as columns,
+      (select json_agg(json_build_object(
+         'columns', (select json_agg(attname order by place) from unnest(conkey) with ordinality as key (attnum, place)
+                     join pg_attribute using (attnum) where attrelid = conrelid),
+         'target', (select json_build_object('table', relname, 'columns', (
+                      select json_agg(attname order by place) from unnest(confkey) with ordinality as key (attnum, place)
+                      join pg_attribute using (attnum) where attrelid = confrelid))
+                    from pg_class target where target.oid = confrelid))
+         order by contype, conname)
+       from pg_constraint where conrelid = pg_class.oid and contype in ('p', 'u', 'f')) as constraints
+    from pg_class where oid = to_regclass('public.' || ${name}::text)`
+  if (!table) throw new Error(`The database has no table public.${name}.`)
+  return table
+}
+
+/** Returns the name of the temporary table that holds the rows of a file as text, each with the number of its line. */
+export const stagingOf = (table: string): string => `staging_${table}`
+
+/** Joins fragments, of which there is at least one. */
+export const joined = (sql: Sql, fragments: Fragment[], separator: Fragment): Fragment =>
+  fragments.reduce((all, next) => sql`${all}${separator}${next}`)
+
+/** Returns a list of columns. @param relation the name of the relation that has them */
+export const columnList = (sql: Sql, names: readonly string[], relation?: string): Fragment =>
+  joined(
+    sql,
+    names.map(name => sql`${sql(relation ? `${relation}.${name}` : name)}`),
+    sql`, `,
+  )
+
+/** Returns the staged rows of a file as a relation with the types of the table. Reading a wrong value of it fails. */
+export const typedRows = (sql: Sql, table: string, columns: readonly Column[]): Fragment => sql`(
+  select line, ${joined(
+    sql,
+    columns.map(({ name, type }) => sql`${sql(name)}::${sql.unsafe(type)} as ${sql(name)}`),
+    sql`, `,
+  )} from ${sql(stagingOf(table))})`
