@@ -9,6 +9,7 @@ import { GatewayError } from '../domain/errors.ts'
 import { adminCommand } from './admin.ts'
 import { demoCommand } from './demo.ts'
 import { loadEnvFile } from './env-file.ts'
+import { importCommand } from './import.ts'
 import { migrateCommand } from './migrate.ts'
 import { serveCommand } from './serve.ts'
 import { tokenCommand } from './token.ts'
@@ -27,6 +28,7 @@ const program = new Command('voucher-gateway')
   .addCommand(serveCommand)
   .addCommand(migrateCommand)
   .addCommand(demoCommand)
+  .addCommand(importCommand)
   .addCommand(tokenCommand)
   .addCommand(syncCommand)
   .addCommand(adminCommand)

@@ -11,7 +11,10 @@ async function complete(...words: string[]): Promise<string[][]> {
 }
 
 test.each([
-  { words: [''], wanted: ['serve', 'migrate', 'demo', 'token', 'sync', 'admin', 'verify', 'complete', 'help'] },
+  {
+    words: [''],
+    wanted: ['serve', 'migrate', 'demo', 'import', 'token', 'sync', 'admin', 'verify', 'complete', 'help'],
+  },
   { words: ['token', ''], wanted: ['create', 'list', 'show', 'edit', 'rotate', 'revoke', 'help'] },
   { words: ['sync', '--'], wanted: ['--url', '--to', '--json', '--status', '--verify', '--help'] },
   { words: ['token', 'create', '--perm'], wanted: ['--permission'] },

@@ -1,0 +1,127 @@
+import postgres from '#postgres'
+import { timeFormat } from '../db/session.ts'
+import type { Pool, Transaction } from '../db/sql.ts'
+import { Faults, FaultyLinesError, findBrokenConstraints, findWrongValues } from './faults.ts'
+import type { Source } from './source.ts'
+import { type Staged, stage } from './stage.ts'
+import { columnList, stagingOf, typedRows } from './table.ts'
+
+/** What an import did to a table. */
+export interface Imported {
+  table: string
+  /** The rows of the file. */
+  rows: number
+  /** Those that were inserted or changed. */
+  written: number
+  deleted: number
+}
+
+/**
+ * Imports files into the plain tables, in one transaction: rows with new keys are inserted, and those that differ updated.
+ *
+ * @param sql connections of a login that may write the tables
+ * @param sources in the order of the references of their tables
+ * @param options.replace whether rows that a file lacks are deleted from its table
+ * @param options.onProgress gets a phrase for each part of the work, such as `reading tenant.csv`
+ * @throws FaultyLinesError, or the error of the database; then nothing is imported
+ */
+export async function importSources(
+  sql: Pool,
+  sources: Source[],
+  { replace, onProgress }: { replace: boolean; onProgress: (phrase: string) => void },
+): Promise<Imported[]> {
+  return await sql.begin(async transaction => {
+    // A pooler may drop the settings with which the connection started. Times without a zone are of UTC.
+    await transaction`
+      select /* import.prepare */ set_config('statement_timeout', '0', true),
+             set_config('TimeZone', ${timeFormat.TimeZone}, true), set_config('DateStyle', ${timeFormat.DateStyle}, true)`
+    const faults = new Faults()
+    const files: Staged[] = []
+    for (const source of sources) {
+      onProgress(`reading ${source.name}`)
+      const staged = await stage(transaction, source, faults)
+      if (staged) files.push(staged)
+    }
+    if (faults.count > 0) {
+      for (const staged of files) await findWrongValues(transaction, staged, faults)
+      throw new FaultyLinesError(faults)
+    }
+    const imported: Imported[] = []
+    for (const [index, staged] of files.entries()) {
+      onProgress(`writing ${staged.table.name}`)
+      try {
+        imported.push(await transaction.savepoint(savepoint => writeRows(savepoint, staged)))
+      } catch (error) {
+        throw await explain(transaction, files.slice(index), error)
+      }
+    }
+    if (replace) {
+      for (const [index, staged] of [...files.entries()].reverse()) {
+        onProgress(`deleting from ${staged.table.name}`)
+        imported[index]!.deleted = await deleteOthers(transaction, staged, imported[index]!.rows)
+      }
+    }
+    return imported
+  })
+}
+
+/** Writes the rows of a file that are new, or differ from those of the table. */
+async function writeRows(sql: Transaction, { table, columns }: Staged): Promise<Imported> {
+  const list = (names: string[], relation?: string) => columnList(sql, names, relation)
+  const all = columns.map(({ name }) => name)
+  const keys = columns.filter(({ isKey }) => isKey).map(({ name }) => name)
+  const others = columns.filter(({ isKey }) => !isKey).map(({ name }) => name)
+  const { count } = await sql`
+    merge /* import.write */ into ${sql(`public.${table.name}`)} kept
+    using ${typedRows(sql, table.name, columns)} given on (${list(keys, 'kept')}) = (${list(keys, 'given')})
+    when not matched then insert (${list(all)}) values (${list(all, 'given')})
+    ${
+      others.length > 0
+        ? sql`when matched and (${list(others, 'kept')}) is distinct from (${list(others, 'given')}) then
+                update set (${list(others)}) = row (${list(others, 'given')})`
+        : sql``
+    }`
+  const [staged] = await sql<{ rows: number }[]>`
+    select /* import.count */ count(*) as rows from ${sql(stagingOf(table.name))}`
+  for (const { name } of columns.filter(({ isIdentity }) => isIdentity)) {
+    // Ids that the database gives later begin after those of the file.
+    await sql`
+      select /* import.move_sequence */ setval(sequence, largest)
+      from (select pg_get_serial_sequence(${`public.${table.name}`}, ${name})::regclass as sequence,
+                   (select max(${sql(name)}) from ${sql(`public.${table.name}`)}) as largest) ids
+      where largest > coalesce(pg_sequence_last_value(sequence), 0)`
+  }
+  return { table: table.name, rows: staged?.rows ?? 0, written: count, deleted: 0 }
+}
+
+/** Finds the faults for which the rows of the first file were refused, and the wrong values of all files. */
+async function explain(sql: Transaction, files: Staged[], error: unknown): Promise<unknown> {
+  // 22: wrong values; 23: broken constraints; 21000: two rows have the same key.
+  if (!(error instanceof postgres.PostgresError && /^(22|23|21000$)/.test(error.code))) return error
+  const faults = new Faults()
+  for (const [index, staged] of files.entries()) {
+    const hasWrongValues = await findWrongValues(sql, staged, faults)
+    if (index === 0 && !hasWrongValues) await findBrokenConstraints(sql, staged, faults)
+  }
+  if (faults.count > 0) return new FaultyLinesError(faults)
+  return new Error(`${files[0]?.source.name}: ${error.message}. ${error.detail ?? ''}`, { cause: error })
+}
+
+/** Deletes the rows whose keys a file lacks. @returns how many */
+async function deleteOthers(sql: Transaction, { source, table, columns }: Staged, rows: number): Promise<number> {
+  const keys = columns.filter(({ isKey }) => isKey).map(({ name }) => name)
+  try {
+    const { count } = await sql`
+      delete /* import.delete_others */ from ${sql(`public.${table.name}`)} kept
+      where not exists (
+        select from ${typedRows(sql, table.name, columns)} given
+        where (${columnList(sql, keys, 'given')}) = (${columnList(sql, keys, 'kept')}))`
+    if (rows === 0 && count > 0)
+      throw new Error(`${source.name} has no rows: --replace would delete all ${count} of ${table.name}.`)
+    return count
+  } catch (error) {
+    // 23503: a foreign key.
+    if (!(error instanceof postgres.PostgresError && error.code === '23503')) throw error
+    throw new Error(`--replace cannot delete rows that ${source.name} lacks: ${error.detail}`, { cause: error })
+  }
+}

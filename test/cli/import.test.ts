@@ -1,0 +1,263 @@
+/** `import`: files into the plain tables, as the service shows them, and what it says of faulty lines. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { whole } from '../support/builders.ts'
+import { createDirectory } from '../support/directory.ts'
+import { run, start } from '../support/process.ts'
+import { startService } from '../support/service.ts'
+
+const { database, build, client } = await startService()
+const environment = { DATABASE_URL: database.url }
+const sql = database.platform
+
+/** Runs the command with files of these texts. */
+function importFiles(files: Record<string, string | Buffer>, ...options: string[]) {
+  const folder = createDirectory()
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  return run(['import', folder, ...options], environment)
+}
+
+/** Returns what an import did to each table: rows, written, deleted. */
+async function importedBy(files: Record<string, string>, ...options: string[]): Promise<Record<string, number[]>> {
+  const { code, stdout, stderr } = await importFiles(files, '--json', ...options)
+  expect([code, stderr], stdout).toEqual([0, ''])
+  const { tables }: { tables: Record<'rows' | 'written' | 'deleted', number> & { table: string }[] } =
+    JSON.parse(stdout)
+  return Object.fromEntries(
+    tables.map(({ table, rows, written, deleted }: Record<string, number | string>) => [
+      ...[table, [Number(rows), Number(written), Number(deleted)]],
+    ]),
+  )
+}
+
+const lines = (...rows: object[]) => rows.map(row => `${JSON.stringify(row)}\n`).join('')
+
+/** Files of a tenant with one row or more in each table. @param id the id of each first row */
+const filesOf = (id: number) => ({
+  'tenant.csv': `id,name,parent_id,subdomain\r\n${id},"Spa ""Größe"", Nord",,nord\r\n${id + 1},Süd,${id},\r\n`,
+  'category.csv': `id,tenant_id,slug,title\n${id},${id},days,Days\n`,
+  'product.ndjson': lines({
+    ...{ id, tenant_id: id, slug: 'day', title: 'Day\tof\\rest', currency: 'GBP', price: 49.5, is_monetary: false },
+    ...{ image_urls: ['https://example.com/a,"b".jpg', '\\'], description_html: '<p>one</p>\n<p>two</p>' },
+  }),
+  'product_category.csv': `product_id,category_id\n${id},${id}\n`,
+  'variant.ndjson': lines({ id, product_id: id, slug: 'long', title: 'Long', currency: 'GBP' }),
+  'purchased_voucher.csv':
+    'id,tenant_id,reference,qr_token,current_balance,currency,is_monetary,void,purchase_timestamp,date_valid_end\n' +
+    `${id},${id},R-${id},,"12.50",GBP,true,f,2026-01-31T09:30:00+02:00,2027-01-31\n` +
+    `${id + 1},${id},"R-'); drop table tenant; --",,"",,false,false,2026-01-31 09:30,\n`,
+  'customer.ndjson': lines(
+    { id, tenant_id: id, email: 'ann@example.com', marketing_opted: true, consented_at: '2026-01-31T09:30:00Z' },
+    { id: id + 1, tenant_id: id, email: null, marketing_opted: false },
+  ),
+})
+
+const firstWrites = {
+  ...{ tenant: [2, 2, 0], category: [1, 1, 0], product: [1, 1, 0], product_category: [1, 1, 0], variant: [1, 1, 0] },
+  ...{ purchased_voucher: [2, 2, 0], customer: [2, 2, 0] },
+}
+
+test('the rows of a folder are in the lists of v1, and a second run writes nothing', async () => {
+  const files = filesOf(1000)
+  expect(await importedBy(files)).toEqual(firstWrites)
+  const { secret } = await build.token([whole(1000)])
+  const list = async (path: string) => (await client.rest(secret, `/tenants/1000/${path}`)).body
+  const vouchers = await list('sales/purchased-vouchers')
+  expect(vouchers.data).toMatchObject([
+    { id: 1000, reference: 'R-1000', current_balance: 12.5, purchase_timestamp: '2026-01-31T07:30:00.000000Z' },
+    { id: 1001, reference: "R-'); drop table tenant; --", purchase_timestamp: '2026-01-31T09:30:00.000000Z' },
+  ])
+  const [product] = (await list('catalog/vouchers')).data
+  expect(product).toMatchObject({ title: 'Day\tof\\rest', price: 49.5, description_html: '<p>one</p>\n<p>two</p>' })
+  const [row] = await sql<
+    { urls: string }[]
+  >`select array_to_json(image_urls)::text as urls from product where id = 1000`
+  expect(JSON.parse(`${row?.urls}`)).toEqual(['https://example.com/a,"b".jpg', '\\'])
+  expect((await list('customers/marketing-signups')).data).toMatchObject([{ id: 1000, email: 'ann@example.com' }])
+
+  const nothing = Object.fromEntries(Object.entries(firstWrites).map(([table, [rows]]) => [table, [rows, 0, 0]]))
+  expect(await importedBy(files)).toEqual(nothing)
+  const since = `sales/purchased-vouchers?updated_since=${vouchers.server_time}`
+  expect((await list(since)).data).toEqual([])
+  // The next row of the platform gets a free id.
+  expect(await build.tenant()).toBeGreaterThan(1001)
+})
+
+test('a row with a key of the table replaces the columns that the file has', async () => {
+  await importedBy(filesOf(2000))
+  const changes = {
+    'purchased_voucher.csv': 'id,tenant_id,reference,current_balance\n2000,2000,R-2000,7\n2001,2000,R-2001,\n',
+  }
+  expect(await importedBy(changes)).toEqual({ purchased_voucher: [2, 2, 0] })
+  expect(
+    await sql`
+    select reference, current_balance, is_monetary, currency from purchased_voucher where tenant_id = 2000 order by id`,
+  ).toEqual([
+    { reference: 'R-2000', current_balance: 7, is_monetary: true, currency: 'GBP' },
+    { reference: 'R-2001', current_balance: null, is_monetary: false, currency: null },
+  ])
+})
+
+test('the standard input has lines of one table', async () => {
+  const input = `\n${lines({ id: 3000, name: 'Nord' }, { id: '3001', name: 'Süd', parent_id: 3000 })}`
+  const imported = await run(['import', '-', '--table', 'tenant'], environment, { input })
+  expect([imported.code, imported.stderr]).toEqual([0, ''])
+  expect(imported.stdout).toMatch(/^TABLE +ROWS +WRITTEN +DELETED\ntenant +2 +2 +0\n[\s\S]* verify\n$/)
+  expect(await sql`select name from tenant where parent_id = 3000`).toEqual([{ name: 'Süd' }])
+})
+
+test('every wrong value is listed with its file and line, and nothing is imported', async () => {
+  const { code, stdout, stderr } = await importFiles({
+    'tenant.csv': 'id,name,parent_id\n4000,"two\n""lines""",\n4001,,x\n,B,\n99999999999999999999,C,\n',
+    'purchased_voucher.ndjson':
+      `${lines(
+        {
+          id: 4000,
+          tenant_id: 4000,
+          reference: 'A',
+          void: true,
+          current_balance: '12,5',
+          date_valid_end: '2026-02-30',
+        },
+        { id: 4001, tenant_id: 4000, reference: 'B', balance: 1 },
+      )}{"id":4002,\n[]\n` +
+      `{"id":12345678901234567890}\n{"reference":"\\u0000"}\n{"reference":"\\ud800"}\n{"reference":{"a":1}}\n` +
+      `${lines({ id: 4003, reference: 'C', void: 'maybe' })}`,
+    'customer.ndjson': Buffer.from('{"id":4000,"tenant_id":4000,"city":"K\xf6ln"}\n', 'latin1'),
+  })
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr.split('\n')).toEqual([
+    'customer.ndjson:1: the line is not UTF-8',
+    'purchased_voucher.ndjson:1: current_balance: expected a number, for example 12.50, not "12,5"',
+    'purchased_voucher.ndjson:1: date_valid_end: expected a date, for example 2026-01-31, not "2026-02-30"',
+    'purchased_voucher.ndjson:2: purchased_voucher has no column balance',
+    expect.stringMatching(/^purchased_voucher\.ndjson:3: .* JSON/),
+    'purchased_voucher.ndjson:4: expected a JSON object',
+    'purchased_voucher.ndjson:5: id: a JSON number with more than 15 digits is not exact. Write it as a string',
+    'purchased_voucher.ndjson:6: reference: PostgreSQL cannot store U+0000 and unpaired surrogates',
+    'purchased_voucher.ndjson:7: reference: PostgreSQL cannot store U+0000 and unpaired surrogates',
+    'purchased_voucher.ndjson:8: reference: expected a text, not {"a":1}',
+    'purchased_voucher.ndjson:9: tenant_id: a value is required',
+    'purchased_voucher.ndjson:9: void: expected true or false, not "maybe"',
+    'tenant.csv:4: name: a value is required',
+    'tenant.csv:4: parent_id: expected a whole number, for example 12, not "x"',
+    'tenant.csv:5: id: a value is required',
+    'tenant.csv:6: id: expected a whole number, for example 12, not "99999999999999999999"',
+    'Nothing was imported. Correct the lines, and run the command again.',
+    '',
+  ])
+  expect(await sql`select from tenant where id between 4000 and 4999`).toHaveLength(0)
+})
+
+test('of many faults the first twenty are listed', async () => {
+  const rows = Array.from({ length: 1500 }, (_, index) => `${5000 + index},N,${index % 2 === 0 ? 'x' : ''}\n`).join('')
+  const file = { 'tenant.csv': `id,name,parent_id\n${rows}` }
+  const { stderr } = await importFiles(file)
+  expect(stderr.split('\n').slice(19, 21)).toEqual([
+    'tenant.csv:40: parent_id: expected a whole number, for example 12, not "x"',
+    'Further faults: 730.',
+  ])
+  const { code, stdout } = await importFiles(file, '--json')
+  expect([code, JSON.parse(stdout).faults.length, JSON.parse(stdout).count]).toEqual([1, 20, 750])
+})
+
+test('rows that break a constraint are listed, those of former files are not imported', async () => {
+  const tenant = await build.tenant()
+  const voucher = await build.voucher(tenant, { reference: 'TAKEN' })
+  const { code, stderr } = await importFiles({
+    'tenant.csv': 'id,name,parent_id\n6000,A,6001\n6001,B,\n',
+    'purchased_voucher.csv': `id,tenant_id,reference\n6000,6000,A\n6001,6000,A\n6000,6001,A\n6002,6002,B\n6003,${tenant},TAKEN\n`,
+  })
+  expect(stderr.split('\n')).toEqual([
+    'purchased_voucher.csv:3: tenant_id, reference: 6000, A is also in line 2',
+    'purchased_voucher.csv:4: id: 6000 is also in line 2',
+    'purchased_voucher.csv:5: tenant_id: no tenant has the id 6002',
+    `purchased_voucher.csv:6: tenant_id, reference: ${tenant}, TAKEN belongs to the row with the key ${voucher}`,
+    'Nothing was imported. Correct the lines, and run the command again.',
+    '',
+  ])
+  expect(code).toBe(1)
+  // As rows to update, which a key may not name twice either.
+  const twice = `id,name\n${tenant},A\n${tenant},B\n`
+  expect((await importFiles({ 'tenant.csv': twice })).stderr).toContain(
+    `tenant.csv:3: id: ${tenant} is also in line 2\n`,
+  )
+  expect(await sql`select from tenant where id in (6000, 6001)`).toHaveLength(0)
+})
+
+test('--replace deletes what a file lacks, in the tables that have one', async () => {
+  await importedBy(filesOf(7000))
+  await sql`delete from purchased_voucher where tenant_id <> 7000`
+  const files = { 'purchased_voucher.csv': 'id,tenant_id,reference\n7001,7000,R-1\n7002,7000,R-2\n' }
+  expect(await importedBy(files, '--replace')).toEqual({ purchased_voucher: [2, 2, 1] })
+  expect(await sql`select id from purchased_voucher order by id`).toEqual([{ id: 7001 }, { id: 7002 }])
+  expect(await sql`select from customer where tenant_id = 7000`).toHaveLength(2)
+  const refusals = [
+    await importFiles({ 'tenant.csv': 'id,name\n7001,A\n' }, '--replace'),
+    await importFiles({ 'purchased_voucher.ndjson': '\n' }, '--replace'),
+  ]
+  expect(refusals.map(({ code, stderr }) => [code, stderr])).toEqual([
+    [
+      1,
+      expect.stringMatching(
+        /^--replace cannot delete rows that tenant.csv lacks: Key \(id\)=\(\d+\) is still referenced/,
+      ),
+    ],
+    [1, 'purchased_voucher.ndjson has no rows: --replace would delete all 2 of purchased_voucher.\n'],
+  ])
+  expect(await sql`select from purchased_voucher`).toHaveLength(2)
+})
+
+test('a run that is killed has imported nothing, and the next one does it all', async () => {
+  const first = start(['import', '-', '--table', 'tenant'], environment)
+  first.child.stdin.write(lines({ id: 8000, name: 'A' }))
+  const isReading = async () => {
+    const reading =
+      await sql`select from pg_stat_activity where datname = current_database() and query like '%copy.rows%'`
+    return reading.length > 1
+  }
+  await expect.poll(isReading, { timeout: 30_000 }).toBe(true)
+  first.child.kill('SIGKILL')
+  await first.ended
+  expect(await importedBy({ 'tenant.ndjson': lines({ id: 8000, name: 'A' }) })).toEqual({ tenant: [1, 1, 0] })
+})
+
+const known = 'tenant, category, product, product_category, variant, purchased_voucher, customer'
+
+test.each([
+  [{}, /has no files\. A file is named <table>\.csv or <table>\.ndjson; the tables are tenant, category/],
+  [
+    { 'tenants.csv': '', 'tenant.txt': '', '.hidden': '' },
+    new RegExp(` has tenant.txt, tenants.csv\\. .* ${known}\\.\n$`),
+  ],
+  [{ 'tenant.csv': '', 'tenant.ndjson': '' }, /has tenant\.csv and tenant\.ndjson: leave one of them\.\n$/],
+  [{ 'tenant.csv': '' }, /^tenant\.csv:1: required columns are missing: id, name\n/],
+  [
+    { 'tenant.csv': 'id,name,Name,x"; drop\n' },
+    /^tenant\.csv:1: tenant has no column Name, x"; drop\. It has id, parent_id, /,
+  ],
+  [{ 'tenant.csv': 'id,name,name\n' }, /^tenant\.csv:1: there is more than one column name\n/],
+  [{ 'tenant.csv': 'id,name\n1,"a\n b"\n2,b,c\n' }, /^tenant\.csv:4: extra data after last expected column\n/],
+  [
+    { 'tenant.csv': Buffer.from('id,name\n1,K\xf6ln\n', 'latin1') },
+    /^tenant\.csv:2: invalid byte sequence for encoding "UTF8"/,
+  ],
+  [
+    { 'tenant.csv': 'id,name\n1,a\n\\.\n2,b\n' },
+    /^tenant\.csv: a line with \\\. alone would end the data\. Remove it\.\n$/,
+  ],
+])('files that cannot be read are refused: %j', async (files, message) => {
+  const { code, stdout, stderr } = await importFiles(files)
+  expect(stderr).toMatch(message)
+  expect([code, stdout]).toEqual([1, ''])
+})
+
+test.each([
+  [['-']],
+  [['.', '--table', 'tenant']],
+  [['-', '--table', 'tenants']],
+  [[]],
+])('arguments that do not fit are refused: %j', async args => {
+  expect((await run(['import', ...args], environment)).code).toBe(2)
+})
