@@ -4,7 +4,7 @@ import type { Pool, Transaction } from '../db/sql.ts'
 import { Faults, FaultyLinesError, findBrokenConstraints, findWrongValues } from './faults.ts'
 import type { Source } from './source.ts'
 import { type Staged, stage } from './stage.ts'
-import { columnList, stagingOf, typedRows } from './table.ts'
+import { columnList, requirePlainTables, stagingOf, typedRows } from './table.ts'
 
 /** What an import did to a table. */
 export interface Imported {
@@ -35,6 +35,7 @@ export async function importSources(
     await transaction`
       select /* import.prepare */ set_config('statement_timeout', '0', true),
              set_config('TimeZone', ${timeFormat.TimeZone}, true), set_config('DateStyle', ${timeFormat.DateStyle}, true)`
+    await requirePlainTables(transaction)
     const faults = new Faults()
     const files: Staged[] = []
     for (const source of sources) {

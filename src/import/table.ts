@@ -1,4 +1,4 @@
-/** The plain tables (`sql/0014`), as the catalog of the database describes them. */
+/** The plain tables (`sql/plain-tables.sql`), as the catalog of the database describes them. */
 import type { Fragment, Sql } from '../db/sql.ts'
 
 /** Their names, in the order of their references. */
@@ -30,6 +30,20 @@ export interface PlainTable {
   name: string
   columns: Column[]
   constraints: Constraint[]
+}
+
+/**
+ * Checks that records are made of the plain tables. Tables of an adopted platform can have their names.
+ *
+ * @throws Error when the mappings are of another platform
+ */
+export async function requirePlainTables(sql: Sql): Promise<void> {
+  const [mappings] = await sql<{ areAdopted: boolean }[]>`
+    select /* import.read_mappings */ exists (select from gateway.mapping where not is_plain) as "areAdopted"`
+  if (!mappings?.areAdopted) return
+  throw new Error(
+    'Files are imported into the plain tables, but the mappings of this database read the tables of a platform.',
+  )
 }
 
 /** Reads the columns and the constraints of a plain table. @param name one of `tableNames` */

@@ -32,7 +32,8 @@ const never: Record<string, string> = {
   'loads the demo data, as the owner': 'demo.analyze demo.is_demo demo.is_empty demo.move_sequence',
   'the command import, as the owner: reads and writes whole tables':
     'copy.rows import.copy_csv import.count import.delete_others import.find_broken_constraints import.find_wrong_values ' +
-    'import.is_valid import.move_sequence import.number_lines import.prepare import.read_table import.stage import.write',
+    'import.is_valid import.move_sequence import.number_lines import.prepare import.read_mappings ' +
+    'import.read_table import.stage import.write',
   'the command verify: reads all records': 'figure.check figure.repair record.find_problems',
   'removals are not exported, and none is read by its id': 'removal.chunk removal.find removal.find_many',
 }
