@@ -3,9 +3,7 @@ import { readConfig } from '../config.ts'
 import { type Blocker, describeBlockers } from '../db/blockers.ts'
 import { defaultLockWait, migrate } from '../db/migrate.ts'
 import { withUnmigratedDatabase } from './database.ts'
-import { jsonOption, printResult, readNumber } from './output.ts'
-
-const readSeconds = readNumber(/^\d{1,6}$/, 'It must be a whole number of seconds, for example 60.')
+import { jsonOption, printResult, readSeconds } from './output.ts'
 
 export const migrateCommand = new Command('migrate')
   .description('Apply the migrations that the database lacks.')

@@ -16,6 +16,9 @@ export const readNumber = (pattern: RegExp, message: string) => (text: string) =
   return Number(text)
 }
 
+/** Reads a time in seconds. */
+export const readSeconds = readNumber(/^\d{1,6}$/, 'It must be a whole number of seconds, for example 60.')
+
 /** Tables have no lines: two spaces separate the columns, so that `awk` and people can read them. */
 const plain = {
   ...{ top: '', 'top-mid': '', 'top-left': '', 'top-right': '', bottom: '', 'bottom-mid': '', 'bottom-left': '' },

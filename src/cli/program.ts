@@ -7,6 +7,7 @@ import { endWithOutput, requireOptionsLast } from '#program'
 import { syncCommand } from '#sync'
 import { GatewayError } from '../domain/errors.ts'
 import { adminCommand } from './admin.ts'
+import { adoptCommand } from './adopt.ts'
 import { demoCommand } from './demo.ts'
 import { loadEnvFile } from './env-file.ts'
 import { importCommand } from './import.ts'
@@ -33,6 +34,7 @@ const program = new Command('voucher-gateway')
   .addCommand(syncCommand)
   .addCommand(adminCommand)
   .addCommand(verifyCommand)
+  .addCommand(adoptCommand)
 
 inheritSettings(program)
 requireOptionsLast(program)

@@ -48,8 +48,8 @@ export function readMappings(folder: string): Mapping[] {
 
 /** The mappings of a database. */
 interface Installed {
-  /** How many of the given mappings it has as their files have them. */
-  count: number
+  /** Whether it has these mappings alone, as their files have them. */
+  is_current: boolean
   /** Whether they read other tables than the plain ones. */
   is_adopted: boolean
   /** Whether it has neither mappings nor plain tables. */
@@ -58,10 +58,14 @@ interface Installed {
 
 async function readInstalled(sql: Sql, mappings: Mapping[]): Promise<Installed> {
   const [row] = await sql<Installed[]>`
-    select /* mapping.read */ count(given), exists (select from gateway.mapping where not is_plain) as is_adopted,
-           not exists (select from gateway.mapping) and to_regclass('public.purchased_voucher') is null as is_empty
-    from gateway.mapping join jsonb_array_elements(${JSON.stringify(mappings)}::text::jsonb) given
-      on record::text = given ->> 'record' and files = given - 'record'`
+    select /* mapping.read */ exists (select from gateway.mapping where not is_plain) as is_adopted,
+           not exists (select from gateway.mapping) and to_regclass('public.purchased_voucher') is null as is_empty,
+           not exists (
+             select from (select *, files || jsonb_build_object('record', record) as given from gateway.mapping) installed
+             full join jsonb_array_elements(${JSON.stringify(mappings)}::text::jsonb) wanted (given) using (given)
+             -- A type that a platform does not have reads no table.
+             where wanted is null and record in (select record from gateway.rule) or installed is null
+           ) as is_current`
   if (!row) throw new Error('The database returned no state of the mappings.')
   return row
 }
@@ -72,9 +76,8 @@ async function readInstalled(sql: Sql, mappings: Mapping[]): Promise<Installed> 
  * @param adopted those of another platform; absent: those of the plain tables, or those that the database has of another platform
  */
 export async function hasMappings(sql: Sql, adopted?: Mapping[]): Promise<boolean> {
-  const mappings = adopted ?? readPlain()
-  const { count, is_adopted } = await readInstalled(sql, mappings)
-  return count === mappings.length || (adopted === undefined && is_adopted)
+  const { is_current, is_adopted } = await readInstalled(sql, adopted ?? readPlain())
+  return is_current || (adopted === undefined && is_adopted)
 }
 
 /**

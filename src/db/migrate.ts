@@ -130,12 +130,10 @@ async function prepareSession(session: Sql): Promise<number> {
 
 /** Runs a file and records it. PostgreSQL runs the statements of one message in one transaction. */
 const run = (session: Sql, { version, file, md5, text }: Migration) =>
-  session
-    .unsafe(
-      `${text}\ninsert /* migration.record */ into gateway.migration (version, name, md5)
-       values (${version}, '${file}', '${md5}')`,
-    )
-    .simple()
+  session.unsafe(`${text}\n${recordOf(version, file, md5)}`).simple()
+
+const recordOf = (version: number, file: string, md5: string) =>
+  `insert /* migration.record */ into gateway.migration (version, name, md5) values (${version}, '${file}', '${md5}')`
 
 /** Returns the migrations of `sql/` that the database lacks. @throws `UnreleasedDatabaseError` */
 async function readMissing(sql: Sql): Promise<Migration[]> {
@@ -153,6 +151,12 @@ async function readMissing(sql: Sql): Promise<Migration[]> {
   }
   return files.filter(({ version }) => !sums.has(version))
 }
+
+/** Returns the SQL of all migrations, each with the statement that records it. */
+export const describeMigrations = (): string[] =>
+  readOwn().map(
+    ({ version, file, md5, text }) => `-- ${file}\nbegin;\n${text}\n${recordOf(version, file, md5)};\ncommit;`,
+  )
 
 /** Returns the number of migrations of `sql/` that the database lacks. @throws `UnreleasedDatabaseError` */
 export const countMissingMigrations = async (sql: Sql): Promise<number> => (await readMissing(sql)).length

@@ -8,7 +8,9 @@ import { migrate } from '../../src/db/migrate.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { run, start } from '../support/process.ts'
 
-const files = readdirSync(join(import.meta.dirname, '../../sql')).sort()
+const files = readdirSync(join(import.meta.dirname, '../../sql'))
+  .filter(name => name.includes('.do.'))
+  .sort()
 /** The number of files before the first that creates a trigger on a table of an earlier file, `gateway.removal`. */
 const before = files.findIndex(name => name.includes('.sync-state.'))
 const missing = files.slice(before)

@@ -1,0 +1,29 @@
+/** The ids of keys that are no integers: without them, other copies of the records would have other ids. */
+import type { Readable, Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { Pool } from '../db/sql.ts'
+
+/** Writes the map of keys to ids as CSV: `kind`, `key`, `id`. */
+export async function exportIds(sql: Pool, target: Writable): Promise<void> {
+  const rows = await sql`
+    copy /* adoption.export_ids */ (select kind, key, id from gateway.identity order by id) to stdout with (format csv, header)`.readable()
+  await pipeline(rows, target, { end: false })
+}
+
+/**
+ * Reads what `exportIds` has written, before the first records are written.
+ *
+ * @returns the number of ids
+ * @throws an error of the database when a key or an id is there already; then nothing is changed
+ */
+export async function importIds(sql: Pool, source: Readable): Promise<number> {
+  return await sql.begin(async transaction => {
+    const sink = await transaction`
+      copy /* adoption.import_ids */ gateway.identity (kind, key, id) from stdin with (format csv, header)`.writable()
+    await pipeline(source, sink)
+    const [row] = await transaction<{ count: number }[]>`
+      select /* adoption.continue_ids */ count(*), setval(pg_get_serial_sequence('gateway.identity', 'id'), coalesce(max(id), 1))
+      from gateway.identity`
+    return row?.count ?? 0
+  })
+}

@@ -1,0 +1,25 @@
+/** What steps have made of the mappings. */
+import type { Sql } from '../db/sql.ts'
+
+/** The state of a type of records. */
+export interface RecordState {
+  record: string
+  records: number
+  rejected: number
+  /** Why all its keys are evaluated, or why steps do not follow its mapping; null: they follow each change. */
+  state: string | null
+}
+
+/** Reads the state of each type that has a mapping, as the owner. */
+export async function readRecordStates(sql: Sql): Promise<RecordState[]> {
+  return await sql<RecordState[]>`
+    select /* adoption.read_states */ mapping.record::text as record,
+      (xpath('/row/count/text()', query_to_xml('select count(*) from gateway.' || mapping.record, false, true, '')))[1]::text::bigint
+        as records,
+      (select count(*) from gateway.rejected where rejected.record = mapping.record) as rejected,
+      coalesce(broken.reason, scan.stopped, scan.reason || coalesce(' Evaluated up to key ' || reached || '.', '')) as state
+    from gateway.mapping
+    left join gateway.scan on scan.record = mapping.record
+    left join gateway.broken_mapping broken on broken.record = mapping.record
+    order by mapping.record`
+}

@@ -1,0 +1,140 @@
+import { SingleBar } from 'cli-progress'
+import { Command } from 'commander'
+import { estimateRows, type Progress, writeRecords } from '../adoption/fill.ts'
+import { exportIds, importIds } from '../adoption/ids.ts'
+import { readRecordStates } from '../adoption/status.ts'
+import { readConfig } from '../config.ts'
+import { type Blocker, describeBlockers } from '../db/blockers.ts'
+import { readMappings } from '../db/mappings.ts'
+import { defaultLockWait, describeMigrations, migrate } from '../db/migrate.ts'
+import { readStepState } from '../projection/step.ts'
+import { withDatabase, withUnmigratedDatabase } from './database.ts'
+import { jsonOption, printResult, printTable, readSeconds } from './output.ts'
+import { shellCommand } from './shell-command.ts'
+
+const onBlocked = (blockers: Blocker[]) =>
+  console.error(`Waiting for a lock that is held by ${describeBlockers(blockers)}. Others go first meanwhile.`)
+
+const applyCommand = new Command('apply')
+  .description(
+    'Install the mappings of a folder, and write the records of all rows while the platform works. After an interruption, ' +
+      'or to install changed files, run it again: steps write only what differs.',
+  )
+  .argument('<folder>', 'has <record>.sql and <record>.from.<table>.sql')
+  .option('--wait <seconds>', 'how long to wait for transactions that hold a lock', readSeconds, defaultLockWait)
+  .addOption(jsonOption())
+  .action(async (folder: string, { wait, json }: { wait: number; json: boolean }) => {
+    const adopted = readMappings(folder)
+    const stop = new AbortController()
+    process.once('SIGINT', () => stop.abort())
+    const bar =
+      process.stdout.isTTY && !json
+        ? new SingleBar({ format: '{phase} {bar} {percentage}% | {value} of about {total}' })
+        : null
+    const progress = await withUnmigratedDatabase(readConfig(process.env), async ({ owner, pool }) => {
+      await migrate(owner, { lockWait: wait, adopted, onBlocked })
+      const total = await estimateRows(owner, adopted)
+      bar?.start(total, 0, { phase: 'records' })
+      try {
+        return await writeRecords(pool, stop.signal, ({ phase, records }) => bar?.update(records, { phase }))
+      } finally {
+        bar?.stop()
+      }
+    })
+    printResult(json, progress, describe(progress))
+    if (progress.phase !== 'done') process.exitCode = 1
+  })
+
+const describe = ({ phase, records, rejected }: Progress) => {
+  const written = `${records.toLocaleString('en')} records are written`
+  if (phase !== 'done') return `${written}. The service goes on when it runs, or this command.`
+  return rejected === 0
+    ? `${written}.`
+    : `${written}. ${rejected.toLocaleString('en')} row${rejected === 1 ? ' breaks' : 's break'} a rule: ${shellCommand('verify')} names them.`
+}
+
+const planCommand = new Command('plan')
+  .description(
+    'Print the SQL of all that `adopt apply` creates, for the administrator of the database. psql can run it.',
+  )
+  .argument('<folder>')
+  .requiredOption('--sql', 'as SQL')
+  .action((folder: string) => {
+    const calls = readMappings(folder).map(
+      ({ record, select, rules }) =>
+        `call gateway.install_mapping(${[record, select, JSON.stringify(rules)].map(literal).join(', ')});`,
+    )
+    const others = `call gateway.install_no_mapping('{${readMappings(folder).map(({ record }) => record)}}');`
+    console.log([...describeMigrations(), ...calls, others].join('\n\n'))
+  })
+
+/** Returns the SQL of a text. */
+const literal = (text: string) => `e'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
+
+const statusCommand = new Command('status')
+  .description(
+    'Print how far the records follow the platform: changes that wait, rejected keys, and what holds up a type of records.',
+  )
+  .addOption(jsonOption())
+  .action(async ({ json }: { json: boolean }) => {
+    const { steps, records } = await withDatabase(readConfig(process.env), async ({ owner, pool }) => ({
+      steps: await readStepState(pool),
+      records: await readRecordStates(owner),
+    }))
+    if (json) return printResult(true, { ...steps, records }, '')
+    printTable(
+      records.map(({ record, records, rejected, state }) => ({
+        record,
+        records: records.toLocaleString('en'),
+        rejected: rejected.toLocaleString('en'),
+        state: state ?? 'follows each change',
+      })),
+    )
+    const age =
+      steps.secondsSinceStep === null ? 'The first fill goes on' : `The last step was ${steps.secondsSinceStep} s ago`
+    console.log(`\n${age}; ${steps.waiting.toLocaleString('en')} changes wait.`)
+    for (const { record, key, reason } of steps.rejectedKeys) console.log(`${record} ${key}: ${reason}`)
+  })
+
+const idsCommand = new Command('ids')
+  .description('Save the ids of records whose keys are no integers, and restore them in another database.')
+  .addCommand(
+    new Command('export')
+      .description('Print them as CSV.')
+      .action(() => withDatabase(readConfig(process.env), ({ owner }) => exportIds(owner, process.stdout))),
+  )
+  .addCommand(
+    new Command('import')
+      .description('Read them from standard input, before the first `adopt apply`.')
+      .action(async () => {
+        const count = await withUnmigratedDatabase(readConfig(process.env), async ({ owner }) => {
+          await migrate(owner, { adopted: [], onBlocked })
+          return importIds(owner, process.stdin)
+        })
+        console.log(`${count.toLocaleString('en')} ids are restored.`)
+      }),
+  )
+
+const removeCommand = new Command('remove')
+  .description(
+    'Remove the schema gateway and all triggers of the gateway from the tables of the platform. Stop the service first.',
+  )
+  .requiredOption('--yes', 'remove also tokens, administrators and the ids of records: `adopt ids export` saves these')
+  .option('--wait <seconds>', 'how long to wait for transactions that hold a lock', readSeconds, defaultLockWait)
+  .action(async ({ wait }: { wait: number }) => {
+    await withUnmigratedDatabase(readConfig(process.env), async ({ owner }) => {
+      await migrate(owner, { lockWait: wait, adopted: [], onBlocked })
+      await owner`drop /* adoption.remove */ schema gateway cascade`
+    })
+    console.log(
+      'The schema gateway and its triggers are removed. The role voucher_gateway stays: other databases may use it.',
+    )
+  })
+
+export const adoptCommand = new Command('adopt')
+  .description('Serve the data of a platform whose tables are not the plain ones (docs/adopting.md).')
+  .addCommand(planCommand)
+  .addCommand(applyCommand)
+  .addCommand(statusCommand)
+  .addCommand(idsCommand)
+  .addCommand(removeCommand)

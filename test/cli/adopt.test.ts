@@ -1,0 +1,73 @@
+/** `adopt`: the records of another platform are written, saved ids are kept, and nothing is left after all. */
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { connect } from '../../src/db/connect.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { createEmptyDatabase } from '../support/database.ts'
+import { run } from '../support/process.ts'
+
+const adopt = new URL('../adopt/', import.meta.url)
+const folder = fileURLToPath(new URL('venues', adopt))
+const tables = readFileSync(new URL('venues.tables.sql', adopt), 'utf8')
+
+const venue = '0'.repeat(32)
+
+/** Creates a database of the platform with 300 cards. */
+async function createPlatform() {
+  const { address, url } = await createEmptyDatabase()
+  const platform = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+  afterFile(() => platform.end({ timeout: 1 }))
+  await platform
+    .unsafe(`${tables};
+      insert into shop.venue (id, path, name) values ('${venue}', 'shop', 'Shop');
+      insert into shop."Gift Card" ("No", venue, code, "valueCents")
+      select 'C' || n, '${venue}', 'CODE-' || n, 5000 from generate_series(1, 300) n`)
+    .simple()
+  return { platform, command: (...words: string[]) => run(['adopt', ...words], { DATABASE_URL: url }), url }
+}
+
+const { platform, command, url } = await createPlatform()
+
+test('apply writes the records, and those of changed files', async () => {
+  expect(await command('apply', folder)).toMatchObject({ code: 0, stdout: '301 records are written.\n' })
+  await platform`update shop."Gift Card" set code = 'code-1' where "No" = 'C2'`
+  const { stdout } = await command('apply', folder)
+  expect(stdout).toMatch(/^301 records are written\. 1 row breaks a rule: .* verify names them\.\n$/)
+})
+
+test('status names rejected keys', async () => {
+  const { stdout } = await command('status')
+  expect(stdout).toMatch(/^voucher +300 +1 +follows each change$/m)
+  expect(stdout).toMatch(/^voucher C2: voucher \d+ has its reference or QR token$/m)
+  expect(JSON.parse((await command('status', '--json')).stdout)).toMatchObject({ waiting: 0, rejected: 1 })
+})
+
+test('plan prints SQL that does what apply does', async () => {
+  const other = await createPlatform()
+  const { stdout } = await command('plan', '--sql', folder)
+  await other.platform.unsafe(stdout).simple()
+  expect(await other.command('apply', folder)).toMatchObject({ code: 0, stdout: '301 records are written.\n' })
+})
+
+test('ids are kept by a database that reads them, and remove leaves nothing', async () => {
+  const readIds = () => platform`
+    select id, reference from gateway.voucher where reference = 'CODE-300'`
+  const former = await readIds()
+  const { stdout } = await command('ids', 'export')
+  expect(stdout).toMatch(/^kind,key,id\ntenant,/)
+  expect(await command('remove')).toMatchObject({ code: 2 })
+  expect(await command('remove', '--yes')).toMatchObject({ code: 0 })
+  expect(
+    await platform`
+    select nspname from pg_namespace where nspname = 'gateway'
+    union all select tgname from pg_trigger where not tgisinternal
+    union all select relname from pg_class where relnamespace = 'public'::regnamespace`,
+  ).toEqual([])
+
+  await platform`update shop."Gift Card" set code = 'CODE-2' where "No" = 'C2'`
+  await platform`insert into shop."Gift Card" ("No", venue, code, "valueCents") select 'A0', id, 'NEW', 1 from shop.venue`
+  expect(await run(['adopt', 'ids', 'import'], { DATABASE_URL: url }, { input: stdout })).toMatchObject({ code: 0 })
+  expect(await command('apply', folder)).toMatchObject({ code: 0, stdout: '302 records are written.\n' })
+  expect(await readIds()).toEqual(former)
+})
