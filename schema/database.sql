@@ -1167,13 +1167,13 @@ CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_category()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
-    insert into gateway.note (record, source, key, reason)
-    select 'category', NULL, case when not is_missing then key end, case when is_missing then 'public.category has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C", pg_catalog.concat(id) operator(pg_catalog.=) '*' from former where id is not null) as noted;
+    insert into gateway.note (record, key, reason)
+    select 'category', case when not key operator(pg_catalog.=) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.category has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
   else
-    insert into gateway.note (record, source, key, reason)
-    select 'category', NULL, case when not is_missing then key end, case when is_missing then 'public.category has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null) as noted;
+    insert into gateway.note (record, key, reason)
+    select 'category', case when not key operator(pg_catalog.=) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.category has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null) as noted;
   end if;
   return null;
 end $function$;
@@ -1186,13 +1186,13 @@ CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_customer()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
-    insert into gateway.note (record, source, key, reason)
-    select 'customer', NULL, case when not is_missing then key end, case when is_missing then 'public.customer has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C", pg_catalog.concat(id) operator(pg_catalog.=) '*' from former where id is not null) as noted;
+    insert into gateway.note (record, key, reason)
+    select 'customer', case when not key operator(pg_catalog.=) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.customer has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
   else
-    insert into gateway.note (record, source, key, reason)
-    select 'customer', NULL, case when not is_missing then key end, case when is_missing then 'public.customer has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null) as noted;
+    insert into gateway.note (record, key, reason)
+    select 'customer', case when not key operator(pg_catalog.=) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.customer has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null) as noted;
   end if;
   return null;
 end $function$;
@@ -1205,13 +1205,13 @@ CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_product()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
-    insert into gateway.note (record, source, key, reason)
-    select 'product', NULL, case when not is_missing then key end, case when is_missing then 'public.product has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C", pg_catalog.concat(id) operator(pg_catalog.=) '*' from former where id is not null) as noted;
+    insert into gateway.note (record, key, reason)
+    select 'product', case when not key operator(pg_catalog.=) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.product has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
   else
-    insert into gateway.note (record, source, key, reason)
-    select 'product', NULL, case when not is_missing then key end, case when is_missing then 'public.product has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null) as noted;
+    insert into gateway.note (record, key, reason)
+    select 'product', case when not key operator(pg_catalog.=) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.product has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null) as noted;
   end if;
   return null;
 end $function$;
@@ -1224,13 +1224,13 @@ CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_product_category()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
-    insert into gateway.note (record, source, key, reason)
-    select 'product', NULL, case when not is_missing then key end, case when is_missing then 'public.product_category has no column product_id.' end
-    from (select '*'::pg_catalog.text as product_id) as missing, lateral (select pg_catalog.concat(product_id) collate pg_catalog."C" as key, pg_catalog.concat(product_id) operator(pg_catalog.=) '*' as is_missing from changed where product_id is not null union select pg_catalog.concat(product_id) collate pg_catalog."C", pg_catalog.concat(product_id) operator(pg_catalog.=) '*' from former where product_id is not null) as noted;
+    insert into gateway.note (record, key, reason)
+    select 'product', case when not key operator(pg_catalog.=) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.product_category has no column product_id.' end
+    from (select '*'::pg_catalog.text as product_id) as missing, lateral (select pg_catalog.concat(product_id) collate pg_catalog."C" as key from changed where product_id is not null union select pg_catalog.concat(product_id) collate pg_catalog."C" from former where product_id is not null) as noted;
   else
-    insert into gateway.note (record, source, key, reason)
-    select 'product', NULL, case when not is_missing then key end, case when is_missing then 'public.product_category has no column product_id.' end
-    from (select '*'::pg_catalog.text as product_id) as missing, lateral (select pg_catalog.concat(product_id) collate pg_catalog."C" as key, pg_catalog.concat(product_id) operator(pg_catalog.=) '*' as is_missing from changed where product_id is not null) as noted;
+    insert into gateway.note (record, key, reason)
+    select 'product', case when not key operator(pg_catalog.=) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.product_category has no column product_id.' end
+    from (select '*'::pg_catalog.text as product_id) as missing, lateral (select pg_catalog.concat(product_id) collate pg_catalog."C" as key from changed where product_id is not null) as noted;
   end if;
   return null;
 end $function$;
@@ -1243,13 +1243,13 @@ CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_purchased_voucher()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
-    insert into gateway.note (record, source, key, reason)
-    select 'voucher', NULL, case when not is_missing then key end, case when is_missing then 'public.purchased_voucher has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C", pg_catalog.concat(id) operator(pg_catalog.=) '*' from former where id is not null) as noted;
+    insert into gateway.note (record, key, reason)
+    select 'voucher', case when not key operator(pg_catalog.=) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.purchased_voucher has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
   else
-    insert into gateway.note (record, source, key, reason)
-    select 'voucher', NULL, case when not is_missing then key end, case when is_missing then 'public.purchased_voucher has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null) as noted;
+    insert into gateway.note (record, key, reason)
+    select 'voucher', case when not key operator(pg_catalog.=) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.purchased_voucher has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null) as noted;
   end if;
   return null;
 end $function$;
@@ -1262,13 +1262,13 @@ CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_tenant()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
-    insert into gateway.note (record, source, key, reason)
-    select 'tenant', NULL, case when not is_missing then key end, case when is_missing then 'public.tenant has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C", pg_catalog.concat(id) operator(pg_catalog.=) '*' from former where id is not null) as noted;
+    insert into gateway.note (record, key, reason)
+    select 'tenant', case when not key operator(pg_catalog.=) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.tenant has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
   else
-    insert into gateway.note (record, source, key, reason)
-    select 'tenant', NULL, case when not is_missing then key end, case when is_missing then 'public.tenant has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null) as noted;
+    insert into gateway.note (record, key, reason)
+    select 'tenant', case when not key operator(pg_catalog.=) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.tenant has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null) as noted;
   end if;
   return null;
 end $function$;
@@ -1281,13 +1281,13 @@ CREATE OR REPLACE FUNCTION gateway.capture_rows_of_public_variant()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
-    insert into gateway.note (record, source, key, reason)
-    select 'variant', NULL, case when not is_missing then key end, case when is_missing then 'public.variant has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C", pg_catalog.concat(id) operator(pg_catalog.=) '*' from former where id is not null) as noted;
+    insert into gateway.note (record, key, reason)
+    select 'variant', case when not key operator(pg_catalog.=) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.variant has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
   else
-    insert into gateway.note (record, source, key, reason)
-    select 'variant', NULL, case when not is_missing then key end, case when is_missing then 'public.variant has no column id.' end
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key, pg_catalog.concat(id) operator(pg_catalog.=) '*' as is_missing from changed where id is not null) as noted;
+    insert into gateway.note (record, key, reason)
+    select 'variant', case when not key operator(pg_catalog.=) '*' then key end, case when key operator(pg_catalog.=) '*' then 'public.variant has no column id.' end
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null) as noted;
   end if;
   return null;
 end $function$;
@@ -3720,9 +3720,10 @@ declare
   mapped record;
   -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
   note_statement constant text := $sql$
-    insert into gateway.note (record, source, key, reason)
-    select %1$L, %2$L, case when not is_missing then key end, case when is_missing then %3$L end
-    from (select %4$s) as missing, lateral (select %5$s as key, %6$s as is_missing from changed where %7$s%8$s) as noted;$sql$;
+    insert into gateway.note (record, key, reason%1$s)
+    select %2$L, case when not %3$s then key end, case when %3$s then %4$L end%5$s
+    from (select %6$s) as missing, lateral (select %7$s as key from changed where %8$s%9$s) as noted;$sql$;
+  is_missing text;
   insert_notes text := '';
   update_notes text := '';
   row_notes text := '';
@@ -3735,34 +3736,36 @@ begin
   types := (select string_agg(quote_literal(record), ', ' order by record) from gateway.rule where source = table_name);
   if types is null then
     execute (select string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; ')
-             from gateway.tables_of(captured) part join pg_trigger on tgrelid = part where tgparentid = 0 and tgname like 'capture\_%');
+             from gateway.tables_of(captured) part join pg_trigger on tgrelid = part
+             where tgparentid = 0 and tgname like 'capture\_%');
     execute format('drop function if exists %s, %s', statement_function, row_function);
     return;
   end if;
 
   for mapped in
-    select record, source, affects, format('%s has no column %s.', table_name, string_agg(name, ' or ')) as reason,
+    select record, affects, format('%s has no column %s.', table_name, string_agg(name, ' or ')) as reason,
            string_agg(format('''*''::pg_catalog.text as %I', name), ', ') as names,
-           string_agg(format('pg_catalog.concat(%I) collate pg_catalog."C"', name), ', ') as key,
-           string_agg(format('pg_catalog.concat(%I) operator(pg_catalog.=) ''*''', name), ' or ') as is_missing,
            string_agg(format('%I is not null', name), ' or ') as has_key,
-           string_agg(format('pg_catalog.concat(new.%I)', name), ', ') as new_key,
-           string_agg(format('pg_catalog.concat(($1).%I)', name), ', ') as any_key
+           string_agg(format('pg_catalog.concat(%I) collate pg_catalog."C"', name), ', ' order by place) as key,
+           string_agg(format('pg_catalog.concat(new.%I)', name), ', ' order by place) as new_key,
+           string_agg(format('pg_catalog.concat(($1).%I)', name), ', ' order by place) as any_key
     from gateway.rule, unnest(columns) with ordinality as one (name, place)
-    where source = table_name group by record, source, affects order by record
+    where source = table_name group by record, affects order by record
   loop
+    is_missing := 'key operator(pg_catalog.=) ''*''';
     if mapped.affects is not null then
+      is_missing := '''*'' operator(pg_catalog.=) any (key::pg_catalog.text[])';
       mapped.key := format('(array[%s])::pg_catalog.text', mapped.key);
       mapped.new_key := format('(array[%s])::pg_catalog.text', mapped.new_key);
       mapped.any_key := format('(array[%s])::pg_catalog.text', mapped.any_key);
-    else
-      mapped.source := null;
     end if;
-    insert_notes := insert_notes || format(note_statement, mapped.record, mapped.source, mapped.reason, mapped.names,
-      mapped.key, mapped.is_missing, mapped.has_key, '');
-    update_notes := update_notes || format(note_statement, mapped.record, mapped.source, mapped.reason, mapped.names,
-      mapped.key, mapped.is_missing, mapped.has_key,
-      format(' union select %s, %s from former where %s', mapped.key, mapped.is_missing, mapped.has_key));
+    insert_notes := insert_notes || format(note_statement,
+      case when mapped.affects is not null then ', source' end, mapped.record, is_missing, mapped.reason,
+      case when mapped.affects is not null then format(', %L', table_name) end, mapped.names, mapped.key, mapped.has_key, '');
+    update_notes := update_notes || format(note_statement,
+      case when mapped.affects is not null then ', source' end, mapped.record, is_missing, mapped.reason,
+      case when mapped.affects is not null then format(', %L', table_name) end, mapped.names, mapped.key, mapped.has_key,
+      format(' union select %s from former where %s', mapped.key, mapped.has_key));
 
     -- A field that is missing, or has another type than when the session first used it, is an error. The second block finds out.
     row_notes := row_notes || format($sql$
@@ -3785,7 +3788,8 @@ begin
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
     insert into gateway.note (record, source, key) values (%1$L, %2$L, old_key);
   end if;$sql$,
-      mapped.record, mapped.source, mapped.new_key, replace(mapped.new_key, '(new.', '(old.'), 'select ' || mapped.any_key, mapped.reason);
+      mapped.record, case when mapped.affects is not null then table_name end, mapped.new_key,
+      replace(mapped.new_key, '(new.', '(old.'), 'select ' || mapped.any_key, mapped.reason);
   end loop;
 
   execute format($functions$
@@ -3855,7 +3859,8 @@ begin
   end if;
   call gateway.prepare_mapping(mapped, query, rules, is_plain);
   for captured in
-    select to_regclass(source) from (select unnest(former) as source union select source from gateway.rule where record = mapped) sources
+    select to_regclass(source)
+    from (select unnest(former) as source union select source from gateway.rule where record = mapped) sources
     where to_regclass(source) is not null
   loop
     call gateway.capture(captured);
@@ -3874,7 +3879,8 @@ declare
 begin
   foreach mapped in array enum_range(null::gateway.record_type) loop
     continue when mapped = any(others);
-    select string_agg(format('null::%s as %I', format_type(atttypid, atttypmod), case attname when 'id' then 'key' else attname end), ', ')
+    select string_agg(format('null::%s as %I', format_type(atttypid, atttypmod), case attname when 'id' then 'key' else attname end),
+                      ', ')
     into columns
     from pg_attribute
     where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and attname <> 'content';
@@ -3896,7 +3902,8 @@ declare
 begin
   if query is null then
     key_columns := array(
-      select attname from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey) where indrelid = source and indisprimary);
+      select attname from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey)
+      where indrelid = source and indisprimary);
     if cardinality(key_columns) <> 1 then
       raise exception 'The type % needs a rule for table %, which has no primary key of one column.', ruled, table_name;
     end if;
@@ -3914,7 +3921,9 @@ begin
         select from pg_depend join pg_rewrite on pg_rewrite.oid = objid and classid = 'pg_rewrite'::regclass
         where ev_class = 'pg_temp.affected'::regclass and refobjid = attrelid and refobjsubid = attnum)
     ) read_column;
-    if cardinality(key_columns) = 1 and pg_get_viewdef('pg_temp.affected') ~ format('^ SELECT (changed\.)?%1$s( AS \w+)?\s+FROM changed;$', quote_ident(key_columns[1])) then
+    if cardinality(key_columns) = 1 and pg_get_viewdef('pg_temp.affected')
+         ~ format('^ SELECT (changed\.)?%s( AS \w+)?\s+FROM changed;$', quote_ident(key_columns[1]))
+    then
       query := null;
     else
       execute format($function$
@@ -3924,7 +3933,8 @@ as $body$
   with changed as (select %s from (select unnest(changed_rows)::text[] as values_of_row) one)
   select distinct affected::text from (%s) key (affected)
 $body$;
-revoke execute on function %1$s from public$function$, function_name, types, rtrim(pg_get_viewdef('pg_temp.affected'::regclass), ';'));
+revoke execute on function %1$s from public$function$,
+        function_name, types, rtrim(pg_get_viewdef('pg_temp.affected'::regclass), ';'));
     end if;
     perform set_config('search_path', former_path, true);
     drop view pg_temp.affected;
@@ -4175,7 +4185,8 @@ end $body$$functions$, mapped, fields, source_query, more_errors, more_writes, k
                               key_type, mapped, mapped) end,
     key_of, case key_type when 'text' then 'key::text' else 'key' end);
   if key_type = 'uuid' then
-    execute format('create index if not exists %I on gateway.identity ((key::uuid)) where kind = %L', 'identity_' || mapped, mapped);
+    execute format('create index if not exists %I on gateway.identity ((key::uuid)) where kind = %L',
+                   'identity_' || mapped, mapped);
   end if;
 
   if mapped = 'voucher' then

@@ -61,9 +61,10 @@ declare
   mapped record;
   -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
   note_statement constant text := $sql$
-    insert into gateway.note (record, source, key, reason)
-    select %1$L, %2$L, case when not is_missing then key end, case when is_missing then %3$L end
-    from (select %4$s) as missing, lateral (select %5$s as key, %6$s as is_missing from changed where %7$s%8$s) as noted;$sql$;
+    insert into gateway.note (record, key, reason%1$s)
+    select %2$L, case when not %3$s then key end, case when %3$s then %4$L end%5$s
+    from (select %6$s) as missing, lateral (select %7$s as key from changed where %8$s%9$s) as noted;$sql$;
+  is_missing text;
   insert_notes text := '';
   update_notes text := '';
   row_notes text := '';
@@ -76,34 +77,36 @@ begin
   types := (select string_agg(quote_literal(record), ', ' order by record) from gateway.rule where source = table_name);
   if types is null then
     execute (select string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; ')
-             from gateway.tables_of(captured) part join pg_trigger on tgrelid = part where tgparentid = 0 and tgname like 'capture\_%');
+             from gateway.tables_of(captured) part join pg_trigger on tgrelid = part
+             where tgparentid = 0 and tgname like 'capture\_%');
     execute format('drop function if exists %s, %s', statement_function, row_function);
     return;
   end if;
 
   for mapped in
-    select record, source, affects, format('%s has no column %s.', table_name, string_agg(name, ' or ')) as reason,
+    select record, affects, format('%s has no column %s.', table_name, string_agg(name, ' or ')) as reason,
            string_agg(format('''*''::pg_catalog.text as %I', name), ', ') as names,
-           string_agg(format('pg_catalog.concat(%I) collate pg_catalog."C"', name), ', ') as key,
-           string_agg(format('pg_catalog.concat(%I) operator(pg_catalog.=) ''*''', name), ' or ') as is_missing,
            string_agg(format('%I is not null', name), ' or ') as has_key,
-           string_agg(format('pg_catalog.concat(new.%I)', name), ', ') as new_key,
-           string_agg(format('pg_catalog.concat(($1).%I)', name), ', ') as any_key
+           string_agg(format('pg_catalog.concat(%I) collate pg_catalog."C"', name), ', ' order by place) as key,
+           string_agg(format('pg_catalog.concat(new.%I)', name), ', ' order by place) as new_key,
+           string_agg(format('pg_catalog.concat(($1).%I)', name), ', ' order by place) as any_key
     from gateway.rule, unnest(columns) with ordinality as one (name, place)
-    where source = table_name group by record, source, affects order by record
+    where source = table_name group by record, affects order by record
   loop
+    is_missing := 'key operator(pg_catalog.=) ''*''';
     if mapped.affects is not null then
+      is_missing := '''*'' operator(pg_catalog.=) any (key::pg_catalog.text[])';
       mapped.key := format('(array[%s])::pg_catalog.text', mapped.key);
       mapped.new_key := format('(array[%s])::pg_catalog.text', mapped.new_key);
       mapped.any_key := format('(array[%s])::pg_catalog.text', mapped.any_key);
-    else
-      mapped.source := null;
     end if;
-    insert_notes := insert_notes || format(note_statement, mapped.record, mapped.source, mapped.reason, mapped.names,
-      mapped.key, mapped.is_missing, mapped.has_key, '');
-    update_notes := update_notes || format(note_statement, mapped.record, mapped.source, mapped.reason, mapped.names,
-      mapped.key, mapped.is_missing, mapped.has_key,
-      format(' union select %s, %s from former where %s', mapped.key, mapped.is_missing, mapped.has_key));
+    insert_notes := insert_notes || format(note_statement,
+      case when mapped.affects is not null then ', source' end, mapped.record, is_missing, mapped.reason,
+      case when mapped.affects is not null then format(', %L', table_name) end, mapped.names, mapped.key, mapped.has_key, '');
+    update_notes := update_notes || format(note_statement,
+      case when mapped.affects is not null then ', source' end, mapped.record, is_missing, mapped.reason,
+      case when mapped.affects is not null then format(', %L', table_name) end, mapped.names, mapped.key, mapped.has_key,
+      format(' union select %s from former where %s', mapped.key, mapped.has_key));
 
     -- A field that is missing, or has another type than when the session first used it, is an error. The second block finds out.
     row_notes := row_notes || format($sql$
@@ -126,7 +129,8 @@ begin
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
     insert into gateway.note (record, source, key) values (%1$L, %2$L, old_key);
   end if;$sql$,
-      mapped.record, mapped.source, mapped.new_key, replace(mapped.new_key, '(new.', '(old.'), 'select ' || mapped.any_key, mapped.reason);
+      mapped.record, case when mapped.affects is not null then table_name end, mapped.new_key,
+      replace(mapped.new_key, '(new.', '(old.'), 'select ' || mapped.any_key, mapped.reason);
   end loop;
 
   execute format($functions$

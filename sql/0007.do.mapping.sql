@@ -50,7 +50,8 @@ end $$;
 create function gateway.ids_of(type gateway.record_type, keys text[], assigns boolean) returns bigint[]
 language sql
 return array(
-  select case when (select key_type from gateway.mapping where record = type) <> 'bigint' then gateway.id_of(type::text, key, assigns)
+  select case when (select key_type from gateway.mapping where record = type) <> 'bigint'
+                then gateway.id_of(type::text, key, assigns)
               when key ~ '^-?[0-9]{1,18}$' then key::bigint
               when key ~ '^-?[0-9]{19}$' and key::numeric between -9223372036854775808 and 9223372036854775807 then key::bigint end
   from unnest(keys) with ordinality as given (key, place) order by place);
@@ -108,7 +109,8 @@ declare
 begin
   if query is null then
     key_columns := array(
-      select attname from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey) where indrelid = source and indisprimary);
+      select attname from pg_index join pg_attribute on attrelid = indrelid and attnum = any(indkey)
+      where indrelid = source and indisprimary);
     if cardinality(key_columns) <> 1 then
       raise exception 'The type % needs a rule for table %, which has no primary key of one column.', ruled, table_name;
     end if;
@@ -126,7 +128,9 @@ begin
         select from pg_depend join pg_rewrite on pg_rewrite.oid = objid and classid = 'pg_rewrite'::regclass
         where ev_class = 'pg_temp.affected'::regclass and refobjid = attrelid and refobjsubid = attnum)
     ) read_column;
-    if cardinality(key_columns) = 1 and pg_get_viewdef('pg_temp.affected') ~ format('^ SELECT (changed\.)?%1$s( AS \w+)?\s+FROM changed;$', quote_ident(key_columns[1])) then
+    if cardinality(key_columns) = 1 and pg_get_viewdef('pg_temp.affected')
+         ~ format('^ SELECT (changed\.)?%s( AS \w+)?\s+FROM changed;$', quote_ident(key_columns[1]))
+    then
       query := null;
     else
       execute format($function$
@@ -136,7 +140,8 @@ as $body$
   with changed as (select %s from (select unnest(changed_rows)::text[] as values_of_row) one)
   select distinct affected::text from (%s) key (affected)
 $body$;
-revoke execute on function %1$s from public$function$, function_name, types, rtrim(pg_get_viewdef('pg_temp.affected'::regclass), ';'));
+revoke execute on function %1$s from public$function$,
+        function_name, types, rtrim(pg_get_viewdef('pg_temp.affected'::regclass), ';'));
     end if;
     perform set_config('search_path', former_path, true);
     drop view pg_temp.affected;
@@ -394,7 +399,8 @@ end $body$$functions$, mapped, fields, source_query, more_errors, more_writes, k
                               key_type, mapped, mapped) end,
     key_of, case key_type when 'text' then 'key::text' else 'key' end);
   if key_type = 'uuid' then
-    execute format('create index if not exists %I on gateway.identity ((key::uuid)) where kind = %L', 'identity_' || mapped, mapped);
+    execute format('create index if not exists %I on gateway.identity ((key::uuid)) where kind = %L',
+                   'identity_' || mapped, mapped);
   end if;
 
   if mapped = 'voucher' then
@@ -452,7 +458,8 @@ begin
   end if;
   call gateway.prepare_mapping(mapped, query, rules, is_plain);
   for captured in
-    select to_regclass(source) from (select unnest(former) as source union select source from gateway.rule where record = mapped) sources
+    select to_regclass(source)
+    from (select unnest(former) as source union select source from gateway.rule where record = mapped) sources
     where to_regclass(source) is not null
   loop
     call gateway.capture(captured);
@@ -473,7 +480,8 @@ declare
 begin
   foreach mapped in array enum_range(null::gateway.record_type) loop
     continue when mapped = any(others);
-    select string_agg(format('null::%s as %I', format_type(atttypid, atttypmod), case attname when 'id' then 'key' else attname end), ', ')
+    select string_agg(format('null::%s as %I', format_type(atttypid, atttypmod), case attname when 'id' then 'key' else attname end),
+                      ', ')
     into columns
     from pg_attribute
     where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and attname <> 'content';
