@@ -72,7 +72,7 @@ const suites = [
   // Suites that write, on the server of the system's packages with its defaults, which the global set-up starts for them.
   {
     resolve,
-    test: { name: 'packaged', include: ['test/{projection,sync}/**/*.test.ts'], isolate: false, ...common },
+    test: { name: 'packaged', include: ['test/{adopt,projection,sync}/**/*.test.ts'], isolate: false, ...common },
   },
   // These start redis-server: the main tests need Node alone.
   { resolve, test: { name: 'redis', include: ['test/redis/**/*.test.ts'], isolate: false, ...common } },

@@ -400,7 +400,7 @@ test('no change of a table makes a write fail; a mapping that does not fit is na
   const other = await build.product(tenant)
   await project()
   expect(await findRecordProblems(pool)).toMatchObject([
-    { record: 'voucher', reason: expect.stringContaining('column "reference" does not exist'), firstKey: null },
+    { record: 'voucher', reason: expect.stringMatching(/\breference"? does not exist/), firstKey: null },
   ])
   expect(await platform`select id from gateway.product where id = ${other}`).toHaveLength(1)
   await platform`alter table purchased_voucher rename column number to reference`
