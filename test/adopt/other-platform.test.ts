@@ -6,7 +6,7 @@ import { connect, serviceRole } from '../../src/db/connect.ts'
 import { readMappings } from '../../src/db/mappings.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { findRecordProblems } from '../../src/projection/check.ts'
-import { createApp } from '../support/app.ts'
+import { createApp, createClient } from '../support/app.ts'
 import { createTestToken } from '../support/builders.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createEmptyDatabase } from '../support/database.ts'
@@ -80,6 +80,14 @@ test.each([
   await run(change)
   expect(await listAll()).toMatchObject([shown])
   expect(await findRecordProblems(pool)).toEqual([])
+})
+
+test('a resolution shows the present balance', async () => {
+  const { resolve } = createClient(client.app)
+  const [{ id: below }] = await platform<[{ id: number }]>`select id from gateway.identity where key = ${shop!}`
+  await run(`insert into shop.redemption values ('A', 4, 4999)`)
+  const answer = await resolve(secret, below, { voucher_reference: 'code-a' })
+  expect(answer.body.data).toMatchObject({ status: 'redeemable', voucher: { current_balance: 0.01 } })
 })
 
 test('a voucher that comes back has its former id', async () => {
