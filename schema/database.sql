@@ -114,9 +114,12 @@ create table gateway.check_progress (
   only_row boolean default true not null,
   record gateway.record_type default 'tenant'::gateway.record_type not null,
   reached text,
+  began timestamp with time zone,
+  verified_through timestamp with time zone,
   constraint check_progress_pkey PRIMARY KEY (only_row),
   constraint check_progress_only_row_check CHECK (only_row)
 );
+grant select on gateway.check_progress to voucher_gateway;
 
 create table gateway.consent_withdrawal (
   tenant_id bigint not null,
@@ -1319,6 +1322,8 @@ declare
   progress gateway.check_progress;
   keys text[];
   next text;
+  is_equal boolean := false;
+  following gateway.record_type;
 begin
   select * into last from gateway.step order by stamp desc limit 1;
   select * into progress from gateway.check_progress for update;
@@ -1332,11 +1337,14 @@ begin
         returning note.record, note.key
       )
       select * from differing;
+    is_equal := not found;
   end if;
-  update gateway.check_progress
-  set reached = next,
-      record = case when next is null then coalesce((select min(record) from gateway.mapping where record > progress.record), 'tenant')
+  following := case when next is null then (select min(record) from gateway.mapping where record > progress.record)
                     else progress.record end;
+  update gateway.check_progress
+  set reached = next, record = coalesce(following, 'tenant'),
+      began = case when following is null then last.stamp when is_equal then began end,
+      verified_through = case when following is null and is_equal and began is not null then began else verified_through end;
 end $function$;
 revoke execute on function gateway.check_records(integer) from public;
 grant execute on function gateway.check_records(integer) to voucher_gateway;

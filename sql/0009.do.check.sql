@@ -74,9 +74,12 @@ end $$;
 create table gateway.check_progress (
   only_row boolean primary key default true check (only_row),
   record   gateway.record_type not null default 'tenant',
-  reached  text -- Null: nothing of this type.
+  reached  text, -- Null: nothing of this type.
+  began    timestamptz, -- The last step when this round began; null: a record differed since, or was left out.
+  verified_through timestamptz -- When the last round began that found all records equal.
 );
 insert into gateway.check_progress default values;
+grant select on gateway.check_progress to voucher_gateway;
 
 -- Compares the next records of the check, and lets a step evaluate those that differ, and again those that it has rejected. Returns
 -- the keys of the former. A type that steps compare, or whose mapping does not fit, is left out.
@@ -88,6 +91,8 @@ declare
   progress gateway.check_progress;
   keys text[];
   next text;
+  is_equal boolean := false;
+  following gateway.record_type;
 begin
   select * into last from gateway.step order by stamp desc limit 1;
   select * into progress from gateway.check_progress for update;
@@ -101,11 +106,14 @@ begin
         returning note.record, note.key
       )
       select * from differing;
+    is_equal := not found;
   end if;
-  update gateway.check_progress
-  set reached = next,
-      record = case when next is null then coalesce((select min(record) from gateway.mapping where record > progress.record), 'tenant')
+  following := case when next is null then (select min(record) from gateway.mapping where record > progress.record)
                     else progress.record end;
+  update gateway.check_progress
+  set reached = next, record = coalesce(following, 'tenant'),
+      began = case when following is null then last.stamp when is_equal then began end,
+      verified_through = case when following is null and is_equal and began is not null then began else verified_through end;
 end $$;
 
 -- Returns the sources whose changes are not captured, each with a sentence that has the remedy.

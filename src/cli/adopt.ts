@@ -93,6 +93,8 @@ const statusCommand = new Command('status')
     const age =
       steps.secondsSinceStep === null ? 'The first fill goes on' : `The last step was ${steps.secondsSinceStep} s ago`
     console.log(`\n${age}; ${steps.waiting.toLocaleString('en')} changes wait.`)
+    if (steps.verifiedThrough !== null)
+      console.log(`All records were equal to their sources at ${steps.verifiedThrough}.`)
     for (const { record, key, reason } of steps.rejectedKeys) console.log(`${record} ${key}: ${reason}`)
   })
 

@@ -97,6 +97,8 @@ export interface StepState {
   secondsSinceStep: number | null
   /** The notes and keys that no step has taken; at most 100,000. */
   waiting: number
+  /** An instant at which the check in the background found all records equal to their sources; null: it has not compared all yet. */
+  verifiedThrough: string | null
   /** The number of keys whose rows v1 cannot show. */
   rejected: number
   /** The first of them, with reasons that quote no value of a row: the answer may be public. */
@@ -112,6 +114,7 @@ export async function readStepState(sql: Sql): Promise<StepState> {
       round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsSinceStep",
       (select count(*) from (select from gateway.notes_after(snapshot) limit 100000) note)
       + (select count(*) from (select from gateway.waiting_key where place > waited limit 100000) waiting) as waiting,
+      (select verified_through from gateway.check_progress) as "verifiedThrough",
       (select count(*) from gateway.rejected) as rejected,
       array_to_json(array(
         select json_build_object(

@@ -35,7 +35,7 @@ describe('/readyz', () => {
     const records = async () => (await ready()).body.records
     await projected(pool)
     expect(await records()).toEqual({
-      ...{ secondsSinceStep: expect.any(Number), waiting: 0 },
+      ...{ secondsSinceStep: expect.any(Number), waiting: 0, verifiedThrough: null },
       ...{ rejected: 0, rejectedKeys: [], problems: [] },
     })
     await platform.begin(async sql => {

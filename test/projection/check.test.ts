@@ -1,6 +1,7 @@
 /** Differences that capture cannot see are found, and a wrong mapping does not empty the lists. */
 import { expect, test } from 'vitest'
 import { checkSomeRecords, findRecordProblems } from '../../src/projection/check.ts'
+import { readStepState } from '../../src/projection/step.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
@@ -37,6 +38,9 @@ test('the check in the background finds rows that were written while triggers we
   await projected(pool)
   expect(await checkAll()).toEqual(['voucher 7', 'voucher 8', 'voucher 9000'])
   await projected(pool)
+  expect((await readStepState(pool)).verifiedThrough).toBeNull()
+  expect(await checkAll()).toEqual([])
+  expect((await readStepState(pool)).verifiedThrough).not.toBeNull()
   expect(await findRecordProblems(pool)).toEqual([])
   expect(await pool`select id from gateway.voucher where void or id in (8, 9000) order by id`).toEqual([
     { id: 7 },
