@@ -78,8 +78,8 @@ create type gateway.present_voucher as (
   error         text -- Why v1 cannot show it; null: it can.
 );
 
--- Returns the tables that a view reads, also through other views.
-create function gateway.tables_read_by(view regclass) returns setof regclass
+-- Returns the relations that a view reads, also through other views.
+create function gateway.relations_read_by(view regclass) returns setof regclass
 language sql stable
 begin atomic
   with recursive reads (relation) as (
@@ -89,8 +89,51 @@ begin atomic
     from reads join pg_rewrite on ev_class = relation join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass
     where refclassid = 'pg_class'::regclass
   )
-  select relation from reads join pg_class on pg_class.oid = relation where relkind in ('r', 'p') and relation <> view;
+  select relation from reads where relation <> view;
 end;
+
+-- Returns the fields of a type, and the expressions that give them over a view of its mapping: its caller has a value `assigns`, as
+-- gateway.id_of has.
+create function gateway.mapped_fields(mapped gateway.record_type, view regclass)
+returns table (name text, place smallint, column_name text, kind text, is_required boolean, standard text, given text,
+               is_integer boolean, expression text)
+language sql stable
+as $$
+  with given as (
+    select attname, base.typname, base.typname in ('int2', 'int4', 'int8', '_int2', '_int4', '_int8') as is_integer
+    from pg_attribute join pg_type on pg_type.oid = atttypid
+    join pg_type base on base.oid = coalesce(nullif(pg_type.typbasetype, 0), pg_type.oid)
+    where attrelid = view and attnum > 0
+  ), field as (
+    select pg_attribute.attname as name, attnum, column_name, attnotnull, format_type(atttypid, atttypmod) as type,
+           pg_get_expr(adbin, adrelid) as standard, typname, is_integer,
+           case when pg_attribute.attname = 'id' then mapped::text when column_name in ('tenant_id', 'parent_id') then 'tenant'
+                when column_name = 'category_ids' then 'category' when column_name in ('product_id', 'parent_product_id') then 'product'
+                when column_name in ('order_id', 'order_item_id') then left(column_name, -3) end as kind
+    from pg_attribute
+    cross join lateral (select case pg_attribute.attname when 'id' then 'key' else pg_attribute.attname end as column_name) one
+    left join pg_attrdef on adrelid = attrelid and adnum = attnum
+    left join given on given.attname = column_name
+    where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and pg_attribute.attname <> 'content'
+  ), shown as (
+    select *, case when kind is null or is_integer or typname is null then format('%s::%s', value, type)
+                   when name = 'category_ids' then format('gateway.ids_of(''category'', %s::text[], assigns)', value)
+                   else format('gateway.id_of(%L, %s::text, assigns)', kind, value) end as expression
+    from field cross join lateral (
+      select case when typname is null then coalesce(standard, 'null') when standard is null then quote_ident(column_name)
+                  else format('coalesce(%I, %s)', column_name, standard) end as value
+    ) one
+  )
+  select name, attnum, column_name, kind, attnotnull and standard is null, standard, typname, is_integer,
+         case
+           -- Of customers who do not consent, figures need no personal data, and no rule may keep it in the records.
+           when name = 'consented_at'
+             then format('case when marketing_opted or gateway.is_instant(%1$s) then %1$s end', expression)
+           when mapped = 'customer' and name not in ('id', 'tenant_id', 'marketing_opted', 'created_at')
+             then format('case when marketing_opted then %s end', expression)
+           else expression end
+  from shown
+$$;
 
 -- Installs a rule: which records of a type show a row of a source. Creates the function that returns their keys for some rows, if
 -- the row itself does not have the key.
@@ -178,53 +221,24 @@ begin
   execute format(E'create temporary view mapped_source as\n%s', query);
   for source, rule in
     select read, coalesce(rules ->> relname, rules ->> concat_ws('.', nspname, relname))
-    from gateway.tables_read_by('pg_temp.mapped_source') read
+    from gateway.relations_read_by('pg_temp.mapped_source') read
     join pg_class on pg_class.oid = read join pg_namespace on pg_namespace.oid = relnamespace
+    where relkind in ('r', 'p')
   loop
     call gateway.install_rule(mapped, source, rule);
   end loop;
   perform set_config('search_path', 'pg_catalog, pg_temp', true);
   source_query := rtrim(pg_get_viewdef('pg_temp.mapped_source'::regclass), ';');
-  with given as (
-    select attname as name, base.typname, base.typname in ('int2', 'int4', 'int8', '_int2', '_int4', '_int8') as is_integer
-    from pg_attribute join pg_type on pg_type.oid = atttypid
-    join pg_type base on base.oid = coalesce(nullif(pg_type.typbasetype, 0), pg_type.oid)
-    where attrelid = 'pg_temp.mapped_source'::regclass
-  ), field as (
-    select attname, attnum, attnotnull, format_type(atttypid, atttypmod) as type, pg_get_expr(adbin, adrelid) as standard, given.*,
-           case when attname = 'id' then mapped::text when attname in ('tenant_id', 'parent_id') then 'tenant'
-                when attname = 'category_ids' then 'category' when attname in ('product_id', 'parent_product_id') then 'product'
-                when attname in ('order_id', 'order_item_id') then left(attname, -3) end as kind
-    from pg_attribute
-    left join pg_attrdef on adrelid = attrelid and adnum = attnum
-    left join given on given.name = case attname when 'id' then 'key' else attname end
-    where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and attname <> 'content'
-  ), shown as (
-    select *, case when kind is null or is_integer or name is null then format('%s::%s', value, type)
-                   when attname = 'category_ids' then format('gateway.ids_of(''category'', %s::text[], assigns)', value)
-                   else format('gateway.id_of(%L, %s::text, assigns)', kind, value) end as expression
-    from field cross join lateral (
-      select case when name is null then coalesce(standard, 'null') when standard is null then quote_ident(name)
-                  else format('coalesce(%I, %s)', name, standard) end as value
-    ) one
-  )
-  select string_agg(case
-           -- Of customers who do not consent, figures need no personal data, and no rule may keep it in the records.
-           when attname = 'consented_at'
-             then format('case when marketing_opted or gateway.is_instant(%1$s) then %1$s end', expression)
-           when mapped = 'customer' and attname not in ('id', 'tenant_id', 'marketing_opted', 'created_at')
-             then format('case when marketing_opted then %s end', expression)
-           else expression end, ', ' order by attnum)
+  select string_agg(expression, ', ' order by place)
          || case mapped when 'product' then format(', gateway.product_content(%s, %s, %s)',
-              min(expression) filter (where attname = 'id'), min(expression) filter (where attname = 'tenant_id'),
-              min(expression) filter (where attname = 'category_ids')) else '' end,
-         string_agg(coalesce(name, case attname when 'id' then 'key' else attname end), ', ' order by attnum)
-           filter (where attnotnull and name is null and standard is null),
-         min(case when not is_integer and typname = 'uuid' then 'uuid' when not is_integer then 'text' else 'bigint' end)
-           filter (where attname = 'id'),
-         (select case when count(*) = 0 then 'null' else 'customer_name' end from given where name = 'customer_name')
+              min(expression) filter (where name = 'id'), min(expression) filter (where name = 'tenant_id'),
+              min(expression) filter (where name = 'category_ids')) else '' end,
+         string_agg(column_name, ', ' order by place) filter (where is_required and given is null),
+         min(case when is_integer then 'bigint' when given = 'uuid' then 'uuid' else 'text' end) filter (where name = 'id'),
+         case when exists (select from pg_attribute where attrelid = 'pg_temp.mapped_source'::regclass and attname = 'customer_name')
+              then 'customer_name' else 'null' end
   into fields, missing, key_type, customer_name
-  from shown;
+  from gateway.mapped_fields(mapped, 'pg_temp.mapped_source');
   perform set_config('search_path', former_path, true);
   drop view pg_temp.mapped_source;
   if missing is not null then
