@@ -8,6 +8,7 @@ import { type Blocker, describeBlockers } from '../db/blockers.ts'
 import { readMappings } from '../db/mappings.ts'
 import { defaultLockWait, describeMigrations, migrate } from '../db/migrate.ts'
 import { readStepState } from '../projection/step.ts'
+import { checkCommand } from './adopt-check.ts'
 import { withDatabase, withUnmigratedDatabase } from './database.ts'
 import { jsonOption, printResult, printTable, readSeconds } from './output.ts'
 import { shellCommand } from './shell-command.ts'
@@ -135,6 +136,7 @@ const removeCommand = new Command('remove')
 
 export const adoptCommand = new Command('adopt')
   .description('Serve the data of a platform whose tables are not the plain ones (docs/adopting.md).')
+  .addCommand(checkCommand)
   .addCommand(planCommand)
   .addCommand(applyCommand)
   .addCommand(statusCommand)

@@ -135,12 +135,22 @@ const run = (session: Sql, { version, file, md5, text }: Migration) =>
 const recordOf = (version: number, file: string, md5: string) =>
   `insert /* migration.record */ into gateway.migration (version, name, md5) values (${version}, '${file}', '${md5}')`
 
+/** Returns whether the database has any migration. */
+export async function hasSchema(sql: Sql): Promise<boolean> {
+  const [table] = await sql<{ exists: boolean }[]>`
+    select /* migration.table_exists */ to_regclass('gateway.migration') is not null as exists`
+  return table?.exists ?? false
+}
+
+/** Applies all migrations in the transaction of the caller, without mappings. The database has none. */
+export async function createSchema(transaction: Sql): Promise<void> {
+  for (const migration of readOwn()) await run(transaction, migration)
+}
+
 /** Returns the migrations of `sql/` that the database lacks. @throws `UnreleasedDatabaseError` */
 async function readMissing(sql: Sql): Promise<Migration[]> {
   const files = readOwn()
-  const [table] = await sql<{ exists: boolean }[]>`
-    select /* migration.table_exists */ to_regclass('gateway.migration') is not null as exists`
-  if (!table?.exists) return files
+  if (!(await hasSchema(sql))) return files
   const rows = await sql<{ version: number; md5: string | null }[]>`
     select /* migration.read */ version, md5 from gateway.migration order by version`
   const sums = new Map(rows.map(({ version, md5 }) => [version, md5]))

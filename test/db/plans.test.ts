@@ -34,6 +34,8 @@ const never: Record<string, string> = {
     'copy.rows import.copy_csv import.count import.delete_others import.find_broken_constraints import.find_wrong_values ' +
     'import.is_valid import.move_sequence import.number_lines import.prepare import.read_mappings ' +
     'import.read_table import.stage import.write',
+  'the command adopt check: reads the catalogue, and all rows of the platform':
+    'adoption.prepare_check adoption.read_types adoption.find_columns adoption.find_sources adoption.find_missing_rules adoption.read_sources adoption.find_rule adoption.drop_changed adoption.read_columns adoption.find_rows adoption.prepare_mapping adoption.read_login',
   'the command adopt: reads the catalogue, counts records, copies all ids':
     'adoption.read_progress adoption.estimate adoption.read_states adoption.export_ids adoption.import_ids adoption.continue_ids adoption.remove',
   'the command verify: reads all records': 'figure.check figure.repair record.find_problems',

@@ -1,0 +1,232 @@
+/** The check of a mapping before it is installed: PostgreSQL finds what is wrong (sql/0014.do.adoption.sql), and nothing stays. */
+import postgres from '#postgres'
+import { type Mapping, readMappings } from '../db/mappings.ts'
+import { createSchema, hasSchema } from '../db/migrate.ts'
+import { arrayText, type Pool, type Transaction } from '../db/sql.ts'
+
+/** What is wrong with a file, and what to do: sentences without a full stop. */
+export interface Finding {
+  file: string
+  /** Null: PostgreSQL names none. */
+  line: number | null
+  /** `error`: the mapping is not to be installed. */
+  level: 'error' | 'warning'
+  problem: string
+  remedy: string
+  /** Up to ten keys of the rows that are meant. */
+  keys: string[]
+}
+
+export interface CheckedMapping {
+  findings: Finding[]
+  /** The statements that let the login read what the mapping reads. */
+  grants: string[]
+}
+
+/** Ends the transaction of a check, so that it is rolled back. */
+class CheckDone extends Error {
+  readonly checked: CheckedMapping
+
+  constructor(checked: CheckedMapping) {
+    super()
+    this.checked = checked
+  }
+}
+
+/**
+ * Checks the mapping of a folder in a transaction that is rolled back. It reads all rows, and holds no lock for which a writer
+ * of the platform waits. Without the schema gateway, the transaction also creates it.
+ *
+ * @param sql connections of the login that is to install the mapping
+ * @throws an Error when the folder has no mapping, or a rule has none; an error of the connection, or of a lock
+ */
+export async function checkMapping(sql: Pool, folder: string): Promise<CheckedMapping> {
+  const mappings = readMappings(folder)
+  if (mappings.length === 0) throw new Error(`The folder ${folder} has no mapping, for example voucher.sql.`)
+  const isMigrated = await hasSchema(sql)
+  try {
+    return await sql.begin(async transaction => {
+      if (!isMigrated) await createSchema(transaction)
+      await transaction`
+        select /* adoption.prepare_check */ set_config('statement_timeout', '0', true),
+               set_config('lock_timeout', '1s', true), set_config('row_security', 'off', true)`
+      throw new CheckDone(await new Check(transaction).run(mappings))
+    })
+  } catch (error) {
+    if (error instanceof CheckDone) return error.checked
+    throw error
+  }
+}
+
+/** The options with which the server refuses a text of several statements: a file has one. */
+const oneStatement = { prepare: false, simple: false }
+
+/** A finding as a function of sql/0014 returns it. */
+type Found = Omit<Finding, 'file' | 'line' | 'keys'> & { keys?: string[] | null }
+
+class Check {
+  readonly #findings: Finding[] = []
+  /** The columns that the mapping reads, by the names of their tables. */
+  readonly #columns = new Map<string, Set<string>>()
+  readonly #sql: Transaction
+
+  constructor(sql: Transaction) {
+    this.#sql = sql
+  }
+
+  async run(mappings: Mapping[]): Promise<CheckedMapping> {
+    const viewed: Mapping[] = []
+    for (const mapping of mappings) if (await this.#createView(mapping)) viewed.push(mapping)
+    if (!mappings.some(({ record }) => record === 'tenant')) {
+      const remedy = `Add it. A platform of one shop may have: select 1 as key, 'The name of the shop' as name`
+      this.#add('tenant.sql', { level: 'error', problem: 'The file is missing, but each record has a tenant', remedy })
+    }
+    const sound: Mapping[] = []
+    for (const mapping of viewed) {
+      const before = this.#findings.length
+      await this.#checkSources(mapping)
+      if (this.#findings.slice(before).every(({ level }) => level === 'warning')) sound.push(mapping)
+    }
+    for (const { record } of sound) {
+      await this.#collect(
+        `${record}.sql`,
+        sql =>
+          sql`select * from /* adoption.find_rows */ gateway.find_row_faults(${record}::text::gateway.record_type)`,
+      )
+    }
+    // At the end, because it locks tables of the gateway until the transaction ends.
+    for (const { record, select, rules } of sound) {
+      await this.#attempt(
+        `${record}.sql`,
+        sql => sql`call /* adoption.prepare_mapping */ gateway.prepare_mapping(
+          ${record}::text::gateway.record_type, ${select}, ${JSON.stringify(rules)}::text::jsonb, false)`,
+      )
+    }
+    return { findings: this.#findings, grants: await this.#describeGrants() }
+  }
+
+  /** Creates the view of a select. @returns whether PostgreSQL accepts it */
+  async #createView({ record, select }: Mapping): Promise<boolean> {
+    const file = `${record}.sql`
+    const [types] = await this.#sql<{ names: string[] }[]>`
+      select /* adoption.read_types */ to_json(enum_range(null::gateway.record_type)) as names`
+    if (types?.names.includes(record)) {
+      return this.#attempt(file, sql =>
+        sql.unsafe(`create temporary view mapped_${record} as\n${select}`, [], oneStatement),
+      )
+    }
+    const remedy = `Name it after one of these: ${types?.names.join(', ')}`
+    this.#add(file, { level: 'error', problem: `There is no type of record ${record}`, remedy })
+    return false
+  }
+
+  /** Checks the columns of a mapping, the tables that it reads, and its rules. */
+  async #checkSources({ record, rules }: Mapping): Promise<void> {
+    const file = `${record}.sql`
+    await this.#collect(
+      file,
+      sql =>
+        sql`select * from /* adoption.find_columns */ gateway.find_column_faults(${record}::text::gateway.record_type)`,
+    )
+    await this.#collect(
+      file,
+      sql =>
+        sql`select * from /* adoption.find_sources */ gateway.find_source_faults(${record}::text::gateway.record_type)`,
+    )
+    await this.#collect(
+      file,
+      sql => sql`
+        select * from /* adoption.find_missing_rules */ gateway.find_missing_rules(
+          ${record}::text::gateway.record_type, ${arrayText(Object.keys(rules))}::text::text[])`,
+    )
+    await this.#addColumns(`mapped_${record}`)
+    const sources = await this.#sql<{ name: string; table: string; qualified: string }[]>`
+      select /* adoption.read_sources */ gateway.name_of(source) as name, relname as table, nspname || '.' || relname as qualified
+      from gateway.relations_read_by(gateway.view_of(${record})) source
+      join pg_class on pg_class.oid = source join pg_namespace on pg_namespace.oid = relnamespace
+      where relkind in ('r', 'p')`
+    for (const [name, query] of Object.entries(rules)) {
+      const ruleFile = `${record}.from.${name}.sql`
+      const source = sources.find(({ table, qualified }) => table === name || qualified === name)
+      if (source) await this.#checkRule(record, ruleFile, source.name, query)
+      else {
+        const remedy = `Delete it, or name it after a table that ${file} reads: ${sources.map(({ table }) => table).join(', ')}`
+        this.#add(ruleFile, { level: 'error', problem: `${file} reads no table ${name}`, remedy })
+      }
+    }
+  }
+
+  async #checkRule(record: string, file: string, source: string, query: string): Promise<void> {
+    // One row, so that the plan of the rule is that for one.
+    await this.#sql.unsafe(
+      `create temporary view changed as select * from jsonb_populate_record(null::${source}, '{}')`,
+    )
+    if (await this.#attempt(file, sql => sql.unsafe(`create temporary view affected as\n${query}`, [], oneStatement))) {
+      await this.#collect(
+        file,
+        sql =>
+          sql`select * from /* adoption.find_rule */ gateway.find_rule_faults(${record}::text::gateway.record_type, ${file})`,
+      )
+      await this.#addColumns('affected', source)
+    }
+    await this.#sql`drop view /* adoption.drop_changed */ pg_temp.changed cascade`
+  }
+
+  /** Adds the columns that a view reads. @param source the table of which `changed` has rows */
+  async #addColumns(view: string, source?: string): Promise<void> {
+    const columns = await this.#sql<{ table_name: string; column_name: string }[]>`
+      select table_name, column_name
+      from /* adoption.read_columns */ gateway.columns_read_by(to_regclass(${`pg_temp.${view}`}), to_regclass(${source ?? null}))`
+    for (const { table_name: table, column_name: column } of columns) {
+      this.#columns.set(table, (this.#columns.get(table) ?? new Set()).add(column))
+    }
+  }
+
+  async #describeGrants(): Promise<string[]> {
+    const [login] = await this.#sql<
+      { name: string }[]
+    >`select /* adoption.read_login */ quote_ident(current_user) as name`
+    return [...this.#columns].map(
+      ([table, columns]) => `grant select (${[...columns].join(', ')}) on ${table} to ${login?.name};`,
+    )
+  }
+
+  #add(file: string, { keys, ...found }: Found, line: number | null = null) {
+    this.#findings.push({ file, line, ...found, keys: keys ?? [] })
+  }
+
+  /** Adds what a function finds. */
+  async #collect(file: string, find: (sql: Transaction) => Promise<Found[]>): Promise<void> {
+    await this.#attempt(file, async sql => {
+      for (const found of await find(sql)) this.#add(file, found)
+    })
+  }
+
+  /** Runs statements in a savepoint. An error of them becomes a finding. @returns whether there was none */
+  async #attempt(file: string, run: (sql: Transaction) => Promise<unknown>): Promise<boolean> {
+    try {
+      await this.#sql.savepoint(run)
+      return true
+    } catch (error) {
+      if (!(error instanceof postgres.PostgresError) || notOfMapping.test(error.code)) throw error
+      const remedy = error.hint?.replace(/\.$/, '') ?? remedies[error.code] ?? 'Correct the statement'
+      this.#add(file, { level: 'error', problem: error.message, remedy }, lineOf(error))
+      return false
+    }
+  }
+}
+
+/** The SQLSTATEs of errors that no file causes: of the connection, of resources, of locks, of an operator, of the system. */
+const notOfMapping = /^(08|53|55P03|57|58|40)/
+
+/** What to do about an error to which PostgreSQL gives no hint, by its SQLSTATE. */
+const remedies: Record<string, string> = {
+  '42501': 'Let the owner of the table run the grants below',
+  '42703': 'Correct the name of the column',
+  '42P01': 'Correct the name of the table, and write it with its schema',
+}
+
+/** Returns the line of a file that an error means. The statement is one line, then the file. */
+function lineOf({ query, position }: postgres.PostgresError): number | null {
+  return position ? [...query].slice(0, Number(position) - 1).filter(character => character === '\n').length : null
+}
