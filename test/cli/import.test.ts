@@ -179,11 +179,14 @@ test('rows that break a constraint are listed, those of former files are not imp
     '',
   ])
   expect(code).toBe(1)
-  // As rows to update, which a key may not name twice either.
-  const twice = `id,name\n${tenant},A\n${tenant},B\n`
-  expect((await importFiles({ 'tenant.csv': twice })).stderr).toContain(
-    `tenant.csv:3: id: ${tenant} is also in line 2\n`,
-  )
+  // As rows to update, which a key may not name twice either; a tenant of the same file may be a parent.
+  const twice = `id,name,parent_id\n${tenant},A,6001\n${tenant},B,\n6001,C,6002\n`
+  expect((await importFiles({ 'tenant.csv': twice })).stderr.split('\n')).toEqual([
+    `tenant.csv:3: id: ${tenant} is also in line 2`,
+    'tenant.csv:4: parent_id: no tenant has the id 6002',
+    'Nothing was imported. Correct the lines, and run the command again.',
+    '',
+  ])
   expect(await sql`select from tenant where id in (6000, 6001)`).toHaveLength(0)
 })
 
