@@ -1357,16 +1357,16 @@ revoke execute on function gateway.check_records(integer) from public;
 grant execute on function gateway.check_records(integer) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.columns_read_by(view regclass, source regclass DEFAULT NULL::regclass)
- RETURNS TABLE(table_name text, column_name text)
+ RETURNS TABLE(schema_name text, table_name text, column_name text)
  LANGUAGE sql
  STABLE
 AS $function$
-  select distinct gateway.name_of(pg_class.oid), quote_ident(attname)
+  select distinct relnamespace::regnamespace::text, gateway.name_of(pg_class.oid), quote_ident(attname)
   from pg_rewrite join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass and refclassid = 'pg_class'::regclass
   join pg_class on pg_class.oid = case when refobjid = to_regclass('pg_temp.changed') then source else refobjid end
   join pg_attribute on attrelid = refobjid and attnum = refobjsubid
   where ev_class = view and relpersistence <> 't'
-  order by 1, 2
+  order by 2, 3
 $function$;
 revoke execute on function gateway.columns_read_by(regclass,regclass) from public;
 grant execute on function gateway.columns_read_by(regclass,regclass) to voucher_gateway;
@@ -1803,9 +1803,10 @@ begin
   end if;
   for one in select * from gateway.mapped_fields(mapped, view) where given is not null loop
     begin
-      execute format('select %s from %s, (values (false)) given (assigns) limit 0', one.expression, view);
+      -- To create a view needs no right to read the tables.
+      execute format('create temporary view converted as select %s from %s, (values (false)) given (assigns); drop view pg_temp.converted',
+                     one.expression, view);
     exception
-      when insufficient_privilege then raise;
       when others then
         return next ('error', format('Its column %s has a wrong type: %s', one.column_name, sqlerrm),
                      format('Cast it to %s in the select', (
@@ -1852,32 +1853,43 @@ CREATE OR REPLACE FUNCTION gateway.find_missing_rules(mapped gateway.record_type
 AS $function$
 declare
   view constant regclass := gateway.view_of(mapped::text);
+  one_key text;
   source record;
-  is_key boolean;
+  may_be_key boolean;
 begin
+  execute format('select key from %s where key is not null limit 1', view) into one_key;
+  if one_key is null then
+    one_key := (select case given when 'uuid' then gen_random_uuid()::text else '1' end
+                from gateway.mapped_fields(mapped, view) where name = 'id');
+  end if;
   for source in
-    select gateway.name_of(relation) as name, relname, nspname, array_agg(quote_ident(attname)) filter (where attname is not null) as key,
-           min(atttypid) <> (select atttypid from pg_attribute where attrelid = view and attname = 'key') as has_other_type
+    select relation, relname, min(quote_ident(attname)) as key, count(attname) = 1 as has_key
     from gateway.relations_read_by(view) relation
     join pg_class on pg_class.oid = relation join pg_namespace on pg_namespace.oid = relnamespace
     left join pg_index on indrelid = relation and indisprimary
     left join pg_attribute on attrelid = relation and attnum = any(indkey)
     where relkind in ('r', 'p') and not array[relname::text, concat_ws('.', nspname, relname)] && ruled
-    group by relation, relname, nspname
+    group by relation, relname
   loop
-    -- The key of another table is that of some row, and not that of all.
-    if cardinality(source.key) = 1 then
-      execute format('select not exists (select from %1$s mapped where key is not null and not exists (
-                        select from %2$s source where source.%3$s::text = mapped.key::text))
-                        and not (%4$L and not exists (select from %1$s))', view, source.name, source.key[1], source.has_other_type)
-      into is_key;
+    may_be_key := source.has_key;
+    if may_be_key then
+      continue when (
+        select bool_and(exists (
+          select from jsonb_each_text(node) condition
+          where value ~ format('%s\.%s\)?(::[\w ]+)? = ''?%s\W', gateway.pattern_of(quote_ident(node ->> 'Alias')),
+                               gateway.pattern_of(source.key), gateway.pattern_of(one_key))))
+        from gateway.plan_of(format('select * from %s where key = %L', view, one_key)) node
+        where to_regclass(quote_ident(node ->> 'Schema') || '.' || quote_ident(node ->> 'Relation Name')) in (select gateway.tables_of(source.relation)));
+      execute format('select not exists (select from %s mapped where key is not null and not exists (
+                        select from %s source where source.%s::text = mapped.key::text))', view, source.relation, source.key) into may_be_key;
     end if;
-    if is_key is distinct from true then
-      return next ('error', format('It reads %s, which has no rule, and whose primary key is not the key', source.name),
-        format('Add %s.from.%s.sql, a select of the keys of %s over the table `changed`, which has rows of %s', mapped, source.relname,
-               case mapped when 'category' then 'categories' else mapped || 's' end, source.name), null)::gateway.finding;
-    end if;
-    is_key := null;
+    return next (
+      case when may_be_key then 'warning' else 'error' end,
+      format('It reads %s, which has no rule, and whose primary key %s the key', gateway.name_of(source.relation),
+             case when may_be_key then 'may not be' else 'is not' end),
+      format('Add %s.from.%s.sql, a select of the keys of %s over the table `changed`, which has rows of %s%s', mapped, source.relname,
+             case mapped when 'category' then 'categories' else mapped || 's' end, gateway.name_of(source.relation),
+             case when may_be_key then '. Where the primary key is the key, the rule may select just that' else '' end), null)::gateway.finding;
   end loop;
 end $function$;
 revoke execute on function gateway.find_missing_rules(gateway.record_type,text[]) from public;
@@ -1885,37 +1897,30 @@ grant execute on function gateway.find_missing_rules(gateway.record_type,text[])
 
 CREATE OR REPLACE FUNCTION gateway.find_plan_faults(query text, reader text)
  RETURNS SETOF gateway.finding
- LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET jit TO 'off'
+ LANGUAGE sql
 AS $function$
-declare
-  plan json;
-begin
-  execute 'explain (verbose, format json) ' || query into plan;
-  return query
-    with node as (
-      select node from jsonb_path_query(plan::jsonb, 'strict $.** ? (@.type() == "object")') node
-    ), scanned as (
-      select distinct format('%I.%I', node ->> 'Schema', node ->> 'Relation Name') as name,
-             regexp_replace(quote_ident(node ->> 'Alias'), '(\W)', '\\\1', 'g') as alias
-      from node
-      where node ->> 'Node Type' = 'Seq Scan' or node ->> 'Node Type' like 'Index%Scan' and not node ? 'Index Cond'
-    )
-    select 'warning', format('%s lacks an index for %s, which reads all of its %s rows', name, reader,
-                             to_char(greatest(reltuples, 0), 'FM999,999,999,999')),
-           -- Conditions name the columns with the alias of the table.
-           coalesce(format('Create one, for example: create index on %s (%s);', name, (
-             select string_agg(distinct coalesce(match[1], match[2]), ', ')
-             from node, jsonb_each_text(node) condition (name, words),
-                  regexp_matches(words, replace($re$@\.("[^"]+"|\w+)\)?(?:::[\w ]+)? = |= \(?@\.("[^"]+"|\w+)$re$, '@', alias), 'g') match
-             where condition.name ~ '(Cond|Filter)$')),
-             'Let it find the rows by columns that an index has'), null::jsonb
-    from scanned join pg_class on pg_class.oid = name::regclass
-    where (reltuples > 1000 or pg_relation_size(pg_class.oid) > 1e6)
-      -- Otherwise no index helps.
-      and (reltuples < 0 or (plan #>> '{0,Plan,Plan Rows}')::numeric < reltuples / 10);
-end $function$;
+  with node as materialized (
+    select node from gateway.plan_of(query) node
+  ), scanned as (
+    select distinct to_regclass(quote_ident(node ->> 'Schema') || '.' || quote_ident(node ->> 'Relation Name')) as relation,
+           gateway.pattern_of(quote_ident(node ->> 'Alias')) as alias
+    from node
+    where node ->> 'Node Type' = 'Seq Scan' or node ->> 'Node Type' like 'Index%Scan' and not node ? 'Index Cond'
+  )
+  select 'warning', format('%s lacks an index for %s, which reads all of its %s rows', gateway.name_of(relation), reader,
+                           to_char(greatest(reltuples, 0), 'FM999,999,999,999')),
+         -- Conditions name the columns with the alias of the table.
+         coalesce(format('Create one, for example: create index on %s (%s);', gateway.name_of(relation), (
+           select string_agg(distinct coalesce(match[1], match[2]), ', ')
+           from node, jsonb_each_text(node) condition,
+                regexp_matches(value, replace($re$@\.("[^"]+"|\w+)\)?(?:::[\w ]+)? = |= \(?@\.("[^"]+"|\w+)$re$, '@', alias), 'g') match
+           where key ~ '(Cond|Filter)$')),
+           'Let it find the rows by columns that an index has'), null::jsonb
+  from scanned join pg_class on pg_class.oid = relation
+  where (reltuples > 1000 or pg_relation_size(relation) > 1e6)
+    -- Otherwise no index helps.
+    and (reltuples < 0 or (select (node #>> '{Plan,Plan Rows}')::numeric from node where node ? 'Plan') < reltuples / 10)
+$function$;
 revoke execute on function gateway.find_plan_faults(text,text) from public;
 grant execute on function gateway.find_plan_faults(text,text) to voucher_gateway;
 
@@ -2013,7 +2018,7 @@ end $function$;
 revoke execute on function gateway.find_row_faults(gateway.record_type) from public;
 grant execute on function gateway.find_row_faults(gateway.record_type) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.find_rule_faults(mapped gateway.record_type, rule text)
+CREATE OR REPLACE FUNCTION gateway.find_rule_faults(mapped gateway.record_type, source regclass, rule text)
  RETURNS SETOF gateway.finding
  LANGUAGE plpgsql
 AS $function$
@@ -2021,6 +2026,12 @@ begin
   return query
     select 'error', 'It has more columns than one', 'Select the keys alone', null::jsonb
     from pg_attribute where attrelid = 'pg_temp.affected'::regclass and attnum > 0 having count(*) <> 1
+    union all
+    select 'error', format('It reads %s.%s, a virtual generated column, which triggers do not see', table_name, column_name),
+           'Read the columns of its expression instead', null
+    from gateway.columns_read_by('pg_temp.affected', source)
+    join pg_attribute on attrelid = source and quote_ident(attname) = column_name and attgenerated = 'v'
+    where table_name = gateway.name_of(source)
     union all
     select 'error', format('Its keys are of the type %s, but the key of %s.sql is of the type %s', given.type, mapped, key.type),
            'Select the keys of the mapping', null
@@ -2032,8 +2043,8 @@ begin
         <> (key.atttypid in ('int2'::regtype, 'int4'::regtype, 'int8'::regtype), key.atttypid = 'uuid'::regtype);
   return query select * from gateway.find_plan_faults('select distinct * from pg_temp.affected', rule);
 end $function$;
-revoke execute on function gateway.find_rule_faults(gateway.record_type,text) from public;
-grant execute on function gateway.find_rule_faults(gateway.record_type,text) to voucher_gateway;
+revoke execute on function gateway.find_rule_faults(gateway.record_type,regclass,text) from public;
+grant execute on function gateway.find_rule_faults(gateway.record_type,regclass,text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.find_source_faults(mapped gateway.record_type)
  RETURNS SETOF gateway.finding
@@ -2052,6 +2063,8 @@ AS $function$
      format('Run: alter table %s set logged;', gateway.name_of(relation))),
     (relispartition, 'error', 'a partition: what is written through its parent is not noted',
      format('Read %s instead', (select gateway.name_of(inhparent) from pg_inherits where inhrelid = relation limit 1))),
+    (relkind in ('r', 'p') and not pg_has_role(relowner, 'usage'), 'error', 'whose triggers only its owner can create',
+     format('Run: grant %s to %I;', relowner::regrole, current_user)),
     (row_security_active(relation), 'error', format('which shows %I only some of its rows (row level security)', current_user),
      format('Let a superuser run: alter role %I bypassrls;', current_user)),
     (relkind in ('r', 'p') and (relreplident = 'n' or relreplident = 'd' and not exists (
@@ -2427,6 +2440,14 @@ END;
 revoke execute on function gateway.notes_after(pg_snapshot) from public;
 grant execute on function gateway.notes_after(pg_snapshot) to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.pattern_of(words text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(words, '(\W)'::text, '\\\1'::text, 'g'::text);
+revoke execute on function gateway.pattern_of(text) from public;
+grant execute on function gateway.pattern_of(text) to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.period_start(grain gateway.figure_grain, at timestamp with time zone)
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -2434,6 +2455,21 @@ CREATE OR REPLACE FUNCTION gateway.period_start(grain gateway.figure_grain, at t
 RETURN CASE grain WHEN 'half_hour'::gateway.figure_grain THEN gateway.half_hour(at) WHEN 'three_hours'::gateway.figure_grain THEN gateway.three_hours(at) WHEN 'day'::gateway.figure_grain THEN date_bin('1 day'::interval, at, '0001-01-01 00:00:00+00'::timestamp with time zone) WHEN 'month'::gateway.figure_grain THEN (date_trunc('month'::text, (at AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text) WHEN 'quarter'::gateway.figure_grain THEN (date_trunc('quarter'::text, (at AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text) WHEN 'year'::gateway.figure_grain THEN (date_trunc('year'::text, (at AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text) WHEN 'all'::gateway.figure_grain THEN '-infinity'::timestamp with time zone ELSE NULL::timestamp with time zone END;
 revoke execute on function gateway.period_start(gateway.figure_grain,timestamp with time zone) from public;
 grant execute on function gateway.period_start(gateway.figure_grain,timestamp with time zone) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.plan_of(query text)
+ RETURNS SETOF jsonb
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  plan jsonb;
+begin
+  execute 'explain (verbose, format json) ' || query into plan;
+  return query select jsonb_path_query(plan, 'strict $.** ? (@.type() == "object")');
+end $function$;
+revoke execute on function gateway.plan_of(text) from public;
+grant execute on function gateway.plan_of(text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.product_content(product_id bigint, tenant_id bigint, category_ids bigint[])
  RETURNS text

@@ -44,9 +44,10 @@ begin
   end if;
   for one in select * from gateway.mapped_fields(mapped, view) where given is not null loop
     begin
-      execute format('select %s from %s, (values (false)) given (assigns) limit 0', one.expression, view);
+      -- To create a view needs no right to read the tables.
+      execute format('create temporary view converted as select %s from %s, (values (false)) given (assigns); drop view pg_temp.converted',
+                     one.expression, view);
     exception
-      when insufficient_privilege then raise;
       when others then
         return next ('error', format('Its column %s has a wrong type: %s', one.column_name, sqlerrm),
                      format('Cast it to %s in the select', (
@@ -78,6 +79,8 @@ as $$
      format('Run: alter table %s set logged;', gateway.name_of(relation))),
     (relispartition, 'error', 'a partition: what is written through its parent is not noted',
      format('Read %s instead', (select gateway.name_of(inhparent) from pg_inherits where inhrelid = relation limit 1))),
+    (relkind in ('r', 'p') and not pg_has_role(relowner, 'usage'), 'error', 'whose triggers only its owner can create',
+     format('Run: grant %s to %I;', relowner::regrole, current_user)),
     (row_security_active(relation), 'error', format('which shows %I only some of its rows (row level security)', current_user),
      format('Let a superuser run: alter role %I bypassrls;', current_user)),
     (relkind in ('r', 'p') and (relreplident = 'n' or relreplident = 'd' and not exists (
@@ -102,96 +105,127 @@ as $$
     and pronamespace not in ('pg_catalog'::regnamespace, 'gateway'::regnamespace)
 $$;
 
--- Returns which tables that a mapping reads need a rule, because their primary key is not the key in all rows.
+-- Returns the nodes of the plan of a query, and the object around them.
+create function gateway.plan_of(query text) returns setof jsonb
+language plpgsql set enable_seqscan = off set jit = off
+as $$
+declare
+  plan jsonb;
+begin
+  execute 'explain (verbose, format json) ' || query into plan;
+  return query select jsonb_path_query(plan, 'strict $.** ? (@.type() == "object")');
+end $$;
+
+-- Returns a regular expression of a text.
+create function gateway.pattern_of(words text) returns text
+language sql immutable parallel safe
+return regexp_replace(words, '(\W)', '\\\1', 'g');
+
+-- Returns which tables of a mapping lack a rule. None is needed where a row is shown by the record of its own primary key alone: the
+-- plan for a key finds all rows of the table by it. Where it does not, the keys of the table and of the mapping are compared.
 --
--- ruled: the names of those that have a rule, as files have them.
+-- ruled: the names of the tables that have a rule, as files have them.
 create function gateway.find_missing_rules(mapped gateway.record_type, ruled text[]) returns setof gateway.finding
 language plpgsql
 as $$
 declare
   view constant regclass := gateway.view_of(mapped::text);
+  one_key text;
   source record;
-  is_key boolean;
+  may_be_key boolean;
 begin
+  execute format('select key from %s where key is not null limit 1', view) into one_key;
+  if one_key is null then
+    one_key := (select case given when 'uuid' then gen_random_uuid()::text else '1' end
+                from gateway.mapped_fields(mapped, view) where name = 'id');
+  end if;
   for source in
-    select gateway.name_of(relation) as name, relname, nspname, array_agg(quote_ident(attname)) filter (where attname is not null) as key,
-           min(atttypid) <> (select atttypid from pg_attribute where attrelid = view and attname = 'key') as has_other_type
+    select relation, relname, min(quote_ident(attname)) as key, count(attname) = 1 as has_key
     from gateway.relations_read_by(view) relation
     join pg_class on pg_class.oid = relation join pg_namespace on pg_namespace.oid = relnamespace
     left join pg_index on indrelid = relation and indisprimary
     left join pg_attribute on attrelid = relation and attnum = any(indkey)
     where relkind in ('r', 'p') and not array[relname::text, concat_ws('.', nspname, relname)] && ruled
-    group by relation, relname, nspname
+    group by relation, relname
   loop
-    -- The key of another table is that of some row, and not that of all.
-    if cardinality(source.key) = 1 then
-      execute format('select not exists (select from %1$s mapped where key is not null and not exists (
-                        select from %2$s source where source.%3$s::text = mapped.key::text))
-                        and not (%4$L and not exists (select from %1$s))', view, source.name, source.key[1], source.has_other_type)
-      into is_key;
+    may_be_key := source.has_key;
+    if may_be_key then
+      continue when (
+        select bool_and(exists (
+          select from jsonb_each_text(node) condition
+          where value ~ format('%s\.%s\)?(::[\w ]+)? = ''?%s\W', gateway.pattern_of(quote_ident(node ->> 'Alias')),
+                               gateway.pattern_of(source.key), gateway.pattern_of(one_key))))
+        from gateway.plan_of(format('select * from %s where key = %L', view, one_key)) node
+        where to_regclass(quote_ident(node ->> 'Schema') || '.' || quote_ident(node ->> 'Relation Name')) in (select gateway.tables_of(source.relation)));
+      execute format('select not exists (select from %s mapped where key is not null and not exists (
+                        select from %s source where source.%s::text = mapped.key::text))', view, source.relation, source.key) into may_be_key;
     end if;
-    if is_key is distinct from true then
-      return next ('error', format('It reads %s, which has no rule, and whose primary key is not the key', source.name),
-        format('Add %s.from.%s.sql, a select of the keys of %s over the table `changed`, which has rows of %s', mapped, source.relname,
-               case mapped when 'category' then 'categories' else mapped || 's' end, source.name), null)::gateway.finding;
-    end if;
-    is_key := null;
+    return next (
+      case when may_be_key then 'warning' else 'error' end,
+      format('It reads %s, which has no rule, and whose primary key %s the key', gateway.name_of(source.relation),
+             case when may_be_key then 'may not be' else 'is not' end),
+      format('Add %s.from.%s.sql, a select of the keys of %s over the table `changed`, which has rows of %s%s', mapped, source.relname,
+             case mapped when 'category' then 'categories' else mapped || 's' end, gateway.name_of(source.relation),
+             case when may_be_key then '. Where the primary key is the key, the rule may select just that' else '' end), null)::gateway.finding;
   end loop;
 end $$;
 
 -- Returns the columns that a view reads, of relations that are not temporary. Those of `changed` are columns of its source.
 create function gateway.columns_read_by(view regclass, source regclass default null)
-returns table (table_name text, column_name text)
+returns table (schema_name text, table_name text, column_name text)
 language sql stable
 as $$
-  select distinct gateway.name_of(pg_class.oid), quote_ident(attname)
+  select distinct relnamespace::regnamespace::text, gateway.name_of(pg_class.oid), quote_ident(attname)
   from pg_rewrite join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass and refclassid = 'pg_class'::regclass
   join pg_class on pg_class.oid = case when refobjid = to_regclass('pg_temp.changed') then source else refobjid end
   join pg_attribute on attrelid = refobjid and attnum = refobjsubid
   where ev_class = view and relpersistence <> 't'
-  order by 1, 2
+  order by 2, 3
 $$;
 
--- Returns the tables of which a query reads all rows, although it needs few: those without an index for it.
+-- Returns the large tables of which a query reads all rows, although it needs few: those without an index for it.
 create function gateway.find_plan_faults(query text, reader text) returns setof gateway.finding
-language plpgsql set enable_seqscan = off set jit = off
+language sql
 as $$
-declare
-  plan json;
-begin
-  execute 'explain (verbose, format json) ' || query into plan;
-  return query
-    with node as (
-      select node from jsonb_path_query(plan::jsonb, 'strict $.** ? (@.type() == "object")') node
-    ), scanned as (
-      select distinct format('%I.%I', node ->> 'Schema', node ->> 'Relation Name') as name,
-             regexp_replace(quote_ident(node ->> 'Alias'), '(\W)', '\\\1', 'g') as alias
-      from node
-      where node ->> 'Node Type' = 'Seq Scan' or node ->> 'Node Type' like 'Index%Scan' and not node ? 'Index Cond'
-    )
-    select 'warning', format('%s lacks an index for %s, which reads all of its %s rows', name, reader,
-                             to_char(greatest(reltuples, 0), 'FM999,999,999,999')),
-           -- Conditions name the columns with the alias of the table.
-           coalesce(format('Create one, for example: create index on %s (%s);', name, (
-             select string_agg(distinct coalesce(match[1], match[2]), ', ')
-             from node, jsonb_each_text(node) condition (name, words),
-                  regexp_matches(words, replace($re$@\.("[^"]+"|\w+)\)?(?:::[\w ]+)? = |= \(?@\.("[^"]+"|\w+)$re$, '@', alias), 'g') match
-             where condition.name ~ '(Cond|Filter)$')),
-             'Let it find the rows by columns that an index has'), null::jsonb
-    from scanned join pg_class on pg_class.oid = name::regclass
-    where (reltuples > 1000 or pg_relation_size(pg_class.oid) > 1e6)
-      -- Otherwise no index helps.
-      and (reltuples < 0 or (plan #>> '{0,Plan,Plan Rows}')::numeric < reltuples / 10);
-end $$;
+  with node as materialized (
+    select node from gateway.plan_of(query) node
+  ), scanned as (
+    select distinct to_regclass(quote_ident(node ->> 'Schema') || '.' || quote_ident(node ->> 'Relation Name')) as relation,
+           gateway.pattern_of(quote_ident(node ->> 'Alias')) as alias
+    from node
+    where node ->> 'Node Type' = 'Seq Scan' or node ->> 'Node Type' like 'Index%Scan' and not node ? 'Index Cond'
+  )
+  select 'warning', format('%s lacks an index for %s, which reads all of its %s rows', gateway.name_of(relation), reader,
+                           to_char(greatest(reltuples, 0), 'FM999,999,999,999')),
+         -- Conditions name the columns with the alias of the table.
+         coalesce(format('Create one, for example: create index on %s (%s);', gateway.name_of(relation), (
+           select string_agg(distinct coalesce(match[1], match[2]), ', ')
+           from node, jsonb_each_text(node) condition,
+                regexp_matches(value, replace($re$@\.("[^"]+"|\w+)\)?(?:::[\w ]+)? = |= \(?@\.("[^"]+"|\w+)$re$, '@', alias), 'g') match
+           where key ~ '(Cond|Filter)$')),
+           'Let it find the rows by columns that an index has'), null::jsonb
+  from scanned join pg_class on pg_class.oid = relation
+  where (reltuples > 1000 or pg_relation_size(relation) > 1e6)
+    -- Otherwise no index helps.
+    and (reltuples < 0 or (select (node #>> '{Plan,Plan Rows}')::numeric from node where node ? 'Plan') < reltuples / 10)
+$$;
 
--- Returns what is wrong with a rule, whose query is the temporary view `affected`.
-create function gateway.find_rule_faults(mapped gateway.record_type, rule text) returns setof gateway.finding
+-- Returns what is wrong with a rule for a source, whose query is the temporary view `affected`.
+--
+-- rule: the name of its file.
+create function gateway.find_rule_faults(mapped gateway.record_type, source regclass, rule text) returns setof gateway.finding
 language plpgsql
 as $$
 begin
   return query
     select 'error', 'It has more columns than one', 'Select the keys alone', null::jsonb
     from pg_attribute where attrelid = 'pg_temp.affected'::regclass and attnum > 0 having count(*) <> 1
+    union all
+    select 'error', format('It reads %s.%s, a virtual generated column, which triggers do not see', table_name, column_name),
+           'Read the columns of its expression instead', null
+    from gateway.columns_read_by('pg_temp.affected', source)
+    join pg_attribute on attrelid = source and quote_ident(attname) = column_name and attgenerated = 'v'
+    where table_name = gateway.name_of(source)
     union all
     select 'error', format('Its keys are of the type %s, but the key of %s.sql is of the type %s', given.type, mapped, key.type),
            'Select the keys of the mapping', null

@@ -66,7 +66,9 @@ type Found = Omit<Finding, 'file' | 'line' | 'keys'> & { keys?: string[] | null 
 
 class Check {
   readonly #findings: Finding[] = []
-  /** The columns that the mapping reads, by the names of their tables. */
+  /** The schemas of the tables that the mapping reads. */
+  readonly #schemas = new Set<string>()
+  /** The columns that it reads, by the names of their tables. */
   readonly #columns = new Map<string, Set<string>>()
   readonly #sql: Transaction
 
@@ -85,7 +87,7 @@ class Check {
     for (const mapping of viewed) {
       const before = this.#findings.length
       await this.#checkSources(mapping)
-      if (this.#findings.slice(before).every(({ level }) => level === 'warning')) sound.push(mapping)
+      if (this.#hasNoError(before)) sound.push(mapping)
     }
     for (const { record } of sound) {
       await this.#collect(
@@ -128,17 +130,19 @@ class Check {
       sql =>
         sql`select * from /* adoption.find_columns */ gateway.find_column_faults(${record}::text::gateway.record_type)`,
     )
-    await this.#collect(
+    const isReadable = await this.#collect(
       file,
       sql =>
         sql`select * from /* adoption.find_sources */ gateway.find_source_faults(${record}::text::gateway.record_type)`,
     )
-    await this.#collect(
-      file,
-      sql => sql`
-        select * from /* adoption.find_missing_rules */ gateway.find_missing_rules(
-          ${record}::text::gateway.record_type, ${arrayText(Object.keys(rules))}::text::text[])`,
-    )
+    if (isReadable) {
+      await this.#collect(
+        file,
+        sql => sql`
+          select * from /* adoption.find_missing_rules */ gateway.find_missing_rules(
+            ${record}::text::gateway.record_type, ${arrayText(Object.keys(rules))}::text::text[])`,
+      )
+    }
     await this.#addColumns(`mapped_${record}`)
     const sources = await this.#sql<{ name: string; table: string; qualified: string }[]>`
       select /* adoption.read_sources */ gateway.name_of(source) as name, relname as table, nspname || '.' || relname as qualified
@@ -165,7 +169,7 @@ class Check {
       await this.#collect(
         file,
         sql =>
-          sql`select * from /* adoption.find_rule */ gateway.find_rule_faults(${record}::text::gateway.record_type, ${file})`,
+          sql`select * from /* adoption.find_rule */ gateway.find_rule_faults(${record}::text::gateway.record_type, ${source}::text::regclass, ${file})`,
       )
       await this.#addColumns('affected', source)
     }
@@ -174,11 +178,12 @@ class Check {
 
   /** Adds the columns that a view reads. @param source the table of which `changed` has rows */
   async #addColumns(view: string, source?: string): Promise<void> {
-    const columns = await this.#sql<{ table_name: string; column_name: string }[]>`
-      select table_name, column_name
+    const columns = await this.#sql<{ schema_name: string; table_name: string; column_name: string }[]>`
+      select schema_name, table_name, column_name
       from /* adoption.read_columns */ gateway.columns_read_by(to_regclass(${`pg_temp.${view}`}), to_regclass(${source ?? null}))`
-    for (const { table_name: table, column_name: column } of columns) {
-      this.#columns.set(table, (this.#columns.get(table) ?? new Set()).add(column))
+    for (const { schema_name, table_name, column_name } of columns) {
+      this.#schemas.add(schema_name)
+      this.#columns.set(table_name, (this.#columns.get(table_name) ?? new Set()).add(column_name))
     }
   }
 
@@ -186,21 +191,29 @@ class Check {
     const [login] = await this.#sql<
       { name: string }[]
     >`select /* adoption.read_login */ quote_ident(current_user) as name`
-    return [...this.#columns].map(
-      ([table, columns]) => `grant select (${[...columns].join(', ')}) on ${table} to ${login?.name};`,
-    )
+    return [
+      ...[...this.#schemas].map(schema => `grant usage on schema ${schema} to ${login?.name};`),
+      ...[...this.#columns].map(
+        ([table, columns]) => `grant select (${[...columns].join(', ')}) on ${table} to ${login?.name};`,
+      ),
+    ]
   }
 
   #add(file: string, { keys, ...found }: Found, line: number | null = null) {
     this.#findings.push({ file, line, ...found, keys: keys ?? [] })
   }
 
-  /** Adds what a function finds. */
-  async #collect(file: string, find: (sql: Transaction) => Promise<Found[]>): Promise<void> {
+  /** Adds what a function finds. @returns whether there is no error */
+  async #collect(file: string, find: (sql: Transaction) => Promise<Found[]>): Promise<boolean> {
+    const before = this.#findings.length
     await this.#attempt(file, async sql => {
       for (const found of await find(sql)) this.#add(file, found)
     })
+    return this.#hasNoError(before)
   }
+
+  /** @param from the number of the first finding that counts */
+  readonly #hasNoError = (from: number) => this.#findings.slice(from).every(({ level }) => level === 'warning')
 
   /** Runs statements in a savepoint. An error of them becomes a finding. @returns whether there was none */
   async #attempt(file: string, run: (sql: Transaction) => Promise<unknown>): Promise<boolean> {

@@ -28,6 +28,9 @@ await platform
     create table shop.note (card text, words text, plain integer);
     insert into shop.note select 'X' || n, 'Words', n from generate_series(1, 2000) n;
     analyze shop.note;
+    create table shop.copy (id text primary key);
+    insert into shop.copy select "No" from shop."Gift Card";
+    create table shop.tag (id integer primary key, words text, card text generated always as (left(words, 1)) virtual);
     create unlogged table shop.session (id uuid primary key);
     create materialized view shop.sold as select id from shop.item;
     create table shop.sale (card text, day date, primary key (card, day)) partition by range (day);
@@ -75,6 +78,13 @@ test('the right mapping has no fault; it leaves no trace, and names the columns 
   expect(await state()).toEqual(before)
   const [{ login }] = await platform<[{ login: string }]>`select quote_ident(current_user) as login`
   expect(grants).toContain(`grant select (at, given, person) on shop.consent to ${login};`)
+})
+
+test('a source whose rows the key finds needs no rule', async () => {
+  const { findings } = await check(
+    voucher('where deleted_at', 'left join shop.copy on copy.id = card."No" where copy.id is null or deleted_at'),
+  )
+  expect(findings).toEqual([])
 })
 
 test.each<[string, Record<string, string | null>, object]>([
@@ -146,9 +156,23 @@ test.each<[string, Record<string, string | null>, object]>([
     { problem: expect.stringMatching(/^It reads shop.redemption/) },
   ],
   [
+    'a source without a rule that has all keys by chance',
+    reading('shop.copy'),
+    { level: 'warning', problem: 'It reads shop.copy, which has no rule, and whose primary key may not be the key' },
+  ],
+  [
     'a rule with other keys',
     { 'voucher.from.redemption.sql': 'select line from changed' },
     { file: 'voucher.from.redemption.sql', problem: expect.stringMatching(/^Its keys are of the type integer/) },
+  ],
+  [
+    'a rule that reads what triggers do not see',
+    { ...reading('shop.tag'), ...rule('tag') },
+    {
+      file: 'voucher.from.tag.sql',
+      level: 'error',
+      problem: expect.stringMatching(/^It reads shop.tag.card, a virtual/),
+    },
   ],
   [
     'a materialized view',
