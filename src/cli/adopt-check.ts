@@ -31,7 +31,8 @@ export const checkCommand = new Command('check')
     if (errors > 0) process.exitCode = 1
   })
 
-function describeFinding({ file, line, level, problem, remedy, keys }: Finding): string {
+/** Describes what is wrong for a person. */
+export function describeFinding({ file, line, level, problem, remedy, keys }: Finding): string {
   const examples = keys.length > 0 ? ` Keys: ${keys.join(', ')}.` : ''
   const place = line === null ? file : `${file}:${line}`
   return `${place}: ${level}: ${withStop(problem)}${examples}\n  ${withStop(remedy)}`

@@ -1,14 +1,16 @@
 import { SingleBar } from 'cli-progress'
 import { Command } from 'commander'
+import { checkMapping } from '../adoption/check.ts'
 import { estimateRows, type Progress, writeRecords } from '../adoption/fill.ts'
 import { exportIds, importIds } from '../adoption/ids.ts'
 import { readRecordStates } from '../adoption/status.ts'
 import { readConfig } from '../config.ts'
 import { type Blocker, describeBlockers } from '../db/blockers.ts'
-import { readMappings } from '../db/mappings.ts'
-import { defaultLockWait, describeMigrations, migrate } from '../db/migrate.ts'
+import { hasMappings, readMappings } from '../db/mappings.ts'
+import { defaultLockWait, describeMigrations, hasSchema, migrate } from '../db/migrate.ts'
+import type { Pool } from '../db/sql.ts'
 import { readStepState } from '../projection/step.ts'
-import { checkCommand } from './adopt-check.ts'
+import { checkCommand, describeFinding } from './adopt-check.ts'
 import { withDatabase, withUnmigratedDatabase } from './database.ts'
 import { jsonOption, printResult, printTable, readSeconds } from './output.ts'
 import { shellCommand } from './shell-command.ts'
@@ -33,6 +35,8 @@ const applyCommand = new Command('apply')
         ? new SingleBar({ format: '{phase} {bar} {percentage}% | {value} of about {total}' })
         : null
     const progress = await withUnmigratedDatabase(readConfig(process.env), async ({ owner, pool }) => {
+      const isInstalled = (await hasSchema(owner)) && (await hasMappings(owner, adopted))
+      if (!isInstalled) await requireFaultless(owner, folder)
       await migrate(owner, { lockWait: wait, adopted, onBlocked })
       const total = await estimateRows(owner, adopted)
       bar?.start(total, 0, { phase: 'records' })
@@ -45,6 +49,13 @@ const applyCommand = new Command('apply')
     printResult(json, progress, describe(progress))
     if (progress.phase !== 'done') process.exitCode = 1
   })
+
+/** Checks a mapping that is not installed yet: the former one stays when the new one has errors. */
+async function requireFaultless(owner: Pool, folder: string): Promise<void> {
+  const { findings } = await checkMapping(owner, folder)
+  const errors = findings.filter(({ level }) => level === 'error').map(describeFinding)
+  if (errors.length > 0) throw new Error([...errors, 'Nothing is installed: correct the errors first.'].join('\n\n'))
+}
 
 const describe = ({ phase, records, rejected }: Progress) => {
   const written = `${records.toLocaleString('en')} records are written`

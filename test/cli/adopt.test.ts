@@ -1,10 +1,12 @@
 /** `adopt`: the records of another platform are written, saved ids are kept, and nothing is left after all. */
-import { readFileSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { connect } from '../../src/db/connect.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createEmptyDatabase } from '../support/database.ts'
+import { createDirectory } from '../support/directory.ts'
 import { run } from '../support/process.ts'
 
 const adopt = new URL('../adopt/', import.meta.url)
@@ -34,6 +36,17 @@ test('apply writes the records, and those of changed files', async () => {
   await platform`update shop."Gift Card" set code = 'code-1' where "No" = 'C2'`
   const { stdout } = await command('apply', folder)
   expect(stdout).toMatch(/^301 records are written\. 1 row breaks a rule: .* verify names them\.\n$/)
+})
+
+test('apply installs no mapping that has an error, and the former one stays', async () => {
+  const changed = createDirectory()
+  cpSync(folder, changed, { recursive: true })
+  rmSync(join(changed, 'voucher.from.item.sql'))
+  expect(await command('apply', changed)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('voucher.from.item.sql'),
+  })
+  expect(await command('apply', folder)).toMatchObject({ code: 0 })
 })
 
 test('status names rejected keys', async () => {
