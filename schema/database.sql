@@ -1936,15 +1936,16 @@ declare
   others text;
   candidates text;
   rivals text := '';
+  keys text[];
   failing record;
-  plan text;
+  of_one_key text;
 begin
   select
     string_agg(format($case$case when mapped.%1$I is null then 'its %1$s is null' end$case$, column_name), ', ' order by place)
       filter (where is_required and name <> 'id')
     || coalesce(string_agg(format($case$, case when mapped.%1$I is not null and not exists (
          select from pg_temp.mapped_tenant tenant where tenant.key::text = mapped.%1$I::text) then '%1$s names no tenant' end$case$, column_name), '')
-         filter (where name = 'tenant_id'), ''),
+         filter (where name = 'tenant_id' and gateway.view_of('tenant') is not null), ''),
     coalesce(string_agg(format($case$, (case when mapped.%I is null then array['warning', %L, 'If that is not meant, give them another value'] end)$case$,
         column_name, format('%s is null in {rows}: %s is taken', column_name, regexp_replace(standard, '::[^:]*$', ''))), '' order by place)
       filter (where standard is not null and given is not null), '')
@@ -1966,21 +1967,24 @@ begin
       union all
       select key, array['rejected', format('its %s is that of another voucher of its tenant', what)]
       from (select key::text, what, row_number() over (partition by tenant_id::text, what, words order by key) as place
-            from mapped cross join lateral (values
+            from judged cross join lateral (values
               ('reference', gateway.folded(gateway.trimmed((candidate).reference)) collate "C"),
               ('QR token', gateway.trimmed((candidate).qr_token) collate "C")) compared (what, words)
-            where words is not null) rival
+            where words is not null and reason is null) rival
       where place > 1$rivals$;
   end if;
   begin
     return query execute format($faults$
-      with mapped as materialized (%1$s), fault (key, finding) as (
+      with mapped as materialized (%1$s), judged as materialized (
+        select mapped.*, coalesce(%2$s, case when not gateway.is_identifier((candidate).id) then 'its key is not between 1 and 2^53 - 1' end,
+                                  -- A reason may end with the value.
+                                  split_part(gateway.error_of(candidate), ': ', 1)) as reason
+        from mapped
+      ), fault (key, finding) as (
         select key::text, finding
-        from mapped cross join lateral (values
+        from judged mapped cross join lateral (values
           (case when key is null then array['error', 'The key is null in {rows}', 'Leave these rows out in the where of the select'] end),
-          (array['rejected', coalesce(%2$s, case when not gateway.is_identifier((candidate).id) then 'its key is not between 1 and 2^53 - 1' end,
-                                      -- A reason may end with the value.
-                                      split_part(gateway.error_of(candidate), ': ', 1))])
+          (array['rejected', reason])
           %3$s) found (finding)
         where finding[2] is not null
         union all
@@ -1997,22 +2001,22 @@ begin
              coalesce(finding[3], 'Correct these rows, or leave them out in the where of the select. v1 does not show them before'),
              jsonb_agg(key order by key) filter (where place <= 10 and key is not null)
       from counted group by finding, faults order by 1, 2$faults$,
-      candidates, coalesce(rejections, 'null'), others, rivals);
+      candidates, rejections, others, rivals);
   exception
     when syntax_error_or_access_rule_violation then raise;
     when others then
       key_type := (select format_type(atttypid, null) from pg_attribute where attrelid = view and attname = 'key');
-      execute format('select array(select key::text from %s where key is not null)', view) into plan;
-      select min(reason) as reason, jsonb_agg(key) as keys into failing
+      execute format('select array(select key::text from %s where key is not null)', view) into keys;
+      select min(found.reason) as reason, jsonb_agg(found.key) as keys into failing
       from gateway.find_failing_keys(
-        format('select gateway.error_of(candidate) from (%s) mapped where key = any($1::%s[])', candidates, key_type), plan::text[], 10);
+        format('select gateway.error_of(candidate) from (%s) mapped where key = any($1::%s[])', candidates, key_type), keys, 10) found;
       return next ('error', format('It cannot be evaluated for some rows: %s', coalesce(failing.reason, sqlerrm)),
                    'Correct these rows, or let the select do without the value. The other rules are checked after that', failing.keys)::gateway.finding;
   end;
   -- What steps do: evaluate one key.
-  execute format('select format(''select * from %1$s where key = %%L'', key) from %1$s where key is not null limit 1', view) into plan;
-  if plan is not null then
-    return query select * from gateway.find_plan_faults(plan, mapped || '.sql');
+  execute format('select format(''select * from %1$s where key = %%L'', key) from %1$s where key is not null limit 1', view) into of_one_key;
+  if of_one_key is not null then
+    return query select * from gateway.find_plan_faults(of_one_key, mapped || '.sql');
   end if;
 end $function$;
 revoke execute on function gateway.find_row_faults(gateway.record_type) from public;
@@ -4578,8 +4582,9 @@ end $body$$functions$, mapped, fields, source_query, more_errors, more_writes, k
                   else format('select key::%s as key from gateway.%I join gateway.identity using (id) where kind = %L',
                               key_type, mapped, mapped) end,
     key_of, case key_type when 'text' then 'key::text' else 'key' end);
-  if key_type = 'uuid' then
-    execute format('create index if not exists %I on gateway.identity ((key::uuid)) where kind = %L',
+  -- To create it locks the table, also when it exists.
+  if key_type = 'uuid' and to_regclass('gateway.identity_' || mapped) is null then
+    execute format('create index %I on gateway.identity ((key::uuid)) where kind = %L',
                    'identity_' || mapped, mapped);
   end if;
 

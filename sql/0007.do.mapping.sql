@@ -412,8 +412,9 @@ end $body$$functions$, mapped, fields, source_query, more_errors, more_writes, k
                   else format('select key::%s as key from gateway.%I join gateway.identity using (id) where kind = %L',
                               key_type, mapped, mapped) end,
     key_of, case key_type when 'text' then 'key::text' else 'key' end);
-  if key_type = 'uuid' then
-    execute format('create index if not exists %I on gateway.identity ((key::uuid)) where kind = %L',
+  -- To create it locks the table, also when it exists.
+  if key_type = 'uuid' and to_regclass('gateway.identity_' || mapped) is null then
+    execute format('create index %I on gateway.identity ((key::uuid)) where kind = %L',
                    'identity_' || mapped, mapped);
   end if;
 

@@ -87,6 +87,18 @@ test('a source whose rows the key finds needs no rule', async () => {
   expect(findings).toEqual([])
 })
 
+test('without tenants, the rest is checked', async () => {
+  const { findings } = await check({
+    'tenant.sql': null,
+    'tenant.from.venue.sql': null,
+    ...voucher('currency, state', "'eur' as currency, state"),
+  })
+  expect(findings).toMatchObject([
+    { file: 'tenant.sql', level: 'error' },
+    { file: 'voucher.sql', level: 'error', problem: '3 rows will be rejected: currency is not three capital letters' },
+  ])
+})
+
 test.each<[string, Record<string, string | null>, object]>([
   [
     'a syntax error',
@@ -112,7 +124,6 @@ test.each<[string, Record<string, string | null>, object]>([
     { 'voucher.from.itm.sql': 'select id from changed' },
     { file: 'voucher.from.itm.sql', problem: 'voucher.sql reads no table itm', remedy: expect.stringMatching(/item/) },
   ],
-  ['no tenants', { 'tenant.sql': null, 'tenant.from.venue.sql': null }, { file: 'tenant.sql', level: 'error' }],
   [
     'a required column that is missing',
     voucher('code as reference,', ''),
