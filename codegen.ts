@@ -1,7 +1,7 @@
 /**
  * Writes what is generated: the schema's SDL, the variables of the REST operation documents, the operations of the
  * dashboard, the trusted documents of our pages and of the client, the OpenAPI document, the Postman collection, most of
- * the client, the schema of the database, and the data dictionary.
+ * the client, the schema of the database, the columns of mappings, and the data dictionary.
  * With `--check` it writes nothing, and fails when a file is not what it would write.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { findProblems } from './src/graphql-http/document.ts'
 import { documentIdOf } from './src/graphql-http/trusted-documents.ts'
 import { generateClient } from './tools/client/generate.ts'
 import { describeDatabase } from './tools/database/describe.ts'
-import { describeColumns } from './tools/database/dictionary.ts'
+import { describeMappings, toDictionary, toMappingColumns } from './tools/database/dictionary.ts'
 import { withMigratedDatabase } from './tools/database/migrated.ts'
 import type { RecordedAnswer } from './tools/openapi/examples.ts'
 
@@ -183,11 +183,8 @@ for (const [file, text] of Object.entries(await generateClient(described))) emit
 // Last, because it builds the client, which the lines above write.
 await withMigratedDatabase(async sql => {
   emit('schema/database.sql', await describeDatabase(sql))
-  emit(
-    'docs/data-dictionary.md',
-    await describeColumns(
-      sql,
-      readGraphqlFiles(restFolder).map(({ document }) => document),
-    ),
-  )
+  const records = await describeMappings(sql)
+  const documents = readGraphqlFiles(restFolder).map(({ document }) => document)
+  emit('schema/mapping-columns.json', toMappingColumns(records))
+  emit('docs/data-dictionary.md', await toDictionary(sql, records, documents))
 })

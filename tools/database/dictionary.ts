@@ -1,4 +1,4 @@
-/** Describes the columns of mappings, as `docs/data-dictionary.md` has them. */
+/** Describes the columns of mappings, as `docs/data-dictionary.md` and `schema/mapping-columns.json` have them. */
 import { readFileSync } from 'node:fs'
 import { type DocumentNode, isObjectType, Kind } from 'graphql'
 import type { Sql } from '../../src/db/sql.ts'
@@ -94,52 +94,92 @@ const fieldsShowing = (types: readonly ShownType[], column: MappingColumn) =>
     return field ? [{ path: `${type}.${field.name}`, description: field.description }] : []
   })
 
-/** Describes the columns of the mappings, in Markdown. @param sql a migrated database @param documents of v1 */
-export async function describeColumns(sql: Sql, documents: readonly DocumentNode[]): Promise<string> {
-  const resources = resourceLists().flatMap(list => findResource(list) ?? [])
-  const types: ShownType[] = [
+/** The types of the schema that show records. */
+function shownTypes(): ShownType[] {
+  return [
     { record: 'tenant', type: 'Tenant' },
     { record: 'tenant', type: 'ResolutionTenant' },
     { record: 'tenant', type: 'ResolutionTenant', prefix: 'source_tenant_' },
     { record: 'category', type: 'Category' },
     { record: 'variant', type: 'Variant' },
-    ...resources.map(({ record, noun }) => ({ record, type: typeNameOf(noun) })),
+    ...resources().map(({ record, noun }) => ({ record, type: typeNameOf(noun) })),
     { record: 'voucher', type: 'ResolvedVoucher' },
   ]
-  const comparisons = (await Promise.all(resources.map(resource => comparisonsOf(sql, resource)))).flat()
+}
+
+const resources = () => resourceLists().flatMap(list => findResource(list) ?? [])
+
+const read = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf8')
+
+/** A type of record, with the columns of its mapping. */
+interface MappedRecord {
+  record: string
+  words: string
+  columns: (MappingColumn & { key: string; words: string; fields: string[] })[]
+}
+
+/** Describes the types of records, and the columns of their mappings. @param sql a migrated database */
+export async function describeMappings(sql: Sql): Promise<MappedRecord[]> {
+  const types = shownTypes()
+  const columns = (await sql.unsafe<MappingColumn[]>(read('dictionary.sql'))).map(column => {
+    const fields = fieldsShowing(types, column)
+    return {
+      ...column,
+      key: column.name === 'id' ? 'key' : column.name,
+      words: [fields[0]?.description, column.rule].join(' ').trim(),
+      fields: fields.map(({ path }) => path),
+    }
+  })
+  return [...new Set(columns.map(({ record }) => record))].map(record => {
+    const own = columns.filter(column => column.record === record)
+    const type = schema.getType(types.find(shown => shown.record === record)?.type ?? '')
+    return { record, words: [type?.description, own[0]?.note].join(' ').trim(), columns: own }
+  })
+}
+
+/** Returns `schema/mapping-columns.json`: the words that `adopt init` writes into the files of a mapping. */
+export function toMappingColumns(records: readonly MappedRecord[]): string {
+  const entries = records.map(({ record, words, columns }) => {
+    const described = columns.map(({ key, type, standard, words }) => [key, { type, default: standard, words }])
+    return [record, { words, columns: Object.fromEntries(described) }]
+  })
+  return `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`
+}
+
+/** Returns `docs/data-dictionary.md`. @param documents of v1 */
+export async function toDictionary(
+  sql: Sql,
+  records: readonly MappedRecord[],
+  documents: readonly DocumentNode[],
+): Promise<string> {
+  const comparisons = (await Promise.all(resources().map(resource => comparisonsOf(sql, resource)))).flat()
   const ofV1 = fieldsOfV1(documents)
 
-  const describe = (column: MappingColumn): string => {
-    const fields = fieldsShowing(types, column)
-    const graphql = fields.map(({ path }) => path)
-    const names = [column.name, ...column.derived.split(' ')]
+  const toRow = ({ record, name, key, type, standard, words, fields, derived }: MappedRecord['columns'][number]) => {
+    const names = [name, ...derived.split(' ')]
     const cells = [
-      `\`${column.name === 'id' ? 'key' : column.name}\`<br>${column.type}`,
-      column.standard === null ? '*required*' : codeOf([column.standard]),
-      [fields[0]?.description, column.rule].join(' ').trim(),
-      codeOf(graphql.flatMap(path => ofV1.get(path) ?? [])),
-      codeOf(graphql),
+      `\`${key}\`<br>${type}`,
+      standard === null ? '*required*' : codeOf([standard]),
+      words,
+      codeOf(fields.flatMap(path => ofV1.get(path) ?? [])),
+      codeOf(fields),
       comparisons
-        .filter(({ record, columns }) => record === column.record && columns.some(name => names.includes(name)))
+        .filter(comparison => comparison.record === record && comparison.columns.some(name => names.includes(name)))
         .map(({ label }) => label)
         .join(', '),
     ]
     return `| ${cells.join(' | ')} |\n`
   }
 
-  const read = (file: string) => readFileSync(new URL(file, import.meta.url), 'utf8')
-  const columns = await sql.unsafe<MappingColumn[]>(read('dictionary.sql'))
-  const sections = [...new Set(columns.map(({ record }) => record))].map(record => {
-    const own = columns.filter(column => column.record === record)
-    const type = schema.getType(types.find(shown => shown.record === record)?.type ?? '')
-    return `
+  const sections = records.map(
+    ({ record, words, columns }) => `
 ## ${record}
 
-${[type?.description, own[0]?.note].join(' ').trim()}
+${words}
 
 | Column | Default | Meaning and rule | v1 | GraphQL | Filters and orders |
 |---|---|---|---|---|---|
-${own.map(describe).join('')}`
-  })
+${columns.map(toRow).join('')}`,
+  )
   return read('dictionary.md') + sections.join('')
 }
