@@ -117,7 +117,7 @@ as $$
     where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and pg_attribute.attname <> 'content'
   ), shown as (
     select *, case when kind is null or is_integer or typname is null then format('%s::%s', value, type)
-                   when name = 'category_ids' then format('gateway.ids_of(''category'', %s::text[], assigns)', value)
+                   when name = 'category_ids' then format('gateway.ids_of(''category'', %I::text[], assigns)', column_name)
                    else format('gateway.id_of(%L, %s::text, assigns)', kind, value) end as expression
     from field cross join lateral (
       select case when typname is null then coalesce(standard, 'null') when standard is null then quote_ident(column_name)
