@@ -1,0 +1,142 @@
+/** What a column of a mapping may be, by the names and types of a platform's columns (`names.ts`). */
+import * as names from './names.ts'
+import { keyOf, type Platform, toSnakeCase } from './platform.ts'
+import type { Column, Table } from './tables.ts'
+
+/** What a column of a mapping may be: an expression, or null, and a sentence for who compares it. */
+export interface Guess {
+  value: string | null
+  note?: string | undefined
+}
+
+const minorUnits = /_(in_)?(cents|pence|minor|minor_units)$/
+
+/** Returns the first column that has one of the names, in their order, and a type of which the wanted one is made. */
+function findColumn({ columns }: Table, sought: readonly string[], type: string): Column | undefined {
+  const usable = columns.filter(column => names.sourceTypes[type]?.includes(column.type))
+  return sought.flatMap(name => usable.filter(column => toSnakeCase(column.name).replace(minorUnits, '') === name))[0]
+}
+
+/** Returns a table for a `from`. */
+export const fromOf = ({ path, alias, source, name }: Table): string => (source === name ? path : `${path} ${alias}`)
+
+const soughtColumns = (name: string): string[] => [name, ...(names.columnNames[name] ?? [])]
+
+/** Returns the condition of rows that are not deleted. */
+export function guessCondition(source: Table): string | null {
+  const flag = findColumn(source, names.deletedNames, 'boolean')
+  const time = findColumn(source, names.deletedNames, 'timestamp with time zone')
+  if (time) return `${source.alias}.${time.sql} is null`
+  return flag ? `${source.alias}.${flag.sql} is not true` : null
+}
+
+/** Guesses the columns of the mapping that reads a table, and collects what they join. */
+export function createGuesser(source: Table, { tables, candidates, targets }: Platform) {
+  /** The tables that are joined, with the columns of the source that lead to them. */
+  const joins = new Map<Table, Column>()
+  /** The tables that link the record with others, with their columns that lead to the source. */
+  const links = new Map<Table, Column>()
+  const at = (column: Column) => `${source.alias}.${column.sql}`
+  const tableOf = (record = '') => candidates.get(record)?.[0]
+  /** Finds the column of a table that leads to the records of a type. */
+  const leadingTo = (target: Table | undefined, { columns } = source) =>
+    target && columns.find(column => targets.get(column) === target)
+
+  /** Finds a column in the source, else in a table to which a column leads. */
+  function locate(name: string, type: string): { column: Column; value: string } | undefined {
+    const own = findColumn(source, soughtColumns(name), type)
+    if (own) return { column: own, value: at(own) }
+    const place = names.joinedColumns[name]
+    for (const leading of place ? source.columns : []) {
+      const target = targets.get(leading)
+      if (!place || !target || target === source || (place.record && target !== tableOf(place.record))) continue
+      const column = findColumn(target, soughtColumns(place.column), type)
+      if (!column) continue
+      if (!joins.has(target)) joins.set(target, leading)
+      return { column, value: `${target.alias}.${column.sql}` }
+    }
+    return undefined
+  }
+
+  /** Reads the keys of a product's categories from a table that links both, else from the product. */
+  function guessCategories(key: Column | undefined): Guess {
+    const category = tableOf('category')
+    for (const table of tables) {
+      const [product, linked] = [leadingTo(source, table), leadingTo(category, table)]
+      if (!key || !product || !linked || table === source || table === category) continue
+      links.set(table, product)
+      return { value: `array(select ${linked.sql} from ${table.path} where ${product.sql} = ${at(key)} order by 1)` }
+    }
+    const own = leadingTo(category)
+    return { value: own ? `array_remove(array[${at(own)}], null)` : null }
+  }
+
+  /** Reads whether a voucher is void from a column, from its opposite, from the date, or from a word of an enum. */
+  function guessVoid(): Guess {
+    const flag = findColumn(source, soughtColumns('void'), 'boolean')
+    const opposite = findColumn(source, names.activeNames, 'boolean')
+    const time = findColumn(source, soughtColumns('void_date'), 'timestamp with time zone')
+    if (flag) return { value: at(flag) }
+    if (opposite) return { value: `not ${at(opposite)}` }
+    if (time) return { value: `${at(time)} is not null` }
+    const words = source.columns.flatMap(column => column.labels.map(label => ({ column, label })))
+    const word = words.find(({ label }) => names.voidWords.includes(label.toLowerCase()))
+    return { value: word ? `${at(word.column)} = '${word.label}'` : null }
+  }
+
+  /** Converts a time to a day at the time zone of the tenant. */
+  function toDay(name: string, instant: string): Guess {
+    const found = locate('time_zone', 'text')?.value
+    const zone = found ?? `'UTC'`
+    return {
+      value:
+        name === 'date_valid_end' ? `gateway.last_day(${instant}, ${zone})` : `(${instant} at time zone ${zone})::date`,
+      note: found ? undefined : 'No time zone found: UTC is taken.',
+    }
+  }
+
+  /** Converts the value of a column to the type of a column of the mapping. */
+  function convert(name: string, type: string, column: Column, value: string): Guess {
+    if (type === 'text') {
+      const text = column.type === 'enum' ? `${value}::text` : value
+      return { value: name === 'currency' ? `upper(${text})` : text }
+    }
+    const isMinor = minorUnits.test(toSnakeCase(column.name))
+    if (type === 'numeric' && (isMinor || column.type !== 'numeric')) {
+      const currency = guess('currency', 'text').value ?? 'null'
+      return {
+        value: `gateway.major_units(${value}, ${currency})`,
+        note: isMinor ? undefined : 'An integer is taken for minor units.',
+      }
+    }
+    const isLocal = column.type === 'timestamp'
+    const instant = isLocal ? `${value} at time zone 'UTC'` : value
+    const { note, ...converted } =
+      type === 'date' && column.type !== 'date' ? toDay(name, instant) : { value: instant, note: undefined }
+    return { ...converted, note: isLocal ? 'A time without a zone is taken for UTC.' : note }
+  }
+
+  /** Guesses a column of the mapping. @param type the type of the record's column */
+  function guess(name: string, type: string): Guess {
+    const key = name === 'key' ? keyOf(source) : leadingTo(tableOf(names.references[name]))
+    if (key) return { value: at(key) }
+    if (name === 'category_ids') return guessCategories(keyOf(source))
+    if (name === 'void') return guessVoid()
+    const found = locate(name, type)
+    if (found) return convert(name, type, found.column, found.value)
+    // No customer is taken to consent.
+    return name === 'marketing_opted'
+      ? { value: 'false', note: 'Nothing found: no customer is listed.' }
+      : { value: null }
+  }
+
+  /** Returns a constant for a column that was not found: its default, of its type or of the type of the keys that it has. */
+  function fallback(name: string, type: string, standard: string | null): string {
+    const table = tableOf(names.keyColumns[name])
+    const key = table && keyOf(table)?.type
+    const isInteger = key === undefined || /^int\d$/.test(key)
+    return `${standard}::${isInteger ? type : type.replace('bigint', key === 'uuid' ? 'uuid' : 'text')}`
+  }
+
+  return { guess, fallback, joins, links }
+}

@@ -1,0 +1,74 @@
+/** Which table of a platform has which records, and which columns lead from one table to another. */
+import { tableNames } from './names.ts'
+import type { Column, Table } from './tables.ts'
+
+/** A platform's tables, as far as their names and keys say what they are. */
+export interface Platform {
+  tables: Table[]
+  /** The tables that may have the records of each type, the likeliest first. */
+  candidates: Map<string, readonly Table[]>
+  /** The tables whose keys columns have. */
+  targets: Map<Column, Table>
+}
+
+/** Returns a name in the style of columns: `gift_card` of `giftCard` and of `Gift Card`. */
+export const toSnakeCase = (name: string): string =>
+  name
+    .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}]+/gu, '_')
+
+/** Returns the column that is the primary key of a table. */
+export const keyOf = ({ columns }: Table): Column | undefined => columns.find(({ isKey }) => isKey)
+
+/** Returns the names of tables that are looked for, of a type of records. */
+export const soughtNames = (record: string): string[] => [record, ...(tableNames[record] ?? [])]
+
+const withoutSeparators = (name: string) => toSnakeCase(name).replaceAll('_', '')
+
+const singular = (name: string) => name.replace(/ies$/, 'y').replace(/(?<=ch|sh|ss|x)es$|(?<!s)s$/, '')
+
+/**
+ * Groups the tables that have a key by name: the whole one, and the one after a prefix that most tables have, or that the name
+ * repeats (`giftcard_giftcardevent`).
+ */
+function groupByName(tables: readonly Table[]): Map<string, Table[]> {
+  const groups = new Map<string, Table[]>()
+  const words = tables.map(({ name }) => toSnakeCase(name).split('_'))
+  for (const [index, table] of tables.entries()) {
+    if (!keyOf(table)) continue
+    const [first = '', ...rest] = words[index] ?? []
+    const isPrefix = rest[0]?.startsWith(first) || words.filter(([other]) => other === first).length * 2 > tables.length
+    for (const parts of rest.length > 0 && isPrefix ? [[first, ...rest], rest] : [[first, ...rest]]) {
+      const name = singular(parts.join(''))
+      groups.set(name, [...(groups.get(name) ?? []), table])
+    }
+  }
+  return groups
+}
+
+/**
+ * Finds the tables of records by their names, and where columns lead: by foreign keys, else by a name such as `shop_id` and the
+ * type.
+ *
+ * @param records the types of records
+ */
+export function findRecords(tables: Table[], records: readonly string[]): Platform {
+  const named = groupByName(tables)
+  const byPath = new Map(tables.map(table => [table.path, table]))
+  const find = ({ name, type, target }: Column): Table | undefined =>
+    target === null
+      ? named.get(/(.+)id$/.exec(withoutSeparators(name))?.[1] ?? '')?.find(table => keyOf(table)?.type === type)
+      : byPath.get(target)
+  const targets = tables.flatMap(({ columns }) =>
+    columns.flatMap(column => {
+      const target = column.isKey ? undefined : find(column)
+      return target ? [[column, target] as const] : []
+    }),
+  )
+  const candidates = records.map(record => {
+    const found = soughtNames(record).flatMap(name => named.get(withoutSeparators(name)) ?? [])
+    return [record, [...new Set(found)]] as const
+  })
+  return { tables, candidates: new Map(candidates), targets: new Map(targets) }
+}
