@@ -11,6 +11,7 @@ import { defaultLockWait, describeMigrations, hasSchema, migrate } from '../db/m
 import type { Pool } from '../db/sql.ts'
 import { readStepState } from '../projection/step.ts'
 import { checkCommand, describeFinding } from './adopt-check.ts'
+import { initCommand } from './adopt-init.ts'
 import { withDatabase, withUnmigratedDatabase } from './database.ts'
 import { jsonOption, printResult, printTable, readSeconds } from './output.ts'
 import { shellCommand } from './shell-command.ts'
@@ -147,6 +148,7 @@ const removeCommand = new Command('remove')
 
 export const adoptCommand = new Command('adopt')
   .description('Serve the data of a platform whose tables are not the plain ones (docs/adopting.md).')
+  .addCommand(initCommand)
   .addCommand(checkCommand)
   .addCommand(planCommand)
   .addCommand(applyCommand)

@@ -37,7 +37,7 @@ const never: Record<string, string> = {
   'the command adopt check: reads the catalogue, and all rows of the platform':
     'adoption.prepare_check adoption.read_types adoption.find_columns adoption.find_sources adoption.find_missing_rules adoption.read_sources adoption.find_rule adoption.drop_changed adoption.read_columns adoption.find_rows adoption.prepare_mapping adoption.read_login',
   'the command adopt: reads the catalogue, counts records, copies all ids':
-    'adoption.read_progress adoption.estimate adoption.read_states adoption.export_ids adoption.import_ids adoption.continue_ids adoption.remove',
+    'adoption.read_tables adoption.read_progress adoption.estimate adoption.read_states adoption.export_ids adoption.import_ids adoption.continue_ids adoption.remove',
   'the command verify: reads all records': 'figure.check figure.repair record.find_problems',
   'removals are not exported, and none is read by its id': 'removal.chunk removal.find removal.find_many',
 }

@@ -1,0 +1,125 @@
+/** Writes a mapping to begin with: a guess from the catalog of a platform. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import type { Sql } from '../db/sql.ts'
+import { GatewayError } from '../domain/errors.ts'
+import { createGuesser, fromOf, guessCondition } from './guess.ts'
+import { findRecords, keyOf, type Platform, soughtNames } from './platform.ts'
+import { readTables, type Table } from './tables.ts'
+
+/** The words of the data dictionary, by type of record and column. A required column has no default. */
+const Descriptions = z.record(
+  z.string(),
+  z.object({
+    words: z.string(),
+    columns: z.record(z.string(), z.object({ type: z.string(), default: z.string().nullable(), words: z.string() })),
+  }),
+)
+type Description = z.infer<typeof Descriptions>[string]
+
+const descriptions = new URL('../../schema/mapping-columns.json', import.meta.url)
+
+/** The files for a type of records. */
+export interface Draft {
+  record: string
+  /** The tables that may have its records, the likeliest first. The files read the first; without one there are none. */
+  candidates: string[]
+  /** The names of tables that were looked for. */
+  sought: string[]
+  /** The texts by the names of the files. */
+  files: Record<string, string>
+}
+
+/** Returns lines of comment. */
+const comment = (words: string, indent = ''): string =>
+  (words.match(/\S.{0,114}(?=\s|$)|\S+/g) ?? []).map(line => `${indent}-- ${line}\n`).join('')
+
+/** Returns the sentence for a column that was not found. */
+const describeMissing = (standard: string | null): string =>
+  standard === null
+    ? 'Required, and nothing found: put a column or a constant.'
+    : `Nothing found${standard === 'null' ? '' : ': this is the default'}.`
+
+/** Returns the select of a type, and the rules of the tables that it joins, by the names of their files. */
+function toFiles(
+  record: string,
+  { words, columns }: Description,
+  source: Table,
+  platform: Platform,
+): Record<string, string> {
+  const { guess, fallback, joins, links } = createGuesser(source, platform)
+  const lines = Object.entries(columns).map(([name, { type, default: standard, words }]) => {
+    const { value, note = value === null ? describeMissing(standard) : '' } = guess(name, type)
+    return `${comment(words, '  ')}${comment(note, '  ')}  ${value ?? fallback(name, type, standard)} as ${name}`
+  })
+  const sources = [...platform.candidates.values()].map(([first]) => first)
+  const referring = platform.tables.filter(
+    table => !sources.includes(table) && table.columns.some(column => platform.targets.get(column) === source),
+  )
+  const others = platform.candidates.get(record)?.slice(1) ?? []
+  const list = (tables: readonly Table[]) =>
+    [...tables.slice(0, 10).map(({ path }) => path), ...(tables.length > 10 ? ['and others'] : [])].join(', ')
+  const hints = [
+    words,
+    `Guessed from the names and types of ${source.path}: compare each column. One that was not found may go, unless it is required.`,
+    ...(others.length > 0 ? [`Other tables with such a name: ${list(others)}.`] : []),
+    ...(referring.length > 0 ? [`Tables that refer to it, and may have more: ${list(referring)}.`] : []),
+  ]
+  const joined = [...joins].map(([table, column]) => ({
+    table,
+    joins: (row: string) => `${source.alias}.${column.sql} = ${row}.${keyOf(table)?.sql}`,
+  }))
+  const condition = guessCondition(source)
+  const select = [
+    `select\n${lines.join(',\n\n')}`,
+    `from ${fromOf(source)}`,
+    ...joined.map(({ table, joins }) => `left join ${fromOf(table)} on ${joins(table.alias)}`),
+    ...(condition ? [`where ${condition}`] : []),
+  ]
+  const rules = [
+    ...joined.map(({ table, joins }) => ({
+      table,
+      query: `select ${source.alias}.${keyOf(source)?.sql} from changed join ${fromOf(source)} on ${joins('changed')}`,
+    })),
+    ...[...links].map(([table, column]) => ({ table, query: `select ${column.sql} from changed` })),
+  ]
+  const files = { [`${record}.sql`]: `${hints.map(hint => comment(hint)).join('')}${select.join('\n')};\n` }
+  for (const { table, query } of rules) {
+    const words = `The keys that read rows of ${table.path}; \`changed\` has these rows.`
+    files[`${record}.from.${table.source}.sql`] = `${comment(words)}${query};\n`
+  }
+  return files
+}
+
+/**
+ * Writes a mapping to begin with.
+ *
+ * @param sql the database of the platform; it needs no schema of the gateway
+ * @returns one draft for each type of records
+ * @throws GatewayError when the folder has one of the files: none is written then
+ */
+export async function initMapping(sql: Sql, folder: string): Promise<Draft[]> {
+  const described = Object.entries(Descriptions.parse(JSON.parse(readFileSync(descriptions, 'utf8'))))
+  const records = described.map(([record]) => record)
+  const platform = findRecords(await readTables(sql), records)
+  const drafts = described.map(([record, description]) => {
+    const candidates = platform.candidates.get(record) ?? []
+    const [source] = candidates
+    return {
+      record,
+      sought: soughtNames(record),
+      candidates: candidates.map(({ path }) => path),
+      files: source ? toFiles(record, description, source, platform) : {},
+    }
+  })
+  const files = drafts.flatMap(draft => Object.entries(draft.files))
+  const existing = files.map(([name]) => name).filter(name => existsSync(join(folder, name)))
+  if (existing.length > 0) {
+    const message = `${folder} has ${existing.join(', ')}: move these away, or name another folder.`
+    throw new GatewayError('BAD_USER_INPUT', message)
+  }
+  mkdirSync(folder, { recursive: true })
+  for (const [name, text] of files) writeFileSync(join(folder, name), text, { flag: 'wx' })
+  return drafts
+}

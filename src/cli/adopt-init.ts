@@ -1,0 +1,37 @@
+import { Command } from 'commander'
+import { type Draft, initMapping } from '../adoption/init.ts'
+import { readConfig } from '../config.ts'
+import { GatewayError } from '../domain/errors.ts'
+import { withUnmigratedDatabase } from './database.ts'
+import { jsonOption, printResult } from './output.ts'
+import { shellCommand } from './shell-command.ts'
+
+export const initCommand = new Command('init')
+  .description(
+    'Write a mapping to begin with, from the names and types of the tables that the platform has. Reads the catalog of the ' +
+      'database alone, and changes nothing in it. Compare each column with your data: it is a guess.',
+  )
+  .argument('<folder>', 'the folder of the mapping; no file in it is overwritten')
+  .addOption(jsonOption())
+  .action(async (folder: string, { json }: { json: boolean }) => {
+    const config = readConfig(process.env)
+    if (config.databaseUrl === undefined) {
+      throw new GatewayError(
+        'BAD_USER_INPUT',
+        'DATABASE_URL must name the database of the platform, for example postgres://user:password@host:5432/database.',
+      )
+    }
+    const drafts = await withUnmigratedDatabase(config, ({ owner }) => initMapping(owner, folder))
+    const shown = drafts.map(({ record, candidates, files }) => ({ record, candidates, files: Object.keys(files) }))
+    const advice = `Compare each column in ${folder} with your data, then run: ${shellCommand(`adopt check ${folder}`)}`
+    printResult(json, { folder, mappings: shown }, [...drafts.map(describe), advice].join('\n'))
+  })
+
+/** Returns the files of a type, or why it has none. */
+function describe({ record, candidates: [source], sought, files }: Draft): string {
+  if (source) return `${Object.keys(files).join(', ')}: from ${source}`
+  const reason = `${record}: left out, because no table with a primary key of one column is called ${sought.join(', ')}.`
+  if (record !== 'tenant') return reason
+  return `${reason} One shop is one tenant: write this as tenant.sql, and 1 as tenant_id of the others:
+  select 1 as key, 'My shop' as name, 'Europe/London' as time_zone;`
+}

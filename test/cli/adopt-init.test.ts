@@ -1,0 +1,171 @@
+/** `adopt init`: the files that it writes are valid, guess what names and types say, and lead to records. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { connect } from '../../src/db/connect.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { createEmptyDatabase } from '../support/database.ts'
+import { createDirectory } from '../support/directory.ts'
+import { run } from '../support/process.ts'
+
+const tablesOf = (name: string) => readFileSync(new URL(`../adopt/${name}.tables.sql`, import.meta.url), 'utf8')
+
+/** Creates a platform, and runs `adopt init` for it. @param statements its tables and rows */
+async function initialize(statements: string) {
+  const { address, url } = await createEmptyDatabase()
+  const platform = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+  afterFile(() => platform.end({ timeout: 1 }))
+  await platform.unsafe(statements).simple()
+  const folder = join(createDirectory(), 'mapping')
+  const command = (...words: string[]) => run(['adopt', ...words, folder], { DATABASE_URL: url })
+  const { code, stdout, stderr } = await command('init')
+  expect([code, stderr]).toEqual([0, ''])
+  expect(await platform`select from pg_namespace where nspname = 'gateway'`).toHaveLength(0)
+  const read = (file: string) => readFileSync(join(folder, file), 'utf8')
+  return {
+    ...{ platform, folder, command, stdout, read },
+    /** Returns the expressions of a select by its columns. */
+    columnsOf: (record: string) =>
+      Object.fromEntries(
+        [...read(`${record}.sql`).matchAll(/^ {2}(?!--)(.+) as (\w+),?$/gm)].map(([, value, name]) => [name, value]),
+      ),
+    /** Puts an expression where nothing was found. */
+    put(record: string, column: string, value: string) {
+      const former = read(`${record}.sql`)
+      const text = former.replace(new RegExp(`^  null::\\S+ as ${column}\\b`, 'm'), `  ${value} as ${column}`)
+      expect(text).not.toBe(former)
+      writeFileSync(join(folder, `${record}.sql`), text)
+    },
+    /** Installs the files, and runs each select as psql does. */
+    async apply() {
+      expect(await command('apply')).toMatchObject({ code: 0, stderr: '' })
+      for (const file of readdirSync(folder).filter(name => !name.includes('.from.'))) {
+        await platform.unsafe(read(file)).simple()
+      }
+    },
+  }
+}
+
+const venue = '0'.repeat(32)
+
+test('a platform with names and types of its own: vouchers need no change of the files', async () => {
+  const { platform, command, columnsOf, read, put, apply } = await initialize(`${tablesOf('venues')}
+    insert into shop.venue (id, path, name) values ('${venue}', 'spa', 'Spa');
+    insert into shop.item (id, venue, name, cents) values ('${venue}', '${venue}', 'Tea', 1250);
+    insert into shop."Gift Card" ("No", venue, item, code, "valueCents", expires_at) values
+      ('A', '${venue}', '${venue}', 'CODE-A', 5000, '2027-01-01 00:00+01');
+    insert into shop."Gift Card" ("No", venue, code, "valueCents", state, deleted_at) values
+      ('B', '${venue}', 'CODE-B', 1000, 'blocked', null), ('C', '${venue}', 'CODE-C', 1000, 'active', now())`)
+  expect(columnsOf('customer')).toMatchObject({ tenant_id: 'person.venue', marketing_opted: 'false' })
+  expect(read('customer.sql')).toContain('Tables that refer to it, and may have more: shop.consent.')
+  expect(columnsOf('product')).toMatchObject({ slug: 'null::text', price: 'gateway.major_units(item.cents, null)' })
+  expect(read('product.sql')).toContain(
+    '-- Its name in URLs.\n  -- Required, and nothing found: put a column or a constant.\n  null::text as slug',
+  )
+  const { stdout } = await command('check')
+  expect(stdout.match(/^.*error:.*$/gm)).toEqual([expect.stringMatching(/^product\.sql: .*rejected/)])
+  put('product', 'slug', 'item.name')
+  put('product', 'currency', `'EUR'`)
+  await apply()
+  const vouchers = () => platform`
+    select reference, initial_balance, current_balance, void, product_title, date_valid_end, tenant.name
+    from gateway.voucher join gateway.tenant on tenant.id = tenant_id order by reference`
+  const blocked = { reference: 'CODE-B', void: true, date_valid_end: null }
+  expect(await vouchers()).toMatchObject([
+    {
+      ...{ reference: 'CODE-A', initial_balance: 50, current_balance: null, void: false, product_title: 'Tea' },
+      ...{ date_valid_end: '2026-12-31', name: 'Spa' },
+    },
+    blocked,
+  ])
+
+  // The rules of the guessed joins.
+  await platform.unsafe(`update shop.item set name = 'Green tea'; update shop.venue set zone = 'Asia/Tokyo'`).simple()
+  await apply()
+  expect(await vouchers()).toMatchObject([{ product_title: 'Green tea', date_valid_end: '2027-01-01' }, blocked])
+})
+
+test('a shop system: minor units, currencies by region, links of categories, soft deletes', async () => {
+  const { platform, command, columnsOf, read, stdout, folder, put, apply } = await initialize(tablesOf('store'))
+  expect(await command('check')).toMatchObject({ code: 0, stdout: expect.stringContaining('0 errors, 0 warnings') })
+  expect(stdout).toMatch(/^voucher\.sql, voucher\.from\.region\.sql: from public\.gift_card$/m)
+  expect(columnsOf('voucher')).toMatchObject({
+    key: 'gift_card.id',
+    tenant_id: 'null::text',
+    reference: 'gift_card.code',
+    current_balance: 'gateway.major_units(gift_card.balance, upper(region.currency_code))',
+    currency: 'upper(region.currency_code)',
+    void: 'gift_card.is_disabled',
+    order_id: 'gift_card.order_id',
+    date_valid_end: `gateway.last_day(gift_card.ends_at, 'UTC')`,
+    created_at: 'gift_card.created_at',
+  })
+  expect(read('voucher.sql')).toMatch(
+    /from public\.gift_card\nleft join public\.region on .+\nwhere gift_card\.deleted_at is null;\n$/,
+  )
+  expect(columnsOf('product').category_ids).toMatch(/^array\(select product_category_id from public\./)
+  expect(columnsOf('variant')).toMatchObject({ product_id: 'product_variant.product_id', slug: 'product_variant.sku' })
+  expect(columnsOf('customer')).toMatchObject({ email: 'customer.email', forename: 'customer.first_name' })
+  expect(read('customer.sql')).toContain('Other tables with such a name: public."user".')
+  expect(readdirSync(folder).filter(name => name.includes('.from.'))).toEqual([
+    'product.from.product_category_product.sql',
+    'voucher.from.region.sql',
+  ])
+  await apply()
+  for (const record of ['category', 'product']) put(record, 'tenant_id', `'S'`)
+  put('product', 'currency', `'EUR'`)
+  await platform
+    .unsafe(`
+      insert into store values ('S', 'Store');
+      insert into product_category values ('tea', 'Tea', 'tea');
+      insert into product (id, title, handle, is_giftcard) values ('P', 'Tea', 'tea', true), ('Q', 'Tee', 'tee', true);
+      insert into product_category_product values ('tea', 'P')`)
+    .simple()
+  await apply()
+  expect(
+    await platform`
+      select slug, array(select slug from gateway.category where id = any(category_ids))::text as categories
+      from gateway.product order by slug`,
+  ).toEqual([
+    { slug: 'tea', categories: '{tea}' },
+    { slug: 'tee', categories: '{}' },
+  ])
+})
+
+test('one shop: the output has the mapping of its tenant, and foreign names stay text', async () => {
+  const { platform, folder, command, stdout, read, columnsOf, put, apply } = await initialize(`
+    create type currency as enum ('eur');
+    create table "CouponPurchases" ("Id" integer primary key, "serialNumber" text, balance_cents bigint, "Currency" currency,
+      is_active boolean, expires_on date, created timestamp);
+    create table "/../../Product" (id integer primary key, name text);
+    create table "x
+      ; drop table ""CouponPurchases"";" (id integer primary key, coupon integer references "CouponPurchases");
+    alter table "CouponPurchases" add product integer references "/../../Product";
+    insert into "CouponPurchases" values (7, 'AB-7', 1050, 'eur', false, '2030-01-31', '2026-01-01')`)
+  expect(stdout).toContain(
+    'customer: left out, because no table with a primary key of one column is called customer, person,',
+  )
+  expect(readdirSync(folder)).toEqual(['voucher.sql'])
+  expect(columnsOf('voucher')).toMatchObject({ void: 'not "CouponPurchases".is_active' })
+  const [, tenant = ''] = /^ {2}(select .+;)$/m.exec(stdout) ?? []
+  writeFileSync(join(folder, 'tenant.sql'), tenant)
+  put('voucher', 'tenant_id', '1')
+  await apply()
+  expect(
+    await platform`select id, reference, current_balance, currency, void, date_valid_end from gateway.voucher`,
+  ).toEqual([
+    { id: 7, reference: 'AB-7', current_balance: 10.5, currency: 'EUR', void: true, date_valid_end: '2030-01-31' },
+  ])
+
+  const former = read('voucher.sql')
+  expect(await command('init')).toEqual({
+    ...{ code: 2, stdout: '' },
+    stderr: `${folder} has voucher.sql: move these away, or name another folder.\n`,
+  })
+  expect(read('voucher.sql')).toBe(former)
+})
+
+test('without DATABASE_URL it names the variable', async () => {
+  const { code, stderr } = await run(['adopt', 'init', join(createDirectory(), 'mapping')], {})
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/^DATABASE_URL must name the database of the platform/)])
+})
