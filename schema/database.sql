@@ -3848,14 +3848,16 @@ begin
                        union select unnest(gateway.keys_of('product', products)) where type = 'product');
     continue when cardinality(type_keys) = 0 or not exists (select from gateway.mapping where record = type);
     -- Together, because two vouchers may have exchanged their references.
-    type_keys := array(
-      with recursive evaluated (key) as (
-        select unnest(type_keys)
-        union
-        select rejected.key from evaluated join gateway.rejected
-          on record = type and waits_for = type and waits_id = (gateway.ids_of(type, array[evaluated.key], false))[1]
-      )
-      select key from evaluated);
+    if exists (select from gateway.rejected where record = type and waits_for = type) then
+      type_keys := array(
+        with recursive evaluated (key) as (
+          select unnest(type_keys)
+          union
+          select rejected.key from evaluated join gateway.rejected
+            on record = type and waits_for = type and waits_id = (gateway.ids_of(type, array[evaluated.key], false))[1]
+        )
+        select key from evaluated);
+    end if;
     written := gateway.write_keys(type, type_keys, latest, counts);
     latest := written.latest;
     crosses := crosses or coalesce(written.crosses, false);
