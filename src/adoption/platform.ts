@@ -58,7 +58,7 @@ export function findRecords(tables: Table[], records: readonly string[]): Platfo
   const byPath = new Map(tables.map(table => [table.path, table]))
   const find = ({ name, type, target }: Column): Table | undefined =>
     target === null
-      ? named.get(/(.+)id$/.exec(withoutSeparators(name))?.[1] ?? '')?.find(table => keyOf(table)?.type === type)
+      ? named.get(/^(.+)id$/.exec(withoutSeparators(name))?.[1] ?? '')?.find(table => keyOf(table)?.type === type)
       : byPath.get(target)
   const targets = tables.flatMap(({ columns }) =>
     columns.flatMap(column => {
