@@ -2980,6 +2980,7 @@ select /* step.read_state */
 round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsSinceStep",
 (select count(*) from (select from gateway.notes_after(snapshot) limit 100000) note)
 + (select count(*) from (select from gateway.waiting_key where place > waited limit 100000) waiting) as waiting,
+(select verified_through from gateway.check_progress) as "verifiedThrough",
 (select count(*) from gateway.rejected) as rejected,
 array_to_json(array(
     select json_build_object(
