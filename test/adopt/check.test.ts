@@ -15,6 +15,9 @@ const { address } = await createEmptyDatabase()
 const platform = connect(address, { max: 2, statementTimeoutMs: 60_000 })
 afterFile(() => platform.end({ timeout: 1 }))
 
+/** Columns that are computed when they are read came with PostgreSQL 18. */
+const [{ hasVirtual }] = await platform<[{ hasVirtual: boolean }]>`
+  select current_setting('server_version_num')::integer >= 180000 as "hasVirtual"`
 const venues = fileURLToPath(new URL('venues', import.meta.url))
 const shop = '00000000-0000-0000-0000-000000000001'
 const tea = '11111111-1111-1111-1111-111111111111'
@@ -30,7 +33,7 @@ await platform
     analyze shop.note;
     create table shop.copy (id text primary key);
     insert into shop.copy select "No" from shop."Gift Card";
-    create table shop.tag (id integer primary key, words text, card text generated always as (left(words, 1)) virtual);
+    create table shop.tag (id integer primary key, words text, card text generated always as (left(words, 1)) ${hasVirtual ? 'virtual' : 'stored'});
     create unlogged table shop.session (id uuid primary key);
     create materialized view shop.sold as select id from shop.item;
     create table shop.sale (card text, day date, primary key (card, day)) partition by range (day);
@@ -177,15 +180,6 @@ test.each<[string, Record<string, string | null>, object]>([
     { file: 'voucher.from.redemption.sql', problem: expect.stringMatching(/^Its keys are of the type integer/) },
   ],
   [
-    'a rule that reads what triggers do not see',
-    { ...reading('shop.tag'), ...rule('tag') },
-    {
-      file: 'voucher.from.tag.sql',
-      level: 'error',
-      problem: expect.stringMatching(/^It reads shop.tag.card, a virtual/),
-    },
-  ],
-  [
     'a materialized view',
     reading('shop.sold'),
     { level: 'error', problem: expect.stringMatching(/^It reads shop.sold, a mat/) },
@@ -299,4 +293,14 @@ test.each<[string, Record<string, string | null>, object]>([
   const { findings } = await check(files)
   expect(findings).toContainEqual(expect.objectContaining(finding))
   expect(findings.every(({ remedy }) => remedy.length > 0)).toBe(true)
+})
+
+test('a rule may read a generated column, unless it is computed when it is read: triggers do not see it', async () => {
+  const { findings } = await check({ ...reading('shop.tag'), ...rule('tag') })
+  const virtual = {
+    file: 'voucher.from.tag.sql',
+    level: 'error',
+    problem: expect.stringMatching(/^It reads shop.tag.card, a virtual/),
+  }
+  expect(findings).toEqual(hasVirtual ? [expect.objectContaining(virtual)] : [])
 })
