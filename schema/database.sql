@@ -1746,7 +1746,7 @@ CREATE OR REPLACE FUNCTION gateway.fill(at_most integer, INOUT latest timestamp 
 AS $function$
 declare
   has_figures constant boolean := to_regclass('gateway.figure_rollup_key') is not null;
-  part constant integer := at_most * 5; -- Nobody waits for one of these keys.
+  part constant integer := at_most * 5; -- No change waits for a step of the fill.
   scanned record := gateway.take_scanned(part);
   command text;
 begin

@@ -1,6 +1,7 @@
 /** The ids of keys that are no integers: without them, other copies of the records would have other ids. */
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { sendCopy } from '../db/copy.ts'
 import type { Pool } from '../db/sql.ts'
 
 /** Writes the map of keys to ids as CSV: `kind`, `key`, `id`. */
@@ -18,9 +19,9 @@ export async function exportIds(sql: Pool, target: Writable): Promise<void> {
  */
 export async function importIds(sql: Pool, source: Readable): Promise<number> {
   return await sql.begin(async transaction => {
-    const sink = await transaction`
-      copy /* adoption.import_ids */ gateway.identity (kind, key, id) from stdin with (format csv, header)`.writable()
-    await pipeline(source, sink)
+    const command = transaction`
+      copy /* adoption.import_ids */ gateway.identity (kind, key, id) from stdin with (format csv, header)`
+    await sendCopy(command, source)
     const [row] = await transaction<{ count: number }[]>`
       select /* adoption.continue_ids */ count(*), setval(pg_get_serial_sequence('gateway.identity', 'id'), coalesce(max(id), 1))
       from gateway.identity`
