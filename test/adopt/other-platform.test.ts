@@ -29,7 +29,7 @@ await run(`
   insert into shop."Gift Card" ("No", venue, item, code, "valueCents", expires_at) values
     ('A', '${shop}', '${tea}', 'CODE-A', 5000, '2027-01-01 00:00+01'), ('B', '${spa}', null, 'CODE-B', 1000, 'infinity');
   insert into shop.redemption values ('A', 1, 1500);
-  insert into shop.person (id, venue, email) values ('${tea}', '${shop}', 'ann@example.com')`)
+  insert into shop.customer (id, venue, email) values ('${tea}', '${shop}', 'ann@example.com')`)
 await migrate(platform, { adopted: readMappings(fileURLToPath(new URL('venues', import.meta.url))) })
 await projected(pool)
 const client = await createApp({ pool })
@@ -76,6 +76,18 @@ test.each([
     { product_title: 'Tea', current_balance: 49 },
   ],
   ['a truncated log', 'truncate shop.redemption', { current_balance: 50 }],
+  ['a history', `insert into shop.card_status values ('A', '2026-04-01', 'blocked')`, { void: true }],
+  ['the latest of it', `insert into shop.card_status values ('A', '2026-05-01', 'active')`, { void: false }],
+  [
+    'a source of a source',
+    `insert into shop.orders values ('7', '2026-02-01'); insert into shop.order_line values ('7', '2026-02-01', 1, 'A')`,
+    { order_id: expect.any(Number) },
+  ],
+  [
+    'a partition',
+    `update shop.orders_2026 set paid_at = '2026-02-02 12:00'`,
+    { purchase_timestamp: '2026-02-02T17:00:00.000000Z' },
+  ],
 ])('records follow %s', async (_, change, shown) => {
   await run(change)
   expect(await listAll()).toMatchObject([shown])
@@ -109,6 +121,23 @@ test('tenants below one that moves move along', async () => {
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
+test('sizes of an item are in its table, and links lead to its categories', async () => {
+  const size = tea.replace('1', '2')
+  await run(`
+    insert into shop.item (id, venue, name, cents, part_of) values ('${size}', '${shop}', 'Pot', 900, '${tea}');
+    insert into shop.collections (id, venue, name) values (5, '${shop}', 'Drinks');
+    insert into shop."Item in Collection" values ('${tea}', 5)`)
+  await projected(pool)
+  const shown = () => platform`
+    select product.title, category_ids, array(select title from gateway.variant where product_id = product.id) as sizes
+    from gateway.product order by title`
+  expect(await shown()).toEqual([{ title: 'Tea', category_ids: '{5}', sizes: '{Pot}' }])
+  await run(`update shop.item set part_of = null where id = '${size}'; delete from shop."Item in Collection"`)
+  await projected(pool)
+  expect(await shown()).toMatchObject([{ title: 'Pot' }, { title: 'Tea', category_ids: '{}', sizes: '{}' }])
+  expect(await findRecordProblems(pool)).toEqual([])
+})
+
 test('the consents of customers are a log', async () => {
   await run(`insert into shop.consent values ('${tea}', true, '2026-04-01')`)
   await projected(pool)
@@ -124,6 +153,7 @@ test('a column that a rule reads is renamed: no write fails, the type is named, 
   await run(`alter table shop.item rename id to item_id; update shop.item set name = 'Black tea'`)
   await projected(pool)
   expect(await findRecordProblems(pool)).toMatchObject([
+    { record: 'variant', reason: expect.stringMatching(/\bid"? does not exist/) },
     { record: 'product', reason: expect.stringMatching(/\bid"? does not exist/) },
     { record: 'voucher', reason: expect.stringMatching(/\bid"? does not exist/) },
   ])

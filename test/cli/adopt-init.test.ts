@@ -56,8 +56,8 @@ test('a platform with names and types of its own: vouchers need no change of the
       ('A', '${venue}', '${venue}', 'CODE-A', 5000, '2027-01-01 00:00+01');
     insert into shop."Gift Card" ("No", venue, code, "valueCents", state, deleted_at) values
       ('B', '${venue}', 'CODE-B', 1000, 'blocked', null), ('C', '${venue}', 'CODE-C', 1000, 'active', now())`)
-  expect(columnsOf('customer')).toMatchObject({ tenant_id: 'person.venue', marketing_opted: 'false' })
-  expect(read('customer.sql')).toContain('Tables that refer to it, and may have more: shop.consent.')
+  expect(columnsOf('customer')).toMatchObject({ tenant_id: 'customer.venue', marketing_opted: 'false' })
+  expect(read('customer.sql')).toContain('Tables that refer to it, and may have more: shop.address, shop.consent.')
   expect(columnsOf('product')).toMatchObject({ slug: 'null::text', price: 'gateway.major_units(item.cents, null)' })
   expect(read('product.sql')).toContain(
     '-- Its name in URLs.\n  -- Required, and nothing found: put a column or a constant.\n  null::text as slug',

@@ -1,1 +1,1 @@
-select person from changed;
+select customer from changed;

@@ -1,0 +1,1 @@
+select customer from changed join shop.address on address.country = changed.code;

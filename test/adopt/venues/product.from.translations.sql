@@ -1,0 +1,1 @@
+select item from changed;

@@ -1,0 +1,1 @@
+select card from changed;
