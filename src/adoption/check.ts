@@ -1,8 +1,8 @@
 /** The check of a mapping before it is installed: PostgreSQL finds what is wrong (sql/0014.do.adoption.sql), and nothing stays. */
 import postgres from '#postgres'
-import { type Mapping, readMappings } from '../db/mappings.ts'
-import { createSchema, hasSchema } from '../db/migrate.ts'
+import { lineAt, type Mapping, readMappings } from '../db/mappings.ts'
 import { arrayText, type Pool, type Transaction } from '../db/sql.ts'
+import { withoutTrace } from './without-trace.ts'
 
 /** What is wrong with a file, and what to do: sentences without a full stop. */
 export interface Finding {
@@ -23,16 +23,6 @@ export interface CheckedMapping {
   grants: string[]
 }
 
-/** Ends the transaction of a check, so that it is rolled back. */
-class CheckDone extends Error {
-  readonly checked: CheckedMapping
-
-  constructor(checked: CheckedMapping) {
-    super()
-    this.checked = checked
-  }
-}
-
 /**
  * Checks the mapping of a folder in a transaction that is rolled back. It reads all rows, and holds no lock for which a writer
  * of the platform waits. Without the schema gateway, the transaction also creates it.
@@ -43,19 +33,7 @@ class CheckDone extends Error {
 export async function checkMapping(sql: Pool, folder: string): Promise<CheckedMapping> {
   const mappings = readMappings(folder)
   if (mappings.length === 0) throw new Error(`The folder ${folder} has no mapping, for example voucher.sql.`)
-  const isMigrated = await hasSchema(sql)
-  try {
-    return await sql.begin(async transaction => {
-      if (!isMigrated) await createSchema(transaction)
-      await transaction`
-        select /* adoption.prepare_check */ set_config('statement_timeout', '0', true),
-               set_config('lock_timeout', '1s', true), set_config('row_security', 'off', true)`
-      throw new CheckDone(await new Check(transaction).run(mappings))
-    })
-  } catch (error) {
-    if (error instanceof CheckDone) return error.checked
-    throw error
-  }
+  return withoutTrace(sql, transaction => new Check(transaction).run(mappings))
 }
 
 /** The options with which the server refuses a text of several statements: a file has one. */
@@ -223,7 +201,7 @@ class Check {
     } catch (error) {
       if (!(error instanceof postgres.PostgresError) || notOfMapping.test(error.code)) throw error
       const remedy = error.hint?.replace(/\.$/, '') ?? remedies[error.code] ?? 'Correct the statement'
-      this.#add(file, { level: 'error', problem: error.message, remedy }, lineOf(error))
+      this.#add(file, { level: 'error', problem: error.message, remedy }, lineAt(error.query, error.position))
       return false
     }
   }
@@ -237,9 +215,4 @@ const remedies: Record<string, string> = {
   '42501': 'Let the owner of the table run the grants below',
   '42703': 'Correct the name of the column',
   '42P01': 'Correct the name of the table, and write it with its schema',
-}
-
-/** Returns the line of a file that an error means. The statement is one line, then the file. */
-function lineOf({ query, position }: postgres.PostgresError): number | null {
-  return position ? [...query].slice(0, Number(position) - 1).filter(character => character === '\n').length : null
 }

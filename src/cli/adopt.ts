@@ -12,6 +12,7 @@ import type { Pool } from '../db/sql.ts'
 import { readStepState } from '../projection/step.ts'
 import { checkCommand, describeFinding } from './adopt-check.ts'
 import { initCommand } from './adopt-init.ts'
+import { showCommand } from './adopt-show.ts'
 import { withDatabase, withUnmigratedDatabase } from './database.ts'
 import { jsonOption, printResult, printTable, readSeconds } from './output.ts'
 import { shellCommand } from './shell-command.ts'
@@ -150,6 +151,7 @@ export const adoptCommand = new Command('adopt')
   .description('Serve the data of a platform whose tables are not the plain ones (docs/adopting.md).')
   .addCommand(initCommand)
   .addCommand(checkCommand)
+  .addCommand(showCommand)
   .addCommand(planCommand)
   .addCommand(applyCommand)
   .addCommand(statusCommand)

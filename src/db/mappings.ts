@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import postgres from '#postgres'
 import type { Sql } from './sql.ts'
 
 /** The mapping of a type of record. */
@@ -44,6 +45,25 @@ export function readMappings(folder: string): Mapping[] {
     mapping.rules[source] = read(file)
   }
   return [...mappings.values()]
+}
+
+/**
+ * Returns the line of a file at a position of a statement, whose first line is not of the file.
+ *
+ * @param position counted in characters from 1; absent: PostgreSQL names none
+ */
+export const lineAt = (statement: string, position: string | undefined): number | null =>
+  position ? [...statement].slice(0, Number(position) - 1).filter(character => character === '\n').length : null
+
+/** Returns an error of a mapping's statement with the file in its message, and the line if PostgreSQL names one. */
+export function nameFile(error: unknown, { record, select, rules }: Mapping): unknown {
+  if (!(error instanceof postgres.PostgresError)) return error
+  const { internal_query: statement = error.query, internal_position: position = error.position } = error
+  const source = Object.keys(rules).find(source => statement.includes(`\n${rules[source]}`))
+  const line = source !== undefined || statement.includes(`\n${select}`) ? lineAt(statement, position) : null
+  const file = source === undefined ? `${record}.sql` : `${record}.from.${source}.sql`
+  error.message = `${file}${line === null ? '' : `:${line}`}: ${error.message}`
+  return error
 }
 
 /** The mappings of a database. */
@@ -91,9 +111,13 @@ export async function installMappings(sql: Sql, adopted?: Mapping[]): Promise<vo
   const { is_adopted, is_empty } = await readInstalled(sql, mappings)
   if (!adopted && is_adopted) return
   if (!adopted && is_empty) await sql.unsafe(readPlainTables()).simple()
-  for (const { record, select, rules } of mappings) {
-    await sql`call /* mapping.install */ gateway.install_mapping(
+  for (const mapping of mappings) {
+    const { record, select, rules } = mapping
+    const installing = sql`call /* mapping.install */ gateway.install_mapping(
       ${record}::gateway.record_type, ${select}, ${JSON.stringify(rules)}::text::jsonb, ${!adopted})`
+    await installing.catch(error => {
+      throw nameFile(error, mapping)
+    })
   }
   if (!adopted) return
   const records = mappings.map(({ record }) => record)

@@ -59,7 +59,7 @@ function registerOperation(
 }
 
 /** Returns the error with its field errors under the names that the version gives the arguments of the schema. */
-function renameFields(error: GatewayError, argumentNames: RestOperation['argumentNames']): GatewayError {
+export function renameFields(error: GatewayError, argumentNames: RestOperation['argumentNames']): GatewayError {
   if (!error.fieldErrors) return error
   const fieldErrors: FieldErrors = {}
   for (const [name, sentences] of Object.entries(error.fieldErrors)) {

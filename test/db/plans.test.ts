@@ -35,9 +35,9 @@ const never: Record<string, string> = {
     'import.is_valid import.move_sequence import.number_lines import.prepare import.read_mappings ' +
     'import.read_table import.stage import.write',
   'the command adopt check: reads the catalogue, and all rows of the platform':
-    'adoption.prepare_check adoption.read_types adoption.find_columns adoption.find_sources adoption.find_missing_rules adoption.read_sources adoption.find_rule adoption.drop_changed adoption.read_columns adoption.find_rows adoption.prepare_mapping adoption.read_login',
+    'adoption.begin adoption.read_types adoption.find_columns adoption.find_sources adoption.find_missing_rules adoption.read_sources adoption.find_rule adoption.drop_changed adoption.read_columns adoption.find_rows adoption.prepare_mapping adoption.read_login',
   'the command adopt: reads the catalogue, counts records, copies all ids':
-    'adoption.read_tables adoption.read_progress adoption.estimate adoption.read_states adoption.export_ids adoption.import_ids adoption.continue_ids adoption.remove',
+    'adoption.read_tables adoption.read_progress adoption.estimate adoption.read_states adoption.export_ids adoption.import_ids adoption.continue_ids adoption.remove adoption.find_rows_of_key adoption.find_state_of_key',
   'the command verify: reads all records': 'figure.check figure.repair record.find_problems',
   'removals are not exported, and none is read by its id': 'removal.chunk removal.find removal.find_many',
 }

@@ -1,0 +1,65 @@
+/** What a mapping makes of one key. */
+import { type Mapping, nameFile } from '../db/mappings.ts'
+import type { Transaction } from '../db/sql.ts'
+
+/** The record of a key, and what leads to it. */
+export interface KeyState {
+  /** Whether steps evaluate the files as they are; false: they differ from the installed ones. */
+  isInstalled: boolean
+  /** The rows that the select has for the key now: one, unless the mapping is wrong. */
+  rows: object[]
+  /** Why steps will evaluate the key; empty: nothing waits. */
+  notes: string[]
+  /** The record as it is stored. */
+  record: { id: number; tenant_id?: number; reference?: string } | null
+  /** Why v1 cannot show the row. */
+  rejection: string | null
+  /** The tenant that lists the record; null: it has no record. */
+  tenantId: number | null
+}
+
+/**
+ * Reads the state of a key.
+ *
+ * @param sql of `withoutTrace`, because to find the notes of a key may add some
+ * @throws an Error that names the file and the line when the select fails
+ */
+export async function readKeyState(sql: Transaction, mapping: Mapping, key: string): Promise<KeyState> {
+  const { record, select, rules } = mapping
+  const rows = await sql
+    .unsafe<{ row: object }[]>(
+      `with mapping as (\n${select}\n)
+       select /* adoption.find_rows_of_key */ to_json(mapping) as row from mapping where key = $1`,
+      [key],
+    )
+    .catch(error => {
+      throw nameFile(error, mapping)
+    })
+  const [state] = await sql<Omit<KeyState, 'rows'>[]>`
+    with /* adoption.find_state_of_key */ given (record, key) as (
+      values (${record}::text::gateway.record_type, ${key}::text)
+    ), step as (
+      select * from gateway.step order by stamp desc limit 1
+    ), identified as (
+      select *, (gateway.ids_of(record, array[key], false))[1] as id from given
+    )
+    select to_json(stored) as record,
+           (select id from gateway.tenant where id = coalesce((to_json(stored) ->> 'tenant_id')::bigint, stored.id)) as "tenantId",
+           (select reason from gateway.rejected where (rejected.record, rejected.key) = (given.record, given.key)) as rejection,
+           exists (select from gateway.mapping where mapping.record = given.record
+                   and files = jsonb_build_object('select', ${select}::text, 'rules', ${JSON.stringify(rules)}::text::jsonb)) as "isInstalled",
+           array_to_json(array(
+             select coalesce(reason, 'A row that has this key was written.') from step, gateway.notes_after(snapshot) note
+             where note.record = given.record and source is null and coalesce(note.key, given.key) = given.key
+             union
+             select 'A row that the select reads for it was written.' from step, gateway.affected_keys(snapshot) affected
+             where (affected.record, affected.key) = (given.record, given.key)
+             union
+             select 'It waits behind other keys.' from step, gateway.waiting_key waiting
+             where place > waited and (waiting.record, waiting.key) = (given.record, given.key)
+             union
+             select reason from gateway.scan where scan.record = given.record)) as notes
+    from identified given left join ${sql(`gateway.${record}`)} stored using (id)`
+  if (!state) throw new Error('The database returned no state of the key.')
+  return { rows: rows.map(({ row }) => row), ...state }
+}

@@ -1,0 +1,31 @@
+import { createSchema, hasSchema } from '../db/migrate.ts'
+import type { Pool, Transaction } from '../db/sql.ts'
+
+/**
+ * Does work in a transaction that is rolled back. Without the schema gateway, the transaction also creates it.
+ *
+ * @param sql connections of the owner; statements have no time limit, and wait a second for a lock
+ */
+export async function withoutTrace<Result>(
+  sql: Pool,
+  work: (transaction: Transaction) => Promise<Result>,
+): Promise<Result> {
+  class Done extends Error {
+    constructor(readonly result: Result) {
+      super()
+    }
+  }
+  const isMigrated = await hasSchema(sql)
+  try {
+    return await sql.begin(async transaction => {
+      if (!isMigrated) await createSchema(transaction)
+      await transaction`
+        select /* adoption.begin */ set_config('statement_timeout', '0', true),
+               set_config('lock_timeout', '1s', true), set_config('row_security', 'off', true)`
+      throw new Done(await work(transaction))
+    })
+  } catch (error) {
+    if (error instanceof Done) return error.result
+    throw error
+  }
+}

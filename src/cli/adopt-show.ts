@@ -1,0 +1,52 @@
+import { Command } from 'commander'
+import { type KeyState, readKeyState } from '../adoption/show.ts'
+import { withoutTrace } from '../adoption/without-trace.ts'
+import { readConfig } from '../config.ts'
+import { readMappings } from '../db/mappings.ts'
+import { hasSchema } from '../db/migrate.ts'
+import { GatewayError } from '../domain/errors.ts'
+import { requireMigrated, withUnmigratedDatabase } from './database.ts'
+import { jsonOption, printResult } from './output.ts'
+import { type Answer, readAnswers } from './v1-answers.ts'
+
+export const showCommand = new Command('show')
+  .description(
+    'Show one record from end to end: the row that the select has for the key, why steps will evaluate it, the record, why v1 ' +
+      'cannot show the row, and what v1 answers. Changes nothing: the redemption token of the answer is not valid.',
+  )
+  .argument('<folder>')
+  .argument('<record>', 'its type, for example voucher')
+  .argument('<key>', 'as the select has it')
+  .addOption(jsonOption())
+  .action(async (folder: string, record: string, key: string, { json }: { json: boolean }) => {
+    const mapping = readMappings(folder).find(mapping => mapping.record === record)
+    if (!mapping) throw new GatewayError('BAD_USER_INPUT', `The folder ${folder} has no ${record}.sql.`)
+    const { state, answers } = await withUnmigratedDatabase(readConfig(process.env), async database => {
+      const { owner } = database
+      if (await hasSchema(owner)) await requireMigrated(database)
+      return withoutTrace(owner, async transaction => {
+        const state = await readKeyState(transaction, mapping, key)
+        return { state, answers: await readAnswers(owner, transaction, record, state) }
+      })
+    })
+    printResult(json, { ...state, answers }, describe(record, state, answers))
+  })
+
+/** Describes a key for a person. */
+function describe(record: string, state: KeyState, answers: Answer[]): string {
+  const { rows, isInstalled, notes, record: stored, rejection } = state
+  const show = (value: unknown) => JSON.stringify(value, null, 2)
+  return [
+    rows.length === 0 ? `${record}.sql has no row for this key.` : rows.map(row => `The row: ${show(row)}`),
+    isInstalled
+      ? []
+      : `${record}.sql, or a rule of it, is not installed as it is: the rest is about the installed one.`,
+    notes.length === 0 ? 'No change of it waits.' : `A step will evaluate it: ${notes.join(' ')}`,
+    stored ? `The record: ${show(stored)}` : 'There is no record.',
+    rejection === null ? [] : `It is rejected: ${rejection}`,
+    answers.map(({ request, status, body }) => `${request}: ${status} ${show(body)}`),
+    stored && answers.length === 0 ? 'v1 shows it as a part of others.' : [],
+  ]
+    .flat()
+    .join('\n\n')
+}

@@ -1,0 +1,77 @@
+/** What v1 answers about a record, without a server. */
+import { randomBytes } from 'node:crypto'
+import type { KeyState } from '../adoption/show.ts'
+import type { Pool, Transaction } from '../db/sql.ts'
+import { createCursorCipher } from '../domain/cursor.ts'
+import { RateWindows } from '../domain/rate/windows.ts'
+import { createToken } from '../domain/token/lifecycle.ts'
+import { permissionNames } from '../domain/token/permission.ts'
+import { createTenantScope } from '../domain/token/scope.ts'
+import { getToken } from '../domain/token/token.ts'
+import { Loaders } from '../graphql/loaders.ts'
+import { RecordId } from '../graphql/record-id.ts'
+import { statusOf, toGatewayError, toMessageBody } from '../http/errors.ts'
+import { renameFields } from '../rest/register.ts'
+import { v1 } from '../rest/v1/routes.ts'
+import { commandLine } from './actor.ts'
+
+/** The operations of v1 that show a record of a type, by the type. Products show categories and variants. */
+const operationsOf: Record<string, readonly string[]> = {
+  tenant: ['ListTenants'],
+  product: ['GetCatalogVoucher'],
+  voucher: ['GetPurchasedVoucher', 'ResolveVoucher'],
+  customer: ['GetMarketingSignup'],
+}
+
+/** An answer of v1. */
+export interface Answer {
+  /** Its method and path. */
+  request: string
+  status: number
+  body: unknown
+}
+
+/** Returns what v1 answers to a token of all permissions, by the operations that REST serves. */
+export async function readAnswers(
+  pool: Pool,
+  transaction: Transaction,
+  record: string,
+  { record: stored, tenantId }: KeyState,
+): Promise<Answer[]> {
+  if (!stored || tenantId === null) return []
+  const { id } = await createToken(transaction, commandLine(), {
+    ...{ name: 'adopt show', contact: null, permissions: [...permissionNames], rateLimit: null, expiresAt: null },
+    tenants: [{ tenantId, withDescendants: false }],
+  })
+  const token = await getToken(transaction, id)
+  const rate = { limit: Infinity, counter: new RateWindows() }
+  const variables: Record<string, RecordId> = {
+    tenant: RecordId.parseNumeric(`${tenantId}`),
+    [record]: RecordId.parseNumeric(`${stored.id}`),
+  }
+  const answers: Answer[] = []
+  for (const { name, method, path, run, argumentNames } of v1.operations) {
+    if (!operationsOf[record]?.includes(name)) continue
+    const request = `${method} ${v1.path}${path.replaceAll(/:(\w+)/g, (_, name) => `${variables[name]?.numeric}`)}`
+    try {
+      const body = await transaction.savepoint(sql => {
+        const caller = {
+          ...{ token, rate, address: '', requestId: '', rateKey: '', window: { used: 0, resetsIn: 1 } },
+          ...{ isWaiting: () => true, cost: 0, rejectedCost: 0, requestedCost: 1 },
+        }
+        const context = {
+          ...{ sql, caller, rate, fieldErrors: {}, redemptionTokenTtl: 1 },
+          cursors: createCursorCipher(randomBytes(32)),
+          scope: createTenantScope(sql),
+          loaders: new Loaders({ pool, sql, caller, group: {} }),
+        }
+        return run(context, { ...variables, voucher_reference: stored.reference })
+      })
+      answers.push({ request, status: 200, body: JSON.parse(String(body)) })
+    } catch (error) {
+      const refusal = renameFields(toGatewayError(error), argumentNames)
+      answers.push({ request, status: statusOf[refusal.code], body: toMessageBody(refusal) })
+    }
+  }
+  return answers
+}

@@ -1,0 +1,102 @@
+/** `adopt show`: one key from the platform's row to the answers of v1. */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { connect } from '../../src/db/connect.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { createEmptyDatabase } from '../support/database.ts'
+import { createDirectory } from '../support/directory.ts'
+import { run } from '../support/process.ts'
+
+const adopt = new URL('../adopt/', import.meta.url)
+const folder = fileURLToPath(new URL('venues', adopt))
+const venue = '00000000-0000-0000-0000-000000000001'
+
+const { address, url } = await createEmptyDatabase()
+const platform = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+afterFile(() => platform.end({ timeout: 1 }))
+await platform
+  .unsafe(`${readFileSync(new URL('venues.tables.sql', adopt), 'utf8')};
+    insert into shop.venue (id, path, name) values ('${venue}', 'shop', 'Shop');
+    insert into shop."Gift Card" ("No", venue, code, "valueCents") values ('A', '${venue}', 'CODE-A', 5000), ('B', '${venue}', 'CODE-B', 5)`)
+  .simple()
+
+const adoptCommand = (...words: string[]) => run(['adopt', ...words], { DATABASE_URL: url })
+const show = (...words: string[]) => adoptCommand('show', folder, ...words)
+const read = async (...words: string[]) => JSON.parse((await show(...words, '--json')).stdout)
+const change = (statement: string) => platform.unsafe(statement)
+
+test('before the mapping is installed it shows the row, and changes nothing', async () => {
+  expect(await read('voucher', 'A')).toMatchObject({
+    rows: [{ key: 'A', reference: 'CODE-A', initial_balance: 50 }],
+    ...{ isInstalled: false, record: null, answers: [] },
+  })
+  expect(await platform`select from pg_namespace where nspname = 'gateway'`).toEqual([])
+})
+
+test('it shows the record, and the answers of v1', async () => {
+  expect(await adoptCommand('apply', folder)).toMatchObject({ code: 0 })
+  expect(await read('voucher', 'A')).toMatchObject({
+    ...{ isInstalled: true, notes: [], record: { reference: 'CODE-A', state: 'full' }, rejection: null },
+    answers: [
+      { request: expect.stringMatching(/^GET .*\/\d+$/), status: 200, body: { data: { reference: 'CODE-A' } } },
+      { request: expect.stringMatching(/resolve$/), status: 200, body: { data: { status: 'redeemable' } } },
+    ],
+  })
+  expect(await read('tenant', venue)).toMatchObject({ answers: [{ body: { data: [{ name: 'Shop' }] } }] })
+  expect(await platform`select from gateway.token`).toEqual([])
+  const { stdout } = await show('voucher', 'A')
+  expect(stdout).toMatch(
+    /^The row: \{\n[\s\S]*\n\nNo change of it waits\.\n\nThe record: \{\n[\s\S]*\n\nGET \/api\S+: 200 \{/,
+  )
+})
+
+test('it tells why steps will evaluate the key', async () => {
+  const notes = async () => (await read('voucher', 'A')).notes
+  await change(`update shop."Gift Card" set "valueCents" = 100 where "No" = 'B'`)
+  expect(await notes()).toEqual([])
+  await change(`update shop.venue set name = 'Shop 2'`)
+  expect(await notes()).toEqual(['A row that the select reads for it was written.'])
+  await change(`update shop."Gift Card" set "valueCents" = 4000 where "No" = 'A'`)
+  await change('truncate shop.redemption')
+  expect((await notes()).sort()).toEqual([
+    'A row that has this key was written.',
+    'A row that the select reads for it was written.',
+    'The table was truncated.',
+  ])
+  expect(await read('voucher', 'A')).toMatchObject({
+    ...{ rows: [{ current_balance: 40 }], record: { current_balance: 50 } },
+    answers: [{}, { body: { data: { voucher: { current_balance: 40 } } } }],
+  })
+})
+
+test('it shows a rejected row, and the record that stays', async () => {
+  await change(`update shop."Gift Card" set currency = 'eur' where "No" = 'B'`)
+  await adoptCommand('apply', folder)
+  expect(await read('voucher', 'B')).toMatchObject({
+    ...{ rows: [{ currency: 'eur' }], record: { currency: 'EUR' } },
+    rejection: 'currency is not three capital letters: eur',
+    answers: [
+      { body: { data: { currency: 'EUR' } } },
+      { status: 422, body: { errors: { voucher_reference: [expect.any(String)] } } },
+    ],
+  })
+  expect((await show('voucher', 'B')).stdout).toContain(
+    '\n\nIt is rejected: currency is not three capital letters: eur\n\n',
+  )
+})
+
+test('it names what is wrong', async () => {
+  expect(await show('voucher', 'C')).toMatchObject({
+    code: 0,
+    stdout: expect.stringMatching(/^voucher\.sql has no row/),
+  })
+  expect(await show('order', 'A')).toMatchObject({ code: 2, stderr: expect.stringContaining('has no order.sql.') })
+  const faulty = createDirectory()
+  writeFileSync(join(faulty, 'voucher.sql'), 'select "No" as key,\n  cod as reference\nfrom shop."Gift Card";\n')
+  expect(await adoptCommand('show', faulty, 'voucher', 'A')).toMatchObject({
+    ...{ code: 1, stdout: '' },
+    stderr: expect.stringMatching(/^voucher\.sql:2: column "cod" does not exist\n/),
+  })
+})
