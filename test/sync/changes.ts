@@ -1,15 +1,16 @@
+/** What writers do at the plain tables. */
+import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
 import type { Random } from './random.ts'
 import type { KnownIds } from './seed.ts'
+import type { Transaction, Work } from './writers.ts'
 
 let marks = 0
 
 /** @returns a text that was never written before, so that each change shows */
 export const createMark = () => `mark-${++marks}`
 
-export type Transaction = postgres.TransactionSql
-
-export interface ChangeContext {
+interface ChangeContext {
   sql: Transaction
   knownIds: KnownIds
   random: Random
@@ -20,7 +21,7 @@ export interface ChangeContext {
 }
 
 /** One statement, or a few that belong together. @returns how many rows it wrote */
-export type Change = (context: ChangeContext) => Promise<number>
+type Change = (context: ChangeContext) => Promise<number>
 
 /** The lists of known ids that have rows of their own. */
 type Known = 'vouchers' | 'products' | 'variants' | 'categories' | 'customers' | 'tenants' | 'shops'
@@ -332,15 +333,51 @@ const changes: Weighted[] = [
   [1, closeShop, 'checked'],
 ]
 
-export const loads: Change[] = [bulkInsert, copyIn, truncateVariants]
+const loads: Change[] = [bulkInsert, copyIn, truncateVariants]
 
-/** Returns a random change by the weights. @param checked whether foreign keys are checked */
-export function randomChange(random: Random, checked: boolean): Change {
-  const possible = changes.filter(([, , needs]) => checked || !needs)
-  let at = random.below(possible.reduce((sum, [weight]) => sum + weight, 0))
-  for (const [weight, change] of possible) {
-    if (at < weight) return change
-    at -= weight
+/** The tables whose records leave a tenant's list and come back, with the column that shows the last change. */
+const returning = {
+  purchased_voucher: ['product_title', 'vouchers'],
+  product: ['title', 'products'],
+  customer: ['surname', 'customers'],
+} as const
+
+/** Makes a record leave a list and come back in another transaction, soon or at once. */
+async function leaveAndReturn(sql: postgres.Sql, knownIds: KnownIds, random: Random) {
+  const wait = () => pause(random.chance(0.5) ? 0 : random.below(60))
+  const what = random.pick(['purchased_voucher', 'product', 'customer', 'consent', 'tenant'] as const) ?? 'consent'
+  if (what === 'tenant') {
+    const id = random.pick(random.chance(0.5) ? knownIds.shops : knownIds.tenants) ?? 0
+    await sql`update tenant set parent_id = ${knownIds.elsewhere} where id = ${id}`
+    await wait()
+    await sql`update tenant set parent_id = ${random.pick([knownIds.root, knownIds.branch]) ?? 0} where id = ${id}`
+  } else if (what === 'consent') {
+    const id = random.pick(knownIds.customers) ?? 0
+    await sql`update customer set marketing_opted = false where id = ${id}`
+    await wait()
+    await sql`update customer set marketing_opted = true, surname = ${createMark()} where id = ${id}`
+  } else {
+    const [title, known] = returning[what]
+    const id = random.pick(knownIds[known]) ?? 0
+    const owners = random.chance(0.5) ? knownIds.owners : knownIds.owners.toReversed()
+    for (const owner of [...owners, ...owners]) {
+      const mark = createMark()
+      await sql`update ${sql(what)} set tenant_id = ${owner}, ${sql(title)} = ${mark} where id = ${id}`
+      await wait()
+    }
   }
-  return insertVouchers(1)
+}
+
+/** Returns what writers do. @param bulkRows rows of a bulk load */
+export function createWork(knownIds: KnownIds, bulkRows: number): Work {
+  const contextOf = (sql: Transaction, random: Random, checked: boolean) => ({
+    ...{ sql, knownIds, random, bulkRows, checked },
+    mark: createMark(),
+  })
+  return {
+    change: (sql, random, checked) =>
+      random.weighted(changes.filter(([, , needs]) => checked || !needs))(contextOf(sql, random, checked)),
+    load: (sql, random, checked) => (random.pick(loads) ?? bulkInsert)(contextOf(sql, random, checked)),
+    leaveAndReturn: (sql, random) => leaveAndReturn(sql, knownIds, random),
+  }
 }

@@ -1,8 +1,8 @@
 /** Transactions of all forms: pages have all that was committed, although steps and pages came before. */
 import { beforeEach, expect, test } from 'vitest'
-import type { Transaction } from './changes.ts'
 import { createSyncedClients } from './in-sync.ts'
 import { insertOnlyRole } from './seed.ts'
+import type { Transaction } from './writers.ts'
 
 const synced = await createSyncedClients()
 const { knownIds, tenant, voucher, product, variant, category, customer, sql } = synced

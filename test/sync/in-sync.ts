@@ -6,10 +6,10 @@ import { createTestToken, whole } from '../support/builders.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
-import type { Transaction } from './changes.ts'
 import { createSyncClient, lostFrom, patient, readWhole, resumptions } from './clients.ts'
 import { lists, transports } from './lists.ts'
 import { open, seedDatabase } from './seed.ts'
+import type { Transaction } from './writers.ts'
 
 /** Exports are left to the stress test: a token has one at a time. */
 const pageTransports = ['REST', 'GraphQL'] as const

@@ -1,4 +1,3 @@
-import type { FastifyInstance, InjectOptions } from 'fastify'
 import { exportPath } from '../../src/http/paths.ts'
 
 export interface CopiedRecord {
@@ -161,8 +160,21 @@ function cutExport(text: string): SyncPage {
   }
 }
 
+interface RequestOptions {
+  method?: 'POST'
+  url: string
+  payload?: string
+}
+
+/** An instance of the service, in this process or another one. */
+export interface Instance {
+  inject(
+    request: RequestOptions & { headers: Record<string, string> },
+  ): PromiseLike<{ statusCode: number; body: string }>
+}
+
 /** Sends a request. @returns its body @throws RequestError when the status is not 200 */
-async function send(app: FastifyInstance, secret: string, options: InjectOptions & { url: string }): Promise<string> {
+async function send(app: Instance, secret: string, options: RequestOptions): Promise<string> {
   const headers = { accept: 'application/json', authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
   const { statusCode, body } = await app.inject({ headers, ...options })
   if (statusCode === 200 || options.url === '/graphql') return body
@@ -171,7 +183,7 @@ async function send(app: FastifyInstance, secret: string, options: InjectOptions
 
 /** The ways to read a list over each transport. */
 export const transports = {
-  REST: (app: FastifyInstance, secret: string, list: List, tenant: number): Ask => {
+  REST: (app: Instance, secret: string, list: List, tenant: number): Ask => {
     return async (since, cursor) => {
       const query = new URLSearchParams({ ...(since && { updated_since: since }), ...(cursor && { cursor }) })
       const page: PageBody = JSON.parse(
@@ -182,7 +194,7 @@ export const transports = {
   },
 
   /** The first pass, and some of the later ones, read all of the list as an export: in parts, as after breaks. */
-  export: (app: FastifyInstance, secret: string, list: List, tenant: number): Ask => {
+  export: (app: Instance, secret: string, list: List, tenant: number): Ask => {
     const page = transports.REST(app, secret, list, tenant)
     return async (since, cursor) => {
       const isPart = cursor?.startsWith(partPrefix) ?? false
@@ -193,7 +205,7 @@ export const transports = {
     }
   },
 
-  GraphQL: (app: FastifyInstance, secret: string, list: List, tenant: number): Ask => {
+  GraphQL: (app: Instance, secret: string, list: List, tenant: number): Ask => {
     const connection = `list: ${list.field}(updatedSince: $since, after: $after) {
       data: nodes { ${list.selection} }
       next_cursor: nextCursor server_time: serverTime

@@ -17,5 +17,10 @@ export function createRandom(seed: number) {
   const chance = (share: number) => next() < share
   /** @returns one of them; undefined when there is none */
   const pick = <Item>(items: readonly Item[]): Item | undefined => items[below(items.length)]
-  return { next, below, chance, pick }
+  /** @returns one of them, by their weights. There is at least one */
+  const weighted = <Item>(items: readonly (readonly [weight: number, item: Item, ...rest: unknown[]])[]): Item => {
+    const places = items.flatMap(([weight, item]) => Array.from({ length: weight }, () => item))
+    return places[below(places.length)]!
+  }
+  return { next, below, chance, pick, weighted }
 }

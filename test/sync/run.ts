@@ -4,20 +4,18 @@ import type postgres from '#postgres'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import { checkFigures } from '../../src/domain/figures/check.ts'
-import type { CreatedToken } from '../../src/domain/token/lifecycle.ts'
-import type { TenantGrant } from '../../src/domain/token/token.ts'
 import { bulkExports } from '../../src/export/routes.ts'
 import { findRecordProblems } from '../../src/projection/check.ts'
 import { createTestToken, whole } from '../support/builders.ts'
 import { projected } from '../support/projected.ts'
-import { createControl, follow, patient, type Resumption, readWhole } from './clients.ts'
-import { type Ask, type List, lists, transports } from './lists.ts'
-import { createWholes, outcomesOf } from './outcome.ts'
+import { createWork } from './changes.ts'
+import { createControl, follow } from './clients.ts'
+import { askThrough, clientKinds, createFollower } from './followers.ts'
+import { createWholes } from './outcome.ts'
 import type { Publisher } from './publisher.ts'
 import { createRandom, type Random } from './random.ts'
-import { createRecipeClient } from './recipe.ts'
-import { type Address, type KnownIds, open, poolAddress, seedDatabase, seedPublisher } from './seed.ts'
-import { createWriterCounts, sell, type WriterOptions, write } from './writers.ts'
+import { type Address, open, poolAddress, seedDatabase, seedPublisher } from './seed.ts'
+import { createWriterCounts, sell, write } from './writers.ts'
 
 /** The size of a run. Times are in seconds. */
 export interface StressOptions {
@@ -33,68 +31,11 @@ export interface StressOptions {
 
 export type StressReport = Awaited<ReturnType<typeof stress>>
 
-/** A client that keeps a copy of all that its token is authorised for, by the recipe. */
-interface ClientKind {
-  scope: 'root' | 'branch' | 'single tenants'
-  transport: keyof typeof transports
-  resumption: Resumption
-}
-
-/** The clients; a run with fewer takes the first ones. */
-export const clientKinds: ClientKind[] = [
-  { scope: 'root', transport: 'REST', resumption: 'first page' },
-  { scope: 'root', transport: 'export', resumption: 'last page' },
-  { scope: 'branch', transport: 'GraphQL', resumption: 'last page' },
-  { scope: 'single tenants', transport: 'GraphQL', resumption: 'first page' },
-  { scope: 'root', transport: 'REST', resumption: 'newest record' },
-  { scope: 'root', transport: 'GraphQL', resumption: 'newest record' },
-  { scope: 'branch', transport: 'REST', resumption: 'last page' },
-]
-
-interface Setting {
-  address: Address
-  apps: readonly FastifyInstance[]
-  knownIds: KnownIds
-  /** The tenants with the most records, which a client reads one by one. */
-  listed: number[]
-  createToken(grants: TenantGrant[]): Promise<CreatedToken>
-}
-
-const tenantList = lists.find(({ name }) => name === 'tenants')!
-
 /** The longest time that writers go on until the control has lost changes, in seconds. */
 const mostExtraSeconds = 240
 
 /** Chunks so small that each export has many, with writers at work between them. */
 const exportChunkSize = 40
-
-/** Returns how a list is read over a transport, each time from another instance; v1 has no removals. */
-const askThrough =
-  (apps: readonly FastifyInstance[], transport: ClientKind['transport'], secret: string) =>
-  (list: List, tenant: number) => {
-    const asks = apps.map(app => patient(transports[list.path ? transport : 'GraphQL'](app, secret, list, tenant)))
-    let asked = 0
-    const ask: Ask = (since, cursor) => asks[asked++ % asks.length]!(since, cursor)
-    return ask
-  }
-
-/** @returns the pass that a client repeats, and its outcomes */
-async function createClient(kind: ClientKind, { apps, knownIds, listed, createToken }: Setting) {
-  const single = [...listed, knownIds.branch, ...knownIds.shops.slice(0, 2), ...knownIds.tenants.slice(0, 5)]
-  const grants = {
-    root: [whole(knownIds.root)],
-    branch: [whole(knownIds.branch)],
-    'single tenants': single.map(tenantId => ({ tenantId, withDescendants: false })),
-  }[kind.scope]
-  const { secret } = await createToken(grants)
-  const askFor = askThrough(apps, kind.transport, secret)
-  const client = createRecipeClient(askFor, kind.resumption)
-  return {
-    pass: client.round,
-    outcomes: async (wholeOf: ReturnType<typeof createWholes>) =>
-      outcomesOf(Object.values(kind).join(', '), client, await readWhole(askFor(tenantList, 0)), wholeOf),
-  }
-}
 
 /** Ends sessions in the middle of a step, until `stop` is aborted. @returns how many */
 async function killSteps(address: Address, random: Random, stop: AbortSignal): Promise<number> {
@@ -139,8 +80,19 @@ export async function stress(
   const pool = connect(poolAddress(address), { max: 2, statementTimeoutMs: 60_000, role: serviceRole })
   await publisher.caughtUp()
 
-  const setting: Setting = { address, apps, knownIds, listed, createToken: tenants => createTestToken(pool, tenants) }
-  const clients = await Promise.all(clientKinds.slice(0, options.clients).map(kind => createClient(kind, setting)))
+  // A client reads the tenants with the most records one by one.
+  const single = [...listed, knownIds.branch, ...knownIds.shops.slice(0, 2), ...knownIds.tenants.slice(0, 5)]
+  const grants = {
+    root: [whole(knownIds.root)],
+    branch: [whole(knownIds.branch)],
+    'single tenants': single,
+  }
+  const clients = await Promise.all(
+    clientKinds.slice(0, options.clients).map(async kind => {
+      const { secret } = await createTestToken(pool, grants[kind.scope])
+      return createFollower(kind, apps, secret)
+    }),
+  )
   const sql = open(address)
   const controls = listed.map(tenant => createControl(sql, tenant))
   const lost = () => controls.reduce((total, control) => total + control.lost.size, 0)
@@ -151,12 +103,13 @@ export async function stress(
   const counts = createWriterCounts()
   // A fifth of the writers write at the publisher.
   const atPublisher = Math.max(1, Math.round(options.writers / 5))
+  const [work, workAtPublisher] = [createWork(knownIds, bulkRows), createWork(published, bulkRows)]
   const writing = Array.from({ length: options.writers }, (_, number) => {
     const random = createRandom(seed * 1000 + number)
-    const writer: WriterOptions = { address, knownIds, random, longest, bulkRows, counts, stop: writersStop.signal }
-    if (number === 0) return sell(writer)
-    if (number > atPublisher) return write(writer)
-    return write({ ...writer, address: publisher.address, knownIds: published, isPublisher: true })
+    const writer = { address, random, longest, counts, stop: writersStop.signal }
+    if (number === 0) return sell({ ...writer, knownIds })
+    if (number > atPublisher) return write({ ...writer, work })
+    return write({ ...writer, address: publisher.address, work: workAtPublisher, isPublisher: true })
   })
   const following = passes.map((pass, number) =>
     follow(pass, createRandom(seed * 1000 + 500 + number), clientsStop.signal),
@@ -193,7 +146,10 @@ export async function stress(
     await pause(1000)
   }
   const all = await sql<{ id: string }[]>`select id from tenant`
-  const { secret } = await setting.createToken(all.map(({ id }) => ({ tenantId: Number(id), withDescendants: false })))
+  const { secret } = await createTestToken(
+    pool,
+    all.map(({ id }) => Number(id)),
+  )
   const wholeOf = createWholes(askThrough(apps, 'REST', secret))
   const report = {
     counts,

@@ -7,9 +7,10 @@ import { buildServer } from '../../src/server.ts'
 import { startServer } from '../support/embedded-postgres.ts'
 import { freePort } from '../support/free-port.ts'
 import { createPgBouncer, password } from '../support/pgbouncer.ts'
+import { clientKinds } from './followers.ts'
 import { startPublisher } from './publisher.ts'
 import { printReport, wrongInClients } from './report.ts'
-import { clientKinds, type StressOptions, stress } from './run.ts'
+import { type StressOptions, stress } from './run.ts'
 import { type Address, insertOnlyRole, open } from './seed.ts'
 
 const number = (text: string) => {

@@ -1,8 +1,20 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
-import { type Change, createMark, loads, randomChange, type Transaction } from './changes.ts'
+import { createMark } from './changes.ts'
 import type { Random } from './random.ts'
 import { type Address, insertOnlyRole, type KnownIds, open } from './seed.ts'
+
+export type Transaction = postgres.TransactionSql
+
+/** What writers do at a platform. A number is that of the rows that were written. */
+export interface Work {
+  /** One statement, or a few that belong together. @param checked whether foreign keys are checked */
+  change(sql: Transaction, random: Random, checked: boolean): Promise<number>
+  /** Writes many rows. */
+  load(sql: Transaction, random: Random, checked: boolean): Promise<number>
+  /** Makes a record leave a list and come back in another transaction, soon or at once. */
+  leaveAndReturn(sql: postgres.Sql, random: Random): Promise<void>
+}
 
 const noCounts = {
   transactions: 0,
@@ -26,13 +38,12 @@ export type WriterCounts = typeof noCounts
 
 export interface WriterOptions {
   address: Address
-  knownIds: KnownIds
+  work: Work
   /** True when a subscription applies its writes. */
   isPublisher?: boolean
   random: Random
   /** The longest transaction, in seconds. */
   longest: number
-  bulkRows: number
   counts: WriterCounts
   stop: AbortSignal
 }
@@ -44,7 +55,7 @@ class Rollback extends Error {}
 let prepared = 0
 
 /** Returns the duration of a transaction, in milliseconds: most are short, a few take up to the longest time. */
-function randomLength({ random, longest }: WriterOptions): number {
+function randomLength({ random, longest }: Pick<WriterOptions, 'random' | 'longest'>): number {
   const at = random.next()
   if (at < 0.8) return 0
   if (at < 0.94) return 3 + random.below(Math.min(400, longest * 1000))
@@ -59,19 +70,16 @@ interface Plan {
 
 /** Makes the changes of one transaction, some of them in savepoints, with pauses between them. */
 async function makeChanges(sql: Transaction, options: WriterOptions, { length, checked }: Plan): Promise<number> {
-  const { random, counts, knownIds, bulkRows } = options
+  const { random, counts, work } = options
   const steps = 1 + random.below(4)
   let rows = 0
-  const draw = () => randomChange(random, checked)
-  const make = (change: Change, on: Transaction) =>
-    change({ sql: on, knownIds, random, mark: createMark(), bulkRows, checked })
   for (let step = 0; step < steps; step += 1) {
     if (random.chance(0.15)) {
       counts.savepoints += 1
       const kept = random.chance(0.5)
       await sql
         .savepoint(async inner => {
-          const count = await make(draw(), inner)
+          const count = await work.change(inner, random, checked)
           if (length > 0 && random.chance(0.5)) await pause(length / steps / 2)
           if (!kept) throw new Rollback()
           rows += count
@@ -81,9 +89,9 @@ async function makeChanges(sql: Transaction, options: WriterOptions, { length, c
         })
     } else if (random.chance(0.004)) {
       counts.loads += 1
-      rows += await make(random.pick(loads) ?? draw(), sql)
+      rows += await work.load(sql, random, checked)
     } else {
-      rows += await make(draw(), sql)
+      rows += await work.change(sql, random, checked)
     }
     if (length > 0) await pause(length / steps)
   }
@@ -108,40 +116,6 @@ async function terminate(address: Address, transaction: Transaction): Promise<ne
   return new Promise<never>(() => {})
 }
 
-/** The tables whose records leave a tenant's list and come back, with the column that shows the last change. */
-const returning = {
-  purchased_voucher: ['product_title', 'vouchers'],
-  product: ['title', 'products'],
-  customer: ['surname', 'customers'],
-} as const
-
-/** Makes a record leave a list and come back in another transaction, soon or at once. */
-async function leaveAndReturn(sql: postgres.Sql, { knownIds, random, counts }: WriterOptions) {
-  const wait = () => pause(random.chance(0.5) ? 0 : random.below(60))
-  const what = random.pick(['purchased_voucher', 'product', 'customer', 'consent', 'tenant'] as const) ?? 'consent'
-  if (what === 'tenant') {
-    const id = random.pick(random.chance(0.5) ? knownIds.shops : knownIds.tenants) ?? 0
-    await sql`update tenant set parent_id = ${knownIds.elsewhere} where id = ${id}`
-    await wait()
-    await sql`update tenant set parent_id = ${random.pick([knownIds.root, knownIds.branch]) ?? 0} where id = ${id}`
-  } else if (what === 'consent') {
-    const id = random.pick(knownIds.customers) ?? 0
-    await sql`update customer set marketing_opted = false where id = ${id}`
-    await wait()
-    await sql`update customer set marketing_opted = true, surname = ${createMark()} where id = ${id}`
-  } else {
-    const [title, known] = returning[what]
-    const id = random.pick(knownIds[known]) ?? 0
-    const owners = random.chance(0.5) ? knownIds.owners : knownIds.owners.toReversed()
-    for (const owner of [...owners, ...owners]) {
-      const mark = createMark()
-      await sql`update ${sql(what)} set tenant_id = ${owner}, ${sql(title)} = ${mark} where id = ${id}`
-      await wait()
-    }
-  }
-  counts.returned += 1
-}
-
 const isolations = ['isolation level repeatable read', 'isolation level serializable']
 
 /**
@@ -156,10 +130,14 @@ function randomPreparedTime({ isPublisher, random }: WriterOptions, { length }: 
 
 /** Writes all kinds of changes, in transactions of all lengths that end in all ways, until `stop` is aborted. */
 export async function write(options: WriterOptions): Promise<void> {
-  const { address, random, counts, stop, isPublisher = false } = options
+  const { address, work, random, counts, stop, isPublisher = false } = options
   const sql = open(address, { connection: { lock_timeout: 700 }, backoff: () => 0.05 })
   const transact = async () => {
-    if (random.chance(0.08)) return leaveAndReturn(sql, options)
+    if (random.chance(0.08)) {
+      await work.leaveAndReturn(sql, random)
+      counts.returned += 1
+      return
+    }
     const plan = { length: randomLength(options), checked: isPublisher || !random.chance(0.05) }
     const preparedTime = randomPreparedTime(options, plan)
     const name = preparedTime === null ? null : `stress_${process.pid}_${++prepared}`
@@ -202,7 +180,7 @@ export async function write(options: WriterOptions): Promise<void> {
 }
 
 /** Inserts vouchers under a role that may do nothing else. */
-export async function sell(options: WriterOptions): Promise<void> {
+export async function sell(options: Omit<WriterOptions, 'work'> & { knownIds: KnownIds }): Promise<void> {
   const { address, knownIds, random, counts, stop } = options
   const sql = open({ ...address, user: insertOnlyRole })
   while (!stop.aborted) {
