@@ -41,6 +41,13 @@ create type gateway.present_voucher as (
   error text
 );
 
+create type gateway.record_difference as (
+  record gateway.record_type,
+  key text,
+  columns text[],
+  reason text
+);
+
 create type gateway.record_key as (
   record gateway.record_type,
   key text
@@ -1340,7 +1347,7 @@ begin
     select record, key from gateway.rejected where record = progress.record and key = any(keys);
     return query
       with differing as (
-        insert into gateway.note (record, key) select * from gateway.differing_keys(progress.record, keys, last)
+        insert into gateway.note (record, key) select record, key from gateway.find_differences(progress.record, keys, last)
         returning note.record, note.key
       )
       select * from differing;
@@ -1499,42 +1506,6 @@ begin
 end $function$;
 revoke execute on function gateway.detect_server_change() from public;
 grant execute on function gateway.detect_server_change() to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.differing_keys(type gateway.record_type, keys text[], last gateway.step)
- RETURNS SETOF gateway.record_key
- LANGUAGE plpgsql
-AS $function$
-declare
-  half constant integer := cardinality(keys) / 2;
-  compared constant text[] := array(
-    select key from unnest(keys) key except select key from gateway.rejected where record = type);
-  differing gateway.record_key[];
-begin
-  execute format($differing$
-    select array_agg(('%1$s', given.key)::gateway.record_key)
-    from unnest($1, $2) given (key, id)
-    left join (select fresh, id from gateway.source_of_%1$s($1, false) fresh) source using (id)
-    left join (select stale, id from gateway.%1$s stale where id = any($2)) record using (id)
-    -- A key without an id is new.
-    where (fresh is distinct from stale::gateway.%1$s_fields or id is null)
-      and not exists (select from gateway.waiting_key where place > ($3).waited and record = '%1$s' and key = given.key)
-      and not exists (select from gateway.notes_after(($3).snapshot) note where note.record = '%1$s' and note.key = given.key)
-    $differing$, type)
-  into differing using compared, gateway.ids_of(type, compared, false), last;
-  return query
-    select * from unnest(differing) where differing is not null
-    except select * from gateway.affected_keys(last.snapshot) where differing is not null;
-exception when data_exception then
-  -- A step that evaluates the key rejects it.
-  if half = 0 then
-    return next (type, keys[1])::gateway.record_key;
-  else
-    return query select * from gateway.differing_keys(type, keys[:half], last);
-    return query select * from gateway.differing_keys(type, keys[half + 1:], last);
-  end if;
-end $function$;
-revoke execute on function gateway.differing_keys(gateway.record_type,text[],gateway.step) from public;
-grant execute on function gateway.differing_keys(gateway.record_type,text[],gateway.step) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.category_fields)
  RETURNS text
@@ -1823,6 +1794,46 @@ begin
 end $function$;
 revoke execute on function gateway.find_column_faults(gateway.record_type) from public;
 grant execute on function gateway.find_column_faults(gateway.record_type) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.find_differences(type gateway.record_type, keys text[], last gateway.step)
+ RETURNS SETOF gateway.record_difference
+ LANGUAGE plpgsql
+AS $function$
+declare
+  half constant integer := cardinality(keys) / 2;
+  compared constant text[] := array(
+    select key from unnest(keys) key except select key from gateway.rejected where record = type);
+  differences gateway.record_difference[];
+begin
+  execute format($differing$
+    select array_agg((
+      '%1$s', given.key,
+      array(select name from jsonb_each(to_jsonb(fresh)) fresh_column (name, value)
+            join jsonb_each(to_jsonb(stale)) stale_column (name, stale_value) using (name) where value <> stale_value),
+      case when stale is null then 'There is no record.' when fresh is null then 'The source has no row.' end
+    )::gateway.record_difference)
+    from unnest($1, $2) given (key, id)
+    left join (select fresh, id from gateway.source_of_%1$s($1, false) fresh) source using (id)
+    left join (select stale, id from gateway.%1$s stale where id = any($2)) record using (id)
+    -- A key without an id is new.
+    where (fresh is distinct from stale::gateway.%1$s_fields or id is null)
+      and not exists (select from gateway.waiting_key where place > ($3).waited and record = '%1$s' and key = given.key)
+      and not exists (select from gateway.notes_after(($3).snapshot) note where note.record = '%1$s' and note.key = given.key)
+    $differing$, type)
+  into differences using compared, gateway.ids_of(type, compared, false), last;
+  return query
+    select * from unnest(differences) where (record, key) not in (select record, key from gateway.affected_keys(last.snapshot));
+exception when data_exception then
+  -- A step that evaluates the key rejects it.
+  if half = 0 then
+    return next (type, keys[1], null, sqlerrm)::gateway.record_difference;
+  else
+    return query select * from gateway.find_differences(type, keys[:half], last);
+    return query select * from gateway.find_differences(type, keys[half + 1:], last);
+  end if;
+end $function$;
+revoke execute on function gateway.find_differences(gateway.record_type,text[],gateway.step) from public;
+grant execute on function gateway.find_differences(gateway.record_type,text[],gateway.step) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.find_failing_keys(query text, keys text[], at_most integer)
  RETURNS TABLE(key text, reason text)
@@ -2551,7 +2562,7 @@ revoke execute on function gateway.read_present_voucher(bigint) from public;
 grant execute on function gateway.read_present_voucher(bigint) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.record_differences()
- RETURNS SETOF gateway.record_key
+ RETURNS SETOF gateway.record_difference
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2569,7 +2580,7 @@ begin
     after := null;
     loop
       part := gateway.scan_keys(type, after, 5000);
-      return query select * from gateway.differing_keys(type, part.keys, last);
+      return query select * from gateway.find_differences(type, part.keys, last);
       after := part.reached;
       exit when after is null;
     end loop;
@@ -2700,7 +2711,7 @@ revoke execute on function gateway.repair_figures() from public;
 grant execute on function gateway.repair_figures() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.repair_records()
- RETURNS SETOF gateway.record_key
+ RETURNS SETOF gateway.record_difference
  LANGUAGE sql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2708,11 +2719,22 @@ BEGIN ATOMIC
  INSERT INTO gateway.note (record, key)  SELECT rejected.record,
              rejected.key
             FROM gateway.rejected;
- INSERT INTO gateway.note (record, key)  SELECT record_differences.record,
-             record_differences.key
-            FROM gateway.record_differences() record_differences(record, key)
-   RETURNING note.record,
-     note.key;
+ WITH difference AS (
+          SELECT record_differences.record,
+             record_differences.key,
+             record_differences.columns,
+             record_differences.reason
+            FROM gateway.record_differences() record_differences(record, key, columns, reason)
+         ), noted AS (
+          INSERT INTO gateway.note (record, key)  SELECT difference_1.record,
+                     difference_1.key
+                    FROM difference difference_1
+         )
+  SELECT difference.record,
+     difference.key,
+     difference.columns,
+     difference.reason
+    FROM difference;
 END;
 revoke execute on function gateway.repair_records() from public;
 grant execute on function gateway.repair_records() to voucher_gateway;

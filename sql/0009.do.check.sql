@@ -1,20 +1,34 @@
 -- Checks: records are compared with their sources, on demand and a little at a time, because capture cannot see everything:
 -- triggers that were disabled, a table that was swapped by renaming.
 
--- Returns the keys whose records differ from their source, except those that a step will still evaluate.
+-- How a record differs from its source.
+create type gateway.record_difference as (
+  record  gateway.record_type,
+  key     text,
+  columns text[],
+  reason  text -- Null: it differs in the columns.
+);
+
+-- Returns the records that differ from their source, except those that a step will still evaluate.
 --
 -- last: the last step that the snapshot shows.
-create function gateway.differing_keys(type gateway.record_type, keys text[], last gateway.step) returns setof gateway.record_key
+create function gateway.find_differences(type gateway.record_type, keys text[], last gateway.step)
+returns setof gateway.record_difference
 language plpgsql
 as $$
 declare
   half constant integer := cardinality(keys) / 2;
   compared constant text[] := array(
     select key from unnest(keys) key except select key from gateway.rejected where record = type);
-  differing gateway.record_key[];
+  differences gateway.record_difference[];
 begin
   execute format($differing$
-    select array_agg(('%1$s', given.key)::gateway.record_key)
+    select array_agg((
+      '%1$s', given.key,
+      array(select name from jsonb_each(to_jsonb(fresh)) fresh_column (name, value)
+            join jsonb_each(to_jsonb(stale)) stale_column (name, stale_value) using (name) where value <> stale_value),
+      case when stale is null then 'There is no record.' when fresh is null then 'The source has no row.' end
+    )::gateway.record_difference)
     from unnest($1, $2) given (key, id)
     left join (select fresh, id from gateway.source_of_%1$s($1, false) fresh) source using (id)
     left join (select stale, id from gateway.%1$s stale where id = any($2)) record using (id)
@@ -23,17 +37,16 @@ begin
       and not exists (select from gateway.waiting_key where place > ($3).waited and record = '%1$s' and key = given.key)
       and not exists (select from gateway.notes_after(($3).snapshot) note where note.record = '%1$s' and note.key = given.key)
     $differing$, type)
-  into differing using compared, gateway.ids_of(type, compared, false), last;
+  into differences using compared, gateway.ids_of(type, compared, false), last;
   return query
-    select * from unnest(differing) where differing is not null
-    except select * from gateway.affected_keys(last.snapshot) where differing is not null;
+    select * from unnest(differences) where (record, key) not in (select record, key from gateway.affected_keys(last.snapshot));
 exception when data_exception then
   -- A step that evaluates the key rejects it.
   if half = 0 then
-    return next (type, keys[1])::gateway.record_key;
+    return next (type, keys[1], null, sqlerrm)::gateway.record_difference;
   else
-    return query select * from gateway.differing_keys(type, keys[:half], last);
-    return query select * from gateway.differing_keys(type, keys[half + 1:], last);
+    return query select * from gateway.find_differences(type, keys[:half], last);
+    return query select * from gateway.find_differences(type, keys[half + 1:], last);
   end if;
 end $$;
 
@@ -49,7 +62,7 @@ begin atomic
 end;
 
 -- Returns the records that differ from their source. Reads all.
-create function gateway.record_differences() returns setof gateway.record_key
+create function gateway.record_differences() returns setof gateway.record_difference
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp set row_security = off set jit = off
 as $$
 declare
@@ -63,7 +76,7 @@ begin
     after := null;
     loop
       part := gateway.scan_keys(type, after, 5000);
-      return query select * from gateway.differing_keys(type, part.keys, last);
+      return query select * from gateway.find_differences(type, part.keys, last);
       after := part.reached;
       exit when after is null;
     end loop;
@@ -102,7 +115,7 @@ begin
     select record, key from gateway.rejected where record = progress.record and key = any(keys);
     return query
       with differing as (
-        insert into gateway.note (record, key) select * from gateway.differing_keys(progress.record, keys, last)
+        insert into gateway.note (record, key) select record, key from gateway.find_differences(progress.record, keys, last)
         returning note.record, note.key
       )
       select * from differing;
@@ -137,12 +150,17 @@ begin atomic
   group by captured.source;
 end;
 
--- Lets steps evaluate all records that differ, and again those that they have rejected. Returns the keys of the former.
-create function gateway.repair_records() returns setof gateway.record_key
+-- Lets steps evaluate all records that differ, and again those that they have rejected. Returns the former.
+create function gateway.repair_records() returns setof gateway.record_difference
 language sql security definer set search_path = pg_catalog, pg_temp
 begin atomic
   insert into gateway.note (record, key) select record, key from gateway.rejected;
-  insert into gateway.note (record, key) select * from gateway.record_differences() returning record, key;
+  with difference as (
+    select * from gateway.record_differences()
+  ), noted as (
+    insert into gateway.note (record, key) select record, key from difference
+  )
+  select * from difference;
 end;
 
 -- Corrects the members and the sums of rollups. Steps wait.

@@ -16,6 +16,7 @@ import { showCommand } from './adopt-show.ts'
 import { withDatabase, withUnmigratedDatabase } from './database.ts'
 import { jsonOption, printResult, printTable, readSeconds } from './output.ts'
 import { shellCommand } from './shell-command.ts'
+import { verifyCommand } from './verify.ts'
 
 const onBlocked = (blockers: Blocker[]) =>
   console.error(`Waiting for a lock that is held by ${describeBlockers(blockers)}. Others go first meanwhile.`)
@@ -155,5 +156,6 @@ export const adoptCommand = new Command('adopt')
   .addCommand(planCommand)
   .addCommand(applyCommand)
   .addCommand(statusCommand)
+  .addCommand(verifyCommand)
   .addCommand(idsCommand)
   .addCommand(removeCommand)

@@ -56,7 +56,10 @@ const describeFigures = ({ kind, rows, tenants, firstTenant }: FigureDifference)
   `figures ${kind}: ${rows} row${rows === 1 ? '' : 's'} of ${tenants} tenant${tenants === 1 ? '' : 's'} differ, ` +
   `first tenant ${firstTenant}`
 
-const describeRecords = ({ record, reason, keys, firstKey }: RecordProblem): string =>
-  firstKey === null
-    ? `${record}: steps do not follow the mapping: ${reason}`
-    : `${record}: ${keys} key${keys === 1 ? '' : 's'} ${reason === null ? 'differ from the source' : `rejected: ${reason}`}, first key ${firstKey}`
+function describeRecords({ record, reason, keys, firstKey, differences }: RecordProblem): string {
+  if (firstKey === null) return `${record}: steps do not follow the mapping: ${reason}`
+  const counted = `${record}: ${keys} key${keys === 1 ? '' : 's'}`
+  if (reason !== null) return `${counted} rejected: ${reason}, first key ${firstKey}`
+  const lines = differences.map(({ key, columns, reason }) => `\n  ${record} ${key}: ${reason ?? columns.join(', ')}`)
+  return `${counted} differ from the source:${lines.join('')}`
+}

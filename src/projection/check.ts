@@ -1,5 +1,13 @@
 import type { Sql } from '../db/sql.ts'
 
+/** How a record differs from its source. */
+interface RecordDifference {
+  key: string
+  columns: string[]
+  /** Null: it differs in the columns. */
+  reason: string | null
+}
+
 /** Records of a type that are not as their sources say, or keys of it that were rejected. */
 export interface RecordProblem {
   record: string
@@ -8,6 +16,8 @@ export interface RecordProblem {
   keys: number
   /** Null: the problem concerns the whole type. */
   firstKey: string | null
+  /** Of records that differ. */
+  differences: RecordDifference[]
 }
 
 /**
@@ -21,15 +31,17 @@ export interface RecordProblem {
 export async function findRecordProblems(sql: Sql, repairs = false): Promise<RecordProblem[]> {
   const differences = sql.unsafe(repairs ? 'gateway.repair_records()' : 'gateway.record_differences()')
   return await sql<RecordProblem[]>`
-    select /* record.find_problems */ record, reason, count(*) as keys, min(key) as "firstKey"
+    select /* record.find_problems */ record, reason, count(*) as keys, min(key) as "firstKey",
+           coalesce(json_agg(difference order by key) filter (where reason is null), '[]') as differences
     from (
-      select record, key, null as reason from ${differences}
+      select record, key, null as reason, json_build_object('key', key, 'columns', coalesce(columns, '{}'), 'reason', reason) as difference
+      from ${differences}
       union all
-      select record, key, reason from gateway.rejected
+      select record, key, reason, null from gateway.rejected
       union all
-      select record, null, reason from gateway.broken_mapping
+      select record, null, reason, null from gateway.broken_mapping
       union all
-      select record, null, stopped from gateway.scan where stopped is not null
+      select record, null, stopped, null from gateway.scan where stopped is not null
     ) problem
     group by record, reason order by record, reason`
 }

@@ -56,6 +56,21 @@ test('status names rejected keys', async () => {
   expect(JSON.parse((await command('status', '--json')).stdout)).toMatchObject({ waiting: 0, rejected: 1 })
 })
 
+test('verify names the keys and columns that differ, and repairs them', async () => {
+  await platform`update gateway.voucher set currency = 'USD' where reference = 'CODE-3'`
+  await platform`alter table shop."Gift Card" disable trigger all`
+  await platform`delete from shop."Gift Card" where "No" = 'C4'`
+  await platform`alter table shop."Gift Card" enable trigger all`
+  const { code, stdout } = await command('verify')
+  expect(code).toBe(1)
+  expect(stdout).toContain(
+    'voucher: 2 keys differ from the source:\n  voucher C3: currency\n  voucher C4: The source has no row.\n',
+  )
+  await command('verify', '--repair')
+  expect(await command('apply', folder)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^300 records/) })
+  await platform`insert into shop."Gift Card" ("No", venue, code, "valueCents") values ('C4', ${venue}, 'CODE-4', 5000)`
+})
+
 test('plan prints SQL that does what apply does', async () => {
   const other = await createPlatform()
   const { stdout } = await command('plan', '--sql', folder)

@@ -16,7 +16,10 @@ test.each([
     wanted: ['serve', 'migrate', 'demo', 'import', 'token', 'sync', 'admin', 'verify', 'complete', 'help'],
   },
   { words: ['token', ''], wanted: ['create', 'list', 'show', 'edit', 'rotate', 'revoke', 'help'] },
-  { words: ['adopt', ''], wanted: ['init', 'check', 'show', 'plan', 'apply', 'status', 'ids', 'remove', 'help'] },
+  {
+    words: ['adopt', ''],
+    wanted: ['init', 'check', 'show', 'plan', 'apply', 'status', 'verify', 'ids', 'remove', 'help'],
+  },
   { words: ['sync', '--'], wanted: ['--url', '--to', '--json', '--status', '--verify', '--help'] },
   { words: ['token', 'create', '--perm'], wanted: ['--permission'] },
   { words: ['migrate', '--'], wanted: ['--wait', '--json', '--help'] },

@@ -64,6 +64,7 @@ test('a scan of a mapping that lacks most rows stops, until an operator allows i
       reason: expect.stringContaining("gateway.allow_removals('voucher')"),
       keys: 1,
       firstKey: null,
+      differences: [],
     },
   ])
   await install(text)

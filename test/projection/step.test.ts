@@ -201,6 +201,7 @@ test('a row that breaks a rule is rejected with its reason, keeps its former rec
       reason: 'date_valid_end is not in the years 1 to 9999: infinity',
       keys: 1,
       firstKey: String(id),
+      differences: [],
     },
   ])
   expect(await platform`select reference from gateway.voucher where id = ${id}`).toEqual([{ reference: 'WELL' }])
