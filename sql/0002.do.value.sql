@@ -10,10 +10,10 @@ return case
   else 2
 end;
 
--- For mappings: returns an amount from its minor units. 1050 is 10.50 EUR, or 1050 JPY.
+-- For mappings: returns an amount from its minor units. 1050 is 10.50 EUR, or 1050 JPY. The code is in any case.
 create function gateway.major_units(minor numeric, currency text) returns numeric
 language sql immutable parallel safe
-return round(minor / 10::numeric ^ gateway.minor_unit_digits(currency), gateway.minor_unit_digits(currency));
+return round(minor / 10::numeric ^ gateway.minor_unit_digits(upper(currency)), gateway.minor_unit_digits(upper(currency)));
 
 -- Returns whether an amount is a multiple of its currency's minor unit (R12) and small enough (15 significant digits) for
 -- a JSON number to be exact. NaN and infinity are greater than every number, so they are no money. Null is valid.

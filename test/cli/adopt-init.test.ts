@@ -112,6 +112,9 @@ test('a shop system: minor units, currencies by region, links of categories, sof
     'voucher.from.region.sql',
   ])
   await apply()
+  expect(
+    await platform`select gateway.major_units(1050, code) as amount from unnest(array['eur', 'jpy', 'KWD']) code`,
+  ).toEqual([{ amount: 10.5 }, { amount: 1050 }, { amount: 1.05 }])
   for (const record of ['category', 'product']) put(record, 'tenant_id', `'S'`)
   put('product', 'currency', `'EUR'`)
   await platform
