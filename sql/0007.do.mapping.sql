@@ -167,9 +167,13 @@ begin
     from (
       select attribute.*, row_number() over (order by attnum) as place
       from pg_attribute attribute
-      where attrelid = 'pg_temp.changed'::regclass and attnum > 0 and exists (
-        select from pg_depend join pg_rewrite on pg_rewrite.oid = objid and classid = 'pg_rewrite'::regclass
-        where ev_class = 'pg_temp.affected'::regclass and refobjid = attrelid and refobjsubid = attnum)
+      cross join (
+        select array_agg(refobjsubid) as numbers
+        from pg_depend join pg_rewrite on pg_rewrite.oid = objid and classid = 'pg_rewrite'::regclass
+        where ev_class = 'pg_temp.affected'::regclass and refobjid = 'pg_temp.changed'::regclass and refobjsubid > 0
+      ) read
+      -- A rule that reads none has the same keys for each row.
+      where attrelid = 'pg_temp.changed'::regclass and attnum > 0 and attnum = any(coalesce(read.numbers, array[attnum]))
     ) read_column;
     if cardinality(key_columns) = 1 and pg_get_viewdef('pg_temp.affected')
          ~ format('^ SELECT (changed\.)?%s( AS \w+)?\s+FROM changed;$', quote_ident(key_columns[1]))
