@@ -2009,7 +2009,8 @@ begin
       select case when finding[1] <> 'rejected' then finding[1] when bool_and(are_all) then 'error' else 'warning' end,
              replace(case finding[1] when 'rejected' then '{rows} will be rejected: ' || finding[2] else finding[2] end,
                      '{rows}', to_char(faults, 'FM999,999,999,999') || case faults when 1 then ' row' else ' rows' end),
-             coalesce(finding[3], 'Correct these rows, or leave them out in the where of the select. v1 does not show them before'),
+             coalesce(finding[3], case when bool_and(are_all) then 'Put another expression into the select: no row has what v1 requires'
+                                       else 'Correct these rows, or leave them out in the where of the select. v1 does not show them before' end),
              jsonb_agg(key order by key) filter (where place <= 10 and key is not null)
       from counted group by finding, faults order by 1, 2$faults$,
       candidates, rejections, others, rivals);
@@ -2285,7 +2286,7 @@ CREATE OR REPLACE FUNCTION gateway.major_units(minor numeric, currency text)
  RETURNS numeric
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
-RETURN round((minor / ((10)::numeric ^ (gateway.minor_unit_digits(currency))::numeric)), gateway.minor_unit_digits(currency));
+RETURN round((minor / ((10)::numeric ^ (gateway.minor_unit_digits(upper(currency)))::numeric)), gateway.minor_unit_digits(upper(currency)));
 revoke execute on function gateway.major_units(numeric,text) from public;
 grant execute on function gateway.major_units(numeric,text) to voucher_gateway;
 
@@ -4368,9 +4369,13 @@ begin
     from (
       select attribute.*, row_number() over (order by attnum) as place
       from pg_attribute attribute
-      where attrelid = 'pg_temp.changed'::regclass and attnum > 0 and exists (
-        select from pg_depend join pg_rewrite on pg_rewrite.oid = objid and classid = 'pg_rewrite'::regclass
-        where ev_class = 'pg_temp.affected'::regclass and refobjid = attrelid and refobjsubid = attnum)
+      cross join (
+        select array_agg(refobjsubid) as numbers
+        from pg_depend join pg_rewrite on pg_rewrite.oid = objid and classid = 'pg_rewrite'::regclass
+        where ev_class = 'pg_temp.affected'::regclass and refobjid = 'pg_temp.changed'::regclass and refobjsubid > 0
+      ) read
+      -- A rule that reads none has the same keys for each row.
+      where attrelid = 'pg_temp.changed'::regclass and attnum > 0 and attnum = any(coalesce(read.numbers, array[attnum]))
     ) read_column;
     if cardinality(key_columns) = 1 and pg_get_viewdef('pg_temp.affected')
          ~ format('^ SELECT (changed\.)?%s( AS \w+)?\s+FROM changed;$', quote_ident(key_columns[1]))
@@ -4653,6 +4658,25 @@ end $body$$function$, fields, customer_name, source_query,
              and proname in ('source_of_' || mapped, 'scan_' || mapped, 'write_' || mapped, 'read_present_voucher'));
 end $procedure$;
 revoke execute on procedure gateway.prepare_mapping(gateway.record_type,text,jsonb,boolean) from public;
+
+CREATE OR REPLACE PROCEDURE gateway.remove()
+ LANGUAGE plpgsql
+AS $procedure$
+declare
+  created constant text[] := array(
+    select extname from pg_extension where obj_description(oid, 'pg_extension') = 'Created by the gateway');
+  extension text;
+begin
+  drop schema gateway cascade;
+  foreach extension in array created loop
+    begin
+      execute format('drop extension %I', extension);
+    exception
+      when dependent_objects_still_exist then null;
+    end;
+  end loop;
+end $procedure$;
+revoke execute on procedure gateway.remove() from public;
 
 CREATE OR REPLACE PROCEDURE gateway.require_unchanged_sources()
  LANGUAGE plpgsql

@@ -8,8 +8,8 @@ do $$
 declare
   extension text;
 begin
-  foreach extension in array array['pg_trgm', 'btree_gin'] loop
-    execute format('create extension if not exists %I', extension);
+  for extension in select unnest(array['pg_trgm', 'btree_gin']) except select extname from pg_extension loop
+    execute format($sql$create extension %I; comment on extension %1$I is 'Created by the gateway'$sql$, extension);
   end loop;
 exception
   when feature_not_supported or undefined_file then

@@ -332,7 +332,8 @@ begin
       select case when finding[1] <> 'rejected' then finding[1] when bool_and(are_all) then 'error' else 'warning' end,
              replace(case finding[1] when 'rejected' then '{rows} will be rejected: ' || finding[2] else finding[2] end,
                      '{rows}', to_char(faults, 'FM999,999,999,999') || case faults when 1 then ' row' else ' rows' end),
-             coalesce(finding[3], 'Correct these rows, or leave them out in the where of the select. v1 does not show them before'),
+             coalesce(finding[3], case when bool_and(are_all) then 'Put another expression into the select: no row has what v1 requires'
+                                       else 'Correct these rows, or leave them out in the where of the select. v1 does not show them before' end),
              jsonb_agg(key order by key) filter (where place <= 10 and key is not null)
       from counted group by finding, faults order by 1, 2$faults$,
       candidates, rejections, others, rivals);
@@ -352,4 +353,23 @@ begin
   if of_one_key is not null then
     return query select * from gateway.find_plan_faults(of_one_key, mapped || '.sql');
   end if;
+end $$;
+
+-- Removes the schema with its triggers, and the extensions that it created, unless the platform has begun to use them.
+create procedure gateway.remove()
+language plpgsql
+as $$
+declare
+  created constant text[] := array(
+    select extname from pg_extension where obj_description(oid, 'pg_extension') = 'Created by the gateway');
+  extension text;
+begin
+  drop schema gateway cascade;
+  foreach extension in array created loop
+    begin
+      execute format('drop extension %I', extension);
+    exception
+      when dependent_objects_still_exist then null;
+    end;
+  end loop;
 end $$;

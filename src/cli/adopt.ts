@@ -141,7 +141,7 @@ const removeCommand = new Command('remove')
   .action(async ({ wait }: { wait: number }) => {
     await withUnmigratedDatabase(readConfig(process.env), async ({ owner }) => {
       await migrate(owner, { lockWait: wait, adopted: [], onBlocked })
-      await owner`drop /* adoption.remove */ schema gateway cascade`
+      await owner`call /* adoption.remove */ gateway.remove()`
     })
     console.log(
       'The schema gateway and its triggers are removed. The role voucher_gateway stays: other databases may use it.',
