@@ -37,6 +37,7 @@ const suites = [
       include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
       exclude: [
         'test/admin/**',
+        'test/adopt/medusa/**',
         'test/browser/**',
         'test/cli/**',
         'test/faults/**',
@@ -72,12 +73,20 @@ const suites = [
   // Suites that write, on the server of the system's packages with its defaults, which the global set-up starts for them.
   {
     resolve,
-    test: { name: 'packaged', include: ['test/{adopt,projection,sync}/**/*.test.ts'], isolate: false, ...common },
+    test: {
+      name: 'packaged',
+      include: ['test/{adopt,projection,sync}/**/*.test.ts'],
+      exclude: ['test/adopt/medusa/**'],
+      isolate: false,
+      ...common,
+    },
   },
   // These start redis-server: the main tests need Node alone.
   { resolve, test: { name: 'redis', include: ['test/redis/**/*.test.ts'], isolate: false, ...common } },
   // These need packages of their own: npm install --prefix test/orms.
   { resolve, test: { name: 'orms', include: ['test/orms/*.test.ts'], ...common } },
+  // On the packaged server too. It needs packages of its own: npm install --prefix test/adopt/medusa.
+  { resolve, test: { name: 'medusa', include: ['test/adopt/medusa/*.test.ts'], ...common } },
   { resolve, test: { name: 'samples', include: [samples], ...common } },
   {
     resolve,

@@ -26,7 +26,7 @@ export default async function setUp(project: TestProject) {
     max_worker_processes: '30',
     wal_retrieve_retry_interval: '100ms',
   }
-  const isPackaged = project.vitest.projects.some(({ name }) => name === 'packaged')
+  const isPackaged = project.vitest.projects.some(({ name }) => ['packaged', 'medusa'].includes(name))
   const { host, port, user, database, stop } = isPackaged
     ? await startPackaged({ ...settings, fsync: 'off' })
     : await startServer({

@@ -1,0 +1,1 @@
+select product.id from changed cross join public.product;

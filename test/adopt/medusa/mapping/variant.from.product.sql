@@ -1,0 +1,1 @@
+select variant.id from changed join public.product_variant variant on product_id = changed.id;

@@ -1,0 +1,1 @@
+select variant_id from changed;

@@ -1,0 +1,1 @@
+select variant.id from changed cross join public.product_variant variant;

@@ -1,0 +1,121 @@
+/** Medusa is adopted while its server sells and redeems gift cards. It needs packages: npm install --prefix test/adopt/medusa */
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { connect } from '../../../src/db/connect.ts'
+import { afterFile } from '../../support/cleanups.ts'
+import { directoryPlace, type Records, readService } from '../../support/copies.ts'
+import { createEmptyDatabase } from '../../support/database.ts'
+import { createDirectory } from '../../support/directory.ts'
+import { packagedPrograms } from '../../support/packaged-postgres.ts'
+import { run, serve } from '../../support/process.ts'
+import { sync } from '../../support/reference-sync.ts'
+import { startMedusa } from './shop.ts'
+
+const mapping = join(import.meta.dirname, 'mapping')
+
+/** Regions of the shop, with what 2,500 minor units of their currencies are. */
+const regions = [
+  { region: 'reg_eu', currency: 'EUR', unit: 25 },
+  { region: 'reg_jp', currency: 'JPY', unit: 2500 },
+  { region: 'reg_kw', currency: 'KWD', unit: 2.5 },
+]
+
+/** Returns those of some objects of which no record has all members. */
+function missing(objects: object[], records: Records): object[] {
+  const hasMembersOf = (object: object): { asymmetricMatch: (other: unknown) => boolean } =>
+    expect.objectContaining(object)
+  return objects.filter(object => !Object.values(records).some(record => hasMembersOf(object).asymmetricMatch(record)))
+}
+
+test('in its own database', { timeout: 600_000 }, async () => {
+  const { address, url } = await createEmptyDatabase()
+  const platform = connect(address, { max: 2, statementTimeoutMs: 60_000 })
+  afterFile(() => platform.end({ timeout: 1 }))
+  const shop = await startMedusa(address)
+  await platform.unsafe(readFileSync(join(import.meta.dirname, 'rows.sql'), 'utf8')).simple()
+  /** Returns the catalog of Medusa's database, without the lines that differ in each dump. */
+  const readCatalog = () =>
+    execFileSync(
+      join(`${packagedPrograms}`, 'pg_dump'),
+      ['--schema-only', '-h', address.host, '-p', `${address.port}`, '-U', address.user, address.database],
+      { encoding: 'utf8' },
+    ).replaceAll(/^\\(un)?restrict .*$/gm, '')
+  const catalog = readCatalog()
+
+  /** What v1 has to show of the gift cards that the test sells. */
+  const sold: object[] = []
+  /** Sells gift cards of 10,000 minor units, and redeems each card one to four times, a quarter each time. */
+  async function sell(count: number) {
+    for (let n = 0; n < count; n++) {
+      const { region, currency, unit } = regions[n % regions.length]!
+      const { id } = await shop.order(region, 'variant_1_4')
+      const [{ code = '' } = {}] = await platform<{ code: string }[]>`select code from gift_card where order_id = ${id}`
+      const redemptions = 1 + (n % 4)
+      for (let redeemed = 0; redeemed < redemptions; redeemed++) {
+        expect(await shop.order(region, 'variant_21_1', code)).toMatchObject({ gift_card_total: 2500, total: 0 })
+      }
+      sold.push({
+        ...{ reference: code, currency, initial_balance: 4 * unit, current_balance: (4 - redemptions) * unit },
+        ...{ purchase_value: 4 * unit, product_title: 'Gift card 1', void: false },
+      })
+    }
+  }
+
+  const command = async (...words: string[]) => {
+    const { code, stdout, stderr } = await run(words, { DATABASE_URL: url })
+    expect(code, stdout + stderr).toBe(0)
+    return stdout
+  }
+  await command('adopt', 'init', join(createDirectory(), 'mapping'))
+  expect(await command('adopt', 'check', mapping)).toContain('0 errors,')
+  await Promise.all([command('adopt', 'apply', mapping), sell(4), sell(4)])
+
+  const permissions = ['view_vouchers', 'view_orders', 'export_customer_information']
+  const created = await command(
+    ...['token', 'create', '--name', 'Partner', '--tenant', '1'],
+    ...permissions.flatMap(permission => ['--permission', permission]),
+  )
+  const [secret = ''] = /vgw_\w+/.exec(created) ?? []
+  const service = await serve({ DATABASE_URL: url, RATE_LIMIT_PER_MINUTE: '1000000' })
+  const { origin } = new URL(service.restAddress)
+  const copy = directoryPlace()
+  const syncCopy = async () => expect(await sync(origin, secret, copy)).toMatchObject({ code: 0 })
+
+  let isSelling = true
+  const selling = Promise.all([sell(8), sell(8)]).finally(() => {
+    isSelling = false
+  })
+  while (isSelling) await syncCopy()
+  await selling
+
+  await shop.admin('POST', 'store', { name: 'Seaside Hotel' })
+  await shop.admin('POST', 'product-categories/pcat_1', { name: 'Wellness' })
+  await shop.admin('POST', 'products/prod_1', { title: 'Spa day' })
+  await shop.admin('POST', 'products/prod_1/variants/variant_1_1', { prices: [{ currency_code: 'eur', amount: 1250 }] })
+  await shop.admin('POST', 'customers/cus_1', { metadata: { newsletter: true } })
+  await shop.admin('POST', 'gift-cards/gift_ever', { is_disabled: true })
+  await shop.admin('DELETE', 'gift-cards/gift_free')
+  const shown: object[] = [
+    ...sold,
+    { tenant_id: 1, name: 'Seaside Hotel' },
+    {
+      ...{ title: 'Spa day', from_price: 12.5, slug: 'product-1' },
+      category_refs: expect.arrayContaining([expect.objectContaining({ title: 'Wellness' })]),
+    },
+    { email: 'guest1@example.com', marketing_opted: true, countryiso2: 'AT' },
+    { reference: 'EVER', void: true },
+  ]
+  await expect.poll(async () => missing(shown, await readService(origin, secret))).toEqual([])
+  await expect.poll(async () => missing([{ reference: 'FREE' }], await readService(origin, secret))).toHaveLength(1)
+
+  await syncCopy()
+  expect(await copy.read()).toEqual(await readService(origin, secret))
+  expect(await command('verify')).toMatch(/^The records and figures of .* agree with the sources\.$/m)
+
+  await service.stop('SIGTERM')
+  await command('adopt', 'remove', '--yes')
+  expect(readCatalog()).toBe(catalog)
+  await sell(1)
+})

@@ -1,0 +1,83 @@
+/** Medusa's own server in a process of its own, its customers and its administrator. */
+import { join } from 'node:path'
+import { afterFile } from '../../support/cleanups.ts'
+import { createDirectory } from '../../support/directory.ts'
+import { freePort } from '../../support/free-port.ts'
+import { run, start } from '../../support/process.ts'
+import { startProxy } from '../../support/proxy.ts'
+import { until } from '../../support/until.ts'
+
+const program = {
+  cwd: join(import.meta.dirname, 'server'),
+  entry: join(import.meta.dirname, 'node_modules/@medusajs/medusa/cli.js'),
+}
+
+interface Order {
+  id: string
+  total: number
+  gift_card_total: number
+}
+
+/** Creates Medusa's tables in a database, and starts its server. @param address a server that listens on a Unix socket */
+export async function startMedusa({
+  host,
+  port,
+  user,
+  database,
+}: {
+  host: string
+  port: number
+  user: string
+  database: string
+}) {
+  // Medusa reads no address of a Unix socket.
+  const proxy = await startProxy(() => `${host}/.s.PGSQL.${port}`)
+  afterFile(proxy.stop)
+  const environment = {
+    DATABASE_URL: `postgres://${user}@127.0.0.1:${proxy.port}/${database}`,
+    HOME: createDirectory(),
+    MEDUSA_DISABLE_TELEMETRY: 'true',
+  }
+  const migrated = await run(['migrations', 'run'], environment, program)
+  if (migrated.code !== 0) throw new Error(migrated.stderr)
+  const listening = await freePort()
+  const server = start(['start', '--port', `${listening}`], environment, program)
+  const origin = `http://127.0.0.1:${listening}`
+  await until(
+    'Medusa listens',
+    () => {
+      if (server.child.exitCode !== null) throw new Error(server.printed())
+      return fetch(`${origin}/health`).then(
+        ({ ok }) => ok,
+        () => false,
+      )
+    },
+    60_000,
+  )
+
+  async function request(method: string, path: string, body?: object) {
+    const response = await fetch(origin + path, {
+      method,
+      headers: { 'content-type': 'application/json', 'x-medusa-access-token': 'admin' },
+      ...(body && { body: JSON.stringify(body) }),
+    })
+    if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`)
+    return response.json()
+  }
+
+  return {
+    /** Sends a request of the administrator whom rows.sql creates. */
+    admin: (method: string, path: string, body?: object) => request(method, `/admin/${path}`, body),
+    /** Orders one piece of a variant as a customer, and pays it, with a gift card if there is a code. */
+    async order(region: string, variant: string, code?: string): Promise<Order> {
+      const items = [{ variant_id: variant, quantity: 1 }]
+      const { cart } = await request('POST', '/store/carts', { region_id: region, items })
+      const path = `/store/carts/${cart.id}`
+      await request('POST', path, { email: 'guest1@example.com', ...(code && { gift_cards: [{ code }] }) })
+      await request('POST', `${path}/payment-sessions`)
+      const { type, data } = await request('POST', `${path}/complete`)
+      if (type !== 'order') throw new Error(`The cart is not ordered: ${JSON.stringify(data)}`)
+      return data
+    },
+  }
+}
