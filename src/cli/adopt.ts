@@ -38,8 +38,10 @@ const applyCommand = new Command('apply')
         ? new SingleBar({ format: '{phase} {bar} {percentage}% | {value} of about {total}' })
         : null
     const progress = await withUnmigratedDatabase(readConfig(process.env), async ({ owner, pool }) => {
-      const isInstalled = (await hasSchema(owner)) && (await hasMappings(owner, adopted))
-      if (!isInstalled) await requireFaultless(owner, folder)
+      // Checked with the functions of this version. Without a schema, the check creates it for itself.
+      const isMigrated = await hasSchema(owner)
+      if (isMigrated) await migrate(owner, { lockWait: wait, adopted: null, onBlocked })
+      if (!(isMigrated && (await hasMappings(owner, adopted)))) await requireFaultless(owner, folder)
       await migrate(owner, { lockWait: wait, adopted, onBlocked })
       const total = await estimateRows(owner, adopted)
       bar?.start(total, 0, { phase: 'records' })

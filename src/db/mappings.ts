@@ -48,6 +48,20 @@ export function readMappings(folder: string): Mapping[] {
 }
 
 /**
+ * Checks that records are made of the plain tables. Tables of an adopted platform can have their names.
+ *
+ * @throws Error when the mappings are of another platform
+ */
+export async function requirePlainTables(sql: Sql): Promise<void> {
+  const [mappings] = await sql<{ areAdopted: boolean }[]>`
+    select /* mapping.are_adopted */ exists (select from gateway.mapping where not is_plain) as "areAdopted"`
+  if (!mappings?.areAdopted) return
+  throw new Error(
+    'This database serves the tables of a platform. Demo data and imported files need another one, with the plain tables.',
+  )
+}
+
+/**
  * Returns the line of a file at a position of a statement, whose first line is not of the file.
  *
  * @param position counted in characters from 1; absent: PostgreSQL names none

@@ -51,8 +51,8 @@ interface MigrationOptions {
   lockWait?: number
   /** The version of the last file to apply; default: the newest. */
   last?: number
-  /** The mappings of a platform whose tables are not the plain ones. */
-  adopted?: Mapping[]
+  /** The mappings of a platform whose tables are not the plain ones; null: those that the database has stay. */
+  adopted?: Mapping[] | null
   /** Called after each attempt that failed, and during a long wait, with the transactions that hold the locks. */
   onBlocked?: (blockers: Blocker[]) => void
 }
@@ -73,7 +73,8 @@ export async function migrate(
   const done = new AbortController()
   try {
     // Behind a pooler, the settings of a session would stay for its next client.
-    if ((await readMissing(session)).length === 0 && (await hasMappings(session, adopted))) return []
+    const lacksNone = (await readMissing(session)).length === 0
+    if (lacksNone && (adopted === null || (await hasMappings(session, adopted)))) return []
     const pid = await prepareSession(session)
     const latestBlockers = watchBlockers(sql, pid, { signal: done.signal, onBlocked })
     const attempt = async (work: () => Promise<unknown>) => {
@@ -95,7 +96,7 @@ export async function migrate(
       await attempt(() => run(session, migration))
       applied.push(migration.file)
     }
-    if (last === Infinity) await attempt(() => installMappings(session, adopted))
+    if (last === Infinity && adopted !== null) await attempt(() => installMappings(session, adopted))
     return applied
   } finally {
     done.abort()

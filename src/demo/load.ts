@@ -1,5 +1,6 @@
 import { countsAt, demoTenant, rowsByTable } from '#demo'
 import { copyRows } from '../db/copy.ts'
+import { requirePlainTables } from '../db/mappings.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 
 const largestScale = 99_999
@@ -32,7 +33,7 @@ export async function isEmpty(sql: Sql): Promise<boolean> {
  * @param options.today the day of the data, in days since 1970-01-01; default: the database's
  * @param options.onProgress called every 2,000 records with the number sent so far and the total
  * @returns the numbers of loaded records
- * @throws RangeError for an invalid scale, Error when the database is not empty, or the database's error
+ * @throws RangeError for an invalid scale, Error when the database is not empty or serves other tables, or the database's error
  */
 export async function loadDemo(
   sql: Pool,
@@ -54,6 +55,7 @@ export async function loadDemo(
   }
   await sql.begin(async transaction => {
     await transaction`select /* demo.no_timeout */ set_config('statement_timeout', '0', true)`
+    await requirePlainTables(transaction)
     if (!(await isEmpty(transaction))) throw new Error('Demo data needs an empty database, but this one contains data.')
     // The database's clock, because validity is compared with it.
     const [date] = await transaction<{ today: number }[]>`

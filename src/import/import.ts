@@ -1,10 +1,11 @@
 import postgres from '#postgres'
+import { requirePlainTables } from '../db/mappings.ts'
 import { timeFormat } from '../db/session.ts'
 import type { Pool, Transaction } from '../db/sql.ts'
 import { Faults, FaultyLinesError, findBrokenConstraints, findWrongValues } from './faults.ts'
 import type { Source } from './source.ts'
 import { type Staged, stage } from './stage.ts'
-import { columnList, requirePlainTables, stagingOf, typedRows } from './table.ts'
+import { columnList, stagingOf, typedRows } from './table.ts'
 
 /** What an import did to a table. */
 export interface Imported {

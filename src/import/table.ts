@@ -32,20 +32,6 @@ export interface PlainTable {
   constraints: Constraint[]
 }
 
-/**
- * Checks that records are made of the plain tables. Tables of an adopted platform can have their names.
- *
- * @throws Error when the mappings are of another platform
- */
-export async function requirePlainTables(sql: Sql): Promise<void> {
-  const [mappings] = await sql<{ areAdopted: boolean }[]>`
-    select /* import.read_mappings */ exists (select from gateway.mapping where not is_plain) as "areAdopted"`
-  if (!mappings?.areAdopted) return
-  throw new Error(
-    'Files are imported into the plain tables, but the mappings of this database read the tables of a platform.',
-  )
-}
-
 /** Reads the columns and the constraints of a plain table. @param name one of `tableNames` */
 export async function readTable(sql: Sql, name: string): Promise<PlainTable> {
   const [table] = await sql<PlainTable[]>`

@@ -3,9 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { whole } from '../support/builders.ts'
-import { createDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
-import { refusalOf, run, start } from '../support/process.ts'
+import { run, start } from '../support/process.ts'
 import { startService } from '../support/service.ts'
 
 const { database, build, client } = await startService()
@@ -211,15 +210,6 @@ test('--replace deletes what a file lacks, in the tables that have one', async (
     [1, 'purchased_voucher.ndjson has no rows: --replace would delete all 2 of purchased_voucher.\n'],
   ])
   expect(await sql`select from purchased_voucher`).toHaveLength(2)
-})
-
-test('a database with the mappings of another platform is refused', async () => {
-  const { platform, url } = await createDatabase()
-  await platform`update gateway.mapping set is_plain = false where record = 'variant'`
-  const input = lines({ id: 1, name: 'A' })
-  expect(refusalOf(await run(['import', '-', '--table', 'tenant'], { DATABASE_URL: url }, { input }))).toBe(
-    'Files are imported into the plain tables, but the mappings of this database read the tables of a platform.\n',
-  )
 })
 
 test('a run that is killed has imported nothing, and the next one does it all', async () => {

@@ -28,11 +28,11 @@ const never: Record<string, string> = {
     'database.reach demo.no_timeout demo.today migration.check_connection migration.lock migration.prepare',
   'reads the catalog, or the sessions of the server': 'blockers.read migration.table_exists',
   'reads or writes one row for each file of sql/, or of the mapping':
-    'migration.read migration.record mapping.read mapping.install mapping.install_none',
+    'migration.read migration.record mapping.read mapping.are_adopted mapping.install mapping.install_none',
   'loads the demo data, as the owner': 'demo.analyze demo.is_demo demo.is_empty demo.move_sequence',
   'the command import, as the owner: reads and writes whole tables':
     'copy.rows import.copy_csv import.count import.delete_others import.find_broken_constraints import.find_wrong_values ' +
-    'import.is_valid import.move_sequence import.number_lines import.prepare import.read_mappings ' +
+    'import.is_valid import.move_sequence import.number_lines import.prepare ' +
     'import.read_table import.stage import.write',
   'the command adopt check: reads the catalogue, and all rows of the platform':
     'adoption.begin adoption.read_types adoption.find_columns adoption.find_sources adoption.find_missing_rules adoption.read_sources adoption.find_rule adoption.drop_changed adoption.read_columns adoption.find_rows adoption.prepare_mapping adoption.read_login',
