@@ -1942,6 +1942,8 @@ CREATE OR REPLACE FUNCTION gateway.find_row_faults(mapped gateway.record_type)
 AS $function$
 declare
   view constant regclass := gateway.view_of(mapped::text);
+  sells_variants constant boolean := mapped = 'voucher' and exists (
+    select from pg_attribute where attrelid = view and attname = 'parent_product_id');
   key_type text;
   rejections text;
   others text;
@@ -1963,11 +1965,12 @@ begin
     || coalesce(string_agg(format(case column_name when 'category_ids'
            then $case$, (case when not mapped.%1$I::text[] <@ array(select key::text from %2$s) then array['warning', %3$L, %4$L] end)$case$
            else $case$, (case when mapped.%1$I is not null and not exists (select from %2$s other where other.key::text = mapped.%1$I::text)
-                     then array['warning', %3$L, %4$L] end)$case$ end,
+                     %5$s then array['warning', %3$L, %4$L] end)$case$ end,
          column_name, gateway.view_of(kind), format('%s names no %s in {rows}', column_name, kind), case column_name
            when 'category_ids' then 'Nothing, if v1 shall not show these categories'
            when 'product_id' then 'Nothing, if the products are gone'
-           else 'Nothing, if these are gone' end), '' order by place)
+           else 'Nothing, if these are gone' end,
+         case when sells_variants and column_name = 'product_id' then 'and mapped.parent_product_id is null' end), '' order by place)
          filter (where given is not null and name not in ('id', 'tenant_id') and gateway.view_of(kind) is not null), ''),
     format('select mapped.*, row(%s%s)::gateway.%I as candidate from %s mapped, (values (false)) given (assigns)',
            string_agg(expression, ', ' order by place), case mapped when 'product' then ', null' else '' end, mapped || '_fields', view)
@@ -2097,11 +2100,15 @@ AS $function$
         join pg_attribute on attrelid = refobjid and attnum = refobjsubid
         where ev_class = gateway.view_of(mapped::text) and refclassid = 'pg_class'::regclass and attgenerated <> '') generated
   union all
-  select distinct 'warning', format('It calls %s, whose tables are not captured if it reads any', proc.oid::regprocedure),
-         'Write what it does in the select, unless it depends on its arguments alone', null::jsonb
+  select distinct 'warning',
+         format('%s calls %s, and changes of tables that this function reads are not noted',
+                case ev_class when gateway.view_of(mapped::text) then 'It' else 'The view ' || gateway.name_of(ev_class) end, proc.oid::regprocedure),
+         format('Write what it does in the select. If it depends on its arguments alone, run: alter function %s immutable;',
+                proc.oid::regprocedure), null::jsonb
   from pg_rewrite join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass
   join pg_proc proc on proc.oid = refobjid
-  where ev_class = gateway.view_of(mapped::text) and refclassid = 'pg_proc'::regclass and provolatile <> 'i'
+  where ev_class in (select gateway.view_of(mapped::text) union select gateway.relations_read_by(gateway.view_of(mapped::text)))
+    and refclassid = 'pg_proc'::regclass and provolatile <> 'i'
     and pronamespace not in ('pg_catalog'::regnamespace, 'gateway'::regnamespace)
 $function$;
 revoke execute on function gateway.find_source_faults(gateway.record_type) from public;
@@ -2379,10 +2386,15 @@ AS $function$
   ), shown as (
     select *, case when kind is null or is_integer or typname is null then format('%s::%s', value, type)
                    when name = 'category_ids' then format('gateway.ids_of(''category'', %I::text[], assigns)', column_name)
+                   when parent_names_product then format(
+                     'gateway.id_of(case when parent_product_id is null then ''product'' else ''variant'' end, %s::text, assigns)', value)
                    else format('gateway.id_of(%L, %s::text, assigns)', kind, value) end as expression
     from field cross join lateral (
       select case when typname is null then coalesce(standard, 'null') when standard is null then quote_ident(column_name)
-                  else format('coalesce(%I, %s)', column_name, standard) end as value
+                  else format('coalesce(%I, %s)', column_name, standard) end as value,
+             -- Of a voucher that was sold as a variant, product_id names the variant.
+             mapped = 'voucher' and name = 'product_id' and exists (select from given where attname = 'parent_product_id')
+               as parent_names_product
     ) one
   )
   select name, attnum, column_name, kind, attnotnull and standard is null, standard, typname, is_integer,

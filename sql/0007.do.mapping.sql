@@ -118,10 +118,15 @@ as $$
   ), shown as (
     select *, case when kind is null or is_integer or typname is null then format('%s::%s', value, type)
                    when name = 'category_ids' then format('gateway.ids_of(''category'', %I::text[], assigns)', column_name)
+                   when parent_names_product then format(
+                     'gateway.id_of(case when parent_product_id is null then ''product'' else ''variant'' end, %s::text, assigns)', value)
                    else format('gateway.id_of(%L, %s::text, assigns)', kind, value) end as expression
     from field cross join lateral (
       select case when typname is null then coalesce(standard, 'null') when standard is null then quote_ident(column_name)
-                  else format('coalesce(%I, %s)', column_name, standard) end as value
+                  else format('coalesce(%I, %s)', column_name, standard) end as value,
+             -- Of a voucher that was sold as a variant, product_id names the variant.
+             mapped = 'voucher' and name = 'product_id' and exists (select from given where attname = 'parent_product_id')
+               as parent_names_product
     ) one
   )
   select name, attnum, column_name, kind, attnotnull and standard is null, standard, typname, is_integer,

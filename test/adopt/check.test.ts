@@ -42,6 +42,7 @@ await platform
     create server elsewhere foreign data wrapper nowhere;
     create foreign table shop.remote (id uuid) server elsewhere;
     create function shop.balance(card text) returns numeric language sql stable return 1;
+    create view shop.balances as select shop.balance('A') as balance;
     create table shop.person_name (person uuid primary key, forename text, surname text, full_name text
       generated always as (forename || surname) stored)`)
   .simple()
@@ -214,7 +215,15 @@ test.each<[string, Record<string, string | null>, object]>([
   [
     'a function that may read tables',
     voucher('item as product_id', 'item as product_id, shop.balance(card."No") as purchase_value'),
-    { level: 'warning', problem: expect.stringMatching(/^It calls shop.balance\(text\)/) },
+    {
+      ...{ level: 'warning', problem: expect.stringMatching(/^It calls shop.balance\(text\)/) },
+      remedy: expect.stringContaining('alter function shop.balance(text) immutable;'),
+    },
+  ],
+  [
+    'a function in a view',
+    voucher('item as product_id', 'item as product_id, (select balance from shop.balances) as purchase_value'),
+    { level: 'warning', problem: expect.stringMatching(/^The view shop.balances calls shop.balance\(text\)/) },
   ],
   [
     'a generated column',

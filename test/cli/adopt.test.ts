@@ -1,13 +1,14 @@
 /** `adopt`: the records of another platform are written, saved ids are kept, and nothing is left after all. */
-import { cpSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { connect } from '../../src/db/connect.ts'
+import { migrate } from '../../src/db/migrate.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
-import { run } from '../support/process.ts'
+import { run, start } from '../support/process.ts'
 
 const adopt = new URL('../adopt/', import.meta.url)
 const folder = fileURLToPath(new URL('venues', adopt))
@@ -38,15 +39,67 @@ test('apply writes the records, and those of changed files', async () => {
   expect(stdout).toMatch(/^301 records are written\. 1 row breaks a rule: .* verify names them\.\n$/)
 })
 
+/** Copies the folder. @param change gets the path of the copy */
+function copyFolder(change: (copy: string) => void): string {
+  const copy = createDirectory()
+  cpSync(folder, copy, { recursive: true })
+  change(copy)
+  return copy
+}
+
+const faulty = copyFolder(copy => rmSync(join(copy, 'voucher.from.item.sql')))
+const refused = { code: 1, stderr: expect.stringContaining('voucher.from.item.sql') }
+
 test('apply installs no mapping that has an error, and the former one stays', async () => {
-  const changed = createDirectory()
-  cpSync(folder, changed, { recursive: true })
-  rmSync(join(changed, 'voucher.from.item.sql'))
-  expect(await command('apply', changed)).toMatchObject({
-    code: 1,
-    stderr: expect.stringContaining('voucher.from.item.sql'),
-  })
+  expect(await command('apply', faulty)).toMatchObject(refused)
   expect(await command('apply', folder)).toMatchObject({ code: 0 })
+})
+
+test('apply of a changed mapping writes the records that differ; a sold variant has its id', async () => {
+  const [item, size] = ['1', '2'].map(digit => digit.repeat(32))
+  await platform`insert into shop.item (id, venue, name, cents) values (${item!}, ${venue}, 'Tea', 100)`
+  await platform`insert into shop.item (id, venue, name, cents, part_of) values (${size!}, ${venue}, 'Cup', 100, ${item!})`
+  await platform`update shop."Gift Card" set item = ${size!} where "No" = 'C5'`
+  await command('apply', folder)
+  const stamps = () =>
+    platform<{ id: number; updated_at: string }[]>`select id, updated_at from gateway.voucher order by id`
+  const former = await stamps()
+  const changed = copyFolder(copy => {
+    const file = join(copy, 'voucher.sql')
+    writeFileSync(
+      file,
+      readFileSync(file, 'utf8').replace('item as product_id', '$&, item.part_of as parent_product_id'),
+    )
+  })
+  expect(await command('check', changed)).toMatchObject({ stdout: expect.not.stringContaining('names no product') })
+  expect(await command('apply', changed)).toMatchObject({ code: 0 })
+  expect((await stamps()).filter(({ updated_at }, index) => updated_at !== former[index]?.updated_at)).toHaveLength(1)
+  expect(
+    await platform`
+      select parent_product_id = variant.product_id as has_parent
+      from gateway.voucher join gateway.variant on variant.id = voucher.product_id where reference = 'CODE-5'`,
+  ).toEqual([{ has_parent: true }])
+})
+
+test('apply brings an older schema up to date before it checks, and names the file of an installation that fails', async () => {
+  const older = await createPlatform()
+  await migrate(older.platform, { last: 13 })
+  expect(await older.command('apply', faulty)).toMatchObject(refused)
+  await older.platform
+    .unsafe(`
+      create function public.refuse() returns event_trigger language plpgsql as $$ begin raise 'No triggers here.'; end $$;
+      create event trigger refuse on ddl_command_end when tag in ('CREATE TRIGGER') execute function public.refuse()`)
+    .simple()
+  expect(await older.command('apply', folder)).toMatchObject({
+    stderr: expect.stringMatching(/^\w+\.sql: No triggers here\.\n/),
+  })
+})
+
+test('demo data and files are refused', async () => {
+  for (const words of [['demo'], ['import', '-', '--table', 'tenant']]) {
+    const { code, stderr } = await run(words, { DATABASE_URL: url }, { input: '' })
+    expect([code, stderr]).toEqual([1, expect.stringMatching(/^This database serves the tables of a platform\./)])
+  }
 })
 
 test('status names rejected keys', async () => {
@@ -67,14 +120,24 @@ test('verify names the keys and columns that differ, and repairs them', async ()
     'voucher: 2 keys differ from the source:\n  voucher C3: currency\n  voucher C4: The source has no row.\n',
   )
   await command('verify', '--repair')
-  expect(await command('apply', folder)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^300 records/) })
+  expect(await command('apply', folder)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^302 records/) })
   await platform`insert into shop."Gift Card" ("No", venue, code, "valueCents") values ('C4', ${venue}, 'CODE-4', 5000)`
 })
 
-test('plan prints SQL that does what apply does', async () => {
+test('plan prints SQL that does what apply does; apply can be paused', async () => {
   const other = await createPlatform()
   const { stdout } = await command('plan', '--sql', folder)
   await other.platform.unsafe(stdout).simple()
+  await other.platform.begin(async sql => {
+    await sql`lock table gateway.step_lock in exclusive mode`
+    const { child, ended, printed } = start(['adopt', 'apply', folder], { DATABASE_URL: other.url })
+    const isWriting = () => platform`
+      select from pg_stat_activity
+      where datname = ${new URL(other.url).pathname.slice(1)} and query like '%adoption.read_progress%'`
+    await expect.poll(isWriting, { timeout: 30_000 }).toHaveLength(1)
+    child.kill('SIGINT')
+    expect([await ended, printed()]).toEqual([1, expect.stringMatching(/^0 records are written\. The service goes on/)])
+  })
   expect(await other.command('apply', folder)).toMatchObject({ code: 0, stdout: '301 records are written.\n' })
 })
 
@@ -99,6 +162,6 @@ test('ids are kept by a database that reads them, and remove leaves nothing but 
   await platform`update shop."Gift Card" set code = 'CODE-2' where "No" = 'C2'`
   await platform`insert into shop."Gift Card" ("No", venue, code, "valueCents") select 'A0', id, 'NEW', 1 from shop.venue`
   expect(await run(['adopt', 'ids', 'import'], { DATABASE_URL: url }, { input: stdout })).toMatchObject({ code: 0 })
-  expect(await command('apply', folder)).toMatchObject({ code: 0, stdout: '302 records are written.\n' })
+  expect(await command('apply', folder)).toMatchObject({ code: 0, stdout: '304 records are written.\n' })
   expect(await readIds()).toEqual(former)
 })
