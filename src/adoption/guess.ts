@@ -1,6 +1,6 @@
 /** What a column of a mapping may be, by the names and types of a platform's columns (`names.ts`). */
 import * as names from './names.ts'
-import { keyOf, type Platform, toSnakeCase } from './platform.ts'
+import { keyOf, type Platform, singular, toSnakeCase } from './platform.ts'
 import type { Column, Table } from './tables.ts'
 
 /** What a column of a mapping may be: an expression, or null, and a sentence for who compares it. */
@@ -11,10 +11,17 @@ export interface Guess {
 
 const minorUnits = /_(in_)?(cents|pence|minor|minor_units)$/
 
+/** Returns what a column is called, without what its table is called (`variant_rank` of `product_variants`), or its unit. */
+function nameIn(table: Table, { name }: Column): string {
+  const prefix = `${singular(toSnakeCase(table.name)).split('_').at(-1)}_`
+  const column = toSnakeCase(name).replace(minorUnits, '')
+  return column.startsWith(prefix) ? column.slice(prefix.length) : column
+}
+
 /** Returns the first column that has one of the names, in their order, and a type of which the wanted one is made. */
-function findColumn({ columns }: Table, sought: readonly string[], type: string): Column | undefined {
-  const usable = columns.filter(column => names.sourceTypes[type]?.includes(column.type))
-  return sought.flatMap(name => usable.filter(column => toSnakeCase(column.name).replace(minorUnits, '') === name))[0]
+function findColumn(table: Table, sought: readonly string[], type: string): Column | undefined {
+  const usable = table.columns.filter(column => names.sourceTypes[type]?.includes(column.type))
+  return sought.flatMap(name => usable.filter(column => nameIn(table, column) === name))[0]
 }
 
 /** Returns a table for a `from`. */
@@ -22,16 +29,30 @@ export const fromOf = ({ path, alias, source, name }: Table): string => (source 
 
 const soughtColumns = (name: string): string[] => [name, ...(names.columnNames[name] ?? [])]
 
-/** Returns the condition of rows that are not deleted. */
-export function guessCondition(source: Table): string | null {
-  const flag = findColumn(source, names.deletedNames, 'boolean')
-  const time = findColumn(source, names.deletedNames, 'timestamp with time zone')
-  if (time) return `${source.alias}.${time.sql} is null`
-  return flag ? `${source.alias}.${flag.sql} is not true` : null
+/** Returns the condition that an enum of a table has one of the words. */
+function findWord({ alias, columns }: Table, words: readonly string[]): string | undefined {
+  const labels = columns.flatMap(({ sql, labels }) => labels.map(label => ({ sql, label })))
+  const found = labels.find(({ label }) => words.includes(label.toLowerCase()))
+  return found && `${alias}.${found.sql} = '${found.label}'`
+}
+
+/** Returns the conditions of the rows that partners may see: not deleted, and of the catalog those on sale that are vouchers. */
+export function guessConditions(record: string, source: Table): string[] {
+  const find = (sought: readonly string[], type: string, condition = '') => {
+    const column = findColumn(source, sought, type)
+    return column && `${source.alias}.${column.sql}${condition}`
+  }
+  const isInCatalog = ['category', 'product', 'variant'].includes(record)
+  return [
+    isInCatalog && find(names.voucherFlags, 'boolean'),
+    isInCatalog && (find(names.shownNames, 'boolean') ?? findWord(source, names.shownWords)),
+    find(names.deletedNames, 'timestamp with time zone', ' is null') ??
+      find(names.deletedNames, 'boolean', ' is not true'),
+  ].filter(condition => typeof condition === 'string')
 }
 
 /** Guesses the columns of the mapping that reads a table, and collects what they join. */
-export function createGuesser(source: Table, { tables, candidates, targets }: Platform) {
+export function createGuesser(source: Table, { tables, candidates, targets, hasOneShop }: Platform) {
   /** The tables that are joined, with the columns of the source that lead to them. */
   const joins = new Map<Table, Column>()
   /** The tables that link the record with others, with their columns that lead to the source. */
@@ -79,9 +100,7 @@ export function createGuesser(source: Table, { tables, candidates, targets }: Pl
     if (flag) return { value: at(flag) }
     if (opposite) return { value: `not ${at(opposite)}` }
     if (time) return { value: `${at(time)} is not null` }
-    const words = source.columns.flatMap(column => column.labels.map(label => ({ column, label })))
-    const word = words.find(({ label }) => names.voidWords.includes(label.toLowerCase()))
-    return { value: word ? `${at(word.column)} = '${word.label}'` : null }
+    return { value: findWord(source, names.voidWords) ?? null }
   }
 
   /** Converts a time to a day at the time zone of the tenant. */
@@ -118,6 +137,9 @@ export function createGuesser(source: Table, { tables, candidates, targets }: Pl
 
   /** Guesses a column of the mapping. @param type the type of the record's column */
   function guess(name: string, type: string): Guess {
+    if (hasOneShop && (name === 'tenant_id' || (name === 'key' && source === tableOf('tenant')))) {
+      return { value: '1', note: 'No column leads to a tenant: all records are of one shop.' }
+    }
     const key = name === 'key' ? keyOf(source) : leadingTo(tableOf(names.references[name]))
     if (key) return { value: at(key) }
     if (name === 'category_ids') return guessCategories(keyOf(source))
@@ -132,7 +154,8 @@ export function createGuesser(source: Table, { tables, candidates, targets }: Pl
 
   /** Returns a constant for a column that was not found: its default, of its type or of the type of the keys that it has. */
   function fallback(name: string, type: string, standard: string | null): string {
-    const table = tableOf(names.keyColumns[name])
+    const record = names.keyColumns[name]
+    const table = hasOneShop && record === 'tenant' ? undefined : tableOf(record)
     const key = table && keyOf(table)?.type
     const isInteger = key === undefined || /^int\d$/.test(key)
     return `${standard}::${isInteger ? type : type.replace('bigint', key === 'uuid' ? 'uuid' : 'text')}`

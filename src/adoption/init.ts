@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import type { Sql } from '../db/sql.ts'
 import { GatewayError } from '../domain/errors.ts'
-import { createGuesser, fromOf, guessCondition } from './guess.ts'
+import { createGuesser, fromOf, guessConditions } from './guess.ts'
 import { findRecords, keyOf, type Platform, soughtNames } from './platform.ts'
 import { readTables, type Table } from './tables.ts'
 
@@ -41,6 +41,11 @@ const describeMissing = (standard: string | null): string =>
     ? 'Required, and nothing found: put a column or a constant.'
     : `Nothing found${standard === 'null' ? '' : ': this is the default'}.`
 
+/** The tenant of a platform without a table of tenants. */
+const onlyShop = {
+  'tenant.sql': `${comment('One shop is one tenant. Put its name and its time zone.')}select 1 as key, 'My shop' as name, 'UTC' as time_zone;\n`,
+}
+
 /** Returns the select of a type, and the rules of the tables that it joins, by the names of their files. */
 function toFiles(
   record: string,
@@ -62,7 +67,7 @@ function toFiles(
     [...tables.slice(0, 10).map(({ path }) => path), ...(tables.length > 10 ? ['and others'] : [])].join(', ')
   const hints = [
     words,
-    `Guessed from the names and types of ${source.path}: compare each column. One that was not found may go, unless it is required.`,
+    `Guessed from the names and types of ${source.path}: compare each column, and the conditions. A column that was not found may go, unless it is required.`,
     ...(others.length > 0 ? [`Other tables with such a name: ${list(others)}.`] : []),
     ...(referring.length > 0 ? [`Tables that refer to it, and may have more: ${list(referring)}.`] : []),
   ]
@@ -70,12 +75,12 @@ function toFiles(
     table,
     joins: (row: string) => `${source.alias}.${column.sql} = ${row}.${keyOf(table)?.sql}`,
   }))
-  const condition = guessCondition(source)
+  const conditions = guessConditions(record, source)
   const select = [
     `select\n${lines.join(',\n\n')}`,
     `from ${fromOf(source)}`,
     ...joined.map(({ table, joins }) => `left join ${fromOf(table)} on ${joins(table.alias)}`),
-    ...(condition ? [`where ${condition}`] : []),
+    ...(conditions.length > 0 ? [`where ${conditions.join(' and ')}`] : []),
   ]
   const rules = [
     ...joined.map(({ table, joins }) => ({
@@ -83,6 +88,7 @@ function toFiles(
       query: `select ${source.alias}.${keyOf(source)?.sql} from changed join ${fromOf(source)} on ${joins('changed')}`,
     })),
     ...[...links].map(([table, column]) => ({ table, query: `select ${column.sql} from changed` })),
+    ...(record === 'tenant' && platform.hasOneShop ? [{ table: source, query: 'select 1 from changed' }] : []),
   ]
   const files = { [`${record}.sql`]: `${hints.map(hint => comment(hint)).join('')}${select.join('\n')};\n` }
   for (const { table, query } of rules) {
@@ -110,7 +116,11 @@ export async function initMapping(sql: Sql, folder: string): Promise<Draft[]> {
       record,
       sought: soughtNames(record),
       candidates: candidates.map(({ path }) => path),
-      files: source ? toFiles(record, description, source, platform) : {},
+      files: source
+        ? toFiles(record, description, source, platform)
+        : record === 'tenant' && platform.hasOneShop
+          ? onlyShop
+          : {},
     }
   })
   const files = drafts.flatMap(draft => Object.entries(draft.files))

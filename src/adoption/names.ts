@@ -115,6 +115,13 @@ export const columnNames: Record<string, string[]> = {
 /** Columns that have the opposite of `void`. */
 export const activeNames = ['active', 'is_active', 'enabled', 'is_enabled']
 
+/** Columns, and words of an enum, of what is on sale. */
+export const shownNames = [...activeNames, 'published', 'is_published', 'visible', 'is_visible']
+export const shownWords = ['published', 'active']
+
+/** Columns of products that are vouchers, where others are not. */
+export const voucherFlags = ['is_voucher', 'is_gift_card', 'is_giftcard']
+
 /** Words of an enum that mean `void`. */
 export const voidWords = ['void', 'voided', 'blocked', 'disabled', 'cancelled', 'canceled']
 

@@ -1,5 +1,5 @@
 /** Which table of a platform has which records, and which columns lead from one table to another. */
-import { tableNames } from './names.ts'
+import { columnNames, tableNames } from './names.ts'
 import type { Column, Table } from './tables.ts'
 
 /** A platform's tables, as far as their names and keys say what they are. */
@@ -9,6 +9,8 @@ export interface Platform {
   candidates: Map<string, readonly Table[]>
   /** The tables whose keys columns have. */
   targets: Map<Column, Table>
+  /** Whether no record says which tenant has it. Then the key of all is 1. */
+  hasOneShop: boolean
 }
 
 /** Returns a name in the style of columns: `gift_card` of `giftCard` and of `Gift Card`. */
@@ -26,7 +28,8 @@ export const soughtNames = (record: string): string[] => [record, ...(tableNames
 
 const withoutSeparators = (name: string) => toSnakeCase(name).replaceAll('_', '')
 
-const singular = (name: string) => name.replace(/ies$/, 'y').replace(/(?<=ch|sh|ss|x)es$|(?<!s)s$/, '')
+/** Returns a name of one thing: `category` of `categories`. */
+export const singular = (name: string) => name.replace(/ies$/, 'y').replace(/(?<=ch|sh|ss|x)es$|(?<!s)s$/, '')
 
 /**
  * Groups the tables that have a key by name: the whole one, and the one after a prefix that most tables have, or that the name
@@ -60,15 +63,25 @@ export function findRecords(tables: Table[], records: readonly string[]): Platfo
     target === null
       ? named.get(/^(.+)id$/.exec(withoutSeparators(name))?.[1] ?? '')?.find(table => keyOf(table)?.type === type)
       : byPath.get(target)
-  const targets = tables.flatMap(({ columns }) =>
-    columns.flatMap(column => {
-      const target = column.isKey ? undefined : find(column)
-      return target ? [[column, target] as const] : []
+  const targets = new Map(
+    tables.flatMap(({ columns }) =>
+      columns.flatMap(column => {
+        const target = column.isKey ? undefined : find(column)
+        return target ? [[column, target] as const] : []
+      }),
+    ),
+  )
+  const candidates = new Map(
+    records.map(record => {
+      const found = soughtNames(record).flatMap(name => named.get(withoutSeparators(name)) ?? [])
+      return [record, [...new Set(found)]] as const
     }),
   )
-  const candidates = records.map(record => {
-    const found = soughtNames(record).flatMap(name => named.get(withoutSeparators(name)) ?? [])
-    return [record, [...new Set(found)]] as const
-  })
-  return { tables, candidates: new Map(candidates), targets: new Map(targets) }
+  const [tenant] = candidates.get('tenant') ?? []
+  const tenantColumns = ['tenant_id', ...(columnNames.tenant_id ?? [])]
+  const columns = [...candidates.values()].flatMap(([source]) => (source && source !== tenant ? source.columns : []))
+  const hasOneShop = !columns.some(
+    column => tenantColumns.includes(toSnakeCase(column.name)) || (tenant && targets.get(column) === tenant),
+  )
+  return { tables, candidates, targets, hasOneShop }
 }

@@ -29,9 +29,8 @@ export const initCommand = new Command('init')
 
 /** Returns the files of a type, or why it has none. */
 function describe({ record, candidates: [source], sought, files }: Draft): string {
-  if (source) return `${Object.keys(files).join(', ')}: from ${source}`
-  const reason = `${record}: left out, because no table with a primary key of one column is called ${sought.join(', ')}.`
-  if (record !== 'tenant') return reason
-  return `${reason} One shop is one tenant: write this as tenant.sql, and 1 as tenant_id of the others:
-  select 1 as key, 'My shop' as name, 'Europe/London' as time_zone;`
+  const names = Object.keys(files).join(', ')
+  if (source) return `${names}: from ${source}`
+  const reason = `because no table with a primary key of one column is called ${sought.join(', ')}.`
+  return names ? `${names}: one shop, ${reason} Put its name and time zone.` : `${record}: left out, ${reason}`
 }

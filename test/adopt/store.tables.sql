@@ -3,7 +3,9 @@ create table store (id text primary key, name text not null, default_currency_co
 create table region (id text primary key, name text not null, currency_code char(3) not null);
 create table customer (id text primary key, email text not null, first_name text, last_name text, phone text,
   created_at timestamptz not null default now(), deleted_at timestamptz);
+create type product_status as enum ('draft', 'published');
 create table product (id text primary key, title text not null, subtitle text, description text, handle text, is_giftcard boolean not null,
+  status product_status not null default 'published',
   thumbnail text, created_at timestamptz not null default now(), deleted_at timestamptz);
 create table product_variant (id text primary key, product_id text not null references product, title text not null, sku text,
   variant_rank integer, deleted_at timestamptz);

@@ -91,7 +91,7 @@ test('a shop system: minor units, currencies by region, links of categories, sof
   expect(stdout).toMatch(/^voucher\.sql, voucher\.from\.region\.sql: from public\.gift_card$/m)
   expect(columnsOf('voucher')).toMatchObject({
     key: 'gift_card.id',
-    tenant_id: 'null::text',
+    tenant_id: '1',
     reference: 'gift_card.code',
     current_balance: 'gateway.major_units(gift_card.balance, upper(region.currency_code))',
     currency: 'upper(region.currency_code)',
@@ -104,24 +104,30 @@ test('a shop system: minor units, currencies by region, links of categories, sof
     /from public\.gift_card\nleft join public\.region on .+\nwhere gift_card\.deleted_at is null;\n$/,
   )
   expect(columnsOf('product').category_ids).toMatch(/^array\(select product_category_id from public\./)
-  expect(columnsOf('variant')).toMatchObject({ product_id: 'product_variant.product_id', slug: 'product_variant.sku' })
+  expect(columnsOf('variant')).toMatchObject({
+    product_id: 'product_variant.product_id',
+    slug: 'product_variant.sku',
+    sort_order: 'product_variant.variant_rank',
+  })
   expect(columnsOf('customer')).toMatchObject({ email: 'customer.email', forename: 'customer.first_name' })
   expect(read('customer.sql')).toContain('Other tables with such a name: public."user".')
   expect(readdirSync(folder).filter(name => name.includes('.from.'))).toEqual([
     'product.from.product_category_product.sql',
+    'tenant.from.store.sql',
     'voucher.from.region.sql',
   ])
   await apply()
   expect(
     await platform`select gateway.major_units(1050, code) as amount from unnest(array['eur', 'jpy', 'KWD']) code`,
   ).toEqual([{ amount: 10.5 }, { amount: 1050 }, { amount: 1.05 }])
-  for (const record of ['category', 'product']) put(record, 'tenant_id', `'S'`)
   put('product', 'currency', `'EUR'`)
   await platform
     .unsafe(`
       insert into store values ('S', 'Store');
       insert into product_category values ('tea', 'Tea', 'tea');
-      insert into product (id, title, handle, is_giftcard) values ('P', 'Tea', 'tea', true), ('Q', 'Tee', 'tee', true);
+      insert into product (id, title, handle, is_giftcard) values
+        ('P', 'Tea', 'tea', true), ('Q', 'Tee', 'tee', true), ('R', 'Towel', 'towel', false);
+      insert into product (id, title, handle, is_giftcard, status) values ('S', 'Toy', 'toy', true, 'draft');
       insert into product_category_product values ('tea', 'P')`)
     .simple()
   await apply()
@@ -136,7 +142,7 @@ test('a shop system: minor units, currencies by region, links of categories, sof
 })
 
 test('one shop: the output has the mapping of its tenant, and foreign names stay text', async () => {
-  const { platform, folder, command, stdout, read, columnsOf, put, apply } = await initialize(`
+  const { platform, folder, command, stdout, read, columnsOf, apply } = await initialize(`
     create type currency as enum ('eur');
     create table "CouponPurchases" ("Id" integer primary key, "serialNumber" text, balance_cents bigint, "Currency" currency,
       is_active boolean, expires_on date, created timestamp);
@@ -148,11 +154,9 @@ test('one shop: the output has the mapping of its tenant, and foreign names stay
   expect(stdout).toContain(
     'customer: left out, because no table with a primary key of one column is called customer, person,',
   )
-  expect(readdirSync(folder)).toEqual(['voucher.sql'])
+  expect(readdirSync(folder)).toEqual(['tenant.sql', 'voucher.sql'])
   expect(columnsOf('voucher')).toMatchObject({ void: 'not "CouponPurchases".is_active' })
-  const [, tenant = ''] = /^ {2}(select .+;)$/m.exec(stdout) ?? []
-  writeFileSync(join(folder, 'tenant.sql'), tenant)
-  put('voucher', 'tenant_id', '1')
+  expect(stdout).toMatch(/^tenant\.sql: one shop, because .+ Put its name and time zone\.$/m)
   await apply()
   expect(
     await platform`select id, reference, current_balance, currency, void, date_valid_end from gateway.voucher`,
@@ -163,7 +167,7 @@ test('one shop: the output has the mapping of its tenant, and foreign names stay
   const former = read('voucher.sql')
   expect(await command('init')).toEqual({
     ...{ code: 2, stdout: '' },
-    stderr: `${folder} has voucher.sql: move these away, or name another folder.\n`,
+    stderr: `${folder} has tenant.sql, voucher.sql: move these away, or name another folder.\n`,
   })
   expect(read('voucher.sql')).toBe(former)
 })
