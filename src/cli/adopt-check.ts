@@ -22,7 +22,7 @@ export const checkCommand = new Command('check')
     const lines = [
       found,
       '',
-      '-- What the login has to read:',
+      '-- What the login has to read, which the owner of the tables may:',
       ...grants,
       '',
       countOf(errors, findings.length - errors),
