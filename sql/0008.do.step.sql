@@ -200,7 +200,7 @@ begin
       return;
   end;
   if not open.allows_removals and open.removed + part.lost > 1000 then
-    execute format('select count(*) from gateway.%I', open.record) into records;
+    execute format('select count(*) + $1 from gateway.%I', open.record) into records using open.removed;
     if open.removed + part.lost > records / 10 then
       update gateway.scan set stopped = format(
         '%s of %s records have no row in the source. Correct the mapping, or: call gateway.allow_removals(%L);',

@@ -1,12 +1,14 @@
 /** The records of mappings that were installed: how far steps have written them. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Mapping } from '../db/mappings.ts'
+import { type Mapping, throwWithFile } from '../db/mappings.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { createSteps } from '../projection/step.ts'
 
 /** How far the steps have come that write the records of all rows. */
 export interface Progress {
-  phase: 'records' | 'indexes' | 'figures' | 'done'
+  phase: 'records' | 'indexes' | 'figures' | 'done' | 'stopped'
+  /** Why steps do not follow a mapping. */
+  problem: string | null
   records: number
   /** Null until the steps begin. */
   rejected: number
@@ -19,32 +21,47 @@ const interval = 200
 export async function readProgress(sql: Sql): Promise<Progress> {
   const [progress] = await sql<Progress[]>`
     select /* adoption.read_progress */
-      case when exists (select from gateway.scan) or not exists (select from gateway.step) then 'records'
+      case when exists (select from gateway.scan where stopped is null and record not in (select record from gateway.broken_mapping))
+                or not exists (select from gateway.step) then 'records'
+           when problem is not null then 'stopped'
            when (select is_complete from gateway.step order by stamp desc limit 1) then 'done'
            when exists (select from gateway.record_indexes() where to_regclass('gateway.' || name) is null) then 'indexes'
-           else 'figures' end as phase,
+           else 'figures' end as phase, problem,
       (select count(*) from gateway.rejected) as rejected,
       (select count(*) from gateway.tenant) + (select count(*) from gateway.category) + (select count(*) from gateway.variant)
       + (select count(*) from gateway.product) + (select count(*) from gateway.voucher) + (select count(*) from gateway.customer)
-        as records`
+        as records
+    from (
+      select string_agg(record || ': ' || reason, ' ' order by record) as problem from (
+        select record, reason from gateway.broken_mapping
+        union all
+        select record, stopped from gateway.scan where stopped is not null
+      ) stopped
+    ) one`
   if (!progress) throw new Error('The database returned no progress.')
   return progress
 }
 
-/** Returns how many rows the mappings have, as the planner estimates. */
+/**
+ * Returns how many rows the mappings have, as the planner estimates.
+ *
+ * @throws an error that names the file when a mapping does not fit the tables any more
+ */
 export async function estimateRows(sql: Sql, mappings: readonly Mapping[]): Promise<number> {
   let rows = 0
-  for (const { select } of mappings) {
-    const [row] = await sql.unsafe<{ 'QUERY PLAN': { Plan: { 'Plan Rows': number } }[] }[]>(
-      `explain /* adoption.estimate */ (format json)\n${select}`,
-    )
+  for (const mapping of mappings) {
+    const [row] = await sql
+      .unsafe<{ 'QUERY PLAN': { Plan: { 'Plan Rows': number } }[] }[]>(
+        `explain /* adoption.estimate */ (format json)\n${mapping.select}`,
+      )
+      .catch(error => throwWithFile(error, mapping))
     rows += row?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
   }
   return rows
 }
 
 /**
- * Makes steps, unless a service does, until all records are written.
+ * Makes steps, unless a service does, until all records are written, or a mapping holds them up.
  *
  * @param signal ends the steps; a later call goes on with them
  * @param onProgress called several times a second
@@ -70,7 +87,7 @@ export async function writeRecords(
     if (failure) throw failure
     const progress = await readProgress(pool)
     onProgress(progress)
-    if (progress.phase !== 'done' && !signal.aborted) continue
+    if (progress.phase !== 'done' && progress.phase !== 'stopped' && !signal.aborted) continue
     await steps
     return progress
   }

@@ -1,5 +1,5 @@
 /** What a mapping makes of one key. */
-import { type Mapping, nameFile } from '../db/mappings.ts'
+import { type Mapping, throwWithFile } from '../db/mappings.ts'
 import type { Transaction } from '../db/sql.ts'
 
 /** The record of a key, and what leads to it. */
@@ -32,9 +32,7 @@ export async function readKeyState(sql: Transaction, mapping: Mapping, key: stri
        select /* adoption.find_rows_of_key */ to_json(mapping) as row from mapping where key = $1`,
       [key],
     )
-    .catch(error => {
-      throw nameFile(error, mapping)
-    })
+    .catch(error => throwWithFile(error, mapping))
   const [state] = await sql<Omit<KeyState, 'rows'>[]>`
     with /* adoption.find_state_of_key */ given (record, key) as (
       values (${record}::text::gateway.record_type, ${key}::text)

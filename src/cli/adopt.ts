@@ -32,7 +32,6 @@ const applyCommand = new Command('apply')
   .action(async (folder: string, { wait, json }: { wait: number; json: boolean }) => {
     const adopted = readMappings(folder)
     const stop = new AbortController()
-    process.once('SIGINT', () => stop.abort())
     const bar =
       process.stdout.isTTY && !json
         ? new SingleBar({ format: '{phase} {bar} {percentage}% | {value} of about {total}' })
@@ -43,6 +42,8 @@ const applyCommand = new Command('apply')
       if (isMigrated) await migrate(owner, { lockWait: wait, adopted: null, onBlocked })
       if (!(isMigrated && (await hasMappings(owner, adopted)))) await requireFaultless(owner, folder)
       await migrate(owner, { lockWait: wait, adopted, onBlocked })
+      // Before, Ctrl-C ends the process: what it does then is one transaction.
+      process.once('SIGINT', () => stop.abort())
       const total = await estimateRows(owner, adopted)
       bar?.start(total, 0, { phase: 'records' })
       try {
@@ -62,8 +63,9 @@ async function requireFaultless(owner: Pool, folder: string): Promise<void> {
   if (errors.length > 0) throw new Error([...errors, 'Nothing is installed: correct the errors first.'].join('\n\n'))
 }
 
-const describe = ({ phase, records, rejected }: Progress) => {
+const describe = ({ phase, problem, records, rejected }: Progress) => {
   const written = `${records.toLocaleString('en')} records are written`
+  if (phase === 'stopped') return `${written}, and the others wait. ${problem}`
   if (phase !== 'done') return `${written}. The service goes on when it runs, or this command.`
   return rejected === 0
     ? `${written}.`

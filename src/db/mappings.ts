@@ -69,15 +69,15 @@ export async function requirePlainTables(sql: Sql): Promise<void> {
 export const lineAt = (statement: string, position: string | undefined): number | null =>
   position ? [...statement].slice(0, Number(position) - 1).filter(character => character === '\n').length : null
 
-/** Returns an error of a mapping's statement with the file in its message, and the line if PostgreSQL names one. */
-export function nameFile(error: unknown, { record, select, rules }: Mapping): unknown {
-  if (!(error instanceof postgres.PostgresError)) return error
+/** Throws an error of a mapping's statement with the file in its message, and the line if PostgreSQL names one. */
+export function throwWithFile(error: unknown, { record, select, rules }: Mapping): never {
+  if (!(error instanceof postgres.PostgresError)) throw error
   const { internal_query: statement = error.query, internal_position: position = error.position } = error
   const source = Object.keys(rules).find(source => statement.includes(`\n${rules[source]}`))
   const line = source !== undefined || statement.includes(`\n${select}`) ? lineAt(statement, position) : null
   const file = source === undefined ? `${record}.sql` : `${record}.from.${source}.sql`
   error.message = `${file}${line === null ? '' : `:${line}`}: ${error.message}`
-  return error
+  throw error
 }
 
 /** The mappings of a database. */
@@ -129,9 +129,7 @@ export async function installMappings(sql: Sql, adopted?: Mapping[]): Promise<vo
     const { record, select, rules } = mapping
     const installing = sql`call /* mapping.install */ gateway.install_mapping(
       ${record}::gateway.record_type, ${select}, ${JSON.stringify(rules)}::text::jsonb, ${!adopted})`
-    await installing.catch(error => {
-      throw nameFile(error, mapping)
-    })
+    await installing.catch(error => throwWithFile(error, mapping))
   }
   if (!adopted) return
   const records = mappings.map(({ record }) => record)

@@ -81,6 +81,27 @@ test('apply of a changed mapping writes the records that differ; a sold variant 
   ).toEqual([{ has_parent: true }])
 })
 
+test('apply ends when steps stop, and tells why', async () => {
+  const large = await createPlatform()
+  await large.platform`
+    insert into shop."Gift Card" ("No", venue, code, "valueCents") select 'D' || n, ${venue}, 'LARGE-' || n, 5 from generate_series(1, 1001) n`
+  await large.command('apply', folder)
+  const lacking = copyFolder(copy => {
+    const file = join(copy, 'voucher.sql')
+    writeFileSync(file, readFileSync(file, 'utf8').replace('where deleted_at', `where "No" < 'D' and deleted_at`))
+  })
+  expect(await large.command('apply', lacking)).toEqual({
+    ...{ code: 1, stderr: '' },
+    stdout: expect.stringMatching(
+      /^602 records are written, and the others wait\. voucher: 1001 of 1301 records .* call gateway\.allow_removals/,
+    ),
+  })
+  await large.platform`alter table shop."Gift Card" rename code to text`
+  expect(await large.command('apply', lacking)).toMatchObject({
+    stderr: expect.stringMatching(/^voucher\.sql:1: column "code" does not exist/),
+  })
+})
+
 test('apply brings an older schema up to date before it checks, and names the file of an installation that fails', async () => {
   const older = await createPlatform()
   await migrate(older.platform, { last: 13 })
