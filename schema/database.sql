@@ -419,6 +419,7 @@ create table gateway.rule (
   source text not null,
   columns text[] not null,
   affects text,
+  is_captured boolean default false not null,
   constraint rule_pkey PRIMARY KEY (record, source)
 );
 
@@ -3419,6 +3420,27 @@ $function$;
 revoke execute on function gateway.source_of_voucher(text[],boolean) from public;
 grant execute on function gateway.source_of_voucher(text[],boolean) to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.sources_to_capture()
+ RETURNS SETOF regclass
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT to_regclass(rule.source) AS to_regclass
+    FROM gateway.rule
+   WHERE ((NOT rule.is_captured) AND (to_regclass(rule.source) IS NOT NULL))
+ UNION
+  SELECT (pg_trigger.tgrelid)::regclass AS tgrelid
+    FROM ((pg_trigger
+      JOIN pg_class ON ((pg_class.oid = pg_trigger.tgrelid)))
+      JOIN pg_namespace ON ((pg_namespace.oid = pg_class.relnamespace)))
+   WHERE ((pg_trigger.tgname = 'capture_row'::name) AND (pg_trigger.tgparentid = (0)::oid) AND (pg_trigger.tgfoid IN ( SELECT pg_proc.oid
+            FROM pg_proc
+           WHERE (pg_proc.pronamespace = ('gateway'::regnamespace)::oid))) AND (NOT (format('%I.%I'::text, pg_namespace.nspname, pg_class.relname) IN ( SELECT rule.source
+            FROM gateway.rule))));
+END;
+revoke execute on function gateway.sources_to_capture() from public;
+grant execute on function gateway.sources_to_capture() to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.tables_of(source regclass)
  RETURNS SETOF regclass
  LANGUAGE sql
@@ -4298,6 +4320,7 @@ alter table %1$s enable always trigger capture_truncated$triggers$,
 create or replace trigger capture_row after insert or update or delete on %1$s for each row execute function %2$s();
 alter table %1$s enable %3$s trigger capture_row$triggers$,
     captured, row_function, case when is_partitioned then 'always' else 'replica' end);
+  update gateway.rule set is_captured = true where source = table_name;
   -- Ordinary sessions note all rows of a statement at once. Appliers fire no such triggers, and partitions inherit none.
   if not is_partitioned then
     execute format($triggers$
@@ -4314,21 +4337,11 @@ revoke execute on procedure gateway.capture(regclass) from public;
 CREATE OR REPLACE PROCEDURE gateway.install_mapping(IN mapped gateway.record_type, IN query text, IN rules jsonb, IN is_plain boolean DEFAULT false)
  LANGUAGE plpgsql
 AS $procedure$
-declare
-  former constant text[] := array(select source from gateway.rule where record = mapped);
-  captured regclass;
 begin
   if exists (select from gateway.mapping where record = mapped and files = jsonb_build_object('select', query, 'rules', rules)) then
     return;
   end if;
   call gateway.prepare_mapping(mapped, query, rules, is_plain);
-  for captured in
-    select to_regclass(source)
-    from (select unnest(former) as source union select source from gateway.rule where record = mapped) sources
-    where to_regclass(source) is not null
-  loop
-    call gateway.capture(captured);
-  end loop;
   delete from gateway.scan where record = mapped;
   perform gateway.request_scan(mapped, 'The mapping is new.');
 end $procedure$;

@@ -20,6 +20,7 @@ create table gateway.rule (
   source  text,          -- A table, with its schema.
   columns text[] not null, -- That lead to the keys of the records.
   affects text,          -- The function that returns these for some rows; null: the only column has the key.
+  is_captured boolean not null default false, -- Whether the triggers of the source follow it.
   primary key (record, source)
 );
 
@@ -175,6 +176,7 @@ alter table %1$s enable always trigger capture_truncated$triggers$,
 create or replace trigger capture_row after insert or update or delete on %1$s for each row execute function %2$s();
 alter table %1$s enable %3$s trigger capture_row$triggers$,
     captured, row_function, case when is_partitioned then 'always' else 'replica' end);
+  update gateway.rule set is_captured = true where source = table_name;
   -- Ordinary sessions note all rows of a statement at once. Appliers fire no such triggers, and partitions inherit none.
   if not is_partitioned then
     execute format($triggers$
@@ -186,3 +188,17 @@ create or replace trigger capture_updated after update on %1$s referencing old t
   for each statement execute function %2$s()$triggers$, captured, statement_function);
   end if;
 end $procedure$;
+
+-- Returns the tables whose triggers do not follow the rules yet. Each call of gateway.capture is a transaction, so that one table is
+-- locked at a time.
+create function gateway.sources_to_capture() returns setof regclass
+language sql stable
+begin atomic
+  select to_regclass(source) from gateway.rule where not is_captured and to_regclass(source) is not null
+  union
+  select tgrelid::regclass
+  from pg_trigger join pg_class on pg_class.oid = tgrelid join pg_namespace on pg_namespace.oid = relnamespace
+  where tgname = 'capture_row' and tgparentid = 0
+    and tgfoid in (select oid from pg_proc where pronamespace = 'gateway'::regnamespace)
+    and format('%I.%I', nspname, relname) not in (select source from gateway.rule);
+end;

@@ -468,26 +468,16 @@ end $body$$function$, fields, customer_name, source_query,
              and proname in ('source_of_' || mapped, 'scan_' || mapped, 'write_' || mapped, 'read_present_voucher'));
 end $procedure$;
 
--- Installs the mapping of a type, if it differs from the installed one: as gateway.prepare_mapping does, then captures its sources,
--- and those of the former mapping alone no longer, and lets steps compare all records.
+-- Installs the mapping of a type, if it differs from the installed one: as gateway.prepare_mapping does, and lets steps compare all
+-- records. Its sources have to be captured after that (gateway.sources_to_capture).
 create procedure gateway.install_mapping(mapped gateway.record_type, query text, rules jsonb, is_plain boolean default false)
 language plpgsql
 as $$
-declare
-  former constant text[] := array(select source from gateway.rule where record = mapped);
-  captured regclass;
 begin
   if exists (select from gateway.mapping where record = mapped and files = jsonb_build_object('select', query, 'rules', rules)) then
     return;
   end if;
   call gateway.prepare_mapping(mapped, query, rules, is_plain);
-  for captured in
-    select to_regclass(source)
-    from (select unnest(former) as source union select source from gateway.rule where record = mapped) sources
-    where to_regclass(source) is not null
-  loop
-    call gateway.capture(captured);
-  end loop;
   delete from gateway.scan where record = mapped;
   perform gateway.request_scan(mapped, 'The mapping is new.');
 end $$;

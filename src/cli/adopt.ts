@@ -84,8 +84,17 @@ const planCommand = new Command('plan')
         `call gateway.install_mapping(${[record, select, JSON.stringify(rules)].map(literal).join(', ')});`,
     )
     const others = `call gateway.install_no_mapping('{${readMappings(folder).map(({ record }) => record)}}');`
-    console.log([...describeMigrations(), ...calls, others].join('\n\n'))
+    console.log([...describeMigrations(), ...calls, others, captureSources].join('\n\n'))
   })
+
+const captureSources = `do $$
+declare
+  source regclass;
+begin
+  for source in select * from gateway.sources_to_capture() loop
+    call gateway.capture(source);
+  end loop;
+end $$;`
 
 /** Returns the SQL of a text. */
 const literal = (text: string) => `e'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`

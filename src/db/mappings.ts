@@ -82,7 +82,7 @@ export function throwWithFile(error: unknown, { record, select, rules }: Mapping
 
 /** The mappings of a database. */
 interface Installed {
-  /** Whether it has these mappings alone, as their files have them. */
+  /** Whether it has these mappings alone, as their files have them, and captures their sources. */
   is_current: boolean
   /** Whether they read other tables than the plain ones. */
   is_adopted: boolean
@@ -99,7 +99,7 @@ async function readInstalled(sql: Sql, mappings: Mapping[]): Promise<Installed> 
              full join jsonb_array_elements(${JSON.stringify(mappings)}::text::jsonb) wanted (given) using (given)
              -- A type that a platform does not have reads no table.
              where wanted is null and record in (select record from gateway.rule) or installed is null
-           ) as is_current`
+           ) and not exists (select from gateway.sources_to_capture()) as is_current`
   if (!row) throw new Error('The database returned no state of the mappings.')
   return row
 }
@@ -116,7 +116,8 @@ export async function hasMappings(sql: Sql, adopted?: Mapping[]): Promise<boolea
 
 /**
  * Installs the mappings that the database has not, or has otherwise: their records are then all compared again. Creates the plain
- * tables in a database that has no mapping. A type that a platform does not have has no records.
+ * tables in a database that has no mapping. A type that a platform does not have has no records. A table that is locked does not
+ * prevent that others are captured, each in a transaction of its own.
  *
  * @param adopted as `hasMappings` has it
  */
@@ -131,7 +132,17 @@ export async function installMappings(sql: Sql, adopted?: Mapping[]): Promise<vo
       ${record}::gateway.record_type, ${select}, ${JSON.stringify(rules)}::text::jsonb, ${!adopted})`
     await installing.catch(error => throwWithFile(error, mapping))
   }
-  if (!adopted) return
-  const records = mappings.map(({ record }) => record)
-  await sql`call /* mapping.install_none */ gateway.install_no_mapping(${`{${records.join()}}`}::text::gateway.record_type[])`
+  if (adopted) {
+    const records = mappings.map(({ record }) => record)
+    await sql`call /* mapping.install_none */ gateway.install_no_mapping(${`{${records.join()}}`}::text::gateway.record_type[])`
+  }
+  const sources = await sql<{ name: string }[]>`
+    select /* mapping.sources_to_capture */ source::text as name from gateway.sources_to_capture() source`
+  const capture = (name: string) =>
+    sql`call /* mapping.capture */ gateway.capture(${name}::text::regclass)`.catch(error => {
+      error.message = `${name}: ${error.message}`
+      throw error
+    })
+  const captured = await Promise.allSettled(sources.map(({ name }) => capture(name)))
+  for (const one of captured) if (one.status === 'rejected') throw one.reason
 }

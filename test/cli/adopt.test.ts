@@ -102,7 +102,7 @@ test('apply ends when steps stop, and tells why', async () => {
   })
 })
 
-test('apply brings an older schema up to date before it checks, and names the file of an installation that fails', async () => {
+test('apply brings an older schema up to date before it checks, and names the table of an installation that fails', async () => {
   const older = await createPlatform()
   await migrate(older.platform, { last: 13 })
   expect(await older.command('apply', faulty)).toMatchObject(refused)
@@ -112,7 +112,7 @@ test('apply brings an older schema up to date before it checks, and names the fi
       create event trigger refuse on ddl_command_end when tag in ('CREATE TRIGGER') execute function public.refuse()`)
     .simple()
   expect(await older.command('apply', folder)).toMatchObject({
-    stderr: expect.stringMatching(/^\w+\.sql: No triggers here\.\n/),
+    stderr: expect.stringMatching(/^shop\..+: No triggers here\.\n/),
   })
 })
 
@@ -160,6 +160,20 @@ test('plan prints SQL that does what apply does; apply can be paused', async () 
     expect([await ended, printed()]).toEqual([1, expect.stringMatching(/^0 records are written\. The service goes on/)])
   })
   expect(await other.command('apply', folder)).toMatchObject({ code: 0, stdout: '301 records are written.\n' })
+})
+
+test('apply needs no instant at which all tables are free', async () => {
+  const { platform, command } = await createPlatform()
+  const applyBeside = (write: string) =>
+    platform.begin(async transaction => {
+      await transaction.unsafe(write)
+      return command('apply', folder, '--wait', '1')
+    })
+  expect(await applyBeside(`update shop.venue set name = 'Spa'`)).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/did not get a lock/),
+  })
+  expect(await applyBeside(`update shop."Gift Card" set code = 'X' where "No" = 'C1'`)).toMatchObject({ code: 0 })
 })
 
 test('ids are kept by a database that reads them, and remove leaves nothing but what the platform uses', async () => {
