@@ -11,17 +11,18 @@ export interface Guess {
 
 const minorUnits = /_(in_)?(cents|pence|minor|minor_units)$/
 
-/** Returns what a column is called, without what its table is called (`variant_rank` of `product_variants`), or its unit. */
-function nameIn(table: Table, { name }: Column): string {
-  const prefix = `${singular(toSnakeCase(table.name)).split('_').at(-1)}_`
-  const column = toSnakeCase(name).replace(minorUnits, '')
-  return column.startsWith(prefix) ? column.slice(prefix.length) : column
-}
-
-/** Returns the first column that has one of the names, in their order, and a type of which the wanted one is made. */
-function findColumn(table: Table, sought: readonly string[], type: string): Column | undefined {
-  const usable = table.columns.filter(column => names.sourceTypes[type]?.includes(column.type))
-  return sought.flatMap(name => usable.filter(column => nameIn(table, column) === name))[0]
+/**
+ * Returns the first column that has one of the names, in their order, and a type of which the wanted one is made. The name of the
+ * table may stand before it: `variant_rank` of `product_variants` is a `rank`.
+ */
+function findColumn({ name, columns }: Table, sought: readonly string[], type: string): Column | undefined {
+  const usable = columns.filter(column => names.sourceTypes[type]?.includes(column.type))
+  const prefix = `${singular(toSnakeCase(name)).split('_').at(-1)}_`
+  return ['', prefix].flatMap(before =>
+    sought.flatMap(each =>
+      usable.filter(column => toSnakeCase(column.name).replace(minorUnits, '') === `${before}${each}`),
+    ),
+  )[0]
 }
 
 /** Returns a table for a `from`. */

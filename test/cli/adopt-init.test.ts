@@ -144,18 +144,21 @@ test('a shop system: minor units, currencies by region, links of categories, sof
 test('one shop: the output has the mapping of its tenant, and foreign names stay text', async () => {
   const { platform, folder, command, stdout, read, columnsOf, apply } = await initialize(`
     create type currency as enum ('eur');
-    create table "CouponPurchases" ("Id" integer primary key, "serialNumber" text, balance_cents bigint, "Currency" currency,
+    create table "CouponPurchases" ("Id" integer primary key, "serialNumber" text, balance_cents bigint, purchase_value numeric, "Currency" currency,
       is_active boolean, expires_on date, created timestamp);
     create table "/../../Product" (id integer primary key, name text);
     create table "x
       ; drop table ""CouponPurchases"";" (id integer primary key, coupon integer references "CouponPurchases");
     alter table "CouponPurchases" add product integer references "/../../Product";
-    insert into "CouponPurchases" values (7, 'AB-7', 1050, 'eur', false, '2030-01-31', '2026-01-01')`)
+    insert into "CouponPurchases" values (7, 'AB-7', 1050, 12, 'eur', false, '2030-01-31', '2026-01-01')`)
   expect(stdout).toContain(
     'customer: left out, because no table with a primary key of one column is called customer, person,',
   )
   expect(readdirSync(folder)).toEqual(['tenant.sql', 'voucher.sql'])
-  expect(columnsOf('voucher')).toMatchObject({ void: 'not "CouponPurchases".is_active' })
+  expect(columnsOf('voucher')).toMatchObject({
+    void: 'not "CouponPurchases".is_active',
+    purchase_value: '"CouponPurchases".purchase_value',
+  })
   expect(stdout).toMatch(/^tenant\.sql: one shop, because .+ Put its name and time zone\.$/m)
   await apply()
   expect(
