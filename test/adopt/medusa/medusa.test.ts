@@ -104,6 +104,8 @@ test('in its own database', { timeout: 600_000 }, async () => {
   await shop.admin('POST', 'customers/cus_1', { metadata: { newsletter: true } })
   await shop.admin('POST', 'gift-cards/gift_ever', { is_disabled: true })
   await shop.admin('DELETE', 'gift-cards/gift_free')
+  const canceled = await shop.order('reg_eu', 'variant_2_3')
+  await shop.admin('POST', `orders/${canceled.id}/cancel`)
   const shown: object[] = [
     ...sold,
     { tenant_id: 1, name: 'Seaside Hotel' },
@@ -113,6 +115,7 @@ test('in its own database', { timeout: 600_000 }, async () => {
     },
     { email: 'guest1@example.com', marketing_opted: true, countryiso2: 'AT' },
     { reference: 'EVER', void: true },
+    { initial_balance: 75, void: true },
   ]
   await expect.poll(async () => missing(shown, await readService(origin, secret))).toEqual([])
   await expect.poll(async () => missing([{ reference: 'FREE' }], await readService(origin, secret))).toHaveLength(1)
