@@ -4421,7 +4421,11 @@ revoke execute on function %1$s from public$function$,
     drop view pg_temp.affected;
     drop table pg_temp.changed;
   end if;
-  insert into gateway.rule values (ruled, table_name, key_columns, case when query is not null then function_name end);
+  -- Triggers depend on the columns alone, and on whether these are the key.
+  insert into gateway.rule values (ruled, table_name, key_columns, case when query is not null then function_name end)
+  on conflict on constraint rule_pkey do update
+  set columns = excluded.columns, affects = excluded.affects,
+      is_captured = rule.is_captured and (rule.columns, rule.affects) is not distinct from (excluded.columns, excluded.affects);
 end $procedure$;
 revoke execute on procedure gateway.install_rule(gateway.record_type,regclass,text) from public;
 
@@ -4432,7 +4436,8 @@ declare
   former_path constant text := current_setting('search_path');
   source_query text;
   source regclass;
-  rule text;
+  sources regclass[] := '{}';
+  query_of_rule text;
   key_type text;
   key_of text := 'id::text';
   missing text;
@@ -4441,16 +4446,17 @@ declare
   more_errors text := '';
   more_writes text := '';
 begin
-  delete from gateway.rule where record = mapped;
   execute format(E'create temporary view mapped_source as\n%s', query);
-  for source, rule in
+  for source, query_of_rule in
     select read, coalesce(rules ->> relname, rules ->> concat_ws('.', nspname, relname))
     from gateway.relations_read_by('pg_temp.mapped_source') read
     join pg_class on pg_class.oid = read join pg_namespace on pg_namespace.oid = relnamespace
     where relkind in ('r', 'p')
   loop
-    call gateway.install_rule(mapped, source, rule);
+    call gateway.install_rule(mapped, source, query_of_rule);
+    sources := sources || source;
   end loop;
+  delete from gateway.rule where record = mapped and coalesce(to_regclass(rule.source) <> all(sources), true);
   perform set_config('search_path', 'pg_catalog, pg_temp', true);
   source_query := rtrim(pg_get_viewdef('pg_temp.mapped_source'::regclass), ';');
   select string_agg(expression, ', ' order by place)

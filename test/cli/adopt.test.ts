@@ -164,16 +164,23 @@ test('plan prints SQL that does what apply does; apply can be paused', async () 
 
 test('apply needs no instant at which all tables are free', async () => {
   const { platform, command } = await createPlatform()
-  const applyBeside = (write: string) =>
+  const applyBeside = (write: string, applied = folder) =>
     platform.begin(async transaction => {
       await transaction.unsafe(write)
-      return command('apply', folder, '--wait', '1')
+      return command('apply', applied, '--wait', '1')
     })
   expect(await applyBeside(`update shop.venue set name = 'Spa'`)).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/did not get a lock/),
   })
-  expect(await applyBeside(`update shop."Gift Card" set code = 'X' where "No" = 'C1'`)).toMatchObject({ code: 0 })
+  const sale = `update shop."Gift Card" set code = 'X' where "No" = 'C1'`
+  expect(await applyBeside(sale)).toMatchObject({ code: 0 })
+  // A changed select needs no lock.
+  const changed = copyFolder(copy => {
+    const file = join(copy, 'voucher.sql')
+    writeFileSync(file, readFileSync(file, 'utf8').replace('code as reference', 'upper(code) as reference'))
+  })
+  expect(await applyBeside(sale, changed)).toMatchObject({ code: 0 })
 })
 
 test('ids are kept by a database that reads them, and remove leaves nothing but what the platform uses', async () => {
