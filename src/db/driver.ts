@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 /** The digest of the patched driver, which `tools/driver/apply.ts` builds and `test/db/patches.test.ts` tests. */
-export const patchedDigest = 'e9970e7e396cd024fc2b6222e39cba3fb0efe2e39884a628344cb4bcf04b5e2a'
+export const patchedDigest = 'ed5e41e377413a41e76b00d0092278624d4fbaff71111e8fce486c70c9e12854'
 
 /**
  * Computes the digest of the files in a directory.

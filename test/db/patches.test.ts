@@ -99,6 +99,23 @@ test('a transaction keeps its connection, and no statement waits behind another 
   expect(order).toEqual([...Array(50).keys(), 'asleep'].map(String))
 })
 
+// `socket.resume` in `CopyDone`.
+test('a connection serves again after rows were copied that filled the buffer', async () => {
+  const pool = open(1)
+  for (const rows of [1, 500, 5_000, 50_000]) {
+    const copied =
+      await pool`copy (select repeat('x', 100) from generate_series(1, ${pool.unsafe(String(rows))})) to stdout`.readable()
+    let bytes = 0
+    for await (const chunk of copied) {
+      bytes += (chunk as Buffer).length
+      // A slow reader.
+      await new Promise(setImmediate)
+    }
+    expect(bytes).toBe(rows * 101)
+    expect(await pool`select 1 as one`).toEqual([{ one: 1 }])
+  }
+})
+
 // `queue.js`.
 test('the list of free connections does not grow with each statement', async () => {
   const pool = open(2)
