@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { setTimeout as pause } from 'node:timers/promises'
-import { type Blocker, describeBlockers, watchBlockers } from './blockers.ts'
+import type { Blocker } from './blockers.ts'
+import { retryLocks } from './lock-retries.ts'
 import { hasMappings, installMappings, type Mapping } from './mappings.ts'
 import type { Pool, Sql } from './sql.ts'
 
@@ -12,13 +12,10 @@ const migrationLock = 7_302_155_601
  * Times in milliseconds. Statements that need a lock queue behind a migration that waits for it, so a migration waits
  * for a short time, lets the others run first, and tries again.
  */
-const times = { lock: 100, retry: 1_500, connectionCheck: 500 }
+const times = { lock: 100, connectionCheck: 500 }
 
 /** The time for which a migration tries to get its locks by default, in seconds. */
 export const defaultLockWait = 300
-
-/** The SQLSTATEs of a lock that another transaction holds: `lock_timeout`, and a deadlock. */
-const lockConflict = /^(55P03|40P01)$/
 
 /** The migrations of a database differ from the files in `sql/`: an unreleased version of the service made them. */
 export class UnreleasedDatabaseError extends Error {}
@@ -76,19 +73,10 @@ export async function migrate(
     const lacksNone = (await readMissing(session)).length === 0
     if (lacksNone && (adopted === null || (await hasMappings(session, adopted)))) return []
     const pid = await prepareSession(session)
-    const latestBlockers = watchBlockers(sql, pid, { signal: done.signal, onBlocked })
-    const attempt = async (work: () => Promise<unknown>) => {
-      for (const deadline = performance.now() + lockWait * 1000; ; await pause(times.retry)) {
-        try {
-          return await work()
-        } catch (error) {
-          if (!(error instanceof Error && 'code' in error && lockConflict.test(String(error.code)))) throw error
-          if (performance.now() > deadline) throw blockedError(latestBlockers(), error)
-          onBlocked?.(latestBlockers())
-        }
-      }
-    }
-
+    const attempt = retryLocks(sql, pid, {
+      ...{ lockWait, onBlocked, signal: done.signal, subject: 'The migration' },
+      remedy: 'The files that were applied so far stay: end that transaction, and run the migration again.',
+    })
     await attempt(() => session`select /* migration.lock */ pg_advisory_lock(${migrationLock})`)
     const applied: string[] = []
     for (const migration of await readMissing(session)) {
@@ -102,14 +90,6 @@ export async function migrate(
     done.abort()
     await session.end({ timeout: 1 })
   }
-}
-
-function blockedError(blockers: readonly Blocker[], cause: unknown): Error {
-  return new Error(
-    `The migration did not get a lock that it needs. It is held by ${describeBlockers(blockers)}. The files that were ` +
-      'applied so far stay: end that transaction, and run the migration again.',
-    { cause },
-  )
 }
 
 /**
