@@ -35,6 +35,14 @@ create type gateway.finding as (
   keys jsonb
 );
 
+create type gateway.platform_column as (
+  place smallint,
+  name text,
+  type text,
+  standard text,
+  is_copied boolean
+);
+
 create type gateway.present_voucher as (
   voucher gateway.voucher_fields,
   customer_name text,
@@ -460,6 +468,14 @@ create table gateway.setting (
 );
 grant insert (name, value), select on gateway.setting to voucher_gateway;
 
+create table gateway.staged_table (
+  platform_oid oid not null,
+  source text not null,
+  columns jsonb not null,
+  constraint staged_table_source_key UNIQUE (source),
+  constraint staged_table_pkey PRIMARY KEY (platform_oid)
+);
+
 -- The last steps: server_time is the stamp of the last one
 create table gateway.step (
   stamp timestamp with time zone not null,
@@ -475,6 +491,22 @@ create table gateway.step_lock (
 
 );
 grant update on gateway.step_lock to voucher_gateway;
+
+create table gateway.subscription (
+  is_only boolean default true not null,
+  slot text,
+  next_slot text,
+  server text,
+  copied_at timestamp with time zone,
+  needs_copy text,
+  seen_at timestamp with time zone,
+  behind bigint,
+  log_left real,
+  problems text[] default '{}'::text[] not null,
+  constraint subscription_pkey PRIMARY KEY (is_only),
+  constraint subscription_is_only_check CHECK (is_only)
+);
+grant select on gateway.subscription to voucher_gateway;
 
 -- Exactly one row: decides whether a copy can be brought up to date
 create table gateway.sync_state (
@@ -2151,6 +2183,69 @@ RETURN upper(lower((words COLLATE "und-x-icu")));
 revoke execute on function gateway.folded(text) from public;
 grant execute on function gateway.folded(text) to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.follow_table(definition jsonb, is_applied boolean)
+ RETURNS text
+ LANGUAGE plpgsql
+AS $function$
+declare
+  staged gateway.staged_table;
+  fresh record;
+  reason text;
+begin
+  select * into strict staged from gateway.staged_table where platform_oid = (definition ->> 'platform_oid')::oid;
+  if staged.columns = definition -> 'columns' and staged.source = definition ->> 'source' then
+    return null;
+  end if;
+  if is_applied then
+    if staged.source <> definition ->> 'source' then
+      execute format('alter table %s rename to %I', staged.source, definition ->> 'name');
+    end if;
+    staged.source := definition ->> 'source';
+    for fresh in
+      select former.name as former_name, former.type as former_type, new.*
+      from jsonb_populate_recordset(null::gateway.platform_column, staged.columns) former
+      left join jsonb_populate_recordset(null::gateway.platform_column, definition -> 'columns') new using (place)
+      -- A name becomes free before another column has it.
+      order by new.name is not null, place
+    loop
+      if fresh.name is null then
+        execute format('alter table %s drop column %I', staged.source, fresh.former_name);
+        continue;
+      end if;
+      if fresh.name <> fresh.former_name then
+        execute format('alter table %s rename column %I to %I', staged.source, fresh.former_name, fresh.name);
+      end if;
+      if fresh.type <> fresh.former_type then
+        execute format('alter table %1$s alter column %2$I type %3$s using %2$I::text::%3$s', staged.source, fresh.name, fresh.type);
+        reason := format('%s.%s has another type.', staged.source, fresh.name);
+      end if;
+    end loop;
+  end if;
+  for fresh in
+    select new.*
+    from jsonb_populate_recordset(null::gateway.platform_column, definition -> 'columns') new
+    left join jsonb_populate_recordset(null::gateway.platform_column, staged.columns) former using (place)
+    where former.place is null order by place
+  loop
+    -- A column that was dropped and created again has the same name until all former changes are applied.
+    execute format('alter table %s add column if not exists %I %s%s', staged.source, fresh.name, fresh.type,
+                   ' default ' || quote_literal(fresh.standard));
+    if fresh.is_copied then
+      reason := format('%s.%s is new, and older rows have different values.', staged.source, fresh.name);
+    end if;
+  end loop;
+  update gateway.staged_table
+  set source = staged.source,
+      columns = case when is_applied then definition -> 'columns'
+                     else staged.columns || (
+                       select coalesce(jsonb_agg(new order by new -> 'place'), '[]') from jsonb_array_elements(definition -> 'columns') new
+                       where new -> 'place' not in (select former -> 'place' from jsonb_array_elements(staged.columns) former)) end
+  where platform_oid = staged.platform_oid;
+  return reason;
+end $function$;
+revoke execute on function gateway.follow_table(jsonb,boolean) from public;
+grant execute on function gateway.follow_table(jsonb,boolean) to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.half_hour(instant timestamp with time zone)
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -2205,6 +2300,24 @@ CREATE OR REPLACE FUNCTION gateway.ids_of(type gateway.record_type, keys text[],
 RETURN ARRAY(SELECT CASE WHEN ((SELECT mapping.key_type FROM gateway.mapping WHERE (mapping.record = ids_of.type)) <> 'bigint'::text) THEN gateway.id_of((ids_of.type)::text, given.key, ids_of.assigns) WHEN (given.key ~ '^-?[0-9]{1,18}$'::text) THEN (given.key)::bigint WHEN ((given.key ~ '^-?[0-9]{19}$'::text) AND (((given.key)::numeric >= ('-9223372036854775808'::bigint)::numeric) AND ((given.key)::numeric <= ('9223372036854775807'::bigint)::numeric))) THEN (given.key)::bigint ELSE NULL::bigint END AS "case" FROM unnest(ids_of.keys) WITH ORDINALITY given(key, place) ORDER BY given.place);
 revoke execute on function gateway.ids_of(gateway.record_type,text[],boolean) from public;
 grant execute on function gateway.ids_of(gateway.record_type,text[],boolean) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.index_table(staged regclass, columns text[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if not exists (
+    select from pg_index
+    where indrelid = staged and indisvalid and indpred is null and columns = array(
+      select quote_ident(attname)
+      from unnest(indkey::smallint[]) with ordinality as part (number, place) join pg_attribute on attrelid = staged and attnum = number
+      where place <= cardinality(columns) order by place)
+  ) then
+    execute format('create index on %s (%s)', staged, array_to_string(columns, ', '));
+  end if;
+end $function$;
+revoke execute on function gateway.index_table(regclass,text[]) from public;
+grant execute on function gateway.index_table(regclass,text[]) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.instant_error(name text, instant timestamp with time zone)
  RETURNS text
@@ -3440,6 +3553,33 @@ BEGIN ATOMIC
 END;
 revoke execute on function gateway.sources_to_capture() from public;
 grant execute on function gateway.sources_to_capture() to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.stage_table(definition jsonb)
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  if exists (select from gateway.staged_table where platform_oid = (definition ->> 'platform_oid')::oid) then
+    return;
+  end if;
+  if to_regclass(definition ->> 'source') is not null then
+    raise exception 'The database of the gateway has a table % of its own.', definition ->> 'source'
+      using hint = 'Let the gateway have a database without other tables.';
+  end if;
+  if to_regnamespace(quote_ident(definition ->> 'schema')) is null then
+    execute format('create schema %I', definition ->> 'schema');
+  end if;
+  execute (
+    select format('create table %s (%s)', definition ->> 'source', concat_ws(', ',
+      string_agg(format('%I %s', name, type), ', ' order by place),
+      (select format('primary key (%s)', string_agg(quote_ident(key), ', ' order by place))
+       from jsonb_array_elements_text(definition -> 'key') with ordinality as part (key, place) having count(*) > 0)))
+    from jsonb_populate_recordset(null::gateway.platform_column, definition -> 'columns'));
+  insert into gateway.staged_table
+  select * from jsonb_populate_record(null::gateway.staged_table, definition);
+end $function$;
+revoke execute on function gateway.stage_table(jsonb) from public;
+grant execute on function gateway.stage_table(jsonb) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.tables_of(source regclass)
  RETURNS SETOF regclass
@@ -4742,3 +4882,23 @@ begin
   end loop;
 end $procedure$;
 revoke execute on procedure gateway.retry_broken_mappings() from public;
+
+CREATE OR REPLACE PROCEDURE gateway.take_copy(IN staged regclass, IN copied regclass)
+ LANGUAGE plpgsql
+AS $procedure$
+declare
+  keys text;
+  same_keys text;
+  assignments text;
+begin
+  select string_agg(quote_ident(attname), ', ') filter (where is_key),
+         string_agg(format('copied.%1$I = staged.%1$I', attname), ' and ') filter (where is_key),
+         string_agg(format('%1$I = excluded.%1$I', attname), ', ')
+  into keys, same_keys, assignments
+  from (select attname, exists (select from pg_index where indrelid = staged and indisprimary and attnum = any(indkey)) as is_key
+        from pg_attribute where attrelid = staged and attnum > 0 and not attisdropped) one;
+  execute format('delete from %s staged where not exists (select from %s copied where %s)', staged, copied, same_keys);
+  execute format('insert into %1$s as staged select * from %2$s on conflict (%3$s) do update set %4$s where staged::text <> excluded::text',
+                 staged, copied, keys, assignments);
+end $procedure$;
+revoke execute on procedure gateway.take_copy(regclass,regclass) from public;

@@ -24,6 +24,7 @@ const order = `
   domain/token
   domain/administrator
   domain/rate domain/sync
+  staging
   adoption
   domain projection
   failure-log log-destination process-limits

@@ -61,6 +61,8 @@ export interface PoolOptions {
    * half an hour or more.
    */
   onClose?: () => void
+  /** True for connections that take the commands of replication, as simple statements. */
+  replication?: boolean
   /** Receives the notices and warnings of the server. */
   onNotice?: (message: string) => void
 }
@@ -154,6 +156,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
       application_name: 'voucher-gateway',
       ...connection,
       ...timeFormat,
+      ...(options.replication && { replication: 'database' }),
       ...(startupParameters && {
         statement_timeout: statementTimeoutMs,
         default_transaction_isolation: isolation,

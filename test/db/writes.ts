@@ -18,8 +18,8 @@ const named: Record<string, readonly string[]> = { 'gateway.audit_entry': ['admi
 export async function readWrites(): Promise<Map<string, Writes>> {
   const writes = new Map<string, Writes>()
   for (const file of await readdir('src', { recursive: true, withFileTypes: true })) {
-    // Migrations run as the owner.
-    if (!/\.tsx?$/.test(file.name) || file.name === 'migrate.ts') continue
+    // Migrations and staging run as the owner.
+    if (!/\.tsx?$/.test(file.name) || file.name === 'migrate.ts' || file.parentPath === 'src/staging') continue
     collect(await readFile(`${file.parentPath}/${file.name}`, 'utf8'), writes)
   }
   return writes

@@ -91,7 +91,9 @@ export const small: Record<string, string> = {
   'gateway.check_progress': 'one row',
   'gateway.rejected': 'mistakes of the platform',
   'gateway.step': 'the steps of the last minute',
+  'gateway.staged_table': 'a row for each table of a platform on another server',
   'gateway.step_lock': 'always empty',
+  'gateway.subscription': 'at most one row',
 }
 
 /** Fills the large tables, several at a time. The records are written as in a first fill. */

@@ -1,0 +1,179 @@
+/**
+ * Copies the tables of a platform on another server, of one instant, and lets a subscription keep the copies in step from there
+ * on. Staged tables that exist already are made equal to the copy: so the first copy, a slot that was lost, a failover and a column
+ * that cannot be followed are one and the same.
+ */
+import type { Blocker } from '../db/blockers.ts'
+import { connect } from '../db/connect.ts'
+import { sendCopy } from '../db/copy.ts'
+import type { DriverPool } from '../db/driver-pool.ts'
+import { type LockRetryOptions, retryLocks } from '../db/lock-retries.ts'
+import type { Pool, Sql } from '../db/sql.ts'
+import { type PlatformTable, quoted, readPlatformTables } from './platform-tables.ts'
+import { replicationName } from './publication.ts'
+import { readServer, type Server } from './server.ts'
+import { dropSlots, dropSubscription, stopSubscription } from './subscription.ts'
+
+/** The key of the advisory lock of a copy: any number, the same for all instances. */
+const copyLock = 7_302_155_602
+
+/** How long a slot waits for transactions of the platform before it is tried again, in milliseconds. */
+const lockMs = 5_000
+
+/** The most transactions of the platform that hold up a slot are waited for this long, in seconds. */
+export const defaultSlotWait = 300
+
+interface CopyOptions {
+  /** The URL of the platform's database, also for the subscription. */
+  platformUrl: string
+  /** The time to wait for transactions of the platform: a slot begins when those that run have ended; in seconds. */
+  lockWait?: number
+  signal?: AbortSignal
+  onBlocked?: (blockers: Blocker[]) => void
+  /** Called before each table. */
+  onTable?: (table: PlatformTable) => void
+}
+
+/**
+ * Copies all staged tables, and switches the subscription to a new slot. Until the switch nothing changes: the service goes on with
+ * the former rows. After an interruption, the next call begins again.
+ *
+ * @param owner connections of the owner of the staged tables, who may create subscriptions
+ * @returns false when another process copies
+ * @throws an Error that names who holds up the slot; an error of either database
+ */
+export async function copyPlatform(
+  owner: Pool,
+  { platformUrl, lockWait = defaultSlotWait, signal = new AbortController().signal, onBlocked, onTable }: CopyOptions,
+): Promise<boolean> {
+  const session = owner.openSession()
+  const platform = connect(platformUrl, { max: 2, statementTimeoutMs: 0 })
+  const source = platform.openSession()
+  const walSender = connect(platformUrl, { max: 1, statementTimeoutMs: 0, replication: true })
+  try {
+    await session`select /* staging.set_limits */ set_config('statement_timeout', '0', false)`
+    const [lock] = await session<{ taken: boolean }[]>`
+      select /* staging.lock */ pg_try_advisory_lock(${copyLock}) as taken`
+    if (!lock?.taken) return false
+    const slot = `${replicationName}_${Date.now()}`
+    const [former] = await session<{ slot: string | null; next_slot: string | null }[]>`
+      select /* staging.read_slots */ slot, next_slot from gateway.subscription`
+    await dropSlots(platform, [former?.next_slot])
+    await session`
+      insert into /* staging.begin_copy */ gateway.subscription (next_slot, needs_copy) values (${slot}, 'The copy goes on.')
+      on conflict (is_only) do update
+      set next_slot = excluded.next_slot, needs_copy = coalesce(subscription.needs_copy, excluded.needs_copy)`
+    const snapshot = await createSlot(walSender, platform, slot, { lockWait, onBlocked })
+    await source.unsafe('begin /* staging.begin_reading */ isolation level repeatable read read only')
+    await source.unsafe(`set /* staging.take_snapshot */ transaction snapshot '${snapshot}'`)
+    await source`select /* staging.prepare_source */ set_config('row_security', 'off', true),
+      set_config('intervalstyle', 'postgres', true), set_config('extra_float_digits', '3', true)`
+    const copied = await copyTables(source, session, { signal, onTable, isFirst: former?.slot == null })
+    signal.throwIfAborted()
+    const server = await readServer(platform)
+    await stopSubscription(session)
+    await switchTo(session, { slot, server, copied, platformUrl })
+    await dropSlots(platform, [former?.slot])
+    return true
+  } finally {
+    await Promise.all([session, source, platform, walSender].map(each => each.end({ timeout: 1 })))
+  }
+}
+
+/**
+ * Creates a slot: it has all changes of transactions that are not in its snapshot.
+ *
+ * @returns the snapshot, which other sessions can take until the connection of `walSender` ends
+ */
+async function createSlot(
+  walSender: Pool,
+  platform: Pool,
+  slot: string,
+  options: Pick<LockRetryOptions, 'lockWait' | 'onBlocked'>,
+): Promise<string> {
+  const done = new AbortController()
+  const send = (command: string) => walSender.unsafe<Record<string, string>[]>(command).simple()
+  const [session] = await send('select /* staging.prepare_slot */ pg_backend_pid() as pid')
+  await send(`set /* staging.limit_wait */ lock_timeout = ${lockMs}`)
+  const [version] = await send(
+    `select /* staging.read_version */ current_setting('server_version_num')::int >= 170000 as follows`,
+  )
+  // A standby that synchronises slots has this one after a failover.
+  const failover = String(version?.follows) === 'true' ? ', FAILOVER' : ''
+  const attempt = retryLocks(platform, Number(session?.pid), {
+    ...options,
+    signal: done.signal,
+    subject: 'A slot begins when the transactions that run at the platform have ended. It',
+    remedy: 'Wait for the end of that transaction, or end it, and run the command again.',
+  })
+  const [created] = await attempt(() =>
+    send(`CREATE_REPLICATION_SLOT ${slot} LOGICAL pgoutput (SNAPSHOT 'export'${failover})`),
+  ).finally(() => done.abort())
+  if (!created?.snapshot_name) throw new Error('The server of the platform returned no snapshot.')
+  return created.snapshot_name
+}
+
+/**
+ * Copies the rows of all staged tables.
+ *
+ * @param isFirst whether the tables have no rows yet: then they are filled directly
+ * @returns pairs of the tables and the copies with which they have to be made equal
+ */
+async function copyTables(
+  source: Sql,
+  target: DriverPool,
+  { signal, onTable, isFirst }: { signal: AbortSignal; onTable: CopyOptions['onTable']; isFirst: boolean },
+): Promise<[staged: string, copied: string][]> {
+  const staged = await target<{ oid: number }[]>`
+    select /* staging.read_tables */ platform_oid::bigint as oid from gateway.staged_table`
+  const oids = staged.map(({ oid }) => oid)
+  const copied: [string, string][] = []
+  for (const table of await readPlatformTables(source, oids)) {
+    signal.throwIfAborted()
+    onTable?.(table)
+    await target`select /* staging.follow_table */ gateway.follow_table(${JSON.stringify(table)}::text::jsonb, true)`
+    const copy = isFirst ? table.source : `gateway.copy_of_${table.platform_oid}`
+    if (isFirst) await target.unsafe(`truncate /* staging.begin_table */ ${copy}`)
+    else {
+      await target.unsafe(`drop /* staging.drop_former_copy */ table if exists ${copy}`)
+      await target.unsafe(`create /* staging.create_copy */ unlogged table ${copy} (like ${table.source})`)
+      copied.push([table.source, copy])
+    }
+    const columns = table.columns.map(({ name }) => quoted(name)).join(', ')
+    const rows = await source
+      .unsafe(`copy /* staging.read_rows */ (select ${columns} from ${table.source}) to stdout`)
+      .readable()
+    await sendCopy(target.unsafe(`copy /* staging.write_rows */ ${copy} (${columns}) from stdin`), rows)
+    await target.unsafe(`analyze /* staging.analyze */ ${copy}`)
+  }
+  return copied
+}
+
+interface Switch {
+  slot: string
+  server: Server
+  copied: readonly [staged: string, copied: string][]
+  platformUrl: string
+}
+
+/** Makes the staged tables equal to their copies, and subscribes to the slot, in one transaction. */
+async function switchTo(target: DriverPool, { slot, server, copied, platformUrl }: Switch): Promise<void> {
+  // A session, and no `begin` of the driver: when its connection ends, the statements that follow fail.
+  await target.unsafe('begin /* staging.begin_switch */')
+  for (const [staged, copy] of copied) {
+    await target`call /* staging.take_copy */ gateway.take_copy(${staged}::text::regclass, ${copy}::text::regclass)`
+    await target.unsafe(`drop /* staging.drop_copy */ table ${copy}`)
+  }
+  await dropSubscription(target)
+  const [own] = await target<{ version: number }[]>`
+    select /* staging.read_own_version */ current_setting('server_version_num')::int as version`
+  const failover = Math.min(own?.version ?? 0, server.version) >= 170_000 ? ', failover = true' : ''
+  await target.unsafe(
+    `create /* staging.subscribe */ subscription ${replicationName} connection '${platformUrl.replaceAll("'", "''")}'
+     publication ${replicationName} with (create_slot = false, slot_name = ${slot}, copy_data = false${failover})`,
+  )
+  await target`
+    update /* staging.end_copy */ gateway.subscription
+    set slot = ${slot}, next_slot = null, server = ${server.name}, copied_at = clock_timestamp(), needs_copy = null, problems = '{}'`
+  await target.unsafe('commit /* staging.end_switch */')
+}

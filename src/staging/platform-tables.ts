@@ -1,0 +1,88 @@
+/** The tables of a platform on another server, as its catalog has them. */
+import { arrayText, type Sql } from '../db/sql.ts'
+
+/** A column as `gateway.platform_column` (sql/0015) has it. */
+export interface PlatformColumn {
+  place: number
+  name: string
+  type: string
+  standard: string | null
+  is_copied: boolean
+}
+
+/** A table of the platform, and how it is staged. */
+export interface PlatformTable {
+  platform_oid: number
+  schema: string
+  name: string
+  /** The name with the schema, as SQL. */
+  source: string
+  columns: PlatformColumn[]
+  /** The columns by which the platform's log names rows that change; none: it has no such columns. */
+  key: string[]
+  /** The columns of indexes, as SQL. */
+  indexes: string[][]
+  /** Why it cannot be published, with a remedy; null: it can. */
+  problem: string | null
+}
+
+/** Returns a name as SQL. */
+export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
+
+/**
+ * Reads the tables of all schemas but the system's. A partitioned table is one table; generated columns are left out, because
+ * they are not replicated.
+ *
+ * @param sql the database of the platform
+ * @param oids those that are read; default: all
+ */
+export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = null) => sql<PlatformTable[]>`
+  select /* platform.read_tables */ pg_class.oid::bigint as platform_oid, nspname as schema, relname as name,
+    format('%I.%I', nspname, relname) as source, columns, key, indexes,
+    case when relpersistence = 'u' then format('is unlogged. Run at the platform: alter table %I.%I set logged;', nspname, relname)
+         when row_security_active(pg_class.oid)
+           then format('shows %I only some of its rows. Let a superuser of the platform run: alter role %1$I bypassrls;', current_user)
+         when key = '[]' then format(
+           'has no key by which updates and deletions are replicated. Run at the platform: alter table %I.%I add primary key (…);',
+           nspname, relname)
+    end as problem
+  from pg_class join pg_namespace on pg_namespace.oid = relnamespace
+  cross join lateral (
+    select coalesce(json_agg(json_build_object(
+      'place', attnum, 'name', attname, 'type', type, 'standard', (attmissingval::text::text[])[1],
+      'is_copied', attmissingval is null and (atthasdef or attidentity <> '')
+    ) order by attnum), '[]') as columns
+    from pg_attribute
+    join pg_type own on own.oid = atttypid
+    join pg_type base on base.oid = case own.typtype when 'd' then own.typbasetype else own.oid end
+    cross join lateral (
+      select case when base.typnamespace = 'pg_catalog'::regnamespace and base.typtype in ('b', 'r', 'm')
+                    then format_type(base.oid, -1)
+                  when base.typcategory = 'A' then 'text[]' else 'text' end as type
+    ) staged
+    where attrelid = pg_class.oid and attnum > 0 and not attisdropped and attgenerated = ''
+  ) of_columns
+  cross join lateral (
+    select coalesce((
+      select json_agg(attname order by place)
+      from pg_index
+      cross join lateral unnest(indkey::smallint[]) with ordinality as part (number, place)
+      join pg_attribute on attrelid = indrelid and attnum = number
+      where indrelid = pg_class.oid and (relreplident = 'd' and indisprimary or relreplident = 'i' and indisreplident
+                                         or relreplident = 'f' and indisprimary)
+    ), '[]')::jsonb as key
+  ) of_key
+  cross join lateral (
+    select coalesce(json_agg(names::json), '[]') as indexes
+    from (select distinct (
+            select json_agg(quote_ident(attname) order by place)
+            from unnest(indkey::smallint[]) with ordinality as part (number, place)
+            join pg_attribute on attrelid = indrelid and attnum = number
+            where place <= indnkeyatts)::text as names
+          from pg_index join pg_class index_class on index_class.oid = indexrelid join pg_am on pg_am.oid = index_class.relam
+          where indrelid = pg_class.oid and not indisprimary and indisvalid and indexprs is null and amname = 'btree') named
+  ) of_indexes
+  where relkind in ('r', 'p') and not relispartition and relpersistence <> 't'
+    and nspname !~ '^(pg_.*|information_schema|gateway)$'
+    and (${oids === null} or pg_class.oid = any(${arrayText(oids ?? [])}::text::oid[]))
+  order by source`

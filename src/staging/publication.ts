@@ -1,0 +1,67 @@
+/** The publication of a platform: the tables whose changes its log has for the subscription. */
+
+import type { Blocker } from '../db/blockers.ts'
+import { retryLocks } from '../db/lock-retries.ts'
+import type { Pool } from '../db/sql.ts'
+import type { PlatformTable } from './platform-tables.ts'
+
+/** The name of the publication, of the subscription, and the beginning of the names of slots. */
+export const replicationName = 'voucher_gateway'
+
+/** The time that a statement waits for a lock at the platform, in milliseconds. */
+const lockMs = 100
+
+/**
+ * Returns the statements that publish tables whole. A list of columns would refuse the platform's migrations of these.
+ *
+ * @param sql the platform's database
+ */
+export async function planPublication(sql: Pool, tables: readonly PlatformTable[]): Promise<string[]> {
+  const [found] = await sql<{ tables: string[] }[]>`
+    select /* platform.read_publication */ array_to_json(array(
+      select format('%I.%I', nspname, relname)
+      from pg_publication_rel join pg_class on pg_class.oid = prrelid join pg_namespace on pg_namespace.oid = relnamespace
+      where prpubid = pg_publication.oid)) as tables
+    from pg_publication where pubname = ${replicationName}`
+  const missing = tables.map(({ source }) => source).filter(source => !found?.tables.includes(source))
+  if (!found && missing.length > 0) {
+    return [
+      `create publication ${replicationName} for table ${missing.join(', ')} with (publish_via_partition_root = true);`,
+    ]
+  }
+  return missing.length === 0 ? [] : [`alter publication ${replicationName} add table ${missing.join(', ')};`]
+}
+
+/**
+ * Publishes tables that are not.
+ *
+ * @throws an Error with the statements when the login does not own the tables; one that names who holds a lock
+ */
+export async function publish(
+  platform: Pool,
+  tables: readonly PlatformTable[],
+  options: { lockWait: number; onBlocked?: ((blockers: Blocker[]) => void) | undefined },
+): Promise<void> {
+  const statements = await planPublication(platform, tables)
+  if (statements.length === 0) return
+  const session = platform.openSession()
+  const done = new AbortController()
+  try {
+    const [own] = await session<{ pid: number }[]>`
+      select /* platform.prepare_publication */ pg_backend_pid() as pid, set_config('lock_timeout', ${String(lockMs)}, false)`
+    const attempt = retryLocks(platform, own?.pid ?? 0, {
+      ...options,
+      signal: done.signal,
+      subject: 'The publication',
+      remedy: 'End that transaction, and run the command again.',
+    })
+    for (const statement of statements) await attempt(() => session.unsafe(statement))
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === '42501')) throw error
+    const remedy = `Let the owner of the tables run at the platform: ${statements.join(' ')}`
+    throw new Error(`The login may not publish the tables of the platform (${error.message}). ${remedy}`)
+  } finally {
+    done.abort()
+    await session.end({ timeout: 1 })
+  }
+}
