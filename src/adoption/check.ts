@@ -19,6 +19,8 @@ export interface Finding {
 
 export interface CheckedMapping {
   findings: Finding[]
+  /** The columns that the mapping reads, by the names of their tables with the schema, as SQL. */
+  columns: ReadonlyMap<string, ReadonlySet<string>>
   /** The statements that let the login read what the mapping reads. */
   grants: string[]
 }
@@ -28,12 +30,21 @@ export interface CheckedMapping {
  * of the platform waits. Without the schema gateway, the transaction also creates it.
  *
  * @param sql connections of the login that is to install the mapping
+ * @param staged tables that are created for the check where they do not exist (sql/0015): then no rows are read
  * @throws an Error when the folder has no mapping, or a rule has none; an error of the connection, or of a lock
  */
-export async function checkMapping(sql: Pool, folder: string): Promise<CheckedMapping> {
+export async function checkMapping(sql: Pool, folder: string, staged: readonly object[] = []): Promise<CheckedMapping> {
   const mappings = readMappings(folder)
   if (mappings.length === 0) throw new Error(`The folder ${folder} has no mapping, for example voucher.sql.`)
-  return withoutTrace(sql, transaction => new Check(transaction).run(mappings))
+  return withoutTrace(sql, async transaction => {
+    for (const table of staged) {
+      await transaction`
+        select /* adoption.stage_table */ gateway.stage_table(definition)
+        from (select ${JSON.stringify(table)}::text::jsonb as definition) one
+        where to_regclass(definition ->> 'source') is null`
+    }
+    return new Check(transaction).run(mappings, staged.length === 0)
+  })
 }
 
 /** The options with which the server refuses a text of several statements: a file has one. */
@@ -54,7 +65,7 @@ class Check {
     this.#sql = sql
   }
 
-  async run(mappings: Mapping[]): Promise<CheckedMapping> {
+  async run(mappings: Mapping[], readsRows: boolean): Promise<CheckedMapping> {
     const viewed: Mapping[] = []
     for (const mapping of mappings) if (await this.#createView(mapping)) viewed.push(mapping)
     if (!mappings.some(({ record }) => record === 'tenant')) {
@@ -67,7 +78,7 @@ class Check {
       await this.#checkSources(mapping)
       if (this.#hasNoError(before)) sound.push(mapping)
     }
-    for (const { record } of sound) {
+    for (const { record } of readsRows ? sound : []) {
       await this.#collect(
         `${record}.sql`,
         sql =>
@@ -82,7 +93,7 @@ class Check {
           ${record}::text::gateway.record_type, ${select}, ${JSON.stringify(rules)}::text::jsonb, false)`,
       )
     }
-    return { findings: this.#findings, grants: await this.#describeGrants() }
+    return { findings: this.#findings, columns: this.#columns, grants: await this.#describeGrants() }
   }
 
   /** Creates the view of a select. @returns whether PostgreSQL accepts it */

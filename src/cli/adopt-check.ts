@@ -1,9 +1,17 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { checkMapping, type Finding } from '../adoption/check.ts'
 import { readConfig } from '../config.ts'
 import { hasSchema } from '../db/migrate.ts'
+import { checkPlatform } from '../staging/stage.ts'
 import { requireMigrated, withUnmigratedDatabase } from './database.ts'
 import { jsonOption, printResult } from './output.ts'
+
+/** The option for a platform whose database is not that of the gateway. */
+export const fromOption = () =>
+  new Option(
+    '--from <url>',
+    'the database of the platform, if it is not that of the gateway: its changes are replicated',
+  ).env('PLATFORM_URL')
 
 export const checkCommand = new Command('check')
   .description(
@@ -11,18 +19,21 @@ export const checkCommand = new Command('check')
       'with 1 when there is an error.',
   )
   .argument('<folder>')
+  .addOption(fromOption())
   .addOption(jsonOption())
-  .action(async (folder: string, { json }: { json: boolean }) => {
+  .action(async (folder: string, { from, json }: { from?: string; json: boolean }) => {
     const { findings, grants } = await withUnmigratedDatabase(readConfig(process.env), async database => {
       if (await hasSchema(database.owner)) await requireMigrated(database)
-      return checkMapping(database.owner, folder)
+      return from === undefined ? checkMapping(database.owner, folder) : checkPlatform(database.owner, from, folder)
     })
     const errors = findings.filter(({ level }) => level === 'error').length
     const found = findings.map(describeFinding).join('\n\n') || 'Nothing is wrong.'
     const lines = [
       found,
       '',
-      '-- What the login has to read, which the owner of the tables may:',
+      from === undefined
+        ? '-- What the login has to read, which the owner of the tables may:'
+        : '-- What the platform has to allow, and to publish:',
       ...grants,
       '',
       countOf(errors, findings.length - errors),

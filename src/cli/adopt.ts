@@ -1,16 +1,18 @@
 import { SingleBar } from 'cli-progress'
 import { Command } from 'commander'
-import { checkMapping } from '../adoption/check.ts'
+import { checkMapping, type Finding } from '../adoption/check.ts'
 import { estimateRows, type Progress, writeRecords } from '../adoption/fill.ts'
 import { exportIds, importIds } from '../adoption/ids.ts'
-import { readRecordStates } from '../adoption/status.ts'
+import { readRecordStates, readReplication } from '../adoption/status.ts'
 import { readConfig } from '../config.ts'
 import { type Blocker, describeBlockers } from '../db/blockers.ts'
 import { hasMappings, readMappings } from '../db/mappings.ts'
 import { defaultLockWait, describeMigrations, hasSchema, migrate } from '../db/migrate.ts'
-import type { Pool } from '../db/sql.ts'
 import { readStepState } from '../projection/step.ts'
-import { checkCommand, describeFinding } from './adopt-check.ts'
+import type { PlatformTable } from '../staging/platform-tables.ts'
+import { removeStaging } from '../staging/remove.ts'
+import { checkPlatform, stagePlatform } from '../staging/stage.ts'
+import { checkCommand, describeFinding, fromOption } from './adopt-check.ts'
 import { initCommand } from './adopt-init.ts'
 import { showCommand } from './adopt-show.ts'
 import { withDatabase, withUnmigratedDatabase } from './database.ts'
@@ -21,15 +23,22 @@ import { verifyCommand } from './verify.ts'
 const onBlocked = (blockers: Blocker[]) =>
   console.error(`Waiting for a lock that is held by ${describeBlockers(blockers)}. Others go first meanwhile.`)
 
+interface ApplyOptions {
+  from?: string
+  wait: number
+  json: boolean
+}
+
 const applyCommand = new Command('apply')
   .description(
     'Install the mappings of a folder, and write the records of all rows while the platform works. After an interruption, ' +
       'or to install changed files, run it again: steps write only what differs.',
   )
   .argument('<folder>', 'has <record>.sql and <record>.from.<table>.sql')
+  .addOption(fromOption())
   .option('--wait <seconds>', 'how long to wait for transactions that hold a lock', readSeconds, defaultLockWait)
   .addOption(jsonOption())
-  .action(async (folder: string, { wait, json }: { wait: number; json: boolean }) => {
+  .action(async (folder: string, { from, wait, json }: ApplyOptions) => {
     const adopted = readMappings(folder)
     const stop = new AbortController()
     const bar =
@@ -38,9 +47,15 @@ const applyCommand = new Command('apply')
         : null
     const progress = await withUnmigratedDatabase(readConfig(process.env), async ({ owner, pool }) => {
       // Checked with the functions of this version. Without a schema, the check creates it for itself.
-      const isMigrated = await hasSchema(owner)
+      const isMigrated = (await hasSchema(owner)) || from !== undefined
       if (isMigrated) await migrate(owner, { lockWait: wait, adopted: null, onBlocked })
-      if (!(isMigrated && (await hasMappings(owner, adopted)))) await requireFaultless(owner, folder)
+      if (from !== undefined) {
+        const onTable = ({ source }: PlatformTable) => console.error(`Copying ${source} …`)
+        const options = { platformUrl: from, folder, lockWait: wait, onBlocked, onTable }
+        requireNone(await stagePlatform(owner, options))
+      }
+      const isInstalled = isMigrated && (await hasMappings(owner, adopted))
+      if (!isInstalled) requireNone((await checkMapping(owner, folder)).findings)
       await migrate(owner, { lockWait: wait, adopted, onBlocked })
       // Before, Ctrl-C ends the process: what it does then is one transaction.
       process.once('SIGINT', () => stop.abort())
@@ -56,9 +71,8 @@ const applyCommand = new Command('apply')
     if (progress.phase !== 'done') process.exitCode = 1
   })
 
-/** Checks a mapping that is not installed yet: the former one stays when the new one has errors. */
-async function requireFaultless(owner: Pool, folder: string): Promise<void> {
-  const { findings } = await checkMapping(owner, folder)
+/** Requires that there is no error: the former mapping stays when the new one has some. */
+function requireNone(findings: readonly Finding[]): void {
   const errors = findings.filter(({ level }) => level === 'error').map(describeFinding)
   if (errors.length > 0) throw new Error([...errors, 'Nothing is installed: correct the errors first.'].join('\n\n'))
 }
@@ -78,7 +92,14 @@ const planCommand = new Command('plan')
   )
   .argument('<folder>')
   .requiredOption('--sql', 'as SQL')
-  .action((folder: string) => {
+  .addOption(fromOption())
+  .action(async (folder: string, { from }: { from?: string }) => {
+    if (from !== undefined) {
+      const { grants } = await withUnmigratedDatabase(readConfig(process.env), ({ owner }) =>
+        checkPlatform(owner, from, folder),
+      )
+      console.log(['-- At the platform', ...grants, '', '-- In the database of the gateway', ''].join('\n'))
+    }
     const calls = readMappings(folder).map(
       ({ record, select, rules }) =>
         `call gateway.install_mapping(${[record, select, JSON.stringify(rules)].map(literal).join(', ')});`,
@@ -105,11 +126,12 @@ const statusCommand = new Command('status')
   )
   .addOption(jsonOption())
   .action(async ({ json }: { json: boolean }) => {
-    const { steps, records } = await withDatabase(readConfig(process.env), async ({ owner, pool }) => ({
+    const { steps, records, replication } = await withDatabase(readConfig(process.env), async ({ owner, pool }) => ({
       steps: await readStepState(pool),
+      replication: await readReplication(owner),
       records: await readRecordStates(owner),
     }))
-    if (json) return printResult(true, { ...steps, records }, '')
+    if (json) return printResult(true, { ...steps, records, replication }, '')
     printTable(
       records.map(({ record, records, rejected, state }) => ({
         record,
@@ -121,6 +143,12 @@ const statusCommand = new Command('status')
     const age =
       steps.secondsSinceStep === null ? 'The first fill goes on' : `The last step was ${steps.secondsSinceStep} s ago`
     console.log(`\n${age}; ${steps.waiting.toLocaleString('en')} changes wait.`)
+    if (replication) {
+      const left =
+        replication.log_left === null ? '' : `; ${Math.round(replication.log_left * 100)} % of its log budget is left`
+      console.log(`${replication.behind.toLocaleString('en')} bytes of the platform's log are not applied${left}.`)
+    }
+    for (const problem of steps.problems) console.log(problem)
     if (steps.verifiedThrough !== null)
       console.log(`All records were equal to their sources at ${steps.verifiedThrough}.`)
     for (const { record, key, reason } of steps.rejectedKeys) console.log(`${record} ${key}: ${reason}`)
@@ -151,9 +179,11 @@ const removeCommand = new Command('remove')
   )
   .requiredOption('--yes', 'remove also tokens, administrators and the ids of records: `adopt ids export` saves these')
   .option('--wait <seconds>', 'how long to wait for transactions that hold a lock', readSeconds, defaultLockWait)
-  .action(async ({ wait }: { wait: number }) => {
+  .addOption(fromOption())
+  .action(async ({ wait, from }: { wait: number; from?: string }) => {
     await withUnmigratedDatabase(readConfig(process.env), async ({ owner }) => {
       await migrate(owner, { lockWait: wait, adopted: [], onBlocked })
+      await removeStaging(owner, from)
       await owner`call /* adoption.remove */ gateway.remove()`
     })
     console.log(

@@ -103,7 +103,7 @@ function announce(
 /** Starts to answer requests in this process. */
 async function startService(
   config: Config,
-  { pool, health, rates }: Database,
+  { owner, pool, health, rates }: Database,
   primary: PrimaryLink | null,
   demoToken: string | null,
 ): Promise<RunningService> {
@@ -113,7 +113,16 @@ async function startService(
   await letDriverCompile(pool)
   // Loaded here, because it takes most of a second and the other commands do not need it.
   const { buildServer } = await import('../server.ts')
-  const app = await buildServer({ config, pool, health, rates, log: createLogDestination(), role: primary, demoToken })
+  const app = await buildServer({
+    config,
+    owner,
+    pool,
+    health,
+    rates,
+    log: createLogDestination(),
+    role: primary,
+    demoToken,
+  })
   process.on('uncaughtException', error => {
     // Node would print the whole error, which may quote a row or a request.
     app.log.fatal({ err: error }, 'uncaught error, the service stops')

@@ -1,0 +1,101 @@
+/** Stages the tables of a platform on another server that a mapping reads. */
+import { type CheckedMapping, checkMapping } from '../adoption/check.ts'
+import type { Blocker } from '../db/blockers.ts'
+import { connect } from '../db/connect.ts'
+import { arrayText, type Pool } from '../db/sql.ts'
+import { copyPlatform } from './copy.ts'
+import { type PlatformTable, quoted, readPlatformTables } from './platform-tables.ts'
+import { planPublication, publish } from './publication.ts'
+
+/** The tables of the platform that a mapping reads, and what is wrong with it. */
+interface PlatformCheck extends CheckedMapping {
+  tables: PlatformTable[]
+}
+
+/**
+ * Checks a mapping over the tables of a platform on another server, without their rows: staged tables that do not exist yet are
+ * created and rolled back.
+ *
+ * @param owner connections of the owner of the gateway's database
+ * @param platformUrl the platform's database, for the login that is to replicate
+ * @returns `grants`: the statements for the platform, of its rights and of the publication
+ */
+export async function checkPlatform(owner: Pool, platformUrl: string, folder: string): Promise<PlatformCheck> {
+  const platform = connect(platformUrl, { max: 1, statementTimeoutMs: 0 })
+  try {
+    return await check(owner, platform, folder)
+  } finally {
+    await platform.end({ timeout: 1 })
+  }
+}
+
+async function check(owner: Pool, platform: Pool, folder: string): Promise<PlatformCheck> {
+  const all = await readPlatformTables(platform)
+  const { findings, columns } = await checkMapping(owner, folder, all)
+  const tables = all.filter(({ source }) => columns.has(source))
+  for (const { source, problem } of tables) {
+    if (problem === null) continue
+    const [what = '', remedy = ''] = problem.split('. ')
+    findings.push({ file: source, line: null, level: 'error', problem: `The table ${what}`, remedy, keys: [] })
+  }
+  const [login] = await platform<{ name: string }[]>`select /* platform.read_login */ quote_ident(current_user) as name`
+  const grants = [
+    ...[...new Set(tables.map(({ schema }) => schema))].map(
+      schema => `grant usage on schema ${quoted(schema)} to ${login?.name};`,
+    ),
+    ...(tables.length > 0
+      ? [`grant select on ${tables.map(({ source }) => source).join(', ')} to ${login?.name};`]
+      : []),
+    ...(await planPublication(platform, tables)),
+  ]
+  return { findings, columns, tables, grants }
+}
+
+interface StageOptions {
+  platformUrl: string
+  folder: string
+  lockWait: number
+  onBlocked: (blockers: Blocker[]) => void
+  onTable: (table: PlatformTable) => void
+}
+
+/**
+ * Publishes the tables that a mapping reads, and copies them when this database does not have all of them yet.
+ *
+ * @param owner connections of the owner of the gateway's database, which is migrated
+ * @returns what is wrong with the mapping; with an error, nothing is done
+ * @throws what `publish` and `copyPlatform` throw
+ */
+export async function stagePlatform(
+  owner: Pool,
+  { platformUrl, folder, ...options }: StageOptions,
+): Promise<PlatformCheck['findings']> {
+  const platform = connect(platformUrl, { max: 2, statementTimeoutMs: 0 })
+  try {
+    const { findings, columns, tables } = await check(owner, platform, folder)
+    if (findings.some(({ level }) => level === 'error')) return findings
+    await publish(platform, tables, options)
+    const [state] = await owner<{ is_complete: boolean; staged: number[] }[]>`
+      select /* staging.read_state */ exists (select from gateway.subscription where needs_copy is null) as is_complete,
+             array_to_json(array(select platform_oid::bigint from gateway.staged_table)) as staged`
+    const missing = tables.filter(({ platform_oid }) => !state?.staged.includes(platform_oid))
+    for (const table of missing) {
+      await owner`select /* staging.stage_table */ gateway.stage_table(${JSON.stringify(table)}::text::jsonb)`
+    }
+    if (missing.length > 0 || !state?.is_complete) {
+      if (!(await copyPlatform(owner, { platformUrl, ...options })))
+        throw new Error(
+          'Another process copies the tables of the platform. Wait for its end, and run the command again.',
+        )
+    }
+    // Rules and selects need the indexes that they have at the platform.
+    for (const { source, indexes } of tables) {
+      for (const index of indexes.filter(([first = '']) => columns.get(source)?.has(first))) {
+        await owner`select /* staging.index_table */ gateway.index_table(${source}::text::regclass, ${arrayText(index)}::text::text[])`
+      }
+    }
+    return findings
+  } finally {
+    await platform.end({ timeout: 1 })
+  }
+}
