@@ -2990,7 +2990,14 @@ array_to_json(array(
     select format('The mapping of the type %s does not fit its source: %s', record, reason) from gateway.broken_mapping
     union all
     select format('Steps do not follow the mapping of the type %s: %s', record, stopped) from gateway.scan
-    where stopped is not null)) as problems
+    where stopped is not null
+    union all
+    select unnest(problems) from gateway.subscription
+    union all
+    select format('The tables of the platform are copied: %s', needs_copy) from gateway.subscription where needs_copy is not null
+    union all
+    select 'No service looks at the platform. Set PLATFORM_URL for it.' from gateway.subscription
+    where needs_copy is null and coalesce(seen_at, copied_at) < clock_timestamp() - interval '1 minute')) as problems
 from (select from (values (1)) one) one
 left join (select * from gateway.step order by stamp desc limit 1) step on true;
 

@@ -36,11 +36,13 @@ export async function registerBackgroundJobs(
     tokens,
     requestCounter,
     capture,
+    followPlatform,
     isFirst,
   }: {
     tokens: TokenDirectory
     requestCounter: RequestCounter
     capture: CaptureWatch
+    followPlatform: () => Promise<void>
     isFirst: boolean
   },
 ): Promise<void> {
@@ -89,6 +91,7 @@ export async function registerBackgroundJobs(
       `${keys.length} records differed from their sources, and are written again`,
     )
   })
+  everyOnce(5 * second, 'follow the tables of the platform', followPlatform)
   void everyOnce(hour, 'delete expired redemption tokens', () => deleteExpiredRedemptionTokens(background))()
   void everyOnce(hour, 'delete expired sessions', () => deleteExpiredSessions(background))()
   void everyOnce(hour, 'delete expired request counts', () => deleteExpiredRequestCounts(background))()

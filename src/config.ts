@@ -105,6 +105,7 @@ const variables = z.object({
   HEALTH_PORT: integer(1, 65535).optional(),
   SHUTDOWN_DELAY: integer(0, 300).optional(),
   DATABASE_URL: databaseUrl.optional(),
+  PLATFORM_URL: databaseUrl.optional(),
   DATABASE_POOL: integer(1, 1000).default(10),
   DATABASE_STARTUP_PARAMETERS: flag.default(true),
   REDIS_URL: redisUrl.optional(),
@@ -176,6 +177,8 @@ const Environment = variables
     shutdownDelay: environment.SHUTDOWN_DELAY ?? (environment.NODE_ENV === 'production' ? 5 : 0),
     /** When undefined, an embedded server runs in `dataDir`. */
     databaseUrl: environment.DATABASE_URL,
+    /** The database of a platform whose changes are replicated into that of `databaseUrl`. */
+    platformUrl: environment.PLATFORM_URL,
     databasePool: environment.DATABASE_POOL,
     /** True when connections set their role and limits as they start, which a pooler may refuse. */
     startupParameters: environment.DATABASE_STARTUP_PARAMETERS,

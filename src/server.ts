@@ -32,6 +32,7 @@ import { createCaptureWatch } from './projection/capture.ts'
 import { registerOpenApi } from './rest/openapi.ts'
 import { registerRest } from './rest/register.ts'
 import { v1 } from './rest/v1/routes.ts'
+import { createPlatformWatch } from './staging/watch.ts'
 
 /** The parts from which the service is built. */
 export interface ServerOptions {
@@ -42,6 +43,8 @@ export interface ServerOptions {
   health?: Pool
   /** The connection for counting rates; default: `pool`. */
   rates?: Pool
+  /** Connections of the owner of staged tables; default: the service has no platform on another server. */
+  owner?: Pool
   /** The destination of log lines; default: standard output. */
   log?: LogDestination | undefined
   /** The role in a worker of `serve --workers`; default: this process is the whole service. */
@@ -56,7 +59,7 @@ export interface ServerOptions {
  * @returns the service; the caller closes it
  */
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { config, pool, health: healthPool = pool, rates = pool, log, role = null, demoToken = null } = options
+  const { config, pool, health: healthPool = pool, rates = pool, owner, log, role = null, demoToken = null } = options
   // With PUBLIC_URL, other machines can also reach the demo, by a proxy that may hide this.
   const shownToken = config.publicUrl === undefined ? demoToken : null
   const site = describeSite(config, shownToken !== null)
@@ -69,6 +72,10 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     if (reasons.length === 0) app.log.info('all changes of the sources are captured again')
     else app.log.error({ reasons }, 'changes of the sources are not captured: lists show them late')
   })
+  const { platformUrl } = config
+  const onCopy = (reason: string) => app.log.warn({ reason }, 'the tables of the platform are copied again')
+  const platform = platformUrl && owner ? createPlatformWatch(owner, { platformUrl, onCopy }) : null
+  app.addHook('onClose', () => platform?.close())
   const documents = readTrustedDocuments(config.graphqlDocumentsPath, config.graphqlDocuments === 'any')
   const authenticate = createAuthenticate(tokens, gateway.rate)
 
@@ -76,6 +83,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     tokens,
     requestCounter,
     capture,
+    followPlatform: async () => platform?.follow(),
     isFirst: (role?.worker ?? 1) === 1,
   })
   registerRequestCounts(app, requestCounter)

@@ -103,7 +103,7 @@ export interface StepState {
   rejected: number
   /** The first of them, with reasons that quote no value of a row: the answer may be public. */
   rejectedKeys: { record: string; key: string; reason: string }[]
-  /** Sentences about mappings that steps do not follow. */
+  /** Sentences about mappings that steps do not follow, and about the replication of a platform. */
   problems: string[]
 }
 
@@ -124,7 +124,14 @@ export async function readStepState(sql: Sql): Promise<StepState> {
         select format('The mapping of the type %s does not fit its source: %s', record, reason) from gateway.broken_mapping
         union all
         select format('Steps do not follow the mapping of the type %s: %s', record, stopped) from gateway.scan
-        where stopped is not null)) as problems
+        where stopped is not null
+        union all
+        select unnest(problems) from gateway.subscription
+        union all
+        select format('The tables of the platform are copied: %s', needs_copy) from gateway.subscription where needs_copy is not null
+        union all
+        select 'No service looks at the platform. Set PLATFORM_URL for it.' from gateway.subscription
+        where needs_copy is null and coalesce(seen_at, copied_at) < clock_timestamp() - interval '1 minute')) as problems
     from (select from (values (1)) one) one
     left join (select * from gateway.step order by stamp desc limit 1) step on true`
   if (!state) throw new Error('The database returned no state of the steps.')

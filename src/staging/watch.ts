@@ -1,0 +1,195 @@
+/**
+ * Keeps staged tables in step with a platform on another server where replication alone does not: columns that change, a slot that is
+ * lost, a failover. What it cannot mend it names.
+ */
+import { connect } from '../db/connect.ts'
+import type { Pool, Sql } from '../db/sql.ts'
+import { copyPlatform } from './copy.ts'
+import { readPlatformTables } from './platform-tables.ts'
+import { replicationName } from './publication.ts'
+import { readServer } from './server.ts'
+
+/** The statement timeout at the platform, in milliseconds. */
+const statementTimeoutMs = 10_000
+
+/** Shares of the log that the platform keeps for the slot: below each, a warning says so. */
+const warnedShares = [0.2, 0.5]
+
+/** The subscription, as this database has it. */
+interface Subscription {
+  slot: string | null
+  server: string | null
+  needs_copy: string | null
+  is_enabled: boolean
+  /** The changes that could not be applied, and were tried again. */
+  failures: number
+  /** The tables that are staged. */
+  oids: number[]
+}
+
+/** The slot, as the platform has it. */
+interface Slot {
+  is_lost: boolean
+  /** The bytes of the log that are not applied. */
+  behind: number
+  /** The share of the log that the platform keeps which is left; null: it keeps all. */
+  log_left: number | null
+  /** Whether the changes before a position are applied. */
+  is_applied: boolean
+}
+
+/** What a look at the platform found. */
+interface Look {
+  problems: string[]
+  slot: Slot | null
+  /** Why the tables have to be copied again. */
+  reason: string | null
+}
+
+interface WatchOptions {
+  /** The database of the platform. */
+  platformUrl: string
+  /** Called before the tables are copied again. */
+  onCopy: (reason: string) => void
+}
+
+/**
+ * Creates the watch.
+ *
+ * @param owner connections of the owner of the staged tables
+ * @returns `follow`, which takes one look at the platform, and mends what it can; `close`
+ */
+export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchOptions) {
+  const platform = connect(platformUrl, { max: 1, statementTimeoutMs })
+  const closing = new AbortController()
+  /** The tables at the former look, and the position in the platform's log after it. */
+  let former = { tables: '', position: 'FFFFFFFF/FFFFFFFF' }
+  /** The tables that the staged ones are like. */
+  let followed = ''
+  let isLooking = false
+  let failures = 0
+  /** The looks in a row that found more failures. */
+  let failing = 0
+
+  async function look({ slot: name, server, needs_copy, is_enabled, oids }: Subscription): Promise<Look> {
+    const problems: string[] = []
+    const found = await readServer(platform)
+    const slot = name === null ? null : await readSlot(platform, name, former.position)
+    let reason = needs_copy
+    if (server !== null && server !== found.name)
+      reason ??= 'The database of the platform is on another server, or was failed over.'
+    else if (name !== null && (slot === null || slot.is_lost)) reason ??= `The platform has lost the slot ${name}.`
+
+    const tables = await readPlatformTables(platform, oids)
+    const text = JSON.stringify(tables)
+    // A column that was renamed has its former name in changes that wait. If they fail for some time, they have the new one.
+    const isApplied = failing > 1 || (slot?.is_applied === true && text === former.tables)
+    former = { tables: text, position: await readPosition(platform) }
+    if (text !== followed) {
+      try {
+        reason ??= await followTables(text, isApplied)
+        if (isApplied) followed = text
+      } catch (error) {
+        const why = error instanceof Error ? error.message : error
+        problems.push(`The staged tables cannot follow those of the platform: ${why}.`)
+      }
+    }
+
+    if (tables.length < oids.length) problems.push('The platform has dropped tables that the mapping reads.')
+    if (name !== null && !is_enabled) {
+      problems.push(`The subscription is disabled. Run: alter subscription ${replicationName} enable;`)
+    }
+    if (failing > 3) {
+      problems.push(
+        'A change of the platform cannot be applied. The log of the database server of the gateway says why.',
+      )
+    }
+    const share = warnedShares.find(share => (slot?.log_left ?? 1) < share)
+    if (share !== undefined) {
+      problems.push(
+        `Less than ${share * 100} % of max_slot_wal_keep_size is left at the platform. When none is left, its tables are copied again.`,
+      )
+    }
+    return { problems, slot, reason }
+  }
+
+  /** Changes the columns of the staged tables. @returns why their rows have to be copied again; null: they need not */
+  async function followTables(tables: string, isApplied: boolean): Promise<string | null> {
+    // A new type of a large table takes longer than the pool's limit.
+    const session = owner.openSession()
+    try {
+      await session`select /* staging.lift_limit */ set_config('statement_timeout', '0', false)`
+      const rows = await session<{ reason: string | null }[]>`
+        select /* staging.follow_tables */ gateway.follow_table(definition, ${isApplied}) as reason
+        from jsonb_array_elements(${tables}::text::jsonb) definition`
+      return rows.find(({ reason }) => reason !== null)?.reason ?? null
+    } finally {
+      await session.end({ timeout: 1 })
+    }
+  }
+
+  async function followOnce(): Promise<void> {
+    const subscription = await readSubscription(owner)
+    if (!subscription) return
+    failing = subscription.failures > failures ? failing + 1 : 0
+    failures = subscription.failures
+    const { problems, slot, reason } = await look(subscription).catch(error => ({
+      ...{ slot: null, reason: null },
+      problems: [`The database of the platform cannot be used${codeOf(error)}. Its changes wait there.`],
+    }))
+    await owner`
+        update /* staging.save_look */ gateway.subscription
+        set problems = array(select jsonb_array_elements_text(${JSON.stringify(problems)}::text::jsonb)), behind = ${slot?.behind ?? null},
+            log_left = ${slot?.log_left ?? null}, seen_at = clock_timestamp(), needs_copy = coalesce(needs_copy, ${reason})`
+    if (reason === null) return
+    onCopy(reason)
+    await copyPlatform(owner, { platformUrl, signal: closing.signal })
+  }
+
+  return {
+    /** Does nothing while a former look goes on. */
+    async follow(): Promise<void> {
+      if (isLooking) return
+      isLooking = true
+      await followOnce().finally(() => {
+        isLooking = false
+      })
+    },
+    async close(): Promise<void> {
+      closing.abort()
+      await platform.end({ timeout: 1 })
+    },
+  }
+}
+
+const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? ` (${error.code})` : '')
+
+async function readSubscription(owner: Sql): Promise<Subscription | undefined> {
+  const [subscription] = await owner<Subscription[]>`
+    select /* staging.read_subscription */ slot, server, needs_copy, coalesce(subenabled, false) as is_enabled,
+           coalesce(apply_error_count, 0) as failures,
+           array_to_json(array(select platform_oid::bigint from gateway.staged_table)) as oids
+    from gateway.subscription
+    left join pg_subscription on pg_subscription.subname = ${replicationName}
+      and subdbid = (select oid from pg_database where datname = current_database())
+    left join pg_stat_subscription_stats on subid = pg_subscription.oid`
+  return subscription
+}
+
+async function readSlot(platform: Sql, name: string, position: string): Promise<Slot | null> {
+  const [slot] = await platform<Slot[]>`
+    select /* platform.read_slot */ wal_status = 'lost' as is_lost, confirmed_flush_lsn >= ${position}::text::pg_lsn as is_applied,
+           (pg_current_wal_lsn() - confirmed_flush_lsn)::bigint as behind,
+           case when kept > 0 then least(greatest(safe_wal_size, 0) / kept, 1)::float8 end as log_left
+    from pg_replication_slots
+    cross join (select pg_size_bytes(current_setting('max_slot_wal_keep_size'))::numeric as kept) setting
+    where slot_name = ${name}`
+  return slot ?? null
+}
+
+async function readPosition(platform: Sql): Promise<string> {
+  const [row] = await platform<{ position: string }[]>`
+    select /* platform.read_position */ pg_current_wal_lsn()::text as position`
+  if (!row) throw new Error('The server of the platform returned no position.')
+  return row.position
+}

@@ -1,0 +1,246 @@
+/** A platform on another server: its tables are copied, and a subscription and the watch keep them in step. */
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { addressUrl, connect, serviceRole } from '../../src/db/connect.ts'
+import { readMappings } from '../../src/db/mappings.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { findRecordProblems } from '../../src/projection/check.ts'
+import { readStepState } from '../../src/projection/step.ts'
+import { removeStaging } from '../../src/staging/remove.ts'
+import { checkPlatform, stagePlatform } from '../../src/staging/stage.ts'
+import { createPlatformWatch } from '../../src/staging/watch.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { createEmptyDatabase } from '../support/database.ts'
+import { startServer } from '../support/embedded-postgres.ts'
+import { packagedPrograms, startPackaged } from '../support/packaged-postgres.ts'
+import { projected } from '../support/projected.ts'
+import { until } from '../support/until.ts'
+
+const folder = fileURLToPath(new URL('venues', import.meta.url))
+// The embedded server commits without it, and only flushed changes are sent.
+const settings = {
+  synchronous_commit: 'on',
+  wal_level: 'logical',
+  max_slot_wal_keep_size: '64MB',
+  wal_retrieve_retry_interval: '100ms',
+}
+const { address } = await createEmptyDatabase()
+const owner = connect(address, { max: 2, statementTimeoutMs: 60_000 })
+const pool = connect(address, { max: 2, statementTimeoutMs: 60_000, role: serviceRole })
+const [{ version }] = await owner<[{ version: number }]>`select current_setting('server_version_num')::int as version`
+// A platform has the version of the gateway's database, or an older one.
+const server =
+  version < 180_000 && packagedPrograms !== null ? await startPackaged(settings) : await startServer(settings)
+const platformUrl = addressUrl(server)
+const platform = connect(server, { max: 2, statementTimeoutMs: 60_000 })
+const copies: string[] = []
+const watch = createPlatformWatch(owner, { platformUrl, onCopy: reason => copies.push(reason) })
+afterFile(async () => {
+  await watch.close()
+  await removeStaging(owner, platformUrl)
+  await Promise.all([platform, owner, pool].map(each => each.end({ timeout: 1 })))
+  await server.stop()
+})
+
+const venue = '00000000-0000-0000-0000-000000000001'
+const item = '11111111-1111-1111-1111-111111111111'
+const at = (statements: string) => platform.unsafe(statements).simple()
+const stage = () =>
+  stagePlatform(owner, {
+    ...{ platformUrl, folder, lockWait: 10 },
+    ...{ onBlocked: () => {}, onTable: () => {} },
+  })
+
+await at(readFileSync(new URL('venues.tables.sql', import.meta.url), 'utf8'))
+// Names of the gateway's own, and what is not read, are in nobody's way.
+await at(`create table public.customer (id integer); create table public.tenant (name text)`)
+await at(`
+  insert into shop.venue (id, path, name) values ('${venue}', 'main', 'Main');
+  insert into shop.item (id, venue, name, cents) values ('${item}', '${venue}', 'Tea', 1250);
+  insert into shop."Gift Card" ("No", venue, item, code, "valueCents")
+    select 'C' || n, '${venue}', '${item}', 'CODE-' || n, 5000 from generate_series(1, 2000) n`)
+await migrate(owner, { adopted: null })
+
+/** Waits until the subscription has applied all changes of the platform, and steps have written the records. */
+async function applied(): Promise<void> {
+  const [now] = await platform`select pg_current_wal_flush_lsn()::text as position`
+  await until(
+    'the changes are applied',
+    async () => {
+      await watch.follow()
+      const [slot] = await platform`
+      select confirmed_flush_lsn >= ${now?.position}::text::pg_lsn as done from pg_replication_slots where active`
+      return slot?.done === true
+    },
+    60_000,
+  )
+  await projected(pool)
+}
+
+const voucher = async (reference: string) => {
+  const [found] =
+    await owner`select current_balance, product_title, void from gateway.voucher where reference = ${reference}`
+  return found
+}
+const agrees = async () => expect(await findRecordProblems(owner)).toEqual([])
+
+test('a table without a key is refused before it is published, with the statement that gives it one', async () => {
+  await at('alter table shop.consent drop constraint consent_pkey')
+  const { findings } = await checkPlatform(owner, platformUrl, folder)
+  expect(findings.filter(({ level }) => level === 'error')).toMatchObject([
+    {
+      file: 'shop.consent',
+      level: 'error',
+      remedy: expect.stringContaining('alter table shop.consent add primary key'),
+    },
+  ])
+  expect(await stage()).toEqual(findings)
+  expect(await platform`select from pg_publication`).toHaveLength(0)
+  await at('alter table shop.consent add primary key (person, at)')
+})
+
+test('the platform has a publication and a slot, and nothing else', async () => {
+  const before =
+    await platform`select relname from pg_class where relnamespace::regnamespace::text !~ '^pg_' order by 1`
+  expect(await stage()).toEqual([])
+  await migrate(owner, { adopted: readMappings(folder) })
+  await projected(pool)
+  expect(await owner`select count(*) from gateway.voucher`).toEqual([{ count: 2000 }])
+  await agrees()
+  const published = await platform`select tablename from pg_publication_tables order by 1`
+  expect(published.map(({ tablename }) => tablename)).toEqual([
+    'Gift Card',
+    'consent',
+    'item',
+    'person',
+    'redemption',
+    'venue',
+  ])
+  expect(
+    await platform`select relname from pg_class where relnamespace::regnamespace::text !~ '^pg_' order by 1`,
+  ).toEqual(before)
+  expect(await platform`select from pg_trigger where not tgisinternal`).toHaveLength(0)
+})
+
+test('records follow the writers of the platform', async () => {
+  await at(`insert into shop.redemption values ('C1', 1, 500); update shop.item set name = 'Green tea'`)
+  await at(`delete from shop."Gift Card" where "No" = 'C2'`)
+  await applied()
+  expect(await voucher('CODE-1')).toMatchObject({ current_balance: 45, product_title: 'Green tea' })
+  expect(await voucher('CODE-2')).toBeUndefined()
+  await at('truncate shop.redemption')
+  await applied()
+  expect(await voucher('CODE-1')).toMatchObject({ current_balance: 50 })
+  await agrees()
+})
+
+test('a new column, with the value of older rows, needs nobody', async () => {
+  await at(`alter type shop.state add value 'lost'`)
+  await at(
+    `alter table shop."Gift Card" add column note text default 'none'; update shop."Gift Card" set state = 'lost', note = 'x' where code = 'CODE-3'`,
+  )
+  await applied()
+  expect(await owner`select note, count(*) from shop."Gift Card" group by 1 order by 1`).toEqual([
+    { note: 'none', count: 1998 },
+    { note: 'x', count: 1 },
+  ])
+  expect(copies).toEqual([])
+})
+
+test('a column that was renamed is named, and the rest goes on', async () => {
+  await at('alter table shop.item rename column name to title')
+  await at(
+    `update shop.item set title = 'Black tea'; insert into shop.person (venue, email) values ('${venue}', 'ann@example.com')`,
+  )
+  await applied()
+  const { problems } = await readStepState(pool)
+  expect(problems).toContainEqual(expect.stringContaining('column item.name does not exist'))
+  expect(await voucher('CODE-1')).toMatchObject({ product_title: 'Green tea' })
+  expect(await owner`select title from shop.item`).toEqual([{ title: 'Black tea' }])
+  await at('alter table shop.item rename column title to name')
+  await until('the name is back', async () => {
+    await watch.follow()
+    return (
+      (await owner`select from pg_attribute where attrelid = 'shop.item'::regclass and attname = 'name'`).length > 0
+    )
+  })
+  await until('the mapping fits again', async () => {
+    await projected(pool)
+    return (await voucher('CODE-1'))?.product_title === 'Black tea'
+  })
+  expect(copies).toEqual([])
+})
+
+test('a type that changed is copied again: its rows are not in the log', async () => {
+  await at('alter table shop.item alter column cents type bigint using cents * 2')
+  await until('it is copied', async () => {
+    await watch.follow()
+    return copies.length > 0
+  })
+  expect(copies.splice(0)).toEqual(['shop.item.cents has another type.'])
+  await projected(pool)
+  expect(await owner`select price from gateway.product`).toEqual([{ price: 25 }])
+  await agrees()
+})
+
+test('a slot that was lost is replaced, with the changes that nobody kept', async () => {
+  await owner`alter subscription voucher_gateway disable`
+  const drop = () => platform`select pg_drop_replication_slot(slot_name) from pg_replication_slots where not active`
+  await until('the slot is dropped', async () => (await drop()).length > 0)
+  await at(`insert into shop.redemption values ('C1', 5, 100); delete from shop."Gift Card" where "No" = 'C4'`)
+  await owner`alter subscription voucher_gateway enable`
+  await watch.follow()
+  expect(copies.splice(0)).toEqual([expect.stringMatching(/^The platform has lost the slot voucher_gateway_/)])
+  await projected(pool)
+  expect(await voucher('CODE-1')).toMatchObject({ current_balance: 49 })
+  expect(await voucher('CODE-4')).toBeUndefined()
+  await at(`insert into shop.redemption values ('C1', 6, 100)`)
+  await applied()
+  expect(await voucher('CODE-1')).toMatchObject({ current_balance: 48 })
+  await agrees()
+})
+
+test('another server with the data of the platform is compared', async () => {
+  await owner`update gateway.subscription set server = 'the former/00000001'`
+  await at(`insert into shop.redemption values ('C1', 7, 100)`)
+  await watch.follow()
+  expect(copies.splice(0)).toEqual(['The database of the platform is on another server, or was failed over.'])
+  await applied()
+  expect(await voucher('CODE-1')).toMatchObject({ current_balance: 47 })
+})
+
+test('a subscription that somebody disabled, and a log that runs out, are named', async () => {
+  await owner`alter subscription voucher_gateway disable`
+  await at(`create table filler as select repeat(md5(n::text), 40) from generate_series(1, 40000) n`)
+  await watch.follow()
+  const { problems } = await readStepState(pool)
+  expect(problems).toEqual([
+    'The subscription is disabled. Run: alter subscription voucher_gateway enable;',
+    expect.stringMatching(/^Less than [25]0 % of max_slot_wal_keep_size is left/),
+  ])
+  await owner`alter subscription voucher_gateway enable`
+  await applied()
+})
+
+test('a platform that is out of reach is named, and nothing is lost', async () => {
+  const unreachable = createPlatformWatch(owner, {
+    platformUrl: 'postgres://nobody@localhost:1/none',
+    onCopy: () => {},
+  })
+  await unreachable.follow()
+  await unreachable.close()
+  expect((await readStepState(pool)).problems).toEqual([
+    'The database of the platform cannot be used (ECONNREFUSED). Its changes wait there.',
+  ])
+  await watch.follow()
+  expect(`${(await readStepState(pool)).problems}`).not.toContain('cannot be used')
+})
+
+test('to remove it leaves nothing at the platform', async () => {
+  await expect(removeStaging(owner, undefined)).rejects.toThrow('--from')
+  await removeStaging(owner, platformUrl)
+  expect(await platform`select from pg_replication_slots`).toHaveLength(0)
+  expect(await platform`select from pg_publication`).toHaveLength(0)
+  expect(await owner`select from pg_class where relnamespace = 'shop'::regnamespace and relkind = 'r'`).toHaveLength(0)
+})
