@@ -1,5 +1,5 @@
 /** Mappings: for each type of record a select over the tables of the platform, and rules for its sources (`mappings/plain`). */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import postgres from '#postgres'
@@ -25,9 +25,10 @@ const readPlainTables = () => readFileSync(new URL('../../sql/plain-tables.sql',
  * Reads a folder of mappings.
  *
  * @returns one for each `<record>.sql`
- * @throws an Error when a rule has no mapping
+ * @throws an Error when there is no such folder, or a rule has no mapping
  */
 export function readMappings(folder: string): Mapping[] {
+  if (!existsSync(folder)) throw new Error(`There is no folder ${folder}. The command \`adopt init\` writes one.`)
   const files = readdirSync(folder)
     .filter(file => file.endsWith('.sql'))
     .sort()

@@ -38,3 +38,10 @@ test('it prints errors with their place, and exits with 1', async () => {
     findings: [{ file: 'customer.from.consent.sql', line: 2, level: 'error' }],
   })
 })
+
+test('it names a folder that does not exist', async () => {
+  expect(await check('nowhere')).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/^There is no folder nowhere\./),
+  })
+})
