@@ -1,7 +1,7 @@
 /** The check of a mapping before it is installed: PostgreSQL finds what is wrong (sql/0014.do.adoption.sql), and nothing stays. */
 import postgres from '#postgres'
 import { lineAt, type Mapping, readMappings } from '../db/mappings.ts'
-import { arrayText, type Pool, type Transaction } from '../db/sql.ts'
+import { arrayText, type Fragment, type Pool, type Transaction } from '../db/sql.ts'
 import { withoutTrace } from './without-trace.ts'
 
 /** What is wrong with a file, and what to do: sentences without a full stop. */
@@ -79,18 +79,14 @@ class Check {
       if (this.#hasNoError(before)) sound.push(mapping)
     }
     for (const { record } of readsRows ? sound : []) {
-      await this.#collect(
-        `${record}.sql`,
-        sql =>
-          sql`select * from /* adoption.find_rows */ gateway.find_row_faults(${record}::text::gateway.record_type)`,
-      )
+      await this.#collect(`${record}.sql`, this.#sql`/* adoption.find_rows */ gateway.find_row_faults(${record})`)
     }
     // At the end, because it locks tables of the gateway until the transaction ends.
     for (const { record, select, rules } of sound) {
       await this.#attempt(
         `${record}.sql`,
         sql => sql`call /* adoption.prepare_mapping */ gateway.prepare_mapping(
-          ${record}::text::gateway.record_type, ${select}, ${JSON.stringify(rules)}::text::jsonb, false)`,
+          ${record}, ${select}, ${JSON.stringify(rules)}::text::jsonb, false)`,
       )
     }
     return { findings: this.#findings, columns: this.#columns, grants: await this.#describeGrants() }
@@ -114,26 +110,17 @@ class Check {
   /** Checks the columns of a mapping, the tables that it reads, and its rules. */
   async #checkSources({ record, rules }: Mapping): Promise<void> {
     const file = `${record}.sql`
-    await this.#collect(
-      file,
-      sql =>
-        sql`select * from /* adoption.find_columns */ gateway.find_column_faults(${record}::text::gateway.record_type)`,
-    )
-    const isReadable = await this.#collect(
-      file,
-      sql =>
-        sql`select * from /* adoption.find_sources */ gateway.find_source_faults(${record}::text::gateway.record_type)`,
-    )
-    if (isReadable) {
+    const sql = this.#sql
+    await this.#collect(file, sql`/* adoption.find_columns */ gateway.find_column_faults(${record})`)
+    if (await this.#collect(file, sql`/* adoption.find_sources */ gateway.find_source_faults(${record})`)) {
+      const ruled = arrayText(Object.keys(rules))
       await this.#collect(
         file,
-        sql => sql`
-          select * from /* adoption.find_missing_rules */ gateway.find_missing_rules(
-            ${record}::text::gateway.record_type, ${arrayText(Object.keys(rules))}::text::text[])`,
+        sql`/* adoption.find_missing_rules */ gateway.find_missing_rules(${record}, ${ruled}::text::text[])`,
       )
     }
     await this.#addColumns(`mapped_${record}`)
-    const sources = await this.#sql<{ name: string; table: string; qualified: string }[]>`
+    const sources = await sql<{ name: string; table: string; qualified: string }[]>`
       select /* adoption.read_sources */ gateway.name_of(source) as name, relname as table, nspname || '.' || relname as qualified
       from gateway.relations_read_by(gateway.view_of(${record})) source
       join pg_class on pg_class.oid = source join pg_namespace on pg_namespace.oid = relnamespace
@@ -157,8 +144,7 @@ class Check {
     if (await this.#attempt(file, sql => sql.unsafe(`create temporary view affected as\n${query}`, [], oneStatement))) {
       await this.#collect(
         file,
-        sql =>
-          sql`select * from /* adoption.find_rule */ gateway.find_rule_faults(${record}::text::gateway.record_type, ${source}::text::regclass, ${file})`,
+        this.#sql`/* adoption.find_rule */ gateway.find_rule_faults(${record}, ${source}::text::regclass, ${file})`,
       )
       await this.#addColumns('affected', source)
     }
@@ -192,11 +178,11 @@ class Check {
     this.#findings.push({ file, line, ...found, keys: keys ?? [] })
   }
 
-  /** Adds what a function finds. @returns whether there is no error */
-  async #collect(file: string, find: (sql: Transaction) => Promise<Found[]>): Promise<boolean> {
+  /** Adds what the call of a function finds. @returns whether there is no error */
+  async #collect(file: string, call: Fragment): Promise<boolean> {
     const before = this.#findings.length
     await this.#attempt(file, async sql => {
-      for (const found of await find(sql)) this.#add(file, found)
+      for (const found of await sql<Found[]>`select * from ${call}`) this.#add(file, found)
     })
     return this.#hasNoError(before)
   }
