@@ -430,6 +430,7 @@ create table gateway.rule (
   is_captured boolean default false not null,
   constraint rule_pkey PRIMARY KEY (record, source)
 );
+grant select on gateway.rule to voucher_gateway;
 
 create table gateway.scan (
   record gateway.record_type not null,

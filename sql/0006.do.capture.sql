@@ -23,6 +23,7 @@ create table gateway.rule (
   is_captured boolean not null default false, -- Whether the triggers of the source follow it.
   primary key (record, source)
 );
+grant select on gateway.rule to voucher_gateway;
 
 -- Notes all records of the types that it takes, because a table was truncated.
 create function gateway.capture_truncated() returns trigger

@@ -7,12 +7,12 @@ const { platform } = await createDatabase()
 const read = `
   administrator audit_entry broken_mapping category check_progress consent_withdrawal customer figure_member figure_rollup
   invitation kind_grain mapping migration note product rate_window record_figure rejected removal request_count request_error
-  scan session setting step subscription sync_state tenant tenant_path token token_export token_tenant variant voucher voucher_count
+  rule scan session setting step subscription sync_state tenant tenant_path token token_export token_tenant variant voucher voucher_count
   voucher_text waiting_key`
 
 /** Only steps use them, with the rights of the owner. */
 const hidden = `
-  category_fields customer_fields identity open_scan product_fields rule staged_table tenant_fields variant_fields
+  category_fields customer_fields identity open_scan product_fields staged_table tenant_fields variant_fields
   voucher_fields`
 
 /** The rights of the service on tables and views, besides the columns that its statements write. Others fail the test. */

@@ -2,6 +2,7 @@
  * The first fill of a large database beside writers, by a service that is killed at random: no write waits for it, the next
  * service goes on, and the records are right in the end. Before it, no mapping is installed.
  */
+import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
 import type postgres from '#postgres'
@@ -21,7 +22,9 @@ const kills = 10
 const longestWait = isShort ? 1_000 : 200
 
 /** The number of the last file of `sql/`: without the mappings after it, no step is made. */
-const lastMigration = 14
+const lastMigration = 16
+
+const plainTables = readFileSync(new URL('../../sql/plain-tables.sql', import.meta.url), 'utf8')
 
 const timeout = 1_200_000
 
@@ -32,6 +35,7 @@ afterAll(() => admin.end())
 function fill(owner: Pool) {
   const { vouchers, customers, products, tenants } = size
   return owner.unsafe(`
+    ${plainTables}
     insert into tenant (name, parent_id) select 'Tenant ' || n, nullif(n / 10, 0) from generate_series(1, ${tenants}) n;
     insert into category (tenant_id, slug, title) select n, 'c', 'Category' from generate_series(1, ${tenants}) n;
     insert into product (tenant_id, slug, title, currency, price)
