@@ -181,11 +181,13 @@ const removeCommand = new Command('remove')
   .option('--wait <seconds>', 'how long to wait for transactions that hold a lock', readSeconds, defaultLockWait)
   .addOption(fromOption())
   .action(async ({ wait, from }: { wait: number; from?: string }) => {
-    await withUnmigratedDatabase(readConfig(process.env), async ({ owner }) => {
+    const left = await withUnmigratedDatabase(readConfig(process.env), async ({ owner }) => {
       await migrate(owner, { lockWait: wait, adopted: [], onBlocked })
-      await removeStaging(owner, from)
+      const left = await removeStaging(owner, from)
       await owner`call /* adoption.remove */ gateway.remove()`
+      return left
     })
+    if (left !== null) console.log(`Let the owner of the tables run at the platform: ${left}`)
     console.log(
       'The schema gateway and its triggers are removed. The role voucher_gateway stays: other databases may use it.',
     )

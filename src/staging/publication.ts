@@ -8,6 +8,10 @@ import type { PlatformTable } from './platform-tables.ts'
 /** The name of the publication, of the subscription, and the beginning of the names of slots. */
 export const replicationName = 'voucher_gateway'
 
+/** Returns whether a login lacks a right for what it tried. */
+export const isForbidden = (error: unknown): error is Error =>
+  error instanceof Error && 'code' in error && error.code === '42501'
+
 /** The time that a statement waits for a lock at the platform, in milliseconds. */
 const lockMs = 100
 
@@ -57,7 +61,7 @@ export async function publish(
     })
     for (const statement of statements) await attempt(() => session.unsafe(statement))
   } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === '42501')) throw error
+    if (!isForbidden(error)) throw error
     const remedy = `Let the owner of the tables run at the platform: ${statements.join(' ')}`
     throw new Error(`The login may not publish the tables of the platform (${error.message}). ${remedy}`)
   } finally {

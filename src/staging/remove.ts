@@ -2,21 +2,22 @@
 
 import { connect } from '../db/connect.ts'
 import type { Pool } from '../db/sql.ts'
-import { replicationName } from './publication.ts'
+import { isForbidden, replicationName } from './publication.ts'
 import { dropSlots, dropSubscription, stopSubscription } from './subscription.ts'
 
 /**
  * Drops the subscription and the staged tables, and the slot and the publication at the platform.
  *
  * @param owner connections of the owner of the staged tables
+ * @returns the statement that the owner of the publication has to run at the platform; null: none
  * @throws an Error when there is a subscription, and no URL: its slot would keep the log of the platform for ever
  */
-export async function removeStaging(owner: Pool, platformUrl: string | undefined): Promise<void> {
+export async function removeStaging(owner: Pool, platformUrl: string | undefined): Promise<string | null> {
   const [state] = await owner<{ slots: string[]; tables: string[] }[]>`
     select /* staging.read_all */ array_to_json(array_remove(array[slot, next_slot], null)) as slots,
            array_to_json(array(select source from gateway.staged_table)) as tables
     from gateway.subscription`
-  if (!state) return
+  if (!state) return null
   if (platformUrl === undefined)
     throw new Error('Name the database of the platform with --from: it has a slot, which keeps its log.')
   const session = owner.openSession()
@@ -31,7 +32,14 @@ export async function removeStaging(owner: Pool, platformUrl: string | undefined
   const platform = connect(platformUrl, { max: 1, statementTimeoutMs: 10_000 })
   try {
     await dropSlots(platform, state.slots)
-    await platform.unsafe(`drop /* platform.unpublish */ publication if exists ${replicationName}`)
+    const statement = `drop publication if exists ${replicationName}`
+    return await platform.unsafe(statement).then(
+      () => null,
+      error => {
+        if (isForbidden(error)) return `${statement};`
+        throw error
+      },
+    )
   } finally {
     await platform.end({ timeout: 1 })
   }
