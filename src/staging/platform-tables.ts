@@ -43,8 +43,14 @@ export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = nu
          when row_security_active(pg_class.oid)
            then format('shows %I only some of its rows. Let a superuser of the platform run: alter role %1$I bypassrls;', current_user)
          when key = '[]' then format(
-           'has no key by which updates and deletions are replicated. Run at the platform: alter table %I.%I add primary key (…);',
-           nspname, relname)
+           'has no key by which updates and deletions are replicated. Run at the platform: alter table %I.%I %s;',
+           nspname, relname, coalesce((
+             select format('replica identity using index %I', index_class.relname)
+             from pg_index join pg_class index_class on index_class.oid = indexrelid
+             where indrelid = pg_class.oid and indisunique and indimmediate and indpred is null and (
+               select bool_and(coalesce(attnotnull, false)) from unnest(indkey::smallint[]) number
+               left join pg_attribute on attrelid = indrelid and attnum = number)
+             order by indexrelid limit 1), 'add primary key (…)'))
     end as problem
   from pg_class join pg_namespace on pg_namespace.oid = relnamespace
   cross join lateral (

@@ -97,7 +97,17 @@ test('a table without a key is refused before it is published, with the statemen
   ])
   expect(await stage()).toEqual(findings)
   expect(await platform`select from pg_publication`).toHaveLength(0)
-  await at('alter table shop.consent add primary key (customer, at)')
+  // A unique index may be the key.
+  await at(`alter table shop.consent alter customer set not null, alter at set not null;
+    create unique index consent_at on shop.consent (customer, at)`)
+  const { findings: others } = await checkPlatform(owner, platformUrl, folder)
+  const { remedy = '' } = others.find(({ file }) => file === 'shop.consent') ?? {}
+  const [cure = ''] = /alter table .*;/.exec(remedy) ?? []
+  await at(cure)
+  expect((await checkPlatform(owner, platformUrl, folder)).findings).toEqual([])
+  await at(
+    'drop index shop.consent_at; alter table shop.consent add primary key (customer, at), replica identity default',
+  )
 })
 
 test('the platform has a publication and a slot, and nothing else', async () => {
