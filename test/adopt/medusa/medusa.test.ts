@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { connect } from '../../../src/db/connect.ts'
+import { addressUrl, connect } from '../../../src/db/connect.ts'
 import { afterFile } from '../../support/cleanups.ts'
 import { directoryPlace, type Records, readService } from '../../support/copies.ts'
 import { createEmptyDatabase } from '../../support/database.ts'
 import { createDirectory } from '../../support/directory.ts'
-import { packagedPrograms } from '../../support/packaged-postgres.ts'
+import { packagedPrograms, startPackaged } from '../../support/packaged-postgres.ts'
 import { run, serve } from '../../support/process.ts'
 import { sync } from '../../support/reference-sync.ts'
 import { startMedusa } from './shop.ts'
@@ -29,20 +29,61 @@ function missing(objects: object[], records: Records): object[] {
   return objects.filter(object => !Object.values(records).some(record => hasMembersOf(object).asymmetricMatch(record)))
 }
 
-test('in its own database', { timeout: 600_000 }, async () => {
-  const { address, url } = await createEmptyDatabase()
+interface Databases {
+  address: { host: string; port: number; user: string; database: string }
+  environment: { DATABASE_URL: string; PLATFORM_URL?: string }
+}
+
+/** Creates the database of Medusa, and the environment of commands: the gateway has that database, or one on another server. */
+async function createDatabases(isReplicated: boolean): Promise<Databases> {
+  const gateway = await createEmptyDatabase()
+  if (!isReplicated) return { address: gateway.address, environment: { DATABASE_URL: gateway.url } }
+  const { stop, ...address } = await startPackaged({ wal_level: 'logical', fsync: 'off' })
+  afterFile(stop)
+  return { address, environment: { DATABASE_URL: gateway.url, PLATFORM_URL: addressUrl(address) } }
+}
+
+test.each([
+  ['in its own database', false],
+  ['replicated into another database', true],
+])('%s', { timeout: 600_000 }, async (_, isReplicated) => {
+  const { address, environment } = await createDatabases(isReplicated)
   const platform = connect(address, { max: 2, statementTimeoutMs: 60_000 })
   afterFile(() => platform.end({ timeout: 1 }))
   const shop = await startMedusa(address)
   await platform.unsafe(readFileSync(join(import.meta.dirname, 'rows.sql'), 'utf8')).simple()
   /** Returns the catalog of Medusa's database, without the lines that differ in each dump. */
-  const readCatalog = () =>
+  const readCatalog = (...options: string[]) =>
     execFileSync(
       join(`${packagedPrograms}`, 'pg_dump'),
-      ['--schema-only', '-h', address.host, '-p', `${address.port}`, '-U', address.user, address.database],
+      ['--schema-only', ...options, '-h', address.host, '-p', `${address.port}`, '-U', address.user, address.database],
       { encoding: 'utf8' },
     ).replaceAll(/^\\(un)?restrict .*$/gm, '')
+
+  const command = async (...words: string[]) => {
+    const { code, stdout, stderr } = await run(words, environment)
+    expect(code, stdout + stderr).toBe(0)
+    return stdout
+  }
+
+  // As docs/adopting.md says, what init writes lacks two constants.
+  const drafted = join(createDirectory(), 'mapping')
+  const own = { DATABASE_URL: environment.PLATFORM_URL ?? environment.DATABASE_URL }
+  expect(await run(['adopt', 'init', drafted], own)).toMatchObject({ code: 0 })
+  const checked = await run(['adopt', 'check', drafted, '--json'], own)
+  const { findings }: { findings: { level: string }[] } = JSON.parse(checked.stdout)
+  expect(findings.filter(({ level }) => level === 'error')).toMatchObject(
+    ['product.sql', 'variant.sql'].map(file => ({ file, problem: expect.stringMatching(/currency is null$/) })),
+  )
+
+  if (isReplicated) {
+    // A table without a primary key.
+    const { stdout } = await run(['adopt', 'check', mapping], environment)
+    const [, cure = ''] = /Run at the platform: (alter table .*;)/.exec(stdout) ?? []
+    await platform.unsafe(cure)
+  }
   const catalog = readCatalog()
+  expect(await command('adopt', 'check', mapping)).toContain('0 errors,')
 
   /** What v1 has to show of the gift cards that the test sells. */
   const sold: object[] = []
@@ -63,21 +104,12 @@ test('in its own database', { timeout: 600_000 }, async () => {
     }
   }
 
-  const command = async (...words: string[]) => {
-    const { code, stdout, stderr } = await run(words, { DATABASE_URL: url })
-    expect(code, stdout + stderr).toBe(0)
-    return stdout
-  }
-  // As docs/adopting.md says, what init writes lacks two constants.
-  const drafted = join(createDirectory(), 'mapping')
-  await command('adopt', 'init', drafted)
-  const { stdout } = await run(['adopt', 'check', drafted, '--json'], { DATABASE_URL: url })
-  const { findings }: { findings: { level: string }[] } = JSON.parse(stdout)
-  expect(findings.filter(({ level }) => level === 'error')).toMatchObject(
-    ['product.sql', 'variant.sql'].map(file => ({ file, problem: expect.stringMatching(/currency is null$/) })),
-  )
-  expect(await command('adopt', 'check', mapping)).toContain('0 errors,')
   await Promise.all([command('adopt', 'apply', mapping), sell(4), sell(4)])
+  const slots = () => platform`select from pg_replication_slots`
+  if (isReplicated) {
+    expect(readCatalog('--no-publications')).toBe(catalog)
+    expect(await slots()).toHaveLength(1)
+  }
 
   const permissions = ['view_vouchers', 'view_orders', 'export_customer_information']
   const created = await command(
@@ -85,7 +117,7 @@ test('in its own database', { timeout: 600_000 }, async () => {
     ...permissions.flatMap(permission => ['--permission', permission]),
   )
   const [secret = ''] = /vgw_\w+/.exec(created) ?? []
-  const service = await serve({ DATABASE_URL: url, RATE_LIMIT_PER_MINUTE: '1000000' })
+  const service = await serve({ ...environment, RATE_LIMIT_PER_MINUTE: '1000000' })
   const { origin } = new URL(service.restAddress)
   const copy = directoryPlace()
   const syncCopy = async () => expect(await sync(origin, secret, copy)).toMatchObject({ code: 0 })
@@ -127,5 +159,6 @@ test('in its own database', { timeout: 600_000 }, async () => {
   await service.stop('SIGTERM')
   await command('adopt', 'remove', '--yes')
   expect(readCatalog()).toBe(catalog)
+  expect(await slots()).toEqual([])
   await sell(1)
 })
