@@ -60,7 +60,7 @@ function describe(outcome: Map<Workload, number[][][]>): string {
 const texts: string[] = []
 for (const start of [
   () => startTemporaryServer({ sharedBuffers: '512MB' }),
-  ...(packagedPrograms === null ? [] : [startPackagedServer]),
+  ...(packagedPrograms === null ? [] : [() => startPackagedServer()]),
 ]) {
   const server = await start()
   try {

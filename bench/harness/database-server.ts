@@ -58,8 +58,13 @@ export async function startDatabaseServer(options: {
   return serve(server)
 }
 
-/** Starts a server of the system's packages with PostgreSQL's defaults, in a directory that is removed when it stops. */
-export const startPackagedServer = async (): Promise<DatabaseServer> => serve(await startPackaged())
+/**
+ * Starts a server of the system's packages with PostgreSQL's defaults, in a directory that is removed when it stops.
+ *
+ * @param settings what differs from the defaults
+ */
+export const startPackagedServer = async (settings?: Record<string, string>): Promise<DatabaseServer> =>
+  serve(await startPackaged(settings))
 
 async function serve(server: EmbeddedPostgres): Promise<DatabaseServer> {
   const { host, port, user } = server

@@ -32,14 +32,14 @@ begin
   end loop;
 end $$`
 
-const populate = `
+/** The statements that fill the plain tables. */
+export const plainRows = `
 select setval('public.purchased_voucher_id_seq', ${population.vouchers});
 insert into public.tenant (name) select 'Tenant ' || n from generate_series(1, ${population.tenants}) n;
 insert into public.purchased_voucher
   (id, tenant_id, reference, initial_balance, current_balance, currency, product_title, product_slug, date_valid_end)
 select n, 1 + n % ${population.tenants}, 'OLD-' || n, 50, 50, 'GBP', 'A gift', 'a-gift', '2030-01-01'
-from generate_series(1, ${population.vouchers}) n;
-truncate gateway.note`
+from generate_series(1, ${population.vouchers}) n`
 
 /**
  * Creates a database with the plain tables.
@@ -52,7 +52,7 @@ export async function createDatabase(server: DatabaseServer, name: string, isEmp
   const sql = server.open(name)
   await migrate(sql)
   if (name === 'plain') await sql.unsafe(dropCapture)
-  if (!isEmpty) await sql.unsafe(populate).simple()
+  if (!isEmpty) await sql.unsafe(`${plainRows}; truncate gateway.note`).simple()
   await sql.unsafe('vacuum (full, analyze)')
   await sql.end()
 }

@@ -14,7 +14,10 @@ export async function stopSubscription(target: DriverPool): Promise<void> {
   await target.unsafe(`alter /* staging.stop */ subscription ${replicationName} disable`)
   for (const deadline = performance.now() + timeLimit; ; await pause(interval)) {
     const [worker] = await target<{ pid: number }[]>`
-      select /* staging.find_worker */ pid from pg_stat_subscription where subname = ${replicationName} and pid is not null`
+      select /* staging.find_worker */ pid from pg_stat_subscription
+      join pg_subscription on pg_subscription.oid = subid
+      where pg_subscription.subname = ${replicationName} and pid is not null
+        and subdbid = (select oid from pg_database where datname = current_database())`
     if (!worker) return
     if (performance.now() > deadline) throw new Error(`The worker of the subscription ${replicationName} does not end.`)
   }

@@ -1,0 +1,144 @@
+/**
+ * What replication costs a platform whose records are in another database: `npm run bench -- adoption`. Its writers, with and without a
+ * subscription that takes their changes, on the packaged server; and the applier, with and without the triggers of capture.
+ */
+import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { addressUrl } from '../src/db/connect.ts'
+import { readMappings } from '../src/db/mappings.ts'
+import { migrate } from '../src/db/migrate.ts'
+import type { Pool } from '../src/db/sql.ts'
+import { removeStaging } from '../src/staging/remove.ts'
+import { stagePlatform } from '../src/staging/stage.ts'
+import { processCpu } from './harness/cpu-time.ts'
+import { type DatabaseServer, startPackagedServer } from './harness/database-server.ts'
+import { describeRatios, describeRun, logProgress, median, record, table } from './harness/report.ts'
+import { rotated } from './harness/rounds.ts'
+import { type Copy, plainRows, writers } from './writers/databases.ts'
+import { workloads } from './writers/workloads.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '5' },
+    /** Writes the results into RESULTS.md. */
+    record: { type: 'boolean', default: false },
+  },
+})
+
+const folder = 'mappings/plain'
+const tables = readFileSync('sql/plain-tables.sql', 'utf8')
+/** The databases of the platform: without a subscription, with one into tables alone, and with one into tables with capture. */
+const contenders = ['alone', 'staged', 'captured'] as const
+const chosen = workloads.filter(({ name }) =>
+  /^((insert|update|delete) of one row|(insert|update) of 20,000 rows)$/.test(name),
+)
+
+/** Creates a database of the platform. @returns its sessions, as the benchmark of writers has them */
+async function createPlatform(server: DatabaseServer, name: string): Promise<Copy> {
+  await server.create(name)
+  const sessions = Array.from({ length: writers }, () => server.open(name))
+  await sessions[0]!.unsafe(`${tables}; ${plainRows}`).simple()
+  const pids = await Promise.all(sessions.map(sql => sql<[{ pid: number }]>`select pg_backend_pid() as pid`))
+  const clocks = pids.map(([{ pid }]) => processCpu(pid))
+  return { sessions, processorTime: () => clocks.reduce((sum, clock) => sum + clock(), 0) }
+}
+
+/** Subscribes a new database to one of the platform. @returns a connection to it */
+async function subscribe(gateway: DatabaseServer, name: string, platformUrl: string): Promise<Pool> {
+  await gateway.create(name)
+  const owner = gateway.open(name)
+  await migrate(owner, { adopted: null })
+  await stagePlatform(owner, { platformUrl, folder, lockWait: 60, onBlocked: () => {}, onTable: () => {} })
+  if (name === 'captured') await migrate(owner, { adopted: readMappings(folder) })
+  return owner
+}
+
+/** @returns the milliseconds until a subscription has applied what is written */
+async function timeApplied(source: Pool, target: Pool, write: string): Promise<number> {
+  const start = performance.now()
+  await source.unsafe(write).simple()
+  const [last] = await source`select max(id) as id from purchased_voucher`
+  while ((await target`select from purchased_voucher where id = ${last?.id}`).count === 0) await sleep(2)
+  return performance.now() - start
+}
+
+const row = `insert into purchased_voucher (tenant_id, reference, current_balance) `
+const applied: Record<string, { goal: string; write: string }> = {
+  '2,000 transactions': {
+    goal: '≤ 1.2',
+    write: `do $$ begin for n in 1..2000 loop ${row} values (1, gen_random_uuid(), 50); commit; end loop; end $$`,
+  },
+  'a transaction of 100,000 rows': {
+    goal: '≤ 1.6',
+    write: `${row} select 1, gen_random_uuid(), 50 from generate_series(1, 100000)`,
+  },
+}
+
+const platform = await startPackagedServer({ wal_level: 'logical' })
+const gateway = await startPackagedServer()
+const owners: [Pool, string][] = []
+try {
+  const measured = new Map(chosen.map(workload => [workload, contenders.map((): number[] => [])]))
+  const times = new Map(Object.keys(applied).map(name => [name, contenders.map((): number[] => [])]))
+  for (let round = 0; round < Number(options.rounds); round++) {
+    const copies: Copy[] = []
+    const targets: (Pool | undefined)[] = []
+    for (const name of contenders) {
+      copies.push(await createPlatform(platform, name))
+      const url = addressUrl(platform.address(name))
+      const owner = name === 'alone' ? undefined : await subscribe(gateway, name, url)
+      targets.push(owner)
+      if (owner) owners.push([owner, url])
+    }
+    for (const [workload, values] of measured) {
+      const slices = contenders.map((): number[] => [])
+      for (let slice = 0; slice < workload.slices; slice++) {
+        for (const index of rotated([...contenders.keys()], round + slice)) {
+          const [first = 0] = await workload.measure(copies[index]!, slice)
+          slices[index]!.push(first)
+        }
+      }
+      for (const [index, slice] of slices.entries()) values[index]!.push(median(slice))
+    }
+    for (const [name, values] of times) {
+      for (const index of rotated([1, 2], round)) {
+        values[index]!.push(await timeApplied(copies[index]!.sessions[0]!, targets[index]!, applied[name]!.write))
+      }
+    }
+    for (const [owner, url] of owners.splice(0)) {
+      await removeStaging(owner, url)
+      await owner.end()
+    }
+    for (const { sessions } of copies) await Promise.all(sessions.map(sql => sql.end()))
+    logProgress(`round ${round + 1} of ${options.rounds}`)
+  }
+  const writing = [...measured].map(([{ name, figures }, [alone = [], staged = [], captured = []]]) => [
+    `${name}: ${Object.keys(figures)[0]}`,
+    `${median(alone).toFixed(0)} ${Object.values(figures)[0]?.unit}`,
+    describeRatios(staged, alone),
+    describeRatios(captured, alone),
+  ])
+  const applying = [...times].map(([name, [, staged = [], captured = []]]) => [
+    name,
+    applied[name]!.goal,
+    `${median(staged).toFixed(0)} ms`,
+    describeRatios(captured, staged),
+  ])
+  const text = `${describeRun(platform.version)}
+
+The writers of the platform, ${writers} at once, ${options.rounds} rounds in turns: processor time of their backends, or the time of a
+statement, as a ratio to a database without a subscription (median, quartiles). All servers share this machine.
+
+${table(['', 'alone', 'with a subscription', 'with a subscription and capture'], writing)}
+
+The applier, until a change is there: the ratio to a subscription into tables without triggers.
+
+${table(['', 'goal', 'without capture', 'with capture'], applying)}`
+  console.log(text)
+  if (options.record) record('Adoption', text)
+} finally {
+  for (const [owner, url] of owners) await removeStaging(owner, url)
+  await platform.stop()
+  await gateway.stop()
+}
