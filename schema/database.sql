@@ -2189,19 +2189,20 @@ CREATE OR REPLACE FUNCTION gateway.follow_table(definition jsonb, is_applied boo
  LANGUAGE plpgsql
 AS $function$
 declare
+  source constant text := format('%I.%I', definition ->> 'schema', definition ->> 'name');
   staged gateway.staged_table;
   fresh record;
   reason text;
 begin
   select * into strict staged from gateway.staged_table where platform_oid = (definition ->> 'platform_oid')::oid;
-  if staged.columns = definition -> 'columns' and staged.source = definition ->> 'source' then
+  if staged.columns = definition -> 'columns' and staged.source = source then
     return null;
   end if;
   if is_applied then
-    if staged.source <> definition ->> 'source' then
+    if staged.source <> source then
       execute format('alter table %s rename to %I', staged.source, definition ->> 'name');
     end if;
-    staged.source := definition ->> 'source';
+    staged.source := source;
     for fresh in
       select former.name as former_name, former.type as former_type, new.*
       from jsonb_populate_recordset(null::gateway.platform_column, staged.columns) former
@@ -2217,7 +2218,8 @@ begin
         execute format('alter table %s rename column %I to %I', staged.source, fresh.former_name, fresh.name);
       end if;
       if fresh.type <> fresh.former_type then
-        execute format('alter table %1$s alter column %2$I type %3$s using %2$I::text::%3$s', staged.source, fresh.name, fresh.type);
+        execute format('alter table %1$s alter column %2$I type %3$s using %2$I::text::%3$s', staged.source, fresh.name,
+                       gateway.staged_type(fresh.type));
         reason := format('%s.%s has another type.', staged.source, fresh.name);
       end if;
     end loop;
@@ -2229,7 +2231,7 @@ begin
     where former.place is null order by place
   loop
     -- A column that was dropped and created again has the same name until all former changes are applied.
-    execute format('alter table %s add column if not exists %I %s%s', staged.source, fresh.name, fresh.type,
+    execute format('alter table %s add column if not exists %I %s%s', staged.source, fresh.name, gateway.staged_type(fresh.type),
                    ' default ' || quote_literal(fresh.standard));
     if fresh.is_copied then
       reason := format('%s.%s is new, and older rows have different values.', staged.source, fresh.name);
@@ -2310,11 +2312,12 @@ begin
   if not exists (
     select from pg_index
     where indrelid = staged and indisvalid and indpred is null and columns = array(
-      select quote_ident(attname)
+      select attname::text
       from unnest(indkey::smallint[]) with ordinality as part (number, place) join pg_attribute on attrelid = staged and attnum = number
       where place <= cardinality(columns) order by place)
   ) then
-    execute format('create index on %s (%s)', staged, array_to_string(columns, ', '));
+    execute (select format('create index on %s (%s)', staged, string_agg(quote_ident(name), ', ' order by place))
+             from unnest(columns) with ordinality as part (name, place));
   end if;
 end $function$;
 revoke execute on function gateway.index_table(regclass,text[]) from public;
@@ -3559,28 +3562,37 @@ CREATE OR REPLACE FUNCTION gateway.stage_table(definition jsonb)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
+declare
+  source constant text := format('%I.%I', definition ->> 'schema', definition ->> 'name');
 begin
   if exists (select from gateway.staged_table where platform_oid = (definition ->> 'platform_oid')::oid) then
     return;
   end if;
-  if to_regclass(definition ->> 'source') is not null then
-    raise exception 'The database of the gateway has a table % of its own.', definition ->> 'source'
+  if to_regclass(source) is not null then
+    raise exception 'The database of the gateway has a table % of its own.', source
       using hint = 'Let the gateway have a database without other tables.';
   end if;
   if to_regnamespace(quote_ident(definition ->> 'schema')) is null then
     execute format('create schema %I', definition ->> 'schema');
   end if;
   execute (
-    select format('create table %s (%s)', definition ->> 'source', concat_ws(', ',
-      string_agg(format('%I %s', name, type), ', ' order by place),
+    select format('create table %s (%s)', source, concat_ws(', ',
+      string_agg(format('%I %s', name, gateway.staged_type(type)), ', ' order by place),
       (select format('primary key (%s)', string_agg(quote_ident(key), ', ' order by place))
        from jsonb_array_elements_text(definition -> 'key') with ordinality as part (key, place) having count(*) > 0)))
     from jsonb_populate_recordset(null::gateway.platform_column, definition -> 'columns'));
-  insert into gateway.staged_table
-  select * from jsonb_populate_record(null::gateway.staged_table, definition);
+  insert into gateway.staged_table values ((definition ->> 'platform_oid')::oid, source, definition -> 'columns');
 end $function$;
 revoke execute on function gateway.stage_table(jsonb) from public;
 grant execute on function gateway.stage_table(jsonb) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.staged_type(named text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+RETURN format_type((COALESCE(to_regtype(named), 'text'::regtype))::oid, '-1'::integer);
+revoke execute on function gateway.staged_type(text) from public;
+grant execute on function gateway.staged_type(text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.tables_of(source regclass)
  RETURNS SETOF regclass

@@ -12,7 +12,7 @@ create table gateway.staged_table (
 create type gateway.platform_column as (
   place     smallint, -- Its number: it keeps it when it is renamed.
   name      text,
-  type      text, -- Here: the base type of a domain, and text for types that only the platform's database has.
+  type      text, -- The base type of a domain, and text for types that only the platform's database has.
   standard  text, -- The value of rows that are older than the column, if it is one and the same.
   is_copied boolean -- Rows that are older than the column may have different values, which are copied.
 );
@@ -33,36 +33,40 @@ create table gateway.subscription (
 );
 grant select on gateway.subscription to voucher_gateway;
 
+-- Returns a type as SQL: text when this server has none of that name. What a platform says never becomes SQL as it is.
+create function gateway.staged_type(named text) returns text
+language sql stable
+return format_type(coalesce(to_regtype(named), 'text'), -1);
+
 -- Creates the table of a table of the platform.
 --
--- definition: platform_oid, schema, source, columns, and key: the columns of its primary key or replica identity.
+-- definition: platform_oid, schema, name, columns, and key: the columns of its primary key or replica identity.
 create function gateway.stage_table(definition jsonb) returns void
 language plpgsql
 as $$
+declare
+  source constant text := format('%I.%I', definition ->> 'schema', definition ->> 'name');
 begin
   if exists (select from gateway.staged_table where platform_oid = (definition ->> 'platform_oid')::oid) then
     return;
   end if;
-  if to_regclass(definition ->> 'source') is not null then
-    raise exception 'The database of the gateway has a table % of its own.', definition ->> 'source'
+  if to_regclass(source) is not null then
+    raise exception 'The database of the gateway has a table % of its own.', source
       using hint = 'Let the gateway have a database without other tables.';
   end if;
   if to_regnamespace(quote_ident(definition ->> 'schema')) is null then
     execute format('create schema %I', definition ->> 'schema');
   end if;
   execute (
-    select format('create table %s (%s)', definition ->> 'source', concat_ws(', ',
-      string_agg(format('%I %s', name, type), ', ' order by place),
+    select format('create table %s (%s)', source, concat_ws(', ',
+      string_agg(format('%I %s', name, gateway.staged_type(type)), ', ' order by place),
       (select format('primary key (%s)', string_agg(quote_ident(key), ', ' order by place))
        from jsonb_array_elements_text(definition -> 'key') with ordinality as part (key, place) having count(*) > 0)))
     from jsonb_populate_recordset(null::gateway.platform_column, definition -> 'columns'));
-  insert into gateway.staged_table
-  select * from jsonb_populate_record(null::gateway.staged_table, definition);
+  insert into gateway.staged_table values ((definition ->> 'platform_oid')::oid, source, definition -> 'columns');
 end $$;
 
 -- Creates an index of a staged table, if none begins with its columns.
---
--- columns: their names as SQL.
 create function gateway.index_table(staged regclass, columns text[]) returns void
 language plpgsql
 as $$
@@ -70,11 +74,12 @@ begin
   if not exists (
     select from pg_index
     where indrelid = staged and indisvalid and indpred is null and columns = array(
-      select quote_ident(attname)
+      select attname::text
       from unnest(indkey::smallint[]) with ordinality as part (number, place) join pg_attribute on attrelid = staged and attnum = number
       where place <= cardinality(columns) order by place)
   ) then
-    execute format('create index on %s (%s)', staged, array_to_string(columns, ', '));
+    execute (select format('create index on %s (%s)', staged, string_agg(quote_ident(name), ', ' order by place))
+             from unnest(columns) with ordinality as part (name, place));
   end if;
 end $$;
 
@@ -87,19 +92,20 @@ create function gateway.follow_table(definition jsonb, is_applied boolean) retur
 language plpgsql
 as $$
 declare
+  source constant text := format('%I.%I', definition ->> 'schema', definition ->> 'name');
   staged gateway.staged_table;
   fresh record;
   reason text;
 begin
   select * into strict staged from gateway.staged_table where platform_oid = (definition ->> 'platform_oid')::oid;
-  if staged.columns = definition -> 'columns' and staged.source = definition ->> 'source' then
+  if staged.columns = definition -> 'columns' and staged.source = source then
     return null;
   end if;
   if is_applied then
-    if staged.source <> definition ->> 'source' then
+    if staged.source <> source then
       execute format('alter table %s rename to %I', staged.source, definition ->> 'name');
     end if;
-    staged.source := definition ->> 'source';
+    staged.source := source;
     for fresh in
       select former.name as former_name, former.type as former_type, new.*
       from jsonb_populate_recordset(null::gateway.platform_column, staged.columns) former
@@ -115,7 +121,8 @@ begin
         execute format('alter table %s rename column %I to %I', staged.source, fresh.former_name, fresh.name);
       end if;
       if fresh.type <> fresh.former_type then
-        execute format('alter table %1$s alter column %2$I type %3$s using %2$I::text::%3$s', staged.source, fresh.name, fresh.type);
+        execute format('alter table %1$s alter column %2$I type %3$s using %2$I::text::%3$s', staged.source, fresh.name,
+                       gateway.staged_type(fresh.type));
         reason := format('%s.%s has another type.', staged.source, fresh.name);
       end if;
     end loop;
@@ -127,7 +134,7 @@ begin
     where former.place is null order by place
   loop
     -- A column that was dropped and created again has the same name until all former changes are applied.
-    execute format('alter table %s add column if not exists %I %s%s', staged.source, fresh.name, fresh.type,
+    execute format('alter table %s add column if not exists %I %s%s', staged.source, fresh.name, gateway.staged_type(fresh.type),
                    ' default ' || quote_literal(fresh.standard));
     if fresh.is_copied then
       reason := format('%s.%s is new, and older rows have different values.', staged.source, fresh.name);

@@ -41,7 +41,7 @@ export async function checkMapping(sql: Pool, folder: string, staged: readonly o
       await transaction`
         select /* adoption.stage_table */ gateway.stage_table(definition)
         from (select ${JSON.stringify(table)}::text::jsonb as definition) one
-        where to_regclass(definition ->> 'source') is null`
+        where to_regclass(format('%I.%I', definition ->> 'schema', definition ->> 'name')) is null`
     }
     return new Check(transaction).run(mappings, staged.length === 0)
   })

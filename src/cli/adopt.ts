@@ -50,7 +50,7 @@ const applyCommand = new Command('apply')
       const isMigrated = (await hasSchema(owner)) || from !== undefined
       if (isMigrated) await migrate(owner, { lockWait: wait, adopted: null, onBlocked })
       if (from !== undefined) {
-        const onTable = ({ source }: PlatformTable) => console.error(`Copying ${source} …`)
+        const onTable = ({ schema, name }: PlatformTable) => console.error(`Copying ${schema}.${name} …`)
         const options = { platformUrl: from, folder, lockWait: wait, onBlocked, onTable }
         requireNone(await stagePlatform(owner, options))
       }

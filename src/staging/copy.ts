@@ -9,7 +9,7 @@ import { sendCopy } from '../db/copy.ts'
 import type { DriverPool } from '../db/driver-pool.ts'
 import { type LockRetryOptions, retryLocks } from '../db/lock-retries.ts'
 import type { Pool, Sql } from '../db/sql.ts'
-import { type PlatformTable, quoted, readPlatformTables } from './platform-tables.ts'
+import { type PlatformTable, pathOf, quoted, readPlatformTables } from './platform-tables.ts'
 import { replicationName } from './publication.ts'
 import { readServer, type Server } from './server.ts'
 import { dropSlots, dropSubscription, stopSubscription } from './subscription.ts'
@@ -132,16 +132,16 @@ async function copyTables(
     signal.throwIfAborted()
     onTable?.(table)
     await target`select /* staging.follow_table */ gateway.follow_table(${JSON.stringify(table)}::text::jsonb, true)`
-    const copy = isFirst ? table.source : `gateway.copy_of_${table.platform_oid}`
+    const copy = isFirst ? pathOf(table) : `gateway.copy_of_${table.platform_oid}`
     if (isFirst) await target.unsafe(`truncate /* staging.begin_table */ ${copy}`)
     else {
       await target.unsafe(`drop /* staging.drop_former_copy */ table if exists ${copy}`)
-      await target.unsafe(`create /* staging.create_copy */ unlogged table ${copy} (like ${table.source})`)
-      copied.push([table.source, copy])
+      await target.unsafe(`create /* staging.create_copy */ unlogged table ${copy} (like ${pathOf(table)})`)
+      copied.push([pathOf(table), copy])
     }
     const columns = table.columns.map(({ name }) => quoted(name)).join(', ')
     const rows = await source
-      .unsafe(`copy /* staging.read_rows */ (select ${columns} from ${table.source}) to stdout`)
+      .unsafe(`copy /* staging.read_rows */ (select ${columns} from ${pathOf(table)}) to stdout`)
       .readable()
     await sendCopy(target.unsafe(`copy /* staging.write_rows */ ${copy} (${columns}) from stdin`), rows)
     await target.unsafe(`analyze /* staging.analyze */ ${copy}`)

@@ -10,17 +10,15 @@ export interface PlatformColumn {
   is_copied: boolean
 }
 
-/** A table of the platform, and how it is staged. */
+/** A table of the platform, and how it is staged. None of its texts is SQL. */
 export interface PlatformTable {
   platform_oid: number
   schema: string
   name: string
-  /** The name with the schema, as SQL. */
-  source: string
   columns: PlatformColumn[]
   /** The columns by which the platform's log names rows that change; none: it has no such columns. */
   key: string[]
-  /** The columns of indexes, as SQL. */
+  /** The columns of indexes. */
   indexes: string[][]
   /** Why it cannot be published, with a remedy; null: it can. */
   problem: string | null
@@ -28,6 +26,9 @@ export interface PlatformTable {
 
 /** Returns a name as SQL. */
 export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
+
+/** Returns the name of a table with its schema, as SQL. */
+export const pathOf = ({ schema, name }: Pick<PlatformTable, 'schema' | 'name'>) => `${quoted(schema)}.${quoted(name)}`
 
 /**
  * Reads the tables of all schemas but the system's. A partitioned table is one table; generated columns are left out, because
@@ -38,7 +39,7 @@ export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
  */
 export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = null) => sql<PlatformTable[]>`
   select /* platform.read_tables */ pg_class.oid::bigint as platform_oid, nspname as schema, relname as name,
-    format('%I.%I', nspname, relname) as source, columns, key, indexes,
+    columns, key, indexes,
     case when relpersistence = 'u' then format('is unlogged. Run at the platform: alter table %I.%I set logged;', nspname, relname)
          when row_security_active(pg_class.oid)
            then format('shows %I only some of its rows. Let a superuser of the platform run: alter role %1$I bypassrls;', current_user)
@@ -81,7 +82,7 @@ export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = nu
   cross join lateral (
     select coalesce(json_agg(names::json), '[]') as indexes
     from (select distinct (
-            select json_agg(quote_ident(attname) order by place)
+            select json_agg(attname order by place)
             from unnest(indkey::smallint[]) with ordinality as part (number, place)
             join pg_attribute on attrelid = indrelid and attnum = number
             where place <= indnkeyatts)::text as names
@@ -91,4 +92,4 @@ export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = nu
   where relkind in ('r', 'p') and not relispartition and relpersistence <> 't'
     and nspname !~ '^(pg_.*|information_schema|gateway)$'
     and (${oids === null} or pg_class.oid = any(${arrayText(oids ?? [])}::text::oid[]))
-  order by source`
+  order by schema, name`

@@ -3,7 +3,7 @@
 import type { Blocker } from '../db/blockers.ts'
 import { retryLocks } from '../db/lock-retries.ts'
 import type { Pool } from '../db/sql.ts'
-import type { PlatformTable } from './platform-tables.ts'
+import { type PlatformTable, pathOf } from './platform-tables.ts'
 
 /** The name of the publication, of the subscription, and the beginning of the names of slots. */
 export const replicationName = 'voucher_gateway'
@@ -23,11 +23,11 @@ const lockMs = 100
 export async function planPublication(sql: Pool, tables: readonly PlatformTable[]): Promise<string[]> {
   const [found] = await sql<{ tables: string[] }[]>`
     select /* platform.read_publication */ array_to_json(array(
-      select format('%I.%I', nspname, relname)
+      select format('"%s"."%s"', replace(nspname, '"', '""'), replace(relname, '"', '""'))
       from pg_publication_rel join pg_class on pg_class.oid = prrelid join pg_namespace on pg_namespace.oid = relnamespace
       where prpubid = pg_publication.oid)) as tables
     from pg_publication where pubname = ${replicationName}`
-  const missing = tables.map(({ source }) => source).filter(source => !found?.tables.includes(source))
+  const missing = tables.map(pathOf).filter(path => !found?.tables.includes(path))
   if (!found && missing.length > 0) {
     return [
       `create publication ${replicationName} for table ${missing.join(', ')} with (publish_via_partition_root = true);`,

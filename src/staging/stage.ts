@@ -4,7 +4,7 @@ import type { Blocker } from '../db/blockers.ts'
 import { connect } from '../db/connect.ts'
 import { arrayText, type Pool } from '../db/sql.ts'
 import { copyPlatform } from './copy.ts'
-import { type PlatformTable, quoted, readPlatformTables } from './platform-tables.ts'
+import { type PlatformTable, pathOf, quoted, readPlatformTables } from './platform-tables.ts'
 import { planPublication, publish } from './publication.ts'
 
 /** The tables of the platform that a mapping reads, and what is wrong with it. */
@@ -31,25 +31,35 @@ export async function checkPlatform(owner: Pool, platformUrl: string, folder: st
 
 async function check(owner: Pool, platform: Pool, folder: string): Promise<PlatformCheck> {
   const all = await readPlatformTables(platform)
-  const { findings, columns } = await checkMapping(owner, folder, all)
-  const tables = all.filter(({ source }) => columns.has(source))
-  for (const { source, problem } of tables) {
+  const { findings, columns: named } = await checkMapping(owner, folder, all)
+  const columns = new Map([...named].map(([table, names]) => [quotedPath(table), new Set([...names].map(quotedPath))]))
+  const tables = all.filter(table => columns.has(pathOf(table)))
+  for (const { schema, name, problem } of tables) {
     if (problem === null) continue
     const [what = '', remedy = ''] = problem.split('. ')
-    findings.push({ file: source, line: null, level: 'error', problem: `The table ${what}`, remedy, keys: [] })
+    findings.push({
+      file: `${schema}.${name}`,
+      line: null,
+      level: 'error',
+      problem: `The table ${what}`,
+      remedy,
+      keys: [],
+    })
   }
   const [login] = await platform<{ name: string }[]>`select /* platform.read_login */ quote_ident(current_user) as name`
   const grants = [
     ...[...new Set(tables.map(({ schema }) => schema))].map(
       schema => `grant usage on schema ${quoted(schema)} to ${login?.name};`,
     ),
-    ...(tables.length > 0
-      ? [`grant select on ${tables.map(({ source }) => source).join(', ')} to ${login?.name};`]
-      : []),
+    ...(tables.length > 0 ? [`grant select on ${tables.map(pathOf).join(', ')} to ${login?.name};`] : []),
     ...(await planPublication(platform, tables)),
   ]
   return { findings, columns, tables, grants }
 }
+
+/** Quotes all parts of a name that is SQL: PostgreSQL leaves quotes out where it needs none. */
+const quotedPath = (name: string) =>
+  (name.match(/"(?:[^"]|"")+"|[^."]+/g) ?? []).map(part => (part.startsWith('"') ? part : quoted(part))).join('.')
 
 interface StageOptions {
   platformUrl: string
@@ -89,9 +99,10 @@ export async function stagePlatform(
         )
     }
     // Rules and selects need the indexes that they have at the platform.
-    for (const { source, indexes } of tables) {
-      for (const index of indexes.filter(([first = '']) => columns.get(source)?.has(first))) {
-        await owner`select /* staging.index_table */ gateway.index_table(${source}::text::regclass, ${arrayText(index)}::text::text[])`
+    for (const table of tables) {
+      const read = columns.get(pathOf(table))
+      for (const index of table.indexes.filter(([first = '']) => read?.has(quoted(first)))) {
+        await owner`select /* staging.index_table */ gateway.index_table(${pathOf(table)}::text::regclass, ${arrayText(index)}::text::text[])`
       }
     }
     return findings

@@ -12,6 +12,9 @@ import { readServer } from './server.ts'
 /** The statement timeout at the platform, in milliseconds. */
 const statementTimeoutMs = 10_000
 
+/** The pause after a copy that failed, in milliseconds. */
+const copyPauseMs = 60_000
+
 /** Shares of the log that the platform keeps for the slot: below each, a warning says so. */
 const warnedShares = [0.2, 0.5]
 
@@ -67,6 +70,7 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
   /** The tables that the staged ones are like. */
   let followed = ''
   let isLooking = false
+  let copyAfter = 0
   let failures = 0
   /** The looks in a row that found more failures. */
   let failing = 0
@@ -141,9 +145,12 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
         update /* staging.save_look */ gateway.subscription
         set problems = array(select jsonb_array_elements_text(${JSON.stringify(problems)}::text::jsonb)), behind = ${slot?.behind ?? null},
             log_left = ${slot?.log_left ?? null}, seen_at = clock_timestamp(), needs_copy = coalesce(needs_copy, ${reason})`
-    if (reason === null) return
+    if (reason === null || performance.now() < copyAfter) return
+    // Each attempt reads all tables: one that fails is not repeated at once.
+    copyAfter = performance.now() + copyPauseMs
     onCopy(reason)
     await copyPlatform(owner, { platformUrl, signal: closing.signal })
+    copyAfter = 0
   }
 
   return {

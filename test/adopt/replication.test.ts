@@ -55,6 +55,15 @@ const stage = () =>
 await at(readFileSync(new URL('venues.tables.sql', import.meta.url), 'utf8'))
 // Names of the gateway's own, and what is not read, are in nobody's way.
 await at(`create table public.customer (id integer); create table public.tenant (name text)`)
+// What a platform says is text: it does not become SQL.
+await at(
+  `create domain shop."integer) as x; drop schema gateway cascade; --" as int; create schema "s""; drop schema gateway"`,
+)
+await at(
+  `create table "s""; drop schema gateway"."t""; --" ("c""; --" shop."integer) as x; drop schema gateway cascade; --" primary key)`,
+)
+await at(`alter table shop.consent add column "a""; drop schema gateway cascade; --" integer`)
+await at(`create index on shop.consent (customer, "a""; drop schema gateway cascade; --")`)
 await at(`
   insert into shop.venue (id, path, name) values ('${venue}', 'main', 'Main');
   insert into shop.item (id, venue, name, cents) values ('${item}', '${venue}', 'Tea', 1250);
@@ -239,6 +248,17 @@ test('a platform that is out of reach is named, and nothing is lost', async () =
   ])
   await watch.follow()
   expect(`${(await readStepState(pool)).problems}`).not.toContain('cannot be used')
+})
+
+test('a definition that is no type is text', async () => {
+  const table = { platform_oid: 1, schema: 'shop', name: 'x', key: [] }
+  const columns = [
+    { place: 1, name: 'a', type: 'integer); drop schema gateway cascade; --', standard: null, is_copied: false },
+  ]
+  await owner`select gateway.stage_table(${JSON.stringify({ ...table, columns })}::text::jsonb)`.catch(error =>
+    expect(error.code).toBe('42601'),
+  )
+  expect(await owner`select to_regclass('gateway.step')::text as step`).toEqual([{ step: 'gateway.step' }])
 })
 
 test('to remove it leaves nothing at the platform', async () => {
