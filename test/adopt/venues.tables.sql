@@ -79,7 +79,7 @@ create table shop.order_line (
   line      integer,
   card      text not null unique references shop."Gift Card",
   primary key ("orderNo", placed_at, line),
-  foreign key ("orderNo", placed_at) references shop.orders
+  foreign key ("orderNo", placed_at) references shop.orders on update cascade
 );
 create table shop.customer (
   id         uuid primary key default gen_random_uuid(),

@@ -55,14 +55,15 @@ export interface Outcome {
  * Runs a command and waits for its end.
  *
  * @param options.input its standard input
+ * @param options.timeout after which it is killed, in milliseconds
  */
 export function run(
   args: string[],
   environment: NodeJS.ProcessEnv,
-  options: ProcessOptions & { input?: string } = {},
+  options: ProcessOptions & { input?: string; timeout?: number } = {},
 ): Promise<Outcome> {
   return new Promise(resolve => {
-    const settings = { ...settingsOf(options, environment), timeout: 60_000 }
+    const settings = { ...settingsOf(options, environment), timeout: options.timeout ?? 60_000 }
     const [file, ...words] = commandOf(options, args)
     const child = execFile(file, words, settings, (error, stdout, stderr) => {
       resolve({ code: error ? Number(error.code ?? -1) : 0, stdout, stderr })

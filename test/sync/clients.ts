@@ -12,7 +12,7 @@ export interface PassTimes {
   last: string
 }
 
-/** Waits and repeats while the service is overloaded, as docs/syncing.md prescribes. */
+/** Waits and repeats while the service is overloaded, or an export of a killed instance counts, as docs/syncing.md prescribes. */
 export const patient =
   (ask: Ask): Ask =>
   async (since, cursor) => {
@@ -20,7 +20,7 @@ export const patient =
       try {
         return await ask(since, cursor)
       } catch (error) {
-        if (!(error instanceof RequestError) || !/^(UNAVAILABLE|503)$/.test(error.code) || left === 0) throw error
+        if (!(error instanceof RequestError) || !/^(UNAVAILABLE|503|429)$/.test(error.code) || left === 0) throw error
         await pause(100)
       }
     }

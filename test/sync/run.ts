@@ -52,7 +52,7 @@ async function killSteps(address: Address, random: Random, stop: AbortSignal): P
 }
 
 /** Compares the figures with the records, and adds the differences to those found before. */
-async function compareFigures(sql: Pool, found: { checks: number; wrong: number }): Promise<void> {
+export async function compareFigures(sql: Pool, found: { checks: number; wrong: number }): Promise<void> {
   const { asOf, differences } = await checkFigures(sql)
   if (asOf !== null) found.checks += 1
   for (const { rows } of differences) found.wrong += rows
@@ -164,7 +164,7 @@ export async function stress(
 }
 
 /** Commits prepared transactions whose writers were stopped before `commit prepared`. */
-async function commitPrepared(sql: postgres.Sql): Promise<void> {
+export async function commitPrepared(sql: postgres.Sql): Promise<void> {
   const left = await sql<{ gid: string }[]>`
     select gid from pg_prepared_xacts where database = current_database() and gid like 'stress%'`
   for (const { gid } of left) await sql.unsafe(`commit prepared '${gid}'`)

@@ -75,8 +75,11 @@ try {
   const apps = await Promise.all(Array.from({ length: instances }, () => buildServer({ config, pool })))
   const report = await stress(poolers?.platform ?? address, apps, publisher, options)
   await Promise.all(apps.map(app => app.close()))
-  printReport(report, options)
-  if (wrongInClients(report) > 0 || report.figures.wrong > 0 || report.problems.length > 0) process.exitCode = 1
+  printReport(report, options, [
+    `control: ${report.lost} changes that it passed over`,
+    `steps: ${report.killedSteps} killed`,
+  ])
+  if (wrongInClients(report.clients) > 0 || report.figures.wrong > 0 || report.problems.length > 0) process.exitCode = 1
   else if (report.lost === 0) process.exitCode = 3
 } finally {
   await Promise.all([owner.end({ timeout: 1 }), poolers?.service.end({ timeout: 1 })])

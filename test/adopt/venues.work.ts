@@ -1,0 +1,372 @@
+/** What writers do at the platform of venues.tables.sql. */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type postgres from '#postgres'
+import { createMark } from '../sync/changes.ts'
+import type { Random } from '../sync/random.ts'
+import type { Transaction, Work } from '../sync/writers.ts'
+
+/** Keys that exist, or existed. Each writer adds those of its rows. */
+export interface Known {
+  /** Venues that are not moved or deleted: the first two are below `group`, the others below `group/branch`. */
+  owners: string[]
+  /** Venues that are moved. */
+  shops: string[]
+  /** Venues that own nothing, and are deleted. */
+  leaves: string[]
+  items: string[]
+  collections: string[]
+  cards: string[]
+  orders: Order[]
+  customers: string[]
+}
+
+interface Order {
+  orderNo: string
+  placed_at: string
+}
+
+interface Context {
+  sql: Transaction
+  known: Known
+  random: Random
+  mark: string
+  bulkRows: number
+}
+
+type Change = (context: Context) => PromiseLike<{ count: number }>
+
+/** Creates the tables and the first rows. @returns their keys */
+export async function seedVenues(sql: postgres.Sql, tables: string, cards: number): Promise<Known> {
+  await sql.unsafe(`${tables};
+    insert into shop.venue (path, name)
+    select path, path
+    from unnest('{group,elsewhere,group/branch,group/a,group/b,group/branch/c}'::text[]) path
+    union all select 'group/branch/shop' || n, 'shop ' || n from generate_series(1, 4) n
+    union all select 'group/leaf' || n, 'leaf ' || n from generate_series(1, 6) n;
+    insert into shop.item (venue, name, cents)
+    select id, 'item ' || n, 1000 + n from shop.venue, generate_series(1, 40) n where path ~ '/[abc]$';
+    insert into shop.item (venue, name, cents, part_of) select venue, 'size', 900, id from shop.item where cents % 4 = 0;
+    insert into shop.translations select id, 'en', name from shop.item;
+    insert into shop.picture select id, n, 'https://example.com/' || n from shop.item, generate_series(1, 2) n;
+    insert into shop.collections (venue, name)
+    select id, 'collection ' || n from shop.venue, generate_series(1, 8) n where path ~ '/[abc]$';
+    insert into shop."Item in Collection"
+    select item.id, collections.id from shop.item join shop.collections using (venue) where (cents + collections.id) % 5 = 0;
+    insert into shop."Gift Card" ("No", venue, item, code, "valueCents")
+    select 'C' || n, venue, id, 'CODE-' || n, 5000
+    from generate_series(1, ${cards}) n
+    join (select *, row_number() over (order by id) as place, count(*) over () as items from shop.item) item
+      on place = 1 + n % items;
+    insert into shop.redemption select "No", 1, 100 from shop."Gift Card" where right("No", 1) = '1';
+    insert into shop.card_status select "No", '2026-01-01', 'blocked', 'lost' from shop."Gift Card" where right("No", 1) = '2';
+    insert into shop.orders select 'O' || n, timestamp '2026-01-01' + n % 300 * interval '1 day' from generate_series(0, ${cards} / 3) n;
+    insert into shop.order_line
+    select "orderNo", placed_at, line, 'C' || (substr("orderNo", 2)::integer * 3 + line) as card
+    from shop.orders, generate_series(1, 3) line where substr("orderNo", 2)::integer * 3 + line <= ${cards};
+    insert into shop.countries select 'A' || chr(64 + n), 'country ' || n from generate_series(1, 20) n;
+    insert into shop.customer (venue, email, surname)
+    select id, n || '@example.com', 'first' from shop.venue, generate_series(1, 100) n where path ~ '/[abc]$';
+    insert into shop.consent select id, true, '2026-01-01' from shop.customer;
+    insert into shop.address select id, 'home', 'town', 'AA' from shop.customer;
+    analyze`)
+  const keys = async (query: string) => (await sql.unsafe<{ key: string }[]>(query)).map(({ key }) => key)
+  return {
+    owners: await keys(`select id as key from shop.venue where path ~ '/[abc]$' order by path`),
+    shops: await keys(`select id as key from shop.venue where path ~ 'shop'`),
+    leaves: await keys(`select id as key from shop.venue where path ~ 'leaf'`),
+    items: await keys('select id as key from shop.item'),
+    collections: await keys('select id::text as key from shop.collections'),
+    cards: await keys('select "No" as key from shop."Gift Card"'),
+    orders: await sql<Order[]>`select "orderNo", placed_at::text from shop.orders`,
+    customers: await keys('select id as key from shop.customer'),
+  }
+}
+
+type KeyList = Exclude<keyof Known, 'orders'>
+
+const one = ({ known, random }: Context, list: KeyList) => random.pick(known[list]) ?? ''
+
+const owner = (context: Context) => one(context, context.random.chance(0.8) ? 'owners' : 'shops')
+
+/** Returns a few keys in random order: concurrent writers can deadlock, as in production. */
+const some = (context: Context, list: KeyList) =>
+  context.sql(Array.from({ length: 1 + context.random.below(4) }, () => one(context, list)))
+
+const anyOrder = ({ known, random }: Context) => random.pick(known.orders)!
+
+/** Inserts cards for a venue. @returns their keys */
+async function insertCards(context: Context, count: number): Promise<string[]> {
+  const { sql, known, mark } = context
+  const rows = await sql<{ key: string }[]>`
+    insert into shop."Gift Card" ("No", venue, item, code, "valueCents")
+    select ${mark}::text || '-' || n, ${owner(context)}, ${one(context, 'items')}, ${mark}::text || '-' || n, 5000
+    from generate_series(1, ${count}::integer) n returning "No" as key`
+  const keys = rows.map(({ key }) => key)
+  known.cards.push(...keys)
+  return keys
+}
+
+/** Inserts the lines of an order. */
+const insertLines = ({ sql }: Context, { orderNo, placed_at }: Order, cards: string[]) => sql`
+  insert into shop.order_line ${sql(cards.map((card, line) => ({ orderNo, placed_at, line, card })))}`
+
+/** Sells cards in a new order. */
+const sell: Change = async context => {
+  const { sql, known, random, mark } = context
+  const order = { orderNo: mark, placed_at: `2026-0${1 + random.below(9)}-03` }
+  await sql`insert into shop.orders ${sql({ ...order, paid_at: order.placed_at })}`
+  known.orders.push(order)
+  return insertLines(context, order, await insertCards(context, 1 + random.below(4)))
+}
+
+/** Moves a card to another order. */
+const moveCard: Change = context => {
+  const { sql, random } = context
+  const { orderNo, placed_at } = anyOrder(context)
+  return sql`
+    update shop.order_line set "orderNo" = ${orderNo}, placed_at = ${placed_at}, line = ${100 + random.below(1e9)}
+    where card = ${one(context, 'cards')}`
+}
+
+/** Moves an order to another day, with its lines, often to another partition. */
+const moveOrder: Change = async context => {
+  const { sql, known, random } = context
+  const { orderNo, placed_at } = anyOrder(context)
+  const moved = { orderNo, placed_at: `202${6 + random.below(2)}-0${1 + random.below(9)}-04` }
+  const result = await sql`
+    update shop.orders set placed_at = ${moved.placed_at} where "orderNo" = ${orderNo} and placed_at = ${placed_at}`
+  if (result.count > 0) known.orders.push(moved)
+  return result
+}
+
+let partitions = 0
+
+/** Attaches a table of orders as a partition, then sells one of them. */
+const attachPartition: Change = async context => {
+  const { sql, mark, known } = context
+  if (partitions >= 12) return { count: 0 }
+  const year = 2030 + ++partitions
+  const order = { orderNo: mark, placed_at: `${year}-05-05` }
+  await sql.unsafe(`create table shop.orders_${year} (like shop.orders including indexes)`)
+  await sql`insert into ${sql(`shop.orders_${year}`)} ${sql(order)}`
+  await sql.unsafe(`
+    alter table shop.orders attach partition shop.orders_${year} for values from ('${year}-01-01') to ('${year + 1}-01-01')`)
+  known.orders.push(order)
+  return insertLines(context, order, await insertCards(context, 2))
+}
+
+const deleteCard: Change = async context => {
+  const card = one(context, 'cards')
+  const { sql } = context
+  for (const table of ['redemption', 'card_status', 'order_line']) {
+    await sql`delete from ${sql(`shop.${table}`)} where card = ${card}`
+  }
+  return sql`delete from shop."Gift Card" where "No" = ${card}`
+}
+
+const insertCustomer: Change = async context => {
+  const { sql, mark, known } = context
+  const id = randomUUID()
+  await sql`insert into shop.customer ${sql({ id, venue: owner(context), surname: mark, email: `${mark}@example.com` })}`
+  known.customers.push(id)
+  return sql`insert into shop.consent values (${id}, true, clock_timestamp())`
+}
+
+const deleteCustomer: Change = async context => {
+  const { sql } = context
+  const id = one(context, 'customers')
+  for (const table of ['consent', 'address']) {
+    await sql`delete from ${sql(`shop.${table}`)} where customer = ${id}`
+  }
+  return sql`delete from shop.customer where id = ${id}`
+}
+
+const consent = (sql: postgres.ISql, customer: string, given: boolean) =>
+  sql`insert into shop.consent values (${customer}, ${given}, clock_timestamp()) on conflict do nothing`
+
+/** Moves a venue, with those below it, below the venue of a path. */
+const moveVenue = (sql: postgres.ISql, id: string, path: string) => sql`
+  update shop.venue set path = ${path}::text || substr(venue.path, length(regexp_replace(moved.path, '/[^/]*$', '')) + 1)
+  from (select path from shop.venue where id = ${id}) moved
+  where venue.path = moved.path or venue.path like moved.path || '/%'`
+
+const insertVenue: Change = async context => {
+  const { sql, mark, known, random } = context
+  const id = randomUUID()
+  const parent = random.chance(0.5) ? one(context, 'shops') : one(context, 'leaves')
+  const result = await sql`
+    insert into shop.venue (id, path, name) select ${id}, path || '/' || ${mark}, ${mark} from shop.venue
+    where id = ${parent} and (select count(*) from shop.venue) < 30`
+  if (result.count > 0) known.leaves.push(id)
+  return result
+}
+
+/** Lets a size become an item, or an item a size. */
+const changeKind: Change = context => {
+  const { sql } = context
+  const item = one(context, 'items')
+  return sql`
+    update shop.item set part_of = case when part_of is null then nullif(${item}::uuid, id) end
+    where id = ${one(context, 'items')}`
+}
+
+const insertCollection: Change = async context => {
+  const rows = await context.sql<{ key: string }[]>`
+    insert into shop.collections (venue, name) values (${owner(context)}, ${context.mark}) returning id::text as key`
+  context.known.collections.push(...rows.map(({ key }) => key))
+  return rows
+}
+
+const deleteCollection: Change = async context => {
+  const id = one(context, 'collections')
+  await context.sql`delete from shop."Item in Collection" where collection = ${id}`
+  return context.sql`delete from shop.collections where id = ${id}`
+}
+
+/** A change and its relative frequency. A `checked` change relies on foreign keys. */
+type Weighted = [weight: number, change: Change, checked?: 'checked']
+
+const changes: Weighted[] = [
+  [12, sell],
+  [
+    10,
+    c => c.sql`
+        insert into shop.redemption values (${one(c, 'cards')}, ${c.random.below(1e9)}, ${c.random.below(9)})`,
+  ],
+  [2, c => c.sql`delete from shop.redemption where card in ${some(c, 'cards')}`],
+  [3, c => c.sql`update shop.redemption set card = ${one(c, 'cards')} where card = ${one(c, 'cards')}`],
+  [
+    8,
+    c =>
+      c.sql`update shop."Gift Card" set "valueCents" = ${5000 + c.random.below(99)} where "No" in ${some(c, 'cards')}`,
+  ],
+  [8, c => c.sql`update shop."Gift Card" set venue = ${owner(c)} where "No" in ${some(c, 'cards')}`],
+  [4, c => c.sql`update shop."Gift Card" set item = ${one(c, 'items')} where "No" in ${some(c, 'cards')}`],
+  [5, c => c.sql`update shop."Gift Card" set deleted_at = now() where "No" in ${some(c, 'cards')}`],
+  [5, c => c.sql`update shop."Gift Card" set deleted_at = null where "No" in ${some(c, 'cards')}`],
+  [
+    5,
+    c =>
+      c.sql`insert into shop.card_status values (${one(c, 'cards')}, clock_timestamp(), ${c.random.chance(0.5) ? 'active' : 'blocked'}, ${c.mark})`,
+  ],
+  [2, c => c.sql`delete from shop.card_status where card in ${some(c, 'cards')}`],
+  [2, deleteCard],
+  [6, moveCard],
+  [3, moveOrder],
+  [3, c => c.sql`update shop.orders set paid_at = now() where "orderNo" = ${anyOrder(c).orderNo}`],
+  [2, attachPartition, 'checked'],
+  [6, c => c.sql`update shop.item set name = ${c.mark} where id in ${some(c, 'items')}`],
+  [2, c => c.sql`update shop.item set active = not active where id in ${some(c, 'items')}`],
+  [2, c => c.sql`update shop.item set venue = ${owner(c)} where id = ${one(c, 'items')}`],
+  [2, changeKind],
+  [
+    3,
+    c =>
+      c.sql`insert into shop.translations values (${one(c, 'items')}, 'en', ${c.mark}) on conflict (item, language) do update set summary = ${c.mark}`,
+  ],
+  [1, c => c.sql`delete from shop.translations where item in ${some(c, 'items')}`],
+  [
+    3,
+    c =>
+      c.sql`insert into shop.picture values (${one(c, 'items')}, ${c.random.below(4)}, ${`https://example.com/${c.mark}`}) on conflict do nothing`,
+  ],
+  [1, c => c.sql`delete from shop.picture where item in ${some(c, 'items')}`],
+  [
+    3,
+    c =>
+      c.sql`insert into shop."Item in Collection" values (${one(c, 'items')}, ${one(c, 'collections')}) on conflict do nothing`,
+  ],
+  [2, c => c.sql`delete from shop."Item in Collection" where item in ${some(c, 'items')}`],
+  [3, c => c.sql`update shop.collections set name = ${c.mark} where id = ${one(c, 'collections')}`],
+  [1, insertCollection],
+  [1, deleteCollection, 'checked'],
+  [4, insertCustomer],
+  [1, deleteCustomer],
+  [6, c => consent(c.sql, one(c, 'customers'), c.random.chance(0.6))],
+  [2, c => c.sql`delete from shop.consent where customer = ${one(c, 'customers')}`],
+  [4, c => c.sql`update shop.customer set surname = ${c.mark} where id in ${some(c, 'customers')}`],
+  [3, c => c.sql`update shop.customer set venue = ${owner(c)} where id in ${some(c, 'customers')}`],
+  [
+    3,
+    c =>
+      c.sql`update shop.address set town = ${c.mark}, country = ${`A${'ABCDE'[c.random.below(5)]}`} where customer in ${some(c, 'customers')}`,
+  ],
+  [3, c => c.sql`update shop.countries set name = ${c.mark} where code = ${`A${'ABCDE'[c.random.below(5)]}`}`],
+  [3, c => c.sql`update shop.venue set name = ${c.mark} where id in ${some(c, 'leaves')}`],
+  [
+    4,
+    c =>
+      moveVenue(
+        c.sql,
+        one(c, c.random.chance(0.5) ? 'shops' : 'leaves'),
+        c.random.pick(['group', 'group/branch', 'elsewhere']) ?? '',
+      ),
+  ],
+  [
+    1,
+    c =>
+      c.sql`update shop.venue set zone = ${c.random.chance(0.5) ? 'Asia/Tokyo' : 'Europe/Berlin'} where id = ${one(c, 'shops')}`,
+  ],
+  [2, insertVenue],
+  [1, c => c.sql`delete from shop.venue where id = ${one(c, 'leaves')}`, 'checked'],
+]
+
+/** Changes of many rows, or of one on which many records depend. */
+const loads: Change[] = [
+  async context => ({ count: (await insertCards(context, context.bulkRows)).length }),
+  c => c.sql`update shop.venue set zone = 'Europe/Paris' where id = ${one(c, 'owners')}`,
+  c => c.sql`update shop."Gift Card" set "valueCents" = ${6000 + c.random.below(99)} where item = ${one(c, 'items')}`,
+  async ({ sql, mark }) => {
+    await sql`truncate shop.picture`
+    return sql`insert into shop.picture select id, 1, ${`https://example.com/${mark}`} from shop.item where cents % 3 = 0`
+  },
+]
+
+/** Makes a record leave a list and come back in another transaction, soon or at once. */
+async function leaveAndReturn(sql: postgres.Sql, known: Known, random: Random): Promise<void> {
+  const wait = () => pause(random.chance(0.5) ? 0 : random.below(60))
+  const pick = (list: KeyList) => random.pick(known[list]) ?? ''
+  const [card, customer, venue] = [pick('cards'), pick('customers'), pick('shops')]
+  const [away, back] = random.pick([
+    [
+      () => sql`update shop."Gift Card" set deleted_at = now() where "No" = ${card}`,
+      () =>
+        sql`update shop."Gift Card" set deleted_at = null, "valueCents" = ${7000 + random.below(99)} where "No" = ${card}`,
+    ],
+    [
+      () => sql`update shop."Gift Card" set venue = ${known.owners[0]!} where "No" = ${card}`,
+      () => sql`update shop."Gift Card" set venue = ${known.owners[1]!} where "No" = ${card}`,
+    ],
+    [() => consent(sql, customer, false), () => consent(sql, customer, true)],
+    [() => moveVenue(sql, venue, 'elsewhere'), () => moveVenue(sql, venue, 'group/branch')],
+  ] as const)!
+  await away()
+  await wait()
+  await back()
+}
+
+/** Returns what writers do. @param bulkRows rows of a bulk load */
+export function createVenuesWork(known: Known, bulkRows: number) {
+  const contextOf = (sql: Transaction, random: Random) => ({ sql, known, random, bulkRows, mark: createMark() })
+  const work: Work = {
+    change: async (sql, random, checked) =>
+      (await random.weighted(changes.filter(([, , needs]) => checked || !needs))(contextOf(sql, random))).count,
+    load: async (sql, random) => (await random.pick(loads)!(contextOf(sql, random))).count,
+    leaveAndReturn: (sql, random) => leaveAndReturn(sql, known, random),
+  }
+  return {
+    ...work,
+    /** Makes changes of all kinds, each in a transaction of its own: a short run may have missed some. */
+    async changeAll(sql: postgres.Sql, random: Random): Promise<void> {
+      for (const [, change] of changes.flatMap(one => Array.from({ length: 5 }, () => one))) {
+        await sql
+          .begin(async transaction => void (await change(contextOf(transaction, random))))
+          .catch(error => {
+            // Another row has this key, or refers to this one.
+            if (!/^23/.test(error.code)) throw error
+          })
+      }
+    },
+  }
+}
