@@ -2123,7 +2123,7 @@ AS $function$
     (relkind in ('r', 'p') and (relreplident = 'n' or relreplident = 'd' and not exists (
        select from pg_index where indrelid = relation and indisprimary)), 'warning',
      'which has no replica identity: once logical replication publishes it, its updates and deletes fail',
-     format('Before you replicate it, add a primary key, or run: alter table %s replica identity full;', gateway.name_of(relation)))
+     'Before you replicate it, add a primary key, or make a unique index of columns that are not null its replica identity')
   ) fault (applies, level, problem, remedy)
   where applies
   union all
@@ -3581,6 +3581,10 @@ begin
       (select format('primary key (%s)', string_agg(quote_ident(key), ', ' order by place))
        from jsonb_array_elements_text(definition -> 'key') with ordinality as part (key, place) having count(*) > 0)))
     from jsonb_populate_recordset(null::gateway.platform_column, definition -> 'columns'));
+  -- The platform's table is refused, with a remedy. The check of this one has nothing to add.
+  if definition -> 'key' = '[]' then
+    execute format('alter table %s replica identity full', source);
+  end if;
   insert into gateway.staged_table values ((definition ->> 'platform_oid')::oid, source, definition -> 'columns');
 end $function$;
 revoke execute on function gateway.stage_table(jsonb) from public;

@@ -86,7 +86,7 @@ as $$
     (relkind in ('r', 'p') and (relreplident = 'n' or relreplident = 'd' and not exists (
        select from pg_index where indrelid = relation and indisprimary)), 'warning',
      'which has no replica identity: once logical replication publishes it, its updates and deletes fail',
-     format('Before you replicate it, add a primary key, or run: alter table %s replica identity full;', gateway.name_of(relation)))
+     'Before you replicate it, add a primary key, or make a unique index of columns that are not null its replica identity')
   ) fault (applies, level, problem, remedy)
   where applies
   union all

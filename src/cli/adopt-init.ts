@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import { type Draft, initMapping } from '../adoption/init.ts'
 import { readConfig } from '../config.ts'
 import { GatewayError } from '../domain/errors.ts'
+import { fromOption } from './adopt-check.ts'
 import { withUnmigratedDatabase } from './database.ts'
 import { jsonOption, printResult } from './output.ts'
 import { shellCommand } from './shell-command.ts'
@@ -12,16 +13,18 @@ export const initCommand = new Command('init')
       'database alone, and changes nothing in it. Compare each column with your data: it is a guess.',
   )
   .argument('<folder>', 'the folder of the mapping; no file in it is overwritten')
+  .addOption(fromOption())
   .addOption(jsonOption())
-  .action(async (folder: string, { json }: { json: boolean }) => {
+  .action(async (folder: string, { from, json }: { from?: string; json: boolean }) => {
     const config = readConfig(process.env)
-    if (config.databaseUrl === undefined) {
+    const databaseUrl = from ?? config.databaseUrl
+    if (databaseUrl === undefined) {
       throw new GatewayError(
         'BAD_USER_INPUT',
-        'DATABASE_URL must name the database of the platform, for example postgres://user:password@host:5432/database.',
+        'DATABASE_URL or PLATFORM_URL must name the database of the platform, for example postgres://user:password@host:5432/database.',
       )
     }
-    const drafts = await withUnmigratedDatabase(config, ({ owner }) => initMapping(owner, folder))
+    const drafts = await withUnmigratedDatabase({ ...config, databaseUrl }, ({ owner }) => initMapping(owner, folder))
     const shown = drafts.map(({ record, candidates, files }) => ({ record, candidates, files: Object.keys(files) }))
     const advice = `Compare each column in ${folder} with your data, then run: ${shellCommand(`adopt check ${folder}`)}`
     printResult(json, { folder, mappings: shown }, [...drafts.map(describe), advice].join('\n'))

@@ -175,7 +175,10 @@ test('one shop: the output has the mapping of its tenant, and foreign names stay
   expect(read('voucher.sql')).toBe(former)
 })
 
-test('without DATABASE_URL it names the variable', async () => {
+test('without an address it names the variables', async () => {
   const { code, stderr } = await run(['adopt', 'init', join(createDirectory(), 'mapping')], {})
-  expect([code, stderr]).toEqual([2, expect.stringMatching(/^DATABASE_URL must name the database of the platform/)])
+  expect([code, stderr]).toEqual([
+    2,
+    expect.stringMatching(/^DATABASE_URL or PLATFORM_URL must name the database of the platform/),
+  ])
 })

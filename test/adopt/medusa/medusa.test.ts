@@ -68,9 +68,10 @@ test.each([
 
   // As docs/adopting.md says, what init writes lacks two constants.
   const drafted = join(createDirectory(), 'mapping')
-  const own = { DATABASE_URL: environment.PLATFORM_URL ?? environment.DATABASE_URL }
-  expect(await run(['adopt', 'init', drafted], own)).toMatchObject({ code: 0 })
-  const checked = await run(['adopt', 'check', drafted, '--json'], own)
+  await command('adopt', 'init', drafted)
+  const checked = await run(['adopt', 'check', drafted, '--json'], {
+    DATABASE_URL: environment.PLATFORM_URL ?? environment.DATABASE_URL,
+  })
   const { findings }: { findings: { level: string }[] } = JSON.parse(checked.stdout)
   expect(findings.filter(({ level }) => level === 'error')).toMatchObject(
     ['product.sql', 'variant.sql'].map(file => ({ file, problem: expect.stringMatching(/currency is null$/) })),
