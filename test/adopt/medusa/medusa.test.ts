@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 import { addressUrl, connect } from '../../../src/db/connect.ts'
 import { afterFile } from '../../support/cleanups.ts'
 import { directoryPlace, type Records, readService } from '../../support/copies.ts'
-import { createEmptyDatabase } from '../../support/database.ts'
+import { createEmptyDatabase, type TestDatabase } from '../../support/database.ts'
 import { createDirectory } from '../../support/directory.ts'
 import { packagedPrograms, startPackaged } from '../../support/packaged-postgres.ts'
 import { run, serve } from '../../support/process.ts'
@@ -30,7 +30,7 @@ function missing(objects: object[], records: Records): object[] {
 }
 
 interface Databases {
-  address: { host: string; port: number; user: string; database: string }
+  address: TestDatabase['address']
   environment: { DATABASE_URL: string; PLATFORM_URL?: string }
 }
 
@@ -150,8 +150,9 @@ test.each([
     { reference: 'EVER', void: true },
     { initial_balance: 75, void: true },
   ]
-  await expect.poll(async () => missing(shown, await readService(origin, secret))).toEqual([])
-  await expect.poll(async () => missing([{ reference: 'FREE' }], await readService(origin, secret))).toHaveLength(1)
+  const deleted = { reference: 'FREE' }
+  const readMissing = async () => missing([...shown, deleted], await readService(origin, secret))
+  await expect.poll(readMissing, { timeout: 60_000 }).toEqual([deleted])
 
   await syncCopy()
   expect(await copy.read()).toEqual(await readService(origin, secret))

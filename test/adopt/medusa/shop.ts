@@ -1,6 +1,7 @@
 /** Medusa's own server in a process of its own, its customers and its administrator. */
 import { join } from 'node:path'
 import { afterFile } from '../../support/cleanups.ts'
+import type { TestDatabase } from '../../support/database.ts'
 import { createDirectory } from '../../support/directory.ts'
 import { freePort } from '../../support/free-port.ts'
 import { run, start } from '../../support/process.ts'
@@ -19,17 +20,7 @@ interface Order {
 }
 
 /** Creates Medusa's tables in a database, and starts its server. @param address a server that listens on a Unix socket */
-export async function startMedusa({
-  host,
-  port,
-  user,
-  database,
-}: {
-  host: string
-  port: number
-  user: string
-  database: string
-}) {
+export async function startMedusa({ host, port, user, database }: TestDatabase['address']) {
   // Medusa reads no address of a Unix socket.
   const proxy = await startProxy(() => `${host}/.s.PGSQL.${port}`)
   afterFile(proxy.stop)
