@@ -10,7 +10,7 @@ select card.id as key, 1 as tenant_id, code as reference,
        variant_id as product_id, title as product_title, product_id as parent_product_id, title as parent_product_title,
        sale.created_at as purchase_timestamp, card.created_at as date_issued,
        gateway.last_day(ends_at, 'Europe/Berlin') as date_valid_end,
-       concat_ws(' ', first_name, last_name) as customer_name, card.created_at
+       nullif(concat_ws(' ', first_name, last_name), '') as customer_name, card.created_at
 from public.gift_card card
 join public.region on region.id = card.region_id
 left join public."order" sale on sale.id = card.order_id
