@@ -134,6 +134,10 @@ test('the platform has a publication and a slot, and nothing else', async () => 
     await platform`select relname from pg_class where relnamespace::regnamespace::text !~ '^pg_' order by 1`,
   ).toEqual(before)
   expect(await platform`select from pg_trigger where not tgisinternal`).toHaveLength(0)
+  // A standby that synchronises slots has it after a failover, from PostgreSQL 17 on.
+  const [slot] =
+    await platform`select to_jsonb(pg_replication_slots) ->> 'failover' as failover from pg_replication_slots`
+  expect(slot).toEqual({ failover: version >= 170_000 ? 'true' : null })
 })
 
 test('records follow the writers of the platform', async () => {
