@@ -8,7 +8,7 @@ const pauseMs = 1000
 
 /** After this time without changes, an instance looks for them less often, in milliseconds. */
 const busyMs = 3000
-const idlePauseMs = 250
+const idlePauseMs = 350
 
 /** The longest time that a step of the first fill may take, in minutes: one creates an index, or sums all figures. */
 const longStepMinutes = 60
