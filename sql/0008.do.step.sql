@@ -21,6 +21,14 @@ create table gateway.waiting_key (
   key    text not null
 );
 
+-- A changed row of a source: what gateway.note has of it.
+create type gateway.source_row as (record gateway.record_type, source text, key text);
+
+-- Rows whose rules lead to more keys than a step takes. They wait once, however often they change, and become waiting keys when few
+-- of these are left: a row on which many records depend may change more often than all of them can be evaluated.
+create table gateway.waiting_row of gateway.source_row;
+create unique index waiting_row_once on gateway.waiting_row (record, source, md5(key));
+
 -- Types whose mapping does not fit the tables of the platform any more.
 create table gateway.broken_mapping (
   record gateway.record_type primary key,
@@ -221,9 +229,9 @@ begin atomic
   update gateway.scan set allows_removals = true, stopped = null where record = stopped_record;
 end;
 
--- Returns the keys to which rules lead from new notes. When a rule does not fit the tables, the type is evaluated as a whole later;
--- when a table is locked, the notes wait for the next step.
-create function gateway.affected_keys(taken pg_snapshot) returns setof gateway.record_key
+-- Returns the keys to which rules lead from rows. When a rule does not fit the tables, the type is evaluated as a whole later; when a
+-- table is locked, the rows wait for the next step.
+create function gateway.affected_keys(changed gateway.source_row[]) returns setof gateway.record_key
 language plpgsql
 as $$
 declare
@@ -231,7 +239,7 @@ declare
 begin
   for noted in
     select record, source, affects, array_agg(distinct key) as keys
-    from gateway.notes_after(taken) join gateway.rule using (record, source) where key is not null and affects is not null
+    from unnest(changed) join gateway.rule using (record, source) where affects is not null
     group by record, source, affects
   loop
     begin
@@ -247,6 +255,59 @@ begin
   end loop;
 end $$;
 
+-- Returns the keys to which rules lead from all rows that steps have not taken.
+create function gateway.affected_keys(taken pg_snapshot) returns setof gateway.record_key
+language sql
+begin atomic
+  select affected from gateway.affected_keys(array(
+    select (record, source, key)::gateway.source_row from gateway.notes_after(taken) where source is not null and key is not null
+    union all
+    select (record, source, key)::gateway.source_row from gateway.waiting_row)) affected;
+end;
+
+-- Returns the keys to which rules lead from new notes, at most `at_most` of each rule. Rows that lead to more, and those of large
+-- transactions, become waiting rows.
+create function gateway.take_affected(snapshot pg_snapshot, at_most integer) returns setof gateway.record_key
+language plpgsql
+as $$
+declare
+  large constant xid8[] := array(
+    select xid from gateway.notes_after(snapshot) where source is not null group by xid having count(*) > 100);
+  changed gateway.source_row[];
+  affected gateway.record_key[];
+begin
+  for changed in
+    select array_agg(distinct (record, source, key)::gateway.source_row) from gateway.notes_after(snapshot)
+    where source is not null and key is not null and xid <> all(large) group by record, source
+  loop
+    affected := case when cardinality(changed) <= at_most then array(select affected_keys from gateway.affected_keys(changed)) end;
+    if cardinality(affected) <= at_most then
+      return query select * from unnest(affected);
+    else
+      insert into gateway.waiting_row select * from unnest(changed) on conflict do nothing;
+    end if;
+  end loop;
+  insert into gateway.waiting_row
+  select record, source, key from gateway.note where xid = any(large) and source is not null and key is not null on conflict do nothing;
+end $$;
+
+-- Lets the keys of some waiting rows wait instead, unless `at_most` keys wait already.
+create function gateway.expand_waiting_rows(at_most integer, waited bigint) returns void
+language plpgsql
+as $$
+declare
+  changed gateway.source_row[];
+begin
+  while not exists (select from gateway.waiting_key where place > waited offset at_most) loop
+    with taken as (
+      delete from gateway.waiting_row where ctid = any(array(select ctid from gateway.waiting_row limit 50)) returning waiting_row
+    )
+    select array_agg((record, source, key)::gateway.source_row) into changed from taken, lateral (select (waiting_row).*) row;
+    exit when changed is null;
+    insert into gateway.waiting_key (record, key) select record, key from gateway.affected_keys(changed);
+  end loop;
+end $$;
+
 -- Takes the new notes and the first waiting keys, at most `at_most`. Of more new notes, those of small transactions are taken, also
 -- before keys that wait; the others become waiting keys. A note of a whole table becomes a scan.
 --
@@ -258,7 +319,7 @@ declare
   at_most_new constant integer := ceil(at_most * 0.75); -- Keys that wait are worked off too.
   large constant xid8[] := array(
     select xid from gateway.notes_after(snapshot) where key is not null and source is null group by xid having count(*) > at_most_new);
-  affected constant gateway.record_key[] := array(select affected from gateway.affected_keys(snapshot) affected);
+  affected constant gateway.record_key[] := array(select take_affected from gateway.take_affected(snapshot, at_most_new));
 begin
   perform gateway.request_scan(record, min(reason), coalesce(bool_or(truncated), false))
   from gateway.notes_after(snapshot) where key is null group by record;
@@ -277,6 +338,7 @@ begin
   select coalesce(array_agg((record, key)::gateway.record_key), '{}') into keys from noted where place <= at_most_new;
   -- With keys that were noted twice: to look for these would let others wait.
   insert into gateway.waiting_key (record, key) select record, key from gateway.note where xid = any(large) and key is not null and source is null;
+  perform gateway.expand_waiting_rows(at_most, waited);
   select keys || coalesce(array_agg((record, key)::gateway.record_key), '{}'), coalesce(max(place), waited) into keys, waited
   from (select * from gateway.waiting_key where place > waited order by place limit at_most - cardinality(keys)) waiting;
 end $$;
@@ -343,7 +405,7 @@ create function gateway.lacks_records(waited bigint) returns boolean
 language sql stable
 begin atomic
   select exists (select from gateway.scan) or exists (select from gateway.broken_mapping)
-    or exists (select from gateway.waiting_key where place > waited);
+    or exists (select from gateway.waiting_key where place > waited) or exists (select from gateway.waiting_row);
 end;
 
 -- Goes on with the first fill: writes all records, then creates one index at a time, then writes the figures and collects the
@@ -433,7 +495,7 @@ begin
   call gateway.retry_broken_mappings();
   if former.is_complete and former.epoch = present_epoch and former.stamp > clock_timestamp() - interval '0.5 seconds'
     and not exists (select from gateway.notes_after(former.snapshot)) and not exists (select from gateway.open_scan)
-    and not exists (select from gateway.waiting_key where place > former.waited)
+    and not exists (select from gateway.waiting_key where place > former.waited) and not exists (select from gateway.waiting_row)
   then
     return null;
   end if;
@@ -458,7 +520,8 @@ begin
   call gateway.require_unchanged_sources();
   insert into gateway.step
   values (latest, pg_current_snapshot(), taken.waited, present_epoch, former.is_complete or not gateway.lacks_records(taken.waited));
-  return nullif(exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited),
+  return nullif(exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
+                or exists (select from gateway.waiting_row),
                 case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
 end $$;
 
@@ -485,4 +548,4 @@ begin
   delete from gateway.step where stamp < last.stamp - interval '1 minute';
 end $$;
 
-grant select on gateway.note, gateway.step, gateway.waiting_key, gateway.scan to voucher_gateway;
+grant select on gateway.note, gateway.step, gateway.waiting_key, gateway.waiting_row, gateway.scan to voucher_gateway;

@@ -8,7 +8,7 @@ const read = `
   administrator audit_entry broken_mapping category check_progress consent_withdrawal customer figure_member figure_rollup
   invitation kind_grain mapping migration note product rate_window record_figure rejected removal request_count request_error
   rule scan session setting step subscription sync_state tenant tenant_path token token_export token_tenant variant voucher voucher_count
-  voucher_text waiting_key`
+  voucher_text waiting_key waiting_row`
 
 /** Only steps use them, with the rights of the owner. */
 const hidden = `

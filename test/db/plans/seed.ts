@@ -83,6 +83,7 @@ export const small: Record<string, string> = {
   'gateway.voucher_count': 'a row for each tenant, read when one becomes large or the tree moves',
   'gateway.note': 'the last seconds: a step, which may find many, forces the index',
   'gateway.waiting_key': 'as for notes',
+  'gateway.waiting_row': 'as for notes',
   'gateway.rule': 'a row for each source',
   'gateway.identity': 'empty: the keys of the plain tables are ids',
   'gateway.mapping': 'a row for each type of record',
