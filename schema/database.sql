@@ -502,7 +502,7 @@ grant update on gateway.step_lock to voucher_gateway;
 create table gateway.subscription (
   is_only boolean default true not null,
   slot text,
-  next_slot text,
+  other_slot text,
   server text,
   copied_at timestamp with time zone,
   needs_copy text,
@@ -2239,6 +2239,7 @@ AS $function$
 declare
   source constant text := format('%I.%I', definition ->> 'schema', definition ->> 'name');
   staged gateway.staged_table;
+  moved regclass;
   fresh record;
   reason text;
 begin
@@ -2248,40 +2249,58 @@ begin
   end if;
   if is_applied then
     if staged.source <> source then
-      execute format('alter table %s rename to %I', staged.source, definition ->> 'name');
+      moved := staged.source;
+      execute format('create schema if not exists %I', definition ->> 'schema');
+      execute format('alter table %s set schema %I', moved, definition ->> 'schema');
+      if definition ->> 'name' <> (select relname from pg_class where oid = moved) then
+        execute format('alter table %s rename to %I', moved, definition ->> 'name');
+      end if;
     end if;
     staged.source := source;
     for fresh in
-      select former.name as former_name, former.type as former_type, new.*
-      from jsonb_populate_recordset(null::gateway.platform_column, staged.columns) former
+      select phase, new.*, former.type as former_type,
+             case when phase = 1 or new.name = former.name then former.name else format('place %s', place) end as current_name
+      from generate_series(1, 2) phase cross join jsonb_populate_recordset(null::gateway.platform_column, staged.columns) former
       left join jsonb_populate_recordset(null::gateway.platform_column, definition -> 'columns') new using (place)
-      -- A name becomes free before another column has it.
-      order by new.name is not null, place
+      where phase = 1 or new.name is not null
+      order by phase, place
     loop
+      -- A column whose name another one had is not there yet.
+      continue when not exists (
+        select from pg_attribute where attrelid = source::regclass and attname = fresh.current_name and not attisdropped);
       if fresh.name is null then
-        execute format('alter table %s drop column %I', staged.source, fresh.former_name);
+        execute format('alter table %s drop column %I', source, fresh.current_name);
         continue;
       end if;
-      if fresh.name <> fresh.former_name then
-        execute format('alter table %s rename column %I to %I', staged.source, fresh.former_name, fresh.name);
+      -- All names become free in the first phase, before other columns have them in the second.
+      if fresh.name <> fresh.current_name then
+        execute format('alter table %s rename column %I to %I', source, fresh.current_name,
+                       case fresh.phase when 1 then format('place %s', fresh.place) else fresh.name end);
       end if;
-      if fresh.type <> fresh.former_type then
-        execute format('alter table %1$s alter column %2$I type %3$s using %2$I::text::%3$s', staged.source, fresh.name,
-                       gateway.staged_type(fresh.type));
-        reason := format('%s.%s has another type.', staged.source, fresh.name);
+      if fresh.phase = 2 and fresh.type <> fresh.former_type then
+        execute format('alter table %s alter column %I drop default', source, fresh.name);
+        begin
+          execute format('alter table %1$s alter column %2$I type %3$s using %2$I::text::%3$s', source, fresh.name,
+                         gateway.staged_type(fresh.type));
+        exception when others then -- The copy has the values.
+          execute format('alter table %s alter column %I type %s using null', source, fresh.name, gateway.staged_type(fresh.type));
+        end;
+        reason := format('%s.%s has another type.', source, fresh.name);
       end if;
     end loop;
   end if;
   for fresh in
-    select new.*
+    select new.*, former.place is not null as is_late
     from jsonb_populate_recordset(null::gateway.platform_column, definition -> 'columns') new
     left join jsonb_populate_recordset(null::gateway.platform_column, staged.columns) former using (place)
-    where former.place is null order by place
+    where (is_applied or former.place is null) and not exists (
+      select from pg_attribute where attrelid = staged.source::regclass and attname = new.name and not attisdropped)
+    order by place
   loop
-    -- A column that was dropped and created again has the same name until all former changes are applied.
-    execute format('alter table %s add column if not exists %I %s%s', staged.source, fresh.name, gateway.staged_type(fresh.type),
+    execute format('alter table %s add column %I %s%s', staged.source, fresh.name, gateway.staged_type(fresh.type),
                    ' default ' || quote_literal(fresh.standard));
-    if fresh.is_copied then
+    -- While a column that was dropped or renamed had the name, its values were written there.
+    if fresh.is_copied or fresh.is_late then
       reason := format('%s.%s is new, and older rows have different values.', staged.source, fresh.name);
     end if;
   end loop;
@@ -2292,6 +2311,7 @@ begin
                        select coalesce(jsonb_agg(new order by new -> 'place'), '[]') from jsonb_array_elements(definition -> 'columns') new
                        where new -> 'place' not in (select former -> 'place' from jsonb_array_elements(staged.columns) former)) end
   where platform_oid = staged.platform_oid;
+  update gateway.subscription set needs_copy = coalesce(needs_copy, reason) where reason is not null;
   return reason;
 end $function$;
 revoke execute on function gateway.follow_table(jsonb,boolean) from public;
@@ -4993,7 +5013,7 @@ begin
   from (select attname, exists (select from pg_index where indrelid = staged and indisprimary and attnum = any(indkey)) as is_key
         from pg_attribute where attrelid = staged and attnum > 0 and not attisdropped) one;
   execute format('delete from %s staged where not exists (select from %s copied where %s)', staged, copied, same_keys);
-  execute format('insert into %1$s as staged select * from %2$s on conflict (%3$s) do update set %4$s where staged::text <> excluded::text',
+  execute format('insert into %1$s as staged select * from %2$s on conflict (%3$s) do update set %4$s where (staged.*)::text <> (excluded.*)::text',
                  staged, copied, keys, assignments);
 end $procedure$;
 revoke execute on procedure gateway.take_copy(regclass,regclass) from public;

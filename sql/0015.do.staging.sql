@@ -21,7 +21,7 @@ create type gateway.platform_column as (
 create table gateway.subscription (
   is_only    boolean primary key default true check (is_only),
   slot       text, -- Its slot at the platform; null before the first copy is complete.
-  next_slot  text, -- That of a copy that goes on, or that was interrupted.
+  other_slot text, -- One to drop: of the former subscription, or of a copy that was interrupted. Or of a copy that goes on.
   server     text, -- The server that had the slot, with its timeline: another one after a failover.
   copied_at  timestamptz,
   needs_copy text, -- Why the tables are copied again; null: the subscription keeps them in step.
@@ -91,13 +91,14 @@ end $$;
 -- renamed, retyped or dropped may still be in changes that were not applied: it follows when they are.
 --
 -- is_applied: whether the changes before this definition are applied.
--- Returns why the rows have to be copied again; null: they need not.
+-- Returns why the rows have to be copied again, and notes it in the same transaction; null: they need not.
 create function gateway.follow_table(definition jsonb, is_applied boolean) returns text
 language plpgsql
 as $$
 declare
   source constant text := format('%I.%I', definition ->> 'schema', definition ->> 'name');
   staged gateway.staged_table;
+  moved regclass;
   fresh record;
   reason text;
 begin
@@ -107,40 +108,58 @@ begin
   end if;
   if is_applied then
     if staged.source <> source then
-      execute format('alter table %s rename to %I', staged.source, definition ->> 'name');
+      moved := staged.source;
+      execute format('create schema if not exists %I', definition ->> 'schema');
+      execute format('alter table %s set schema %I', moved, definition ->> 'schema');
+      if definition ->> 'name' <> (select relname from pg_class where oid = moved) then
+        execute format('alter table %s rename to %I', moved, definition ->> 'name');
+      end if;
     end if;
     staged.source := source;
     for fresh in
-      select former.name as former_name, former.type as former_type, new.*
-      from jsonb_populate_recordset(null::gateway.platform_column, staged.columns) former
+      select phase, new.*, former.type as former_type,
+             case when phase = 1 or new.name = former.name then former.name else format('place %s', place) end as current_name
+      from generate_series(1, 2) phase cross join jsonb_populate_recordset(null::gateway.platform_column, staged.columns) former
       left join jsonb_populate_recordset(null::gateway.platform_column, definition -> 'columns') new using (place)
-      -- A name becomes free before another column has it.
-      order by new.name is not null, place
+      where phase = 1 or new.name is not null
+      order by phase, place
     loop
+      -- A column whose name another one had is not there yet.
+      continue when not exists (
+        select from pg_attribute where attrelid = source::regclass and attname = fresh.current_name and not attisdropped);
       if fresh.name is null then
-        execute format('alter table %s drop column %I', staged.source, fresh.former_name);
+        execute format('alter table %s drop column %I', source, fresh.current_name);
         continue;
       end if;
-      if fresh.name <> fresh.former_name then
-        execute format('alter table %s rename column %I to %I', staged.source, fresh.former_name, fresh.name);
+      -- All names become free in the first phase, before other columns have them in the second.
+      if fresh.name <> fresh.current_name then
+        execute format('alter table %s rename column %I to %I', source, fresh.current_name,
+                       case fresh.phase when 1 then format('place %s', fresh.place) else fresh.name end);
       end if;
-      if fresh.type <> fresh.former_type then
-        execute format('alter table %1$s alter column %2$I type %3$s using %2$I::text::%3$s', staged.source, fresh.name,
-                       gateway.staged_type(fresh.type));
-        reason := format('%s.%s has another type.', staged.source, fresh.name);
+      if fresh.phase = 2 and fresh.type <> fresh.former_type then
+        execute format('alter table %s alter column %I drop default', source, fresh.name);
+        begin
+          execute format('alter table %1$s alter column %2$I type %3$s using %2$I::text::%3$s', source, fresh.name,
+                         gateway.staged_type(fresh.type));
+        exception when others then -- The copy has the values.
+          execute format('alter table %s alter column %I type %s using null', source, fresh.name, gateway.staged_type(fresh.type));
+        end;
+        reason := format('%s.%s has another type.', source, fresh.name);
       end if;
     end loop;
   end if;
   for fresh in
-    select new.*
+    select new.*, former.place is not null as is_late
     from jsonb_populate_recordset(null::gateway.platform_column, definition -> 'columns') new
     left join jsonb_populate_recordset(null::gateway.platform_column, staged.columns) former using (place)
-    where former.place is null order by place
+    where (is_applied or former.place is null) and not exists (
+      select from pg_attribute where attrelid = staged.source::regclass and attname = new.name and not attisdropped)
+    order by place
   loop
-    -- A column that was dropped and created again has the same name until all former changes are applied.
-    execute format('alter table %s add column if not exists %I %s%s', staged.source, fresh.name, gateway.staged_type(fresh.type),
+    execute format('alter table %s add column %I %s%s', staged.source, fresh.name, gateway.staged_type(fresh.type),
                    ' default ' || quote_literal(fresh.standard));
-    if fresh.is_copied then
+    -- While a column that was dropped or renamed had the name, its values were written there.
+    if fresh.is_copied or fresh.is_late then
       reason := format('%s.%s is new, and older rows have different values.', staged.source, fresh.name);
     end if;
   end loop;
@@ -151,6 +170,7 @@ begin
                        select coalesce(jsonb_agg(new order by new -> 'place'), '[]') from jsonb_array_elements(definition -> 'columns') new
                        where new -> 'place' not in (select former -> 'place' from jsonb_array_elements(staged.columns) former)) end
   where platform_oid = staged.platform_oid;
+  update gateway.subscription set needs_copy = coalesce(needs_copy, reason) where reason is not null;
   return reason;
 end $$;
 
@@ -170,6 +190,6 @@ begin
   from (select attname, exists (select from pg_index where indrelid = staged and indisprimary and attnum = any(indkey)) as is_key
         from pg_attribute where attrelid = staged and attnum > 0 and not attisdropped) one;
   execute format('delete from %s staged where not exists (select from %s copied where %s)', staged, copied, same_keys);
-  execute format('insert into %1$s as staged select * from %2$s on conflict (%3$s) do update set %4$s where staged::text <> excluded::text',
+  execute format('insert into %1$s as staged select * from %2$s on conflict (%3$s) do update set %4$s where (staged.*)::text <> (excluded.*)::text',
                  staged, copied, keys, assignments);
 end $$;

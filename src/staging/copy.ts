@@ -30,6 +30,8 @@ interface CopyOptions {
   lockWait?: number
   signal?: AbortSignal
   onBlocked?: (blockers: Blocker[]) => void
+  /** Tables that are staged first. */
+  missing?: readonly PlatformTable[]
   /** Called before each table. */
   onTable?: (table: PlatformTable) => void
 }
@@ -44,7 +46,14 @@ interface CopyOptions {
  */
 export async function copyPlatform(
   owner: Pool,
-  { platformUrl, lockWait = defaultSlotWait, signal = new AbortController().signal, onBlocked, onTable }: CopyOptions,
+  {
+    platformUrl,
+    lockWait = defaultSlotWait,
+    signal = new AbortController().signal,
+    onBlocked,
+    missing = [],
+    onTable,
+  }: CopyOptions,
 ): Promise<boolean> {
   const session = owner.openSession()
   const platform = connect(platformUrl, { max: 2, statementTimeoutMs: 0 })
@@ -56,28 +65,39 @@ export async function copyPlatform(
       select /* staging.lock */ pg_try_advisory_lock(${copyLock}) as taken`
     if (!lock?.taken) return false
     const slot = `${replicationName}_${Date.now()}`
-    const [former] = await session<{ slot: string | null; next_slot: string | null }[]>`
-      select /* staging.read_slots */ slot, next_slot from gateway.subscription`
-    await dropSlots(platform, [former?.next_slot])
+    const [former] = await session<{ slot: string | null; other_slot: string | null }[]>`
+      select /* staging.read_slots */ slot, other_slot from gateway.subscription`
+    await dropSlots(platform, [former?.other_slot])
     await session`
-      insert into /* staging.begin_copy */ gateway.subscription (next_slot, needs_copy) values (${slot}, 'The copy goes on.')
+      insert into /* staging.begin_copy */ gateway.subscription (other_slot, needs_copy) values (${slot}, 'The copy goes on.')
       on conflict (is_only) do update
-      set next_slot = excluded.next_slot, needs_copy = coalesce(subscription.needs_copy, excluded.needs_copy)`
-    const snapshot = await createSlot(walSender, platform, slot, { lockWait, onBlocked })
-    await source.unsafe('begin /* staging.begin_reading */ isolation level repeatable read read only')
-    await source.unsafe(`set /* staging.take_snapshot */ transaction snapshot '${snapshot}'`)
-    await source`select /* staging.prepare_source */ set_config('row_security', 'off', true),
-      set_config('intervalstyle', 'postgres', true), set_config('extra_float_digits', '3', true)`
-    const copied = await copyTables(source, session, { signal, onTable, isFirst: former?.slot == null })
-    signal.throwIfAborted()
+      set other_slot = excluded.other_slot, needs_copy = coalesce(subscription.needs_copy, excluded.needs_copy)`
+    // A table is staged only when a copy is noted: after an interruption, none counts as copied.
+    for (const table of missing) {
+      await session`select /* staging.stage_table */ gateway.stage_table(${JSON.stringify(table)}::text::jsonb)`
+    }
+    // Before the snapshot: a failover during the copy shows as another server.
     const server = await readServer(platform)
+    const snapshot = await createSlot(walSender, platform, slot, { lockWait, onBlocked })
+    const copied = await copyTables(source, session, { snapshot, signal, onTable, isFirst: former?.slot == null })
+    signal.throwIfAborted()
     await stopSubscription(session)
     await switchTo(session, { slot, server, copied, platformUrl })
-    await dropSlots(platform, [former?.slot])
+    await dropOtherSlot(owner, platform)
     return true
   } finally {
     await Promise.all([session, source, platform, walSender].map(each => each.end({ timeout: 1 })))
   }
+}
+
+/** Drops the slot of the former subscription, unless a copy goes on. */
+export async function dropOtherSlot(owner: Sql, platform: Sql): Promise<void> {
+  const [other] = await owner<{ slot: string }[]>`
+    select /* staging.read_other_slot */ other_slot as slot from gateway.subscription where needs_copy is null and other_slot is not null`
+  if (!other) return
+  await dropSlots(platform, [other.slot])
+  await owner`
+    update /* staging.forget_slot */ gateway.subscription set other_slot = null where other_slot = ${other.slot}`
 }
 
 /**
@@ -94,7 +114,8 @@ async function createSlot(
   const done = new AbortController()
   const send = (command: string) => walSender.unsafe<Record<string, string>[]>(command).simple()
   const [session] = await send('select /* staging.prepare_slot */ pg_backend_pid() as pid')
-  await send(`set /* staging.limit_wait */ lock_timeout = ${lockMs}`)
+  // The connection keeps the snapshot, in a transaction that does nothing.
+  await send(`set /* staging.limit_wait */ lock_timeout = ${lockMs}; set idle_in_transaction_session_timeout = 0`)
   const [version] = await send(
     `select /* staging.read_version */ current_setting('server_version_num')::int >= 170000 as follows`,
   )
@@ -114,21 +135,30 @@ async function createSlot(
 }
 
 /**
- * Copies the rows of all staged tables.
+ * Copies the rows of all staged tables. Each is locked, against changes of its columns, only while it is read.
  *
+ * @param snapshot of which all rows are
  * @param isFirst whether the tables have no rows yet: then they are filled directly
  * @returns pairs of the tables and the copies with which they have to be made equal
  */
 async function copyTables(
   source: Sql,
   target: DriverPool,
-  { signal, onTable, isFirst }: { signal: AbortSignal; onTable: CopyOptions['onTable']; isFirst: boolean },
+  {
+    snapshot,
+    signal,
+    onTable,
+    isFirst,
+  }: { snapshot: string; signal: AbortSignal; onTable: CopyOptions['onTable']; isFirst: boolean },
 ): Promise<[staged: string, copied: string][]> {
   const staged = await target<{ oid: number }[]>`
     select /* staging.read_tables */ platform_oid::bigint as oid from gateway.staged_table`
   const oids = staged.map(({ oid }) => oid)
   const copied: [string, string][] = []
-  for (const table of await readPlatformTables(source, oids)) {
+  await beginReading(source, snapshot)
+  const tables = await readPlatformTables(source, oids)
+  await source.unsafe('commit /* staging.end_reading */')
+  for (const table of tables) {
     signal.throwIfAborted()
     onTable?.(table)
     await target`select /* staging.follow_table */ gateway.follow_table(${JSON.stringify(table)}::text::jsonb, true)`
@@ -140,13 +170,38 @@ async function copyTables(
       copied.push([pathOf(table), copy])
     }
     const columns = table.columns.map(({ name }) => quoted(name)).join(', ')
+    await beginReading(source, snapshot)
     const rows = await source
       .unsafe(`copy /* staging.read_rows */ (select ${columns} from ${pathOf(table)}) to stdout`)
       .readable()
     await sendCopy(target.unsafe(`copy /* staging.write_rows */ ${copy} (${columns}) from stdin`), rows)
+    await requireOriginal(source, table)
+    await source.unsafe('commit /* staging.end_reading */')
     await target.unsafe(`analyze /* staging.analyze */ ${copy}`)
   }
   return copied
+}
+
+/** Begins a transaction that reads rows of a snapshot. */
+async function beginReading(source: Sql, snapshot: string): Promise<void> {
+  await source.unsafe('begin /* staging.begin_reading */ isolation level repeatable read read only')
+  await source.unsafe(`set /* staging.take_snapshot */ transaction snapshot '${snapshot}'`)
+  await source`select /* staging.prepare_source */ set_config('row_security', 'off', true),
+    set_config('intervalstyle', 'postgres', true), set_config('extra_float_digits', '3', true),
+    set_config('idle_in_transaction_session_timeout', '0', true)`
+}
+
+/**
+ * Requires that a table, which this transaction has read, has the files of the snapshot: a table that was rewritten after it, or
+ * truncated, has no rows for the snapshot.
+ */
+async function requireOriginal(source: Sql, { platform_oid, schema, name }: PlatformTable): Promise<void> {
+  const [other] = await source`
+    select /* platform.find_rewritten */ from pg_class
+    where oid in (select ${platform_oid}::bigint::oid union select relid from pg_partition_tree(${platform_oid}::bigint::oid))
+      and relkind = 'r' and relfilenode is distinct from pg_relation_filenode(oid)`
+  if (other)
+    throw new Error(`The platform rewrote or truncated ${schema}.${name} during the copy, which has to begin again.`)
 }
 
 interface Switch {
@@ -174,6 +229,6 @@ async function switchTo(target: DriverPool, { slot, server, copied, platformUrl 
   )
   await target`
     update /* staging.end_copy */ gateway.subscription
-    set slot = ${slot}, next_slot = null, server = ${server.name}, copied_at = clock_timestamp(), needs_copy = null, problems = '{}'`
+    set slot = ${slot}, other_slot = slot, server = ${server.name}, copied_at = clock_timestamp(), needs_copy = null, problems = '{}'`
   await target.unsafe('commit /* staging.end_switch */')
 }

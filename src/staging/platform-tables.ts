@@ -48,10 +48,12 @@ export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = nu
            nspname, relname, coalesce((
              select format('replica identity using index %I', index_class.relname)
              from pg_index join pg_class index_class on index_class.oid = indexrelid
-             where indrelid = pg_class.oid and indisunique and indimmediate and indpred is null and (
+             where indrelid = pg_class.oid and pg_class.relkind = 'r' and indisunique and indimmediate and indpred is null and (
                select bool_and(coalesce(attnotnull, false)) from unnest(indkey::smallint[]) number
                left join pg_attribute on attrelid = indrelid and attnum = number)
-             order by indexrelid limit 1), 'add primary key (…)'))
+             order by indexrelid limit 1),
+             (select 'replica identity full' from pg_index where indrelid = pg_class.oid and pg_class.relkind = 'r' and indisprimary),
+             'add primary key (…)'))
     end as problem
   from pg_class join pg_namespace on pg_namespace.oid = relnamespace
   cross join lateral (
@@ -75,8 +77,10 @@ export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = nu
       from pg_index
       cross join lateral unnest(indkey::smallint[]) with ordinality as part (number, place)
       join pg_attribute on attrelid = indrelid and attnum = number
-      where indrelid = pg_class.oid and (relreplident = 'd' and indisprimary or relreplident = 'i' and indisreplident
-                                         or relreplident = 'f' and indisprimary)
+      -- Partitions have the primary key of their table, but not its replica identity. No log has a deferrable key.
+      where indrelid = pg_class.oid and case when relkind = 'p' or relreplident = 'd' then indisprimary and indimmediate
+                                             when relreplident = 'i' then indisreplident
+                                             else relreplident = 'f' and indisprimary end
     ), '[]')::jsonb as key
   ) of_key
   cross join lateral (

@@ -14,7 +14,7 @@ import { dropSlots, dropSubscription, stopSubscription } from './subscription.ts
  */
 export async function removeStaging(owner: Pool, platformUrl: string | undefined): Promise<string | null> {
   const [state] = await owner<{ slots: string[]; tables: string[] }[]>`
-    select /* staging.read_all */ array_to_json(array_remove(array[slot, next_slot], null)) as slots,
+    select /* staging.read_all */ array_to_json(array_remove(array[slot, other_slot], null)) as slots,
            array_to_json(array(select source from gateway.staged_table)) as tables
     from gateway.subscription`
   if (!state) return null

@@ -89,11 +89,8 @@ export async function stagePlatform(
       select /* staging.read_state */ exists (select from gateway.subscription where needs_copy is null) as is_complete,
              array_to_json(array(select platform_oid::bigint from gateway.staged_table)) as staged`
     const missing = tables.filter(({ platform_oid }) => !state?.staged.includes(platform_oid))
-    for (const table of missing) {
-      await owner`select /* staging.stage_table */ gateway.stage_table(${JSON.stringify(table)}::text::jsonb)`
-    }
     if (missing.length > 0 || !state?.is_complete) {
-      if (!(await copyPlatform(owner, { platformUrl, ...options })))
+      if (!(await copyPlatform(owner, { platformUrl, missing, ...options })))
         throw new Error(
           'Another process copies the tables of the platform. Wait for its end, and run the command again.',
         )

@@ -38,9 +38,21 @@ export async function dropSubscription(target: Sql): Promise<void> {
   await target.unsafe(`drop /* staging.drop_subscription */ subscription ${replicationName}`)
 }
 
-/** Drops slots of former copies, if they exist. */
+/**
+ * Drops slots that are not needed any more, if they exist. The subscription of one may have ended a moment ago.
+ *
+ * @throws an Error when one stays in use: it keeps the log of the platform
+ */
 export async function dropSlots(platform: Sql, names: readonly (string | null | undefined)[]): Promise<void> {
-  await platform`
-    select /* staging.drop_slots */ pg_drop_replication_slot(slot_name) from pg_replication_slots
-    where slot_name = any(${arrayText(names.filter(name => name != null))}::text::text[]) and not active`
+  const slots = arrayText(names.filter(name => name != null))
+  for (const deadline = performance.now() + timeLimit; ; await pause(interval)) {
+    await platform`
+      select /* staging.drop_slots */ pg_drop_replication_slot(slot_name) from pg_replication_slots
+      where slot_name = any(${slots}::text::text[]) and not active`
+    const [left] = await platform<{ name: string }[]>`
+      select /* staging.find_slots */ slot_name as name from pg_replication_slots where slot_name = any(${slots}::text::text[])`
+    if (!left) return
+    if (performance.now() > deadline)
+      throw new Error(`The slot ${left.name} of the platform is in use, and keeps its log.`)
+  }
 }

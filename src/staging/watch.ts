@@ -4,7 +4,7 @@
  */
 import { connect } from '../db/connect.ts'
 import type { Pool, Sql } from '../db/sql.ts'
-import { copyPlatform } from './copy.ts'
+import { copyPlatform, dropOtherSlot } from './copy.ts'
 import { readPlatformTables } from './platform-tables.ts'
 import { replicationName } from './publication.ts'
 import { readServer } from './server.ts'
@@ -144,7 +144,10 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     await owner`
         update /* staging.save_look */ gateway.subscription
         set problems = array(select jsonb_array_elements_text(${JSON.stringify(problems)}::text::jsonb)), behind = ${slot?.behind ?? null},
-            log_left = ${slot?.log_left ?? null}, seen_at = clock_timestamp(), needs_copy = coalesce(needs_copy, ${reason})`
+            log_left = ${slot?.log_left ?? null}, seen_at = clock_timestamp(), needs_copy = coalesce(needs_copy, ${reason})
+        -- Another instance may have copied the tables meanwhile.
+        where slot is not distinct from ${subscription.slot}`
+    if (reason === null) await dropOtherSlot(owner, platform)
     if (reason === null || performance.now() < copyAfter) return
     // Each attempt reads all tables: one that fails is not repeated at once.
     copyAfter = performance.now() + copyPauseMs
@@ -196,7 +199,7 @@ async function readSlot(platform: Sql, name: string, position: string): Promise<
 
 async function readPosition(platform: Sql): Promise<string> {
   const [row] = await platform<{ position: string }[]>`
-    select /* platform.read_position */ pg_current_wal_lsn()::text as position`
+    select /* platform.read_position */ pg_current_wal_insert_lsn()::text as position`
   if (!row) throw new Error('The server of the platform returned no position.')
   return row.position
 }

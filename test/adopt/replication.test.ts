@@ -106,6 +106,21 @@ test('a table without a key is refused before it is published, with the statemen
   ])
   expect(await stage()).toEqual(findings)
   expect(await platform`select from pg_publication`).toHaveLength(0)
+  // Nor has the log of a deferrable key, and partitions do not have the replica identity of their table.
+  await at('alter table shop.consent add primary key (customer, at) deferrable')
+  expect((await checkPlatform(owner, platformUrl, folder)).findings).toMatchObject([
+    { remedy: expect.stringContaining('alter table shop.consent replica identity full') },
+  ])
+  await at(`alter table shop.consent drop constraint consent_pkey; alter table shop.orders drop constraint orders_pkey cascade;
+    alter table shop.orders alter "orderNo" set not null, alter placed_at set not null;
+    create unique index order_key on shop.orders ("orderNo", placed_at);
+    alter table shop.orders replica identity using index order_key`)
+  expect((await checkPlatform(owner, platformUrl, folder)).findings).toMatchObject([
+    { file: 'shop.consent' },
+    { remedy: expect.stringContaining('alter table shop.orders add primary key') },
+  ])
+  await at(`alter table shop.orders replica identity default; drop index shop.order_key;
+    alter table shop.orders add primary key ("orderNo", placed_at)`)
   // A unique index may be the key.
   await at(`alter table shop.consent alter customer set not null, alter at set not null;
     create unique index consent_at on shop.consent (customer, at)`)
@@ -189,6 +204,63 @@ test('a column that was renamed is named, and the rest goes on', async () => {
   expect(copies).toEqual([])
 })
 
+test('names of columns go from one to another, and a table gets another name', async () => {
+  await at(`alter table shop."Gift Card" add column a integer default 1, add column b integer default 2`)
+  await applied()
+  // Each place has another name now, two names were dropped, and one is new.
+  await at(`alter table shop."Gift Card" rename a to x;
+    alter table shop."Gift Card" rename b to a;
+    alter table shop."Gift Card" rename x to b;
+    alter table shop."Gift Card" drop column note;
+    alter table shop."Gift Card" add column note integer;
+    alter table shop.item rename name to former_name;
+    alter table shop.item add column name text;
+    update shop.item set name = 'White tea';
+    update shop."Gift Card" set note = 7 where code = 'CODE-3';
+    create schema archive;
+    alter table shop.picture set schema archive;
+    alter table archive.picture rename to photo`)
+  await until('it is copied', async () => {
+    await watch.follow()
+    return copies.length > 0
+  })
+  await applied()
+  expect(copies.splice(0)).toEqual([expect.stringMatching('is new, and older rows have different values')])
+  expect(await owner`select a, b, note from shop."Gift Card" where code in ('CODE-1', 'CODE-3') order by code`).toEqual(
+    [
+      { a: 2, b: 1, note: null },
+      { a: 2, b: 1, note: 7 },
+    ],
+  )
+  expect(await owner`select name, former_name from shop.item`).toEqual([
+    { name: 'White tea', former_name: 'Black tea' },
+  ])
+  expect(await owner`select count(*) from archive.photo`).toEqual([{ count: 0 }])
+  await at('alter table archive.photo rename to picture; alter table archive.picture set schema shop')
+  await until('the table is back', async () => {
+    await watch.follow()
+    return (await owner`select to_regclass('shop.picture') as found`)[0]?.found !== null
+  })
+  await until('the mapping fits again', async () => {
+    await projected(pool)
+    return (await voucher('CODE-1'))?.product_title === 'White tea'
+  })
+})
+
+test('values that the staged table cannot convert are copied', async () => {
+  await at(`alter table shop."Gift Card" add column size text default 'large'`)
+  await applied()
+  await at(
+    `alter table shop."Gift Card" alter column size drop default, alter column size type integer using length(size)`,
+  )
+  await until('it is copied', async () => {
+    await watch.follow()
+    return copies.length > 0
+  })
+  expect(copies.splice(0)).toEqual(['shop."Gift Card".size has another type.'])
+  expect(await owner`select distinct size from shop."Gift Card"`).toEqual([{ size: 5 }])
+})
+
 test('a type that changed is copied again: its rows are not in the log', async () => {
   await at('alter table shop.item alter column cents type bigint using cents * 2')
   await until('it is copied', async () => {
@@ -216,6 +288,14 @@ test('a slot that was lost is replaced, with the changes that nobody kept', asyn
   await applied()
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 48 })
   await agrees()
+})
+
+test('the slot of a former subscription is dropped, also after an interruption', async () => {
+  await platform`select pg_create_logical_replication_slot('voucher_gateway_1', 'pgoutput')`
+  await owner`update gateway.subscription set other_slot = 'voucher_gateway_1'`
+  await watch.follow()
+  expect(await platform`select from pg_replication_slots where slot_name = 'voucher_gateway_1'`).toHaveLength(0)
+  expect(await owner`select other_slot from gateway.subscription`).toEqual([{ other_slot: null }])
 })
 
 test('another server with the data of the platform is compared', async () => {
