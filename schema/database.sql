@@ -479,6 +479,7 @@ create table gateway.staged_table (
   platform_oid oid not null,
   source text not null,
   columns jsonb not null,
+  marks jsonb not null,
   constraint staged_table_source_key UNIQUE (source),
   constraint staged_table_pkey PRIMARY KEY (platform_oid)
 );
@@ -2244,8 +2245,11 @@ declare
   reason text;
 begin
   select * into strict staged from gateway.staged_table where platform_oid = (definition ->> 'platform_oid')::oid;
-  if staged.columns = definition -> 'columns' and staged.source = source then
+  if staged.columns = definition -> 'columns' and staged.source = source and staged.marks = definition -> 'marks' then
     return null;
+  end if;
+  if not staged.marks <@ (definition -> 'marks') then
+    reason := format('An enum or a partition of %s has changed.', source);
   end if;
   if is_applied then
     if staged.source <> source then
@@ -2305,7 +2309,7 @@ begin
     end if;
   end loop;
   update gateway.staged_table
-  set source = staged.source,
+  set source = staged.source, marks = definition -> 'marks',
       columns = case when is_applied then definition -> 'columns'
                      else staged.columns || (
                        select coalesce(jsonb_agg(new order by new -> 'place'), '[]') from jsonb_array_elements(definition -> 'columns') new
@@ -3655,7 +3659,7 @@ begin
   if definition -> 'key' = '[]' then
     execute format('alter table %s replica identity full', source);
   end if;
-  insert into gateway.staged_table values ((definition ->> 'platform_oid')::oid, source, definition -> 'columns');
+  insert into gateway.staged_table values ((definition ->> 'platform_oid')::oid, source, definition -> 'columns', definition -> 'marks');
 end $function$;
 revoke execute on function gateway.stage_table(jsonb) from public;
 grant execute on function gateway.stage_table(jsonb) to voucher_gateway;

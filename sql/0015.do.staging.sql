@@ -5,7 +5,8 @@
 create table gateway.staged_table (
   platform_oid oid primary key, -- At the platform.
   source       text not null unique, -- The name with the schema, as SQL.
-  columns      jsonb not null -- Those of the platform that the table has: an array of gateway.platform_column.
+  columns      jsonb not null, -- Those of the platform that the table has: an array of gateway.platform_column.
+  marks        jsonb not null -- The values of its enums, and the files of its partitions: when one goes or changes, the log has no rows.
 );
 
 -- A column of a table of the platform.
@@ -40,7 +41,7 @@ return format_type(coalesce(to_regtype(named), 'text'), -1);
 
 -- Creates the table of a table of the platform.
 --
--- definition: platform_oid, schema, name, columns, and key: the columns of its primary key or replica identity.
+-- definition: platform_oid, schema, name, columns, marks, and key: the columns of its primary key or replica identity.
 create function gateway.stage_table(definition jsonb) returns void
 language plpgsql
 as $$
@@ -67,7 +68,7 @@ begin
   if definition -> 'key' = '[]' then
     execute format('alter table %s replica identity full', source);
   end if;
-  insert into gateway.staged_table values ((definition ->> 'platform_oid')::oid, source, definition -> 'columns');
+  insert into gateway.staged_table values ((definition ->> 'platform_oid')::oid, source, definition -> 'columns', definition -> 'marks');
 end $$;
 
 -- Creates an index of a staged table, if none begins with its columns.
@@ -103,8 +104,11 @@ declare
   reason text;
 begin
   select * into strict staged from gateway.staged_table where platform_oid = (definition ->> 'platform_oid')::oid;
-  if staged.columns = definition -> 'columns' and staged.source = source then
+  if staged.columns = definition -> 'columns' and staged.source = source and staged.marks = definition -> 'marks' then
     return null;
+  end if;
+  if not staged.marks <@ (definition -> 'marks') then
+    reason := format('An enum or a partition of %s has changed.', source);
   end if;
   if is_applied then
     if staged.source <> source then
@@ -164,7 +168,7 @@ begin
     end if;
   end loop;
   update gateway.staged_table
-  set source = staged.source,
+  set source = staged.source, marks = definition -> 'marks',
       columns = case when is_applied then definition -> 'columns'
                      else staged.columns || (
                        select coalesce(jsonb_agg(new order by new -> 'place'), '[]') from jsonb_array_elements(definition -> 'columns') new

@@ -18,6 +18,8 @@ export interface PlatformTable {
   columns: PlatformColumn[]
   /** The columns by which the platform's log names rows that change; none: it has no such columns. */
   key: string[]
+  /** The values of its enums by their oids, and the files of its partitions. */
+  marks: Record<string, string | number[]>
   /** The columns of indexes. */
   indexes: string[][]
   /** Why it cannot be published, with a remedy; null: it can. */
@@ -39,7 +41,7 @@ export const pathOf = ({ schema, name }: Pick<PlatformTable, 'schema' | 'name'>)
  */
 export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = null) => sql<PlatformTable[]>`
   select /* platform.read_tables */ pg_class.oid::bigint as platform_oid, nspname as schema, relname as name,
-    columns, key, indexes,
+    columns, key, marks, indexes,
     case when relpersistence = 'u' then format('is unlogged. Run at the platform: alter table %I.%I set logged;', nspname, relname)
          when row_security_active(pg_class.oid)
            then format('shows %I only some of its rows. Let a superuser of the platform run: alter role %1$I bypassrls;', current_user)
@@ -83,6 +85,15 @@ export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = nu
                                              else relreplident = 'f' and indisprimary end
     ), '[]')::jsonb as key
   ) of_key
+  cross join lateral (
+    select coalesce(json_object_agg(name, mark), '{}') as marks
+    from (select pg_enum.oid::text as name, to_json(enumlabel) as mark
+          from pg_enum where enumtypid in (select atttypid from pg_attribute where attrelid = pg_class.oid)
+          union all
+          select 'partitions', json_agg(part.relfilenode::bigint order by part.relfilenode)
+          from pg_partition_tree(pg_class.oid) join pg_class part on part.oid = relid
+          where pg_class.relkind = 'p' and part.relkind = 'r' having count(*) > 0) marked
+  ) of_marks
   cross join lateral (
     select coalesce(json_agg(names::json), '[]') as indexes
     from (select distinct (

@@ -261,6 +261,25 @@ test('values that the staged table cannot convert are copied', async () => {
   expect(await owner`select distinct size from shop."Gift Card"`).toEqual([{ size: 5 }])
 })
 
+test('values of enums that get other names, and partitions that are truncated, are copied again', async () => {
+  await at(`insert into shop.orders values ('O1', '2026-05-01', null)`)
+  await applied()
+  const copied = () =>
+    until('it is copied', async () => {
+      await watch.follow()
+      return copies.length > 0
+    })
+  await at('truncate shop.orders_2026')
+  await copied()
+  expect(copies.splice(0)).toEqual(['An enum or a partition of shop.orders has changed.'])
+  expect(await owner`select from shop.orders`).toHaveLength(0)
+  await at(`alter type shop.state rename value 'lost' to 'missing'`)
+  await copied()
+  expect(copies.splice(0)).toEqual(['An enum or a partition of shop."Gift Card" has changed.'])
+  expect(await owner`select state from shop."Gift Card" where code = 'CODE-3'`).toEqual([{ state: 'missing' }])
+  await agrees()
+})
+
 test('a type that changed is copied again: its rows are not in the log', async () => {
   await at('alter table shop.item alter column cents type bigint using cents * 2')
   await until('it is copied', async () => {
@@ -335,7 +354,7 @@ test('a platform that is out of reach is named, and nothing is lost', async () =
 })
 
 test('a definition that is no type is text', async () => {
-  const table = { platform_oid: 1, schema: 'shop', name: 'x', key: [] }
+  const table = { platform_oid: 1, schema: 'shop', name: 'x', key: [], marks: {} }
   const columns = [
     { place: 1, name: 'a', type: 'integer); drop schema gateway cascade; --', standard: null, is_copied: false },
   ]
