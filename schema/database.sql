@@ -2457,21 +2457,6 @@ RETURN CASE (SELECT mapping.key_type FROM gateway.mapping WHERE (mapping.record 
 revoke execute on function gateway.keys_of(gateway.record_type,bigint[]) from public;
 grant execute on function gateway.keys_of(gateway.record_type,bigint[]) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.lacks_records(waited bigint)
- RETURNS boolean
- LANGUAGE sql
- STABLE
-BEGIN ATOMIC
- SELECT ((EXISTS ( SELECT
-            FROM gateway.scan)) OR (EXISTS ( SELECT
-            FROM gateway.broken_mapping)) OR (EXISTS ( SELECT
-            FROM gateway.waiting_key
-           WHERE (waiting_key.place > lacks_records.waited))) OR (EXISTS ( SELECT
-            FROM gateway.waiting_row)));
-END;
-revoke execute on function gateway.lacks_records(bigint) from public;
-grant execute on function gateway.lacks_records(bigint) to voucher_gateway;
-
 CREATE OR REPLACE FUNCTION gateway.last_day(ends_at timestamp with time zone, zone text)
  RETURNS date
  LANGUAGE sql
@@ -2539,14 +2524,18 @@ begin
     end if;
   end if;
   -- After the fill, these are the notes since its first step.
-  taken := gateway.take_noted(former.snapshot, at_most, former.waited);
+  -- Changes without end leave a scan its part.
+  taken := gateway.take_noted(former.snapshot, case when exists (select from gateway.open_scan) then at_most * 3 / 4 else at_most end,
+                              former.waited);
   scanned := gateway.take_scanned(at_most - cardinality(taken.keys));
   latest := gateway.write_records(
     taken.keys || array(select (scanned.type, key)::gateway.record_key from unnest(scanned.keys) key), latest, at_most, true)
     + interval '1 microsecond';
   call gateway.require_unchanged_sources();
   insert into gateway.step
-  values (latest, pg_current_snapshot(), taken.waited, present_epoch, former.is_complete or not gateway.lacks_records(taken.waited));
+  -- Keys that wait are no records that are missing: they follow, as those of any change.
+  values (latest, pg_current_snapshot(), taken.waited, present_epoch,
+          former.is_complete or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping));
   return nullif(exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
                 or exists (select from gateway.waiting_row),
                 case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);

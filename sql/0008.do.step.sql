@@ -398,16 +398,6 @@ begin
   return latest;
 end $$;
 
--- Returns whether records are missing: of a scan, of a mapping that does not fit, or of keys that wait.
---
--- waited: the last place of gateway.waiting_key that was worked off.
-create function gateway.lacks_records(waited bigint) returns boolean
-language sql stable
-begin atomic
-  select exists (select from gateway.scan) or exists (select from gateway.broken_mapping)
-    or exists (select from gateway.waiting_key where place > waited) or exists (select from gateway.waiting_row);
-end;
-
 -- Goes on with the first fill: writes all records, then creates one index at a time, then writes the figures and collects the
 -- statistics that plans need.
 --
@@ -512,14 +502,18 @@ begin
     end if;
   end if;
   -- After the fill, these are the notes since its first step.
-  taken := gateway.take_noted(former.snapshot, at_most, former.waited);
+  -- Changes without end leave a scan its part.
+  taken := gateway.take_noted(former.snapshot, case when exists (select from gateway.open_scan) then at_most * 3 / 4 else at_most end,
+                              former.waited);
   scanned := gateway.take_scanned(at_most - cardinality(taken.keys));
   latest := gateway.write_records(
     taken.keys || array(select (scanned.type, key)::gateway.record_key from unnest(scanned.keys) key), latest, at_most, true)
     + interval '1 microsecond';
   call gateway.require_unchanged_sources();
   insert into gateway.step
-  values (latest, pg_current_snapshot(), taken.waited, present_epoch, former.is_complete or not gateway.lacks_records(taken.waited));
+  -- Keys that wait are no records that are missing: they follow, as those of any change.
+  values (latest, pg_current_snapshot(), taken.waited, present_epoch,
+          former.is_complete or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping));
   return nullif(exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
                 or exists (select from gateway.waiting_row),
                 case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);

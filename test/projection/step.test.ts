@@ -412,3 +412,17 @@ test('no change of a table makes a write fail; a mapping that does not fit is na
   expect(await findRecordProblems(pool)).toEqual([])
   expect(await platform`select distinct current_balance as balance from gateway.voucher`).toEqual([{ balance: 2 }])
 })
+
+test('changes without end do not hold up a scan', async () => {
+  await project()
+  const vouchers = await Promise.all(Array.from({ length: 20 }, () => build.voucher(tenant)))
+  await project()
+  await platform`select gateway.request_scan('voucher', 'It is compared.')`
+  for (let steps = 0; (await platform`select from gateway.scan`).length > 0; steps++) {
+    expect(steps).toBeLessThan(1000)
+    await platform`update public.purchased_voucher set product_title = ${`Title ${steps}`} where id = any(${`{${vouchers}}`}::text::bigint[])`
+    await makeStep(pool, 8)
+  }
+  await project()
+  expect(await findRecordProblems(pool)).toEqual([])
+})
