@@ -2979,7 +2979,8 @@ select /* step.make */ gateway.make_step(1000) as more;
 select /* step.read_state */
 round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsSinceStep",
 (select count(*) from (select from gateway.notes_after(snapshot) limit 100000) note)
-+ (select count(*) from (select from gateway.waiting_key where place > waited limit 100000) waiting) as waiting,
++ (select count(*) from (select from gateway.waiting_key where place > waited limit 100000) waiting)
++ (select count(*) from (select from gateway.waiting_row limit 100000) waiting) as waiting,
 (select verified_through from gateway.check_progress) as "verifiedThrough",
 (select count(*) from gateway.rejected) as rejected,
 array_to_json(array(

@@ -32,6 +32,8 @@ interface CopyOptions {
   onBlocked?: (blockers: Blocker[]) => void
   /** Tables that are staged first. */
   missing?: readonly PlatformTable[]
+  /** Called when it begins: no other process copies. */
+  onBegin?: () => void
   /** Called before each table. */
   onTable?: (table: PlatformTable) => void
 }
@@ -52,6 +54,7 @@ export async function copyPlatform(
     signal = new AbortController().signal,
     onBlocked,
     missing = [],
+    onBegin,
     onTable,
   }: CopyOptions,
 ): Promise<boolean> {
@@ -64,6 +67,7 @@ export async function copyPlatform(
     const [lock] = await session<{ taken: boolean }[]>`
       select /* staging.lock */ pg_try_advisory_lock(${copyLock}) as taken`
     if (!lock?.taken) return false
+    onBegin?.()
     const slot = `${replicationName}_${Date.now()}`
     const [former] = await session<{ slot: string | null; other_slot: string | null }[]>`
       select /* staging.read_slots */ slot, other_slot from gateway.subscription`

@@ -151,9 +151,8 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     if (reason === null || performance.now() < copyAfter) return
     // Each attempt reads all tables: one that fails is not repeated at once.
     copyAfter = performance.now() + copyPauseMs
-    onCopy(reason)
-    await copyPlatform(owner, { platformUrl, signal: closing.signal })
-    copyAfter = 0
+    const onBegin = () => onCopy(reason)
+    if (await copyPlatform(owner, { platformUrl, signal: closing.signal, onBegin })) copyAfter = 0
   }
 
   return {
