@@ -101,6 +101,10 @@ try {
       }
       for (const [index, slice] of slices.entries()) values[index]!.push(median(slice))
     }
+    // What the writers have left behind is applied first.
+    for (const index of [1, 2]) {
+      await timeApplied(copies[index]!.sessions[0]!, targets[index]!, `${row} values (1, gen_random_uuid(), 50)`)
+    }
     for (const [name, values] of times) {
       for (const index of rotated([1, 2], round)) {
         values[index]!.push(await timeApplied(copies[index]!.sessions[0]!, targets[index]!, applied[name]!.write))
