@@ -9,8 +9,11 @@ const moduleFiles = 256
 /** Files of a process of the service beside connections (its log, its event loop, what it reads), and for each worker. */
 const files = { own: 64, worker: 4 }
 
-/** The heap for the start, and for each request under way, in MiB; V8's young generation (48) is part of it. */
-const heap = { start: 96, request: 0.1 }
+/** The heap for the start, and for each request under way, in MiB, beside V8's young generation. */
+const heap = { start: 48, request: 0.1 }
+
+/** The young generation, in MiB, which V8 counts in the limit of the heap: more from V8 13 (Node 24) on. */
+const youngHeap = Number.parseInt(process.versions.v8, 10) < 13 ? 48 : 192
 
 /** Returns how many files this process may have open; Infinity where the system does not say. */
 function openFileLimit(): number {
@@ -41,7 +44,7 @@ export function requireProcessLimits({ maxRequests, databasePool }: Config, work
   const use = `for MAX_REQUESTS=${maxRequests}, DATABASE_POOL=${databasePool} and --workers ${workers}`
   const fewFiles = findFewFiles(filesBesideCallers(databasePool) + Math.max(maxRequests, files.worker * workers), use)
   if (fewFiles !== null) throw new Error(fewFiles)
-  const limit = Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20)
+  const limit = Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20) - youngHeap
   const needed = Math.ceil(heap.start + heap.request * maxRequests)
   if (limit >= needed) return
   const remedy =

@@ -101,7 +101,7 @@ describe.runIf(process.platform === 'linux')('the limits of the process', () => 
   const environment = { DATABASE_URL: url, LOG_LEVEL: 'warn' }
 
   test.each([
-    ['ulimit -n 20', {}, /^This process may have 20 files open, and needs 256 to load its code\. .* ulimit -n 4096/],
+    ['ulimit -n 30', {}, /^This process may have 30 files open, and needs 256 to load its code\. .* ulimit -n 4096/],
     ['ulimit -n 300', { MAX_REQUESTS: '500' }, /^This process may have 300 files open, .* MAX_REQUESTS=500/],
     [
       'true',
