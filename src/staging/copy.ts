@@ -8,9 +8,10 @@ import { connect } from '../db/connect.ts'
 import { sendCopy } from '../db/copy.ts'
 import type { DriverPool } from '../db/driver-pool.ts'
 import { type LockRetryOptions, retryLocks } from '../db/lock-retries.ts'
+import { defaultLockWait } from '../db/migrate.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { type PlatformTable, pathOf, quoted, readPlatformTables } from './platform-tables.ts'
-import { replicationName } from './publication.ts'
+import { publish, replicationName } from './publication.ts'
 import { readServer, type Server } from './server.ts'
 import { dropSlots, dropSubscription, stopSubscription } from './subscription.ts'
 
@@ -20,22 +21,19 @@ const copyLock = 7_302_155_602
 /** How long a slot waits for transactions of the platform before it is tried again, in milliseconds. */
 const lockMs = 5_000
 
-/** The most transactions of the platform that hold up a slot are waited for this long, in seconds. */
-export const defaultSlotWait = 300
-
 interface CopyOptions {
   /** The URL of the platform's database, also for the subscription. */
   platformUrl: string
   /** The time to wait for transactions of the platform: a slot begins when those that run have ended; in seconds. */
   lockWait?: number
-  signal?: AbortSignal
+  signal?: AbortSignal | undefined
   onBlocked?: (blockers: Blocker[]) => void
-  /** Tables that are staged first. */
-  missing?: readonly PlatformTable[]
+  /** Tables that are staged first, those that are not staged yet. */
+  tables?: readonly PlatformTable[]
   /** Called when it begins: no other process copies. */
   onBegin?: () => void
   /** Called before each table. */
-  onTable?: (table: PlatformTable) => void
+  onTable?: ((table: PlatformTable) => void) | undefined
 }
 
 /**
@@ -44,19 +42,11 @@ interface CopyOptions {
  *
  * @param owner connections of the owner of the staged tables, who may create subscriptions
  * @returns false when another process copies
- * @throws an Error that names who holds up the slot; an error of either database
+ * @throws an Error that names who holds up the slot, or the statements that publish tables; an error of either database
  */
 export async function copyPlatform(
   owner: Pool,
-  {
-    platformUrl,
-    lockWait = defaultSlotWait,
-    signal = new AbortController().signal,
-    onBlocked,
-    missing = [],
-    onBegin,
-    onTable,
-  }: CopyOptions,
+  { platformUrl, lockWait = defaultLockWait, signal, onBlocked, tables = [], onBegin, onTable }: CopyOptions,
 ): Promise<boolean> {
   const session = owner.openSession()
   const platform = connect(platformUrl, { max: 2, statementTimeoutMs: 0 })
@@ -77,14 +67,17 @@ export async function copyPlatform(
       on conflict (is_only) do update
       set other_slot = excluded.other_slot, needs_copy = coalesce(subscription.needs_copy, excluded.needs_copy)`
     // A table is staged only when a copy is noted: after an interruption, none counts as copied.
-    for (const table of missing) {
+    for (const table of tables) {
       await session`select /* staging.stage_table */ gateway.stage_table(${JSON.stringify(table)}::text::jsonb)`
     }
+    const oids = await readStagedTables(session)
+    // Staged before: the former subscription would wait for a published table that is not there.
+    await publish(platform, await readPlatformTables(platform, oids), { lockWait, onBlocked })
     // Before the snapshot: a failover during the copy shows as another server.
     const server = await readServer(platform)
-    const snapshot = await createSlot(walSender, platform, slot, { lockWait, onBlocked })
-    const copied = await copyTables(source, session, { snapshot, signal, onTable, isFirst: former?.slot == null })
-    signal.throwIfAborted()
+    const snapshot = await createSlot(walSender, platform, { slot, server, lockWait, onBlocked })
+    const copied = await copyTables(source, session, { oids, snapshot, signal, onTable, isFirst: former?.slot == null })
+    signal?.throwIfAborted()
     await stopSubscription(session)
     await switchTo(session, { slot, server, copied, platformUrl })
     await dropOtherSlot(owner, platform)
@@ -104,6 +97,13 @@ export async function dropOtherSlot(owner: Sql, platform: Sql): Promise<void> {
     update /* staging.forget_slot */ gateway.subscription set other_slot = null where other_slot = ${other.slot}`
 }
 
+/** Returns the oids at the platform of the tables that are staged. */
+async function readStagedTables(target: Sql): Promise<number[]> {
+  const staged = await target<{ oid: number }[]>`
+    select /* staging.read_tables */ platform_oid::bigint as oid from gateway.staged_table`
+  return staged.map(({ oid }) => oid)
+}
+
 /**
  * Creates a slot: it has all changes of transactions that are not in its snapshot.
  *
@@ -112,19 +112,15 @@ export async function dropOtherSlot(owner: Sql, platform: Sql): Promise<void> {
 async function createSlot(
   walSender: Pool,
   platform: Pool,
-  slot: string,
-  options: Pick<LockRetryOptions, 'lockWait' | 'onBlocked'>,
+  { slot, server, ...options }: { slot: string; server: Server } & Pick<LockRetryOptions, 'lockWait' | 'onBlocked'>,
 ): Promise<string> {
   const done = new AbortController()
   const send = (command: string) => walSender.unsafe<Record<string, string>[]>(command).simple()
   const [session] = await send('select /* staging.prepare_slot */ pg_backend_pid() as pid')
   // The connection keeps the snapshot, in a transaction that does nothing.
   await send(`set /* staging.limit_wait */ lock_timeout = ${lockMs}; set idle_in_transaction_session_timeout = 0`)
-  const [version] = await send(
-    `select /* staging.read_version */ current_setting('server_version_num')::int >= 170000 as follows`,
-  )
   // A standby that synchronises slots has this one after a failover.
-  const failover = String(version?.follows) === 'true' ? ', FAILOVER' : ''
+  const failover = server.version >= 170_000 ? ', FAILOVER' : ''
   const attempt = retryLocks(platform, Number(session?.pid), {
     ...options,
     signal: done.signal,
@@ -149,21 +145,19 @@ async function copyTables(
   source: Sql,
   target: DriverPool,
   {
+    oids,
     snapshot,
     signal,
     onTable,
     isFirst,
-  }: { snapshot: string; signal: AbortSignal; onTable: CopyOptions['onTable']; isFirst: boolean },
+  }: { oids: number[]; snapshot: string; isFirst: boolean } & Pick<CopyOptions, 'signal' | 'onTable'>,
 ): Promise<[staged: string, copied: string][]> {
-  const staged = await target<{ oid: number }[]>`
-    select /* staging.read_tables */ platform_oid::bigint as oid from gateway.staged_table`
-  const oids = staged.map(({ oid }) => oid)
   const copied: [string, string][] = []
   await beginReading(source, snapshot)
   const tables = await readPlatformTables(source, oids)
   await source.unsafe('commit /* staging.end_reading */')
   for (const table of tables) {
-    signal.throwIfAborted()
+    signal?.throwIfAborted()
     onTable?.(table)
     await target`select /* staging.follow_table */ gateway.follow_table(${JSON.stringify(table)}::text::jsonb, true)`
     const copy = isFirst ? pathOf(table) : `gateway.copy_of_${table.platform_oid}`

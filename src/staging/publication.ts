@@ -1,5 +1,4 @@
 /** The publication of a platform: the tables whose changes its log has for the subscription. */
-
 import type { Blocker } from '../db/blockers.ts'
 import { retryLocks } from '../db/lock-retries.ts'
 import type { Pool } from '../db/sql.ts'

@@ -1,5 +1,4 @@
 /** Removes what replicates a platform on another server. */
-
 import { connect } from '../db/connect.ts'
 import type { Pool } from '../db/sql.ts'
 import { isForbidden, replicationName } from './publication.ts'

@@ -5,7 +5,7 @@ import { connect } from '../db/connect.ts'
 import { arrayText, type Pool } from '../db/sql.ts'
 import { copyPlatform } from './copy.ts'
 import { type PlatformTable, pathOf, quoted, readPlatformTables } from './platform-tables.ts'
-import { planPublication, publish } from './publication.ts'
+import { planPublication } from './publication.ts'
 
 /** The tables of the platform that a mapping reads, and what is wrong with it. */
 interface PlatformCheck extends CheckedMapping {
@@ -74,7 +74,7 @@ interface StageOptions {
  *
  * @param owner connections of the owner of the gateway's database, which is migrated
  * @returns what is wrong with the mapping; with an error, nothing is done
- * @throws what `publish` and `copyPlatform` throw
+ * @throws what `copyPlatform` throws
  */
 export async function stagePlatform(
   owner: Pool,
@@ -84,13 +84,11 @@ export async function stagePlatform(
   try {
     const { findings, columns, tables } = await check(owner, platform, folder)
     if (findings.some(({ level }) => level === 'error')) return findings
-    await publish(platform, tables, options)
     const [state] = await owner<{ is_complete: boolean; staged: number[] }[]>`
       select /* staging.read_state */ exists (select from gateway.subscription where needs_copy is null) as is_complete,
              array_to_json(array(select platform_oid::bigint from gateway.staged_table)) as staged`
-    const missing = tables.filter(({ platform_oid }) => !state?.staged.includes(platform_oid))
-    if (missing.length > 0 || !state?.is_complete) {
-      if (!(await copyPlatform(owner, { platformUrl, missing, ...options })))
+    if (!state?.is_complete || tables.some(({ platform_oid }) => !state.staged.includes(platform_oid))) {
+      if (!(await copyPlatform(owner, { platformUrl, tables, ...options })))
         throw new Error(
           'Another process copies the tables of the platform. Wait for its end, and run the command again.',
         )

@@ -6,7 +6,7 @@ import { connect } from '../db/connect.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { copyPlatform, dropOtherSlot } from './copy.ts'
 import { readPlatformTables } from './platform-tables.ts'
-import { replicationName } from './publication.ts'
+import { planPublication, replicationName } from './publication.ts'
 import { readServer } from './server.ts'
 
 /** The statement timeout at the platform, in milliseconds. */
@@ -37,6 +37,8 @@ interface Slot {
   behind: number
   /** The share of the log that the platform keeps which is left; null: it keeps all. */
   log_left: number | null
+  /** The position up to which changes are applied. */
+  confirmed: string
   /** Whether the changes before a position are applied. */
   is_applied: boolean
 }
@@ -72,13 +74,19 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
   let isLooking = false
   let copyAfter = 0
   let failures = 0
-  /** The looks in a row that found more failures. */
+  /** The looks that found more failures since the last change was applied. */
   let failing = 0
+  let confirmed = ''
 
-  async function look({ slot: name, server, needs_copy, is_enabled, oids }: Subscription): Promise<Look> {
+  async function look({ slot: name, server, needs_copy, is_enabled, oids, ...now }: Subscription): Promise<Look> {
     const problems: string[] = []
     const found = await readServer(platform)
     const slot = name === null ? null : await readSlot(platform, name, former.position)
+    // The worker tries again at intervals of its own, so not each look finds a new failure.
+    if (slot?.confirmed !== confirmed) failing = 0
+    else if (now.failures > failures) failing++
+    failures = now.failures
+    confirmed = slot?.confirmed ?? ''
     let reason = needs_copy
     if (server !== null && server !== found.name)
       reason ??= 'The database of the platform is on another server, or was failed over.'
@@ -99,13 +107,19 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
       }
     }
 
+    const unpublished = await planPublication(platform, tables)
+    if (unpublished.length > 0) {
+      reason ??= 'The publication of the platform lacks tables.'
+      problems.push(`The publication lacks tables. Run at the platform: ${unpublished.join(' ')}`)
+    }
     if (tables.length < oids.length) problems.push('The platform has dropped tables that the mapping reads.')
     if (name !== null && !is_enabled) {
       problems.push(`The subscription is disabled. Run: alter subscription ${replicationName} enable;`)
     }
     if (failing > 3) {
       problems.push(
-        'A change of the platform cannot be applied. The log of the database server of the gateway says why.',
+        'A change of the platform cannot be applied: the log of the database server of the gateway says why. To copy the tables ' +
+          "again, run there: update gateway.subscription set needs_copy = 'It failed.';",
       )
     }
     const share = warnedShares.find(share => (slot?.log_left ?? 1) < share)
@@ -135,8 +149,6 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
   async function followOnce(): Promise<void> {
     const subscription = await readSubscription(owner)
     if (!subscription) return
-    failing = subscription.failures > failures ? failing + 1 : 0
-    failures = subscription.failures
     const { problems, slot, reason } = await look(subscription).catch(error => ({
       ...{ slot: null, reason: null },
       problems: [`The database of the platform cannot be used${codeOf(error)}. Its changes wait there.`],
@@ -187,7 +199,8 @@ async function readSubscription(owner: Sql): Promise<Subscription | undefined> {
 
 async function readSlot(platform: Sql, name: string, position: string): Promise<Slot | null> {
   const [slot] = await platform<Slot[]>`
-    select /* platform.read_slot */ wal_status = 'lost' as is_lost, confirmed_flush_lsn >= ${position}::text::pg_lsn as is_applied,
+    select /* platform.read_slot */ wal_status = 'lost' as is_lost, confirmed_flush_lsn::text as confirmed,
+           confirmed_flush_lsn >= ${position}::text::pg_lsn as is_applied,
            (pg_current_wal_lsn() - confirmed_flush_lsn)::bigint as behind,
            case when kept > 0 then least(greatest(safe_wal_size, 0) / kept, 1)::float8 end as log_left
     from pg_replication_slots

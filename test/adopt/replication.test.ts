@@ -46,9 +46,9 @@ afterFile(async () => {
 const venue = '00000000-0000-0000-0000-000000000001'
 const item = '11111111-1111-1111-1111-111111111111'
 const at = (statements: string) => platform.unsafe(statements).simple()
-const stage = () =>
+const stage = (url = platformUrl) =>
   stagePlatform(owner, {
-    ...{ platformUrl, folder, lockWait: 10 },
+    ...{ platformUrl: url, folder, lockWait: 10 },
     ...{ onBlocked: () => {}, onTable: () => {} },
   })
 
@@ -131,6 +131,15 @@ test('a table without a key is refused before it is published, with the statemen
   expect((await checkPlatform(owner, platformUrl, folder)).findings).toEqual([])
   await at(
     'drop index shop.consent_at; alter table shop.consent add primary key (customer, at), replica identity default',
+  )
+})
+
+test('a login that may not publish gets the statement for the owner, and another one goes on', async () => {
+  await at('create role reader login replication; grant usage on schema shop to reader')
+  await at('grant select on all tables in schema shop to reader')
+  const url = addressUrl({ ...server, user: 'reader' })
+  await expect(stage(url)).rejects.toThrow(
+    /Let the owner of the tables run at the platform: create publication voucher_gateway for table "shop"\./,
   )
 })
 
@@ -315,6 +324,17 @@ test('the slot of a former subscription is dropped, also after an interruption',
   await watch.follow()
   expect(await platform`select from pg_replication_slots where slot_name = 'voucher_gateway_1'`).toHaveLength(0)
   expect(await owner`select other_slot from gateway.subscription`).toEqual([{ other_slot: null }])
+})
+
+test('a table that was taken out of the publication is published and copied again', async () => {
+  await at('alter publication voucher_gateway drop table shop.redemption')
+  await at(`insert into shop.redemption values ('C1', 60, 100); delete from shop.redemption where line = 60`)
+  await watch.follow()
+  expect(copies.splice(0)).toEqual(['The publication of the platform lacks tables.'])
+  await applied()
+  expect((await readStepState(pool)).problems).toEqual([])
+  expect(await platform`select from pg_publication_tables where tablename = 'redemption'`).toHaveLength(1)
+  await agrees()
 })
 
 test('another server with the data of the platform is compared', async () => {
