@@ -1,7 +1,8 @@
 /**
  * Writes what is generated: the schema's SDL, the variables of the REST operation documents, the operations of the
  * dashboard, the trusted documents of our pages and of the client, the OpenAPI document, the Postman collection, most of
- * the client, the schema of the database, the columns of mappings, and the data dictionary.
+ * the client, the schema of the database, the columns of mappings, the data dictionary, `.env.example` and the table of
+ * the variables.
  * With `--check` it writes nothing, and fails when a file is not what it would write.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -14,6 +15,7 @@ import { schema } from './src/graphql/schema.ts'
 import { findProblems } from './src/graphql-http/document.ts'
 import { documentIdOf } from './src/graphql-http/trusted-documents.ts'
 import { generateClient } from './tools/client/generate.ts'
+import { toEnvironmentFile, withVariables } from './tools/configuration.ts'
 import { describeDatabase } from './tools/database/describe.ts'
 import { describeMappings, toDictionary, toMappingColumns } from './tools/database/dictionary.ts'
 import { withMigratedDatabase } from './tools/database/migrated.ts'
@@ -161,6 +163,8 @@ function emit(file: string, text: string): void {
 }
 
 emit('schema/schema.graphql', sdl)
+emit('.env.example', toEnvironmentFile())
+emit('docs/operations.md', withVariables(readFileSync('docs/operations.md', 'utf8')))
 emit('schema/trusted-documents.json', `${JSON.stringify(listTrustedDocuments(), null, 2)}\n`)
 emit('src/graphql-http/operations.ts', toOperationIds(readTrustedOperations('src/graphql-http')))
 emit(join(clientFolder, 'documents.ts'), toClientDocuments(readTrustedOperations(clientFolder)))

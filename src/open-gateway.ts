@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 import type { Pool } from './db/sql.ts'
 import { createCursorCipher } from './domain/cursor.ts'
 import { ExpensiveRequests } from './domain/rate/expensive-requests.ts'

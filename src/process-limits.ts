@@ -1,7 +1,7 @@
 /** The limits of this process, which are checked before it meets them: its open files, and its heap. */
 import { existsSync, readFileSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
-import type { Config } from './config.ts'
+import type { Config } from './config/config.ts'
 
 /** Files that are open at a time while Node loads the modules of `serve`: 200, and some more. */
 const moduleFiles = 256

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type Config, readConfig } from '../src/config.ts'
+import { type Config, readConfig } from '../src/config/config.ts'
 
 /** Returns the lines about invalid variables; none for a valid environment. */
 function problemsOf(environment: NodeJS.ProcessEnv, workers = 1): string[] {

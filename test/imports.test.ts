@@ -29,8 +29,7 @@ const order = `
   domain projection
   failure-log log-destination process-limits
   log
-  config db json-line
-  variable-names`
+  config db json-line`
 
 const lines = order.trim().split('\n')
 const lineOf = new Map(

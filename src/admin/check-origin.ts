@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { directLocalOrigin, localOrigin } from '../http/local-origin.ts'
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { h, type VNode } from 'preact'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Sql } from '../db/sql.ts'
 import type { Administrator } from '../domain/administrator/administrator.ts'
 import type { Actor } from '../domain/administrator/audit.ts'

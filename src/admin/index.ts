@@ -1,7 +1,7 @@
 import cookie from '@fastify/cookie'
 import type { FastifyInstance } from 'fastify'
 import { describeUnusedProxy } from '#unused-proxy'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import type { Pool } from '../db/sql.ts'
 import { registerNotFound } from '../http/not-found.ts'
 import { adminPath } from '../http/paths.ts'

@@ -1,6 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { Command, InvalidArgumentError } from 'commander'
-import { type Config, readConfig } from '../config.ts'
+import { type Config, readConfig } from '../config/config.ts'
 import {
   type AdministratorRecord,
   listAdministrators,

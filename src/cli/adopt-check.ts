@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander'
 import { checkMapping, type Finding } from '../adoption/check.ts'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { hasSchema } from '../db/migrate.ts'
 import { checkPlatform } from '../staging/stage.ts'
 import { requireMigrated, withUnmigratedDatabase } from './database.ts'

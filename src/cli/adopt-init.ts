@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { type Draft, initMapping } from '../adoption/init.ts'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { fromOption } from './adopt-check.ts'
 import { withUnmigratedDatabase } from './database.ts'

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { type KeyState, readKeyState } from '../adoption/show.ts'
 import { withoutTrace } from '../adoption/without-trace.ts'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { readMappings } from '../db/mappings.ts'
 import { hasSchema } from '../db/migrate.ts'
 import { GatewayError } from '../domain/errors.ts'

@@ -1,6 +1,6 @@
 /** Errors of a database that cannot be used; each names the variable to change, or the directory to delete. */
 import { readDatabaseUrl } from '#database-url'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { shellCommand } from './shell-command.ts'
 
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '')

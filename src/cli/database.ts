@@ -1,5 +1,5 @@
 import { attachEmbedded, startEmbedded } from '#embedded'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { connect, type DatabaseAddress, serviceRole } from '../db/connect.ts'
 import { requirePatchedDriver } from '../db/driver.ts'
 import { countMissingMigrations, describeMissing, UnreleasedDatabaseError } from '../db/migrate.ts'

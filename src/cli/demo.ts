@@ -1,6 +1,6 @@
 import { SingleBar } from 'cli-progress'
 import { Command } from 'commander'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { loadDemo } from '../demo/load.ts'
 import { withDatabase } from './database.ts'
 import { jsonOption, printResult, readNumber } from './output.ts'

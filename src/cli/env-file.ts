@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { databaseVariables } from '#database-url'
-import { variableNames } from '../config.ts'
-import { similarNames, unknownVariable } from '../variable-names.ts'
+import { similarNames, unknownVariable } from '../config/variable-names.ts'
+import { variableNames } from '../config/variables.ts'
 
 const file = '.env'
 

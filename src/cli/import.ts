@@ -1,5 +1,5 @@
 import { Argument, Command, Option } from 'commander'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { FaultyLinesError } from '../import/faults.ts'
 import { type Imported, importSources } from '../import/import.ts'
 import { readFolder, standardInput } from '../import/source.ts'

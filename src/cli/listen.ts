@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { shellCommand } from './shell-command.ts'
 
 /** Remedies by the error code of listen(2) and of the DNS lookup of the host. */

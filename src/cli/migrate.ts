@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { type Blocker, describeBlockers } from '../db/blockers.ts'
 import { defaultLockWait, migrate } from '../db/migrate.ts'
 import { withUnmigratedDatabase } from './database.ts'

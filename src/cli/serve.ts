@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { Command } from 'commander'
 import { demoTenant } from '#demo'
-import { type Config, readConfig } from '../config.ts'
+import { type Config, readConfig } from '../config/config.ts'
 import { letDriverCompile } from '../db/compilable.ts'
 import { migrate } from '../db/migrate.ts'
 import type { Pool } from '../db/sql.ts'

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import type { Pool } from '../db/sql.ts'
 import { createToken, editToken, revokeToken } from '../domain/token/lifecycle.ts'
 import { listTokens } from '../domain/token/list.ts'

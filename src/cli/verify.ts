@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readConfig } from '../config.ts'
+import { readConfig } from '../config/config.ts'
 import { connect, serviceRole } from '../db/connect.ts'
 import { checkFigures, type FigureDifference, repairFigures } from '../domain/figures/check.ts'
 import { findRecordProblems, type RecordProblem } from '../projection/check.ts'

@@ -1,7 +1,7 @@
 // `GET /docs`: the guides and the reference. Everything that the pages load comes from the service.
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { JSX } from 'preact'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { notFound } from '../domain/errors.ts'
 import { compressResponses } from '../http/compression.ts'
 import { editorPageHeaders, formPageHeaders, renderPage } from '../http/html-page.tsx'

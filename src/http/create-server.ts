@@ -1,7 +1,7 @@
 /** The HTTP server of the service, without its routes: its limits, its connections, its log and its errors. */
 import { maxHeaderSize } from 'node:http'
 import Fastify, { type FastifyServerOptions, LogController } from 'fastify'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { createFailureLog } from '../failure-log.ts'
 import { type LogDestination, loggerOptions } from '../log.ts'
 import { trustedProxies } from './client-address.ts'

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { isLoopback } from '../config.ts'
+import { isLoopback } from '../config/values.ts'
 
 /**
  * Returns the origin that the `Host` header names, in lower case, when it is a name of this machine; otherwise null.

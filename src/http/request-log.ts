@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
 import { clientAddress } from './client-address.ts'
 import { graphqlPath } from './paths.ts'

@@ -1,4 +1,4 @@
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { adminPath, dashboardPath, docsPath, graphiqlPath } from './paths.ts'
 
 /**

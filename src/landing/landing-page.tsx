@@ -2,7 +2,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import Negotiator from 'negotiator'
-import type { Config } from '../config.ts'
+import type { Config } from '../config/config.ts'
 import { notFound } from '../domain/errors.ts'
 import { namesMediaType } from '../http/headers.ts'
 import { HtmlPage, purpose, sendHtml, textPageHeaders } from '../http/html-page.tsx'

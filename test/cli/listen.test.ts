@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { listen } from '../../src/cli/listen.ts'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { createApp } from '../support/app.ts'
 import { createDatabase } from '../support/database.ts'
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { buildServer } from '../../src/server.ts'
 import { createClient } from '../support/app.ts'

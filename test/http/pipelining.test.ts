@@ -1,6 +1,6 @@
 import Fastify from 'fastify'
 import { afterAll, expect, test } from 'vitest'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { handleInOrder } from '../../src/http/pipelining.ts'
 import { buildServer } from '../../src/server.ts'
 import { createDatabase } from '../support/database.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { expect } from 'vitest'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import type { LogDestination } from '../../src/log.ts'
 import { buildServer } from '../../src/server.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { buildServer } from '../../src/server.ts'
 import { createBuilders } from '../support/builders.ts'

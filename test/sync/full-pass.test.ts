@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import { makeStep } from '../../src/projection/step.ts'

@@ -1,6 +1,6 @@
 /** The stress test of the sync as a command: `npm run stress -- --seconds 60`. */
 import { Command, InvalidArgumentError } from 'commander'
-import { readConfig } from '../../src/config.ts'
+import { readConfig } from '../../src/config/config.ts'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { buildServer } from '../../src/server.ts'

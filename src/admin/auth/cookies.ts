@@ -1,4 +1,4 @@
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 
 /**
  * Over https the name begins with `__Host-`, so that no other host and no plain http can set the cookie

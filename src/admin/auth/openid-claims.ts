@@ -1,5 +1,5 @@
 // Decides by the claims of an OpenID provider who may sign in.
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { parseEmail } from '../../domain/administrator/administrator.ts'
 import type { OpenIdIdentity } from '../../domain/administrator/openid.ts'
 

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import * as client from 'openid-client'
 import { z } from 'zod'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { type OpenIdIdentity, verifyOpenIdAdministrator } from '../../domain/administrator/openid.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { Semaphore } from '../../domain/rate/semaphore.ts'

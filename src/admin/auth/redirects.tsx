@@ -1,6 +1,6 @@
 // Redirects to the sign-in and back to the page that was requested.
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '../../config.ts'
+import type { Config } from '../../config/config.ts'
 import { adminPath } from '../../http/paths.ts'
 import { Layout } from '../components/layout.tsx'
 import { findSignedIn, sendPage } from '../context.ts'

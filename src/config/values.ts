@@ -1,0 +1,105 @@
+/** Reads the texts of variables. Each message continues a sentence that begins with the name of the variable. */
+import { z } from 'zod'
+import { DatabaseUrlError, readDatabaseUrl } from '#database-url'
+
+/** Returns whether the host of a URL is this machine. */
+export const isLoopback = (hostname: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+
+/** A whole number, with its bounds. */
+export const integer = (from: number, to: number) =>
+  z
+    .string()
+    .refine(
+      text => /^\d+$/.test(text) && Number(text) >= from && Number(text) <= to,
+      `must be a whole number from ${from} to ${to}`,
+    )
+    .meta({ values: `${from} to ${to}` })
+    .transform(Number)
+
+/** One of a few words. */
+export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
+  z.enum(words, { error: `must be one of: ${words.join(', ')}` })
+
+/** `on` or `off`. */
+export const flag = oneOf(['on', 'off']).transform(word => word === 'on')
+
+/** The requests that have a line in the log: none, the refused ones, or the refused ones and a share of the others. */
+export const requestLog = z
+  .string()
+  .regex(
+    /^(all|errors|off|sample:(0\.0*[1-9]\d*|1(\.0+)?))$/,
+    'must be one of: all, errors, sample:0.01 (any share above 0, up to 1), off',
+  )
+  .transform(text => ({
+    refused: text !== 'off',
+    share: text === 'all' ? 1 : Number(/^sample:(.*)/.exec(text)?.[1] ?? 0),
+  }))
+
+/** Texts, separated by commas. */
+export const words = z.string().transform(text => text.split(',').flatMap(part => part.trim() || []))
+
+/** Domains, separated by commas. */
+export const domains = words.refine(
+  parts => parts.every(part => /^[\p{L}\d-]+(\.[\p{L}\d-]+)*$/u.test(part)),
+  'must be domains, separated by commas, for example example.com,example.org',
+)
+
+/** A contact as its URI (RFC 9116 §2.5.3). */
+const contact = z.union([
+  z.email().transform(address => `mailto:${address}`),
+  z.url({ protocol: /^https$/, normalize: true }),
+])
+
+/** E-mail addresses and URLs, as URIs. */
+export const contacts = z
+  .string()
+  .transform(text => text.split(/[\s,]+/).flatMap(part => (part === '' ? [] : [contact.safeParse(part).data])))
+  .refine(
+    uris => uris.length > 0 && !uris.includes(undefined),
+    'must be e-mail addresses and https:// URLs, separated by commas or spaces, for example security@example.com',
+  )
+  .transform(uris => uris.flatMap(uri => uri ?? []))
+
+const addressRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])
+
+/** IP addresses and CIDR ranges, separated by commas. */
+export const addressRanges = words.refine(
+  // A range of all addresses is rejected: then any caller could choose its own address.
+  parts => parts.length > 0 && parts.every(part => addressRange.safeParse(part).success && !part.endsWith('/0')),
+  'must be IP addresses and CIDR ranges, separated by commas, for example 10.0.0.0/8,192.168.1.7',
+)
+
+/** The address of a database, checked with all its parameters. */
+export const databaseUrl = z.string().superRefine((text, context) => {
+  try {
+    readDatabaseUrl(text)
+  } catch (error) {
+    if (!(error instanceof DatabaseUrlError)) throw error
+    for (const message of error.problems) context.addIssue({ code: 'custom', message })
+  }
+})
+
+/** The address of a Redis. */
+export const redisUrl = z.url({
+  protocol: /^rediss?$/,
+  error: 'must be a redis:// or rediss:// URL, for example redis://user:password@host:6379/0',
+})
+
+const privacy = 'must be an https:// URL (http:// only for this machine), for example https://gateway.example.com'
+/** A URL to which requests are encrypted, or stay on this machine. */
+export const privateUrl = z
+  .url({ protocol: /^https?$/, error: privacy })
+  .transform(text => new URL(text))
+  .refine(({ protocol, hostname }) => protocol !== 'http:' || isLoopback(hostname), privacy)
+
+/** The origin of a `privateUrl`. */
+export const origin = privateUrl
+  .refine(
+    ({ username, password }) => username + password === '',
+    'must not have a user name or password, for example https://gateway.example.com',
+  )
+  .refine(
+    ({ href, pathname }) => pathname === '/' && !/[?#]/.test(href),
+    'must not have a path, query or fragment, for example https://gateway.example.com',
+  )
+  .transform(url => url.origin)
