@@ -13,7 +13,7 @@ import type { Pool, Sql } from '../db/sql.ts'
 import { type PlatformTable, pathOf, quoted, readPlatformTables } from './platform-tables.ts'
 import { publish, replicationName } from './publication.ts'
 import { readServer, type Server } from './server.ts'
-import { dropSlots, dropSubscription, stopSubscription } from './subscription.ts'
+import { dropSlots, dropSubscription, startSubscription, stopSubscription } from './subscription.ts'
 
 /** The key of the advisory lock of a copy: any number, the same for all instances. */
 const copyLock = 7_302_155_602
@@ -37,8 +37,8 @@ interface CopyOptions {
 }
 
 /**
- * Copies all staged tables, and switches the subscription to a new slot. Until the switch nothing changes: the service goes on with
- * the former rows. After an interruption, the next call begins again.
+ * Copies all staged tables, and switches the subscription to a new slot. From the snapshot until the switch, nothing is applied: the
+ * service goes on with the former rows. After an error, the former subscription goes on, and the next call begins again.
  *
  * @param owner connections of the owner of the staged tables, who may create subscriptions
  * @returns false when another process copies
@@ -75,11 +75,18 @@ export async function copyPlatform(
     await publish(platform, await readPlatformTables(platform, oids), { lockWait, onBlocked })
     // Before the snapshot: a failover during the copy shows as another server.
     const server = await readServer(platform)
-    const snapshot = await createSlot(walSender, platform, { slot, server, lockWait, onBlocked })
-    const copied = await copyTables(source, session, { oids, snapshot, signal, onTable, isFirst: former?.slot == null })
-    signal?.throwIfAborted()
-    await stopSubscription(session)
-    await switchTo(session, { slot, server, copied, platformUrl })
+    try {
+      // Before the snapshot, which else could be older than the rows that the former subscription has applied at the switch.
+      await stopSubscription(session)
+      const snapshot = await createSlot(walSender, platform, { slot, server, lockWait, onBlocked })
+      const isFirst = former?.slot == null
+      const copied = await copyTables(source, session, { oids, snapshot, signal, onTable, isFirst })
+      signal?.throwIfAborted()
+      await switchTo(session, { slot, server, copied, platformUrl })
+    } catch (error) {
+      await startSubscription(owner)
+      throw error
+    }
     await dropOtherSlot(owner, platform)
     return true
   } finally {

@@ -23,6 +23,12 @@ export async function stopSubscription(target: DriverPool): Promise<void> {
   }
 }
 
+/** Enables the subscription, if there is one. */
+export async function startSubscription(target: Sql): Promise<void> {
+  if (await hasSubscription(target))
+    await target.unsafe(`alter /* staging.start */ subscription ${replicationName} enable`)
+}
+
 /** Returns whether this database has the subscription. */
 async function hasSubscription(target: Sql): Promise<boolean> {
   const [found] = await target`

@@ -97,7 +97,8 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     // A column that was renamed has its former name in changes that wait. If they fail for some time, they have the new one.
     const isApplied = failing > 1 || (slot?.is_applied === true && text === former.tables)
     former = { tables: text, position: await readPosition(platform) }
-    if (text !== followed) {
+    // A copy, which disables the subscription, follows them itself.
+    if (is_enabled && text !== followed) {
       try {
         reason ??= await followTables(text, isApplied)
         if (isApplied) followed = text
@@ -113,7 +114,8 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
       problems.push(`The publication lacks tables. Run at the platform: ${unpublished.join(' ')}`)
     }
     if (tables.length < oids.length) problems.push('The platform has dropped tables that the mapping reads.')
-    if (name !== null && !is_enabled) {
+    // A copy has disabled it, and enables it.
+    if (name !== null && !is_enabled && reason === null) {
       problems.push(`The subscription is disabled. Run: alter subscription ${replicationName} enable;`)
     }
     if (failing > 3) {

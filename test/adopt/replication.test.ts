@@ -7,9 +7,12 @@ import { readMappings } from '../../src/db/mappings.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { findRecordProblems } from '../../src/projection/check.ts'
 import { readStepState } from '../../src/projection/step.ts'
+import { copyPlatform } from '../../src/staging/copy.ts'
 import { removeStaging } from '../../src/staging/remove.ts'
 import { checkPlatform, stagePlatform } from '../../src/staging/stage.ts'
 import { createPlatformWatch } from '../../src/staging/watch.ts'
+import { createApp } from '../support/app.ts'
+import { createTestToken, whole } from '../support/builders.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { startServer } from '../support/embedded-postgres.ts'
@@ -344,6 +347,50 @@ test('another server with the data of the platform is compared', async () => {
   expect(copies.splice(0)).toEqual(['The database of the platform is on another server, or was failed over.'])
   await applied()
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 47 })
+})
+
+test('a balance that only falls is never seen to rise while the tables are copied', async () => {
+  await at(`update shop."Gift Card" set "valueCents" = 10000000 where "No" = 'C2000'`)
+  await applied()
+  const client = await createApp({ pool })
+  const [{ tenant, since }] = await owner<[{ tenant: number; since: string }]>`
+    select tenant_id as tenant, to_json(updated_at) #>> '{}' as since from gateway.voucher where reference = 'CODE-2000'`
+  const { secret } = await createTestToken(pool, [whole(tenant)])
+  const path = `/tenants/${tenant}/sales/purchased-vouchers?updated_since=${encodeURIComponent(since)}`
+  const reads = [
+    async () => (await client.rest(secret, path)).body.data[0].current_balance,
+    async () =>
+      (await client.resolve(secret, tenant, { voucher_reference: 'CODE-2000' })).body.data.voucher.current_balance,
+  ]
+  let isWriting = true
+  const spend = async () => {
+    for (let line = 1000; isWriting; line++) await at(`insert into shop.redemption values ('C2000', ${line}, 1)`)
+  }
+  const seen = reads.map(async read => {
+    const balances: number[] = []
+    while (isWriting) balances.push(await read())
+    return balances
+  })
+  const writer = spend()
+  await owner`update gateway.subscription set needs_copy = 'A test.'`
+  await watch.follow()
+  await applied()
+  isWriting = false
+  await writer
+  expect(copies.splice(0)).toEqual(['A test.'])
+  for (const balances of await Promise.all(seen)) {
+    expect(new Set(balances).size).toBeGreaterThan(5)
+    expect(balances).toEqual([...balances].sort((one, other) => other - one))
+  }
+  await applied()
+  await agrees()
+})
+
+test('a copy that fails leaves the former subscription at work', async () => {
+  await expect(copyPlatform(owner, { platformUrl, signal: AbortSignal.abort() })).rejects.toThrow('aborted')
+  expect(await owner`select subenabled from pg_subscription`).toEqual([{ subenabled: true }])
+  await applied()
+  expect(copies.splice(0)).toEqual(['The copy goes on.'])
 })
 
 test('a subscription that somebody disabled, and a log that runs out, are named', async () => {
