@@ -2473,8 +2473,8 @@ RETURN round((minor / ((10)::numeric ^ (gateway.minor_unit_digits(upper(currency
 revoke execute on function gateway.major_units(numeric,text) from public;
 grant execute on function gateway.major_units(numeric,text) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.make_step(at_most integer)
- RETURNS boolean
+CREATE OR REPLACE FUNCTION gateway.make_step(at_most integer, OUT more boolean, OUT keys integer)
+ RETURNS record
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2509,7 +2509,7 @@ begin
     and not exists (select from gateway.notes_after(former.snapshot)) and not exists (select from gateway.open_scan)
     and not exists (select from gateway.waiting_key where place > former.waited) and not exists (select from gateway.waiting_row)
   then
-    return null;
+    return;
   end if;
 
   latest := greatest(clock_timestamp(), former.stamp);
@@ -2519,8 +2519,9 @@ begin
     if not filled.is_done then
       call gateway.require_unchanged_sources();
       insert into gateway.step values (latest + interval '1 microsecond', former.snapshot, former.waited, present_epoch, false);
-      return exists (select from gateway.open_scan)
+      more := exists (select from gateway.open_scan)
         or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping);
+      return;
     end if;
   end if;
   -- After the fill, these are the notes since its first step.
@@ -2536,9 +2537,10 @@ begin
   -- Keys that wait are no records that are missing: they follow, as those of any change.
   values (latest, pg_current_snapshot(), taken.waited, present_epoch,
           former.is_complete or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping));
-  return nullif(exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
-                or exists (select from gateway.waiting_row),
-                case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
+  keys := cardinality(taken.keys) + coalesce(cardinality(scanned.keys), 0);
+  more := nullif(exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
+                 or exists (select from gateway.waiting_row),
+                 case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
 end $function$;
 revoke execute on function gateway.make_step(integer) from public;
 grant execute on function gateway.make_step(integer) to voucher_gateway;

@@ -2974,7 +2974,7 @@ select /* step.delete_passed_notes */ gateway.delete_passed_notes();
 
 set /* step.make */ transaction isolation level repeatable read;
 lock /* step.make */ table gateway.step_lock in exclusive mode nowait;
-select /* step.make */ gateway.make_step(1000) as more;
+select /* step.make */ more, keys from gateway.make_step(1000);
 
 select /* step.read_state */
 round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsSinceStep",

@@ -457,8 +457,9 @@ end $$;
 -- Makes one step. In the transaction, only `lock table gateway.step_lock` came before it.
 --
 -- at_most: how many keys it takes, of notes, waiting keys and a scan together.
--- Returns whether there is more to do at once; null: there was no key to evaluate.
-create function gateway.make_step(at_most integer) returns boolean
+-- more: whether there is more to do at once; null: there was no key to evaluate.
+-- keys: how many it took; null in the first fill.
+create function gateway.make_step(at_most integer, out more boolean, out keys integer)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set row_security = off
   set jit = off set work_mem = '64MB' set enable_seqscan = off set lock_timeout = '100ms'
 as $$
@@ -487,7 +488,7 @@ begin
     and not exists (select from gateway.notes_after(former.snapshot)) and not exists (select from gateway.open_scan)
     and not exists (select from gateway.waiting_key where place > former.waited) and not exists (select from gateway.waiting_row)
   then
-    return null;
+    return;
   end if;
 
   latest := greatest(clock_timestamp(), former.stamp);
@@ -497,8 +498,9 @@ begin
     if not filled.is_done then
       call gateway.require_unchanged_sources();
       insert into gateway.step values (latest + interval '1 microsecond', former.snapshot, former.waited, present_epoch, false);
-      return exists (select from gateway.open_scan)
+      more := exists (select from gateway.open_scan)
         or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping);
+      return;
     end if;
   end if;
   -- After the fill, these are the notes since its first step.
@@ -514,9 +516,10 @@ begin
   -- Keys that wait are no records that are missing: they follow, as those of any change.
   values (latest, pg_current_snapshot(), taken.waited, present_epoch,
           former.is_complete or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping));
-  return nullif(exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
-                or exists (select from gateway.waiting_row),
-                case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
+  keys := cardinality(taken.keys) + coalesce(cardinality(scanned.keys), 0);
+  more := nullif(exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
+                 or exists (select from gateway.waiting_row),
+                 case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
 end $$;
 
 -- Adds a step that writes no records, so that answers after it have a later stamp. Its caller has locked gateway.step_lock.

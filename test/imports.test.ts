@@ -29,7 +29,8 @@ const order = `
   domain projection
   failure-log log-destination process-limits
   log
-  config db json-line`
+  config db json-line
+  channels`
 
 const lines = order.trim().split('\n')
 const lineOf = new Map(

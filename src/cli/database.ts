@@ -32,6 +32,7 @@ const endTimeout = 1
  * connections.
  */
 const healthLimits = {
+  name: 'health',
   max: 1,
   statementTimeoutMs: serviceLimits.statementTimeoutMs,
   answerTimeoutMs: 1_000,
@@ -39,7 +40,7 @@ const healthLimits = {
 }
 
 /** The limits of the connection that counts rates. */
-const rateLimits = { max: 1, statementTimeoutMs: 500, answerTimeoutMs: 1_000 }
+const rateLimits = { name: 'rates', max: 1, statementTimeoutMs: 500, answerTimeoutMs: 1_000 }
 
 export type Database = Awaited<ReturnType<typeof openDatabase>>
 
@@ -79,7 +80,7 @@ async function openDatabase(config: Config, attach: boolean) {
 function openPools({ databasePool, startupParameters }: Config, address: DatabaseAddress, stopServer = async () => {}) {
   const settings = { max: databasePool, statementTimeoutMs, startupParameters }
   /** Connections as the login role, for migrations and other work outside the service. */
-  const owner = connect(address, settings)
+  const owner = connect(address, { ...settings, name: 'owner' })
   // Migrations and demo data run as the owner, and their statements have no time limit.
   /** Connections as the service's own role, which exists once the database is migrated. */
   const pool = connect(address, { ...settings, ...serviceLimits, role: serviceRole })

@@ -2,7 +2,7 @@ import { readDatabaseUrl } from '#database-url'
 import postgres from '#postgres'
 import { type ColumnCodec, columnCodecs } from './column-codecs.ts'
 import type { DriverPool, DriverTypes } from './driver-pool.ts'
-import { queueStatements } from './queued-pool.ts'
+import { publishUnqueued, queueStatements } from './queued-pool.ts'
 import { figureSettings, isolation, type SessionRequirements, timeFormat } from './session.ts'
 import { poolSockets } from './socket.ts'
 import type { Pool } from './sql.ts'
@@ -33,6 +33,8 @@ const driverType = <Value>(oid: number, { decode }: ColumnCodec<Value>) => ({
 
 export interface PoolOptions {
   max: number
+  /** The name under which its statements are published; default: `requests`. */
+  name?: string
   /** After this long the server ends a statement, in milliseconds; 0 for never. */
   statementTimeoutMs: number
   /**
@@ -89,7 +91,7 @@ const backgroundAllowanceMs = 500
  * @returns the pool; close it with `sql.end()`
  */
 export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
-  const { max, waitTimeoutMs: maxWaitMs, backgroundTimeoutMs } = options
+  const { max, name = 'requests', waitTimeoutMs: maxWaitMs, backgroundTimeoutMs } = options
   const driver = openDriver(address, options)
   const own: DriverPool[] = []
   const openOwn = (changes: Partial<PoolOptions>) => {
@@ -97,23 +99,29 @@ export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
     own.push(opened)
     return opened
   }
-  const openBackground = (connections: number) => {
+  const openBackground = (name: keyof typeof ownConnections) => {
     if (backgroundTimeoutMs === undefined) return driver
+    const connections = ownConnections[name]
     const answerTimeoutMs = backgroundTimeoutMs + backgroundAllowanceMs
-    return openOwn({ max: connections, statementTimeoutMs: backgroundTimeoutMs, answerTimeoutMs })
+    const opened = openOwn({ max: connections, statementTimeoutMs: backgroundTimeoutMs, answerTimeoutMs })
+    return publishUnqueued(opened, { name, connections, busy: 0 })
   }
-  const queueFor = (queued: DriverPool, connections: number) =>
-    maxWaitMs === undefined ? () => queued : queueStatements(queued, { connections, maxWaitMs })
+  const queueFor = (queued: DriverPool, name: string, connections: number) => {
+    const use = { name, connections, busy: 0 }
+    if (maxWaitMs !== undefined) return queueStatements(queued, use, maxWaitMs)
+    const published = publishUnqueued(queued, use)
+    return () => published
+  }
 
   const expensiveMax = expensiveConnections(max)
-  const whileWanted = queueFor(driver, max)
+  const whileWanted = queueFor(driver, name, max)
   const pool = Object.assign(
     whileWanted(() => true),
     {
       whileWanted,
-      expensive: queueFor(maxWaitMs === undefined ? driver : openOwn({ max: expensiveMax }), expensiveMax),
-      background: openBackground(ownConnections.background),
-      exports: openBackground(ownConnections.exports),
+      expensive: queueFor(maxWaitMs === undefined ? driver : openOwn({ max: expensiveMax }), 'expensive', expensiveMax),
+      background: openBackground('background'),
+      exports: openBackground('exports'),
       openSession(limits?: { answerTimeoutMs?: number }) {
         const onClose = () => void session.end({ timeout: 0 })
         const session = openDriver(address, { ...options, ...limits, max: 1, onClose })

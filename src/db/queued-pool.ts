@@ -1,19 +1,19 @@
+import type { PoolUse } from '../channels.ts'
 import type { DriverPool } from './driver-pool.ts'
+import { publishStatement } from './publish-statements.ts'
 import { namedText, nounIn, type Statement } from './statement.ts'
-import { type QueueLimits, StatementQueue } from './statement-queue.ts'
+import { StatementQueue } from './statement-queue.ts'
 
 /**
  * Puts the queue before the driver's pool. Statements of `begin`, of `reserve` and of `unsafe` do not pass it.
  *
  * @param driver is changed: `end` also rejects the statements that wait
+ * @param maxWaitMs after this long in the queue a statement fails
  * @returns a function that makes what sends statements: those with the same key share a class of the queue, and without
  *   a key those whose names have the same noun, which stands for the tables that they need
  */
-export function queueStatements(driver: DriverPool, limits: QueueLimits) {
-  // Creating a statement object does not send the statement.
-  const template: unknown = driver``
-  if (!isStatement(template)) throw new Error('The driver makes other statements than this version expects.')
-  const queue = new StatementQueue(limits, template.handler)
+export function queueStatements(driver: DriverPool, pool: PoolUse, maxWaitMs: number) {
+  const queue = new StatementQueue({ connections: pool.connections, maxWaitMs }, senderOf(driver))
   const keyOf = createNounKeys()
   const end = driver.end
   driver.end = options => {
@@ -21,7 +21,8 @@ export function queueStatements(driver: DriverPool, limits: QueueLimits) {
     return end(options)
   }
   return (isWanted: () => boolean, key?: number): DriverPool => {
-    const admit = (statement: Statement) => queue.run(statement, key ?? keyOf(statement), isWanted)
+    const run = (statement: Statement) => queue.run(statement, key ?? keyOf(statement), isWanted)
+    const admit = (statement: Statement) => publishStatement(statement, pool, run)
     return new Proxy(driver, {
       apply(target, self, given) {
         const made: unknown = Reflect.apply(target, self, given)
@@ -29,6 +30,37 @@ export function queueStatements(driver: DriverPool, limits: QueueLimits) {
         return made
       },
     })
+  }
+}
+
+/** Publishes the statements of a pool that has no queue, also those of `unsafe`. */
+export function publishUnqueued(driver: DriverPool, pool: PoolUse): DriverPool {
+  const send = senderOf(driver)
+  const admit = (statement: Statement) => publishStatement(statement, pool, send)
+  const publish = <Made>(made: Made): Made => {
+    if (isStatement(made)) made.handler = admit
+    return made
+  }
+  return new Proxy(driver, {
+    apply: (target, self, given) => publish<unknown>(Reflect.apply(target, self, given)),
+    get(target, property, self) {
+      if (property !== 'unsafe') return Reflect.get(target, property, self)
+      const unsafe: DriverPool['unsafe'] = (text, parameters, options) =>
+        publish(target.unsafe(text, parameters, options))
+      return unsafe
+    },
+  })
+}
+
+/** Returns the function by which the driver sends a statement. */
+function senderOf(driver: DriverPool): (statement: Statement) => void {
+  // Creating a statement object does not send the statement.
+  const template: unknown = driver``
+  if (!isStatement(template)) throw new Error('The driver makes other statements than this version expects.')
+  const { handler } = template
+  return statement => {
+    statement.onSend?.()
+    handler(statement)
   }
 }
 

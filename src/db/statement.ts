@@ -6,10 +6,12 @@ export interface Statement {
   handler: (statement: Statement) => void
   resolve: (rows: unknown) => void
   reject: (error: unknown) => void
+  /** Called when the statement goes to the driver. */
+  onSend?: () => void
 }
 
-/** The comment that names a statement; its group is the noun. */
-const nameComment = /\/\* ([a-z_]+)\.[a-z_]+ \*\//
+/** The comment that names a statement; its groups are the name and the noun. */
+const nameComment = /\/\* (([a-z_]+)\.[a-z_]+) \*\//
 
 /**
  * Returns the text that contains the name of a statement: its own text, or its first fragment when several tables
@@ -19,7 +21,19 @@ export const namedText = ({ strings, args: [first] }: Statement): readonly strin
   isFragment(first) && !nameComment.test(strings[0] ?? '') ? first.strings : strings
 
 /** Returns the noun of a name, `voucher` of `voucher.list`, or null when the text has no name. */
-export const nounIn = ([start = '']: readonly string[]): string | null => nameComment.exec(start)?.[1] ?? null
+export const nounIn = ([start = '']: readonly string[]): string | null => nameComment.exec(start)?.[2] ?? null
+
+const names = new WeakMap<readonly string[], string | null>()
+
+/** Returns the name of a statement, `voucher.list`, or null when it has none. Reads each text once. */
+export function nameOf(statement: Statement): string | null {
+  const text = namedText(statement)
+  const known = names.get(text)
+  if (known !== undefined) return known
+  const name = nameComment.exec(text[0] ?? '')?.[1] ?? null
+  names.set(text, name)
+  return name
+}
 
 const isFragment = (value: unknown): value is { strings: readonly string[] } =>
   typeof value === 'object' && value !== null && 'strings' in value && Array.isArray(value.strings)

@@ -9,6 +9,7 @@ import {
   type OperationDefinitionNode,
   OperationTypeNode,
 } from 'graphql'
+import { type OperationWork, operationChannel } from '../channels.ts'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import type { Token } from '../domain/token/token.ts'
 import type { Estimate, Estimates, Size } from './estimate.ts'
@@ -162,6 +163,24 @@ export class BoundOperation {
    * @returns the outcome, at once when no resolver returns a promise
    */
   run(context: unknown): ExecutionOutcome | Promise<ExecutionOutcome> {
+    if (!operationChannel.hasSubscribers) return this.#execute(context)
+    const { operation: type, name } = this.shared.operation
+    const work: OperationWork = { type, name: name?.value }
+    const end = (error?: unknown) => operationChannel.asyncEnd.publish(Object.assign(work, { error }))
+    return operationChannel.start.runStores(work, () => {
+      try {
+        const outcome = this.#execute(context)
+        if (outcome instanceof Promise) outcome.then(() => end(), end)
+        else end()
+        return outcome
+      } catch (error) {
+        end(error)
+        throw error
+      }
+    })
+  }
+
+  #execute(context: unknown): ExecutionOutcome | Promise<ExecutionOutcome> {
     const { root } = this.variant
     const { schema, operation } = this.shared
     if (!root) {

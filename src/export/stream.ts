@@ -5,6 +5,7 @@ import { pipeline, Readable, type Transform } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import { constants, createBrotliCompress, createGzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { type ExportWork, exportChannel } from '../channels.ts'
 import type { GatewayError } from '../domain/errors.ts'
 import type { ExportLease } from '../domain/record/export-limits.ts'
 import { toRequestError } from '../domain/token/request-count.ts'
@@ -38,6 +39,7 @@ export class ExportStream {
   #hasEnded = false
   /** The stages that the response passes through, from the lines to the encoder. */
   #stages: (Readable | Transform)[] = []
+  readonly #work: ExportWork
 
   constructor(
     private readonly request: FastifyRequest,
@@ -45,6 +47,8 @@ export class ExportStream {
     private readonly options: StreamOptions,
     onClose: () => void,
   ) {
+    this.#work = { name: request.routeOptions.config.operation ?? 'unknown', outcome: 'abandoned' }
+    exportChannel.start.publish(this.#work)
     this.#timer = setInterval(() => void this.#check(), checkInterval).unref()
     const { socket } = request.raw
     const close = () => {
@@ -55,6 +59,8 @@ export class ExportStream {
       // A response that waits for its turn on the connection is not closed with it.
       this.#stages[0]?.destroy()
       onClose()
+      if (reply.raw.writableFinished) this.#work.outcome = 'complete'
+      exportChannel.asyncEnd.publish(this.#work)
       // A lease that is not released ends by itself.
       options.lease.release().catch(() => {})
     }
@@ -69,6 +75,7 @@ export class ExportStream {
     const { raw } = this.reply
     const known = toGatewayError(error)
     if (!raw.destroyed) {
+      this.#work.outcome = known.code
       recordError(this.request, toRequestError(known))
       if (known !== error || known.code === 'INTERNAL') reportFailure(this.request, known)
     }

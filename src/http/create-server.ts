@@ -13,6 +13,7 @@ import { createRefusalHold } from './hold-refusals.ts'
 import { closeUnfinishedRequests } from './lingering-close.ts'
 import { registerNotFound } from './not-found.ts'
 import { sendNotFoundPage, wantsPage } from './not-found-page.tsx'
+import { publishRequests } from './publish-requests.ts'
 import { refuseInvalidHttp } from './refuse-invalid-http.ts'
 import { nameResponses, requestId } from './request-id.ts'
 import { registerRequestLog } from './request-log.ts'
@@ -44,6 +45,7 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
   app.decorate('failureLog', failureLog)
   // `onClose` hooks run in reverse order, so this one runs after the background jobs.
   app.addHook('onClose', async () => failureLog.close())
+  publishRequests(app)
   const logUnrouted = registerRequestLog(app, config.logRequests)
 
   // By default Node silently drops header lines beyond about 1,000. The total size of headers has its own limit.

@@ -8,7 +8,7 @@ const inactiveTokenErrors: Record<'expired' | 'revoked', RequestError> = {
 }
 
 /** The status of a request whose client disconnected before the answer: 499, as proxies log it. Only counts use it. */
-const clientClosedRequest = 499
+export const clientClosedRequest = 499
 
 /**
  * Counts each request that has a token of this service, active or not, with its route's `operation`, its status and

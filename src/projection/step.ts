@@ -1,3 +1,4 @@
+import { type StepWork, stepChannel } from '../channels.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 
 /** The most keys that a step evaluates. */
@@ -73,14 +74,17 @@ const makeLongStep = (sql: Sql): Promise<boolean | null> =>
   sendStep(sql, stepSize, `set /* step.make */ local statement_timeout = '${longStepMinutes}min';`)
 
 async function sendStep(sql: Sql, most: number, settings: string): Promise<boolean | null> {
-  const results = await sql
-    .unsafe<{ more: boolean | null }[][]>(
-      `${settings}set /* step.make */ transaction isolation level repeatable read;
-       lock /* step.make */ table gateway.step_lock in exclusive mode nowait;
-       select /* step.make */ gateway.make_step(${most}) as more`,
-    )
-    .simple()
-  return results.at(-1)?.[0]?.more ?? null
+  const { more } = await stepChannel.tracePromise(async (): Promise<NonNullable<StepWork['result']>> => {
+    const results = await sql
+      .unsafe<NonNullable<StepWork['result']>[][]>(
+        `${settings}set /* step.make */ transaction isolation level repeatable read;
+         lock /* step.make */ table gateway.step_lock in exclusive mode nowait;
+         select /* step.make */ more, keys from gateway.make_step(${most})`,
+      )
+      .simple()
+    return results.at(-1)?.[0] ?? { more: null, keys: null }
+  }, {})
+  return more
 }
 
 /** Deletes notes that each step has taken, and steps that ended a minute ago. */

@@ -65,7 +65,7 @@ interface WatchOptions {
  * @returns `follow`, which takes one look at the platform, and mends what it can; `close`
  */
 export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchOptions) {
-  const platform = connect(platformUrl, { max: 1, statementTimeoutMs })
+  const platform = connect(platformUrl, { name: 'platform', max: 1, statementTimeoutMs })
   const closing = new AbortController()
   /** The tables at the former look, and the position in the platform's log after it. */
   let former = { tables: '', position: 'FFFFFFFF/FFFFFFFF' }

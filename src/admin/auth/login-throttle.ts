@@ -1,3 +1,4 @@
+import { refusedSignInChannel } from '../../channels.ts'
 import type { Pool } from '../../db/sql.ts'
 import { recordFailedSignIn } from '../../domain/administrator/administrator-password.ts'
 import type { Actor } from '../../domain/administrator/audit.ts'
@@ -49,6 +50,7 @@ export function createLoginThrottle(sql: Pool) {
   async function consume(attempts: AttemptCounter, key: string, actor: Actor): Promise<void> {
     const window = await attempts.hit(key)
     if (window.used <= attempts.limit) return
+    refusedSignInChannel.publish({ reason: 'too_many_attempts' })
     // Only the first rejected attempt of a window is recorded, because thousands may follow.
     if (window.used === attempts.limit + 1) await recordFailure(actor, 'too many attempts')
     throw tooManyAttempts(secondsLeft(window))
@@ -60,7 +62,10 @@ export function createLoginThrottle(sql: Pool) {
       await refund()
       throw error
     })
-    if (result === null) await recordFailure(actor, 'wrong password')
+    if (result === null) {
+      refusedSignInChannel.publish({ reason: 'wrong_password' })
+      await recordFailure(actor, 'wrong password')
+    }
     return result
   }
 

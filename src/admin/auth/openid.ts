@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import * as client from 'openid-client'
 import { z } from 'zod'
+import { refusedSignInChannel } from '../../channels.ts'
 import type { Config } from '../../config/config.ts'
 import { type OpenIdIdentity, verifyOpenIdAdministrator } from '../../domain/administrator/openid.ts'
 import { GatewayError } from '../../domain/errors.ts'
@@ -38,8 +39,9 @@ const callbacks = new Semaphore({
 const PendingSignIn = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), next: z.string() })
 type PendingSignIn = z.infer<typeof PendingSignIn>
 
+const notPending = 'The sign-in took too long, or was started in another browser. Start it again.'
+
 const failures = {
-  journey: 'The sign-in took too long, or was started in another browser. Start it again.',
   provider: 'Your organisation did not sign you in. Start again, or ask the people who manage its accounts.',
   stranger: 'Your organisation has signed you in, but you are not allowed to use this page',
   account: 'The account of this e-mail was removed, or belongs to another person. Ask another administrator.',
@@ -83,14 +85,14 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
   async function finish(request: FastifyRequest, reply: FastifyReply) {
     reply.clearCookie(name, options)
     const pending = readPending(request.cookies[name])
-    if (!pending) throw new GatewayError('FORBIDDEN', failures.journey)
+    if (!pending) throw new GatewayError('FORBIDDEN', notPending)
     // Every callback makes the service call the provider.
     return throttle.fromAddress(actorFor(request, null), async () => {
       const claims = await callbacks.run(() => fetchClaims(request, pending))
-      if (!claims) throw await recordedFailure(request, 'provider', failures.provider)
+      if (!claims) throw await recordedFailure(request, 'provider')
       const identity = identityOf(claims)
       const refusal = findRefusal(openId, claims)
-      if (refusal) throw await recordedFailure(request, refusal, `${failures.stranger}: ${refusal}.`, identity.email)
+      if (refusal) throw await recordedFailure(request, 'stranger', identity.email, refusal)
       return signInAs(reply, identity, parseNext(pending.next))
     })
   }
@@ -130,21 +132,22 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
     const { request } = reply
     const verified = await verifyOpenIdAdministrator(sql, actorFor(request, identity.name), identity)
     if (!verified || !(await signIn(sql, request, verified, 'openid'))) {
-      throw await recordedFailure(request, 'account', failures.account, identity.name)
+      throw await recordedFailure(request, 'account', identity.name)
     }
     // A redirect would still belong to the navigation of another site, without the strict session cookie.
     return sendRefresh(reply, next)
   }
 
-  /** Records in the audit why a sign-in failed. @returns the error to show */
+  /** Records in the audit why a sign-in failed. @param flaws what its claims lack. @returns the error to show */
   async function recordedFailure(
     request: FastifyRequest,
-    reason: string,
-    message: string,
+    failure: keyof typeof failures,
     name: string | null = null,
+    flaws: string | null = null,
   ): Promise<GatewayError> {
-    await throttle.recordFailure(actorFor(request, name), `openid: ${reason}`)
-    return new GatewayError('FORBIDDEN', message)
+    refusedSignInChannel.publish({ reason: `openid_${failure}` })
+    await throttle.recordFailure(actorFor(request, name), `openid: ${flaws ?? failure}`)
+    return new GatewayError('FORBIDDEN', flaws === null ? failures[failure] : `${failures[failure]}: ${flaws}.`)
   }
 
   return { start, finish }

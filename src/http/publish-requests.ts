@@ -1,0 +1,52 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type RequestWork, requestChannel } from '../channels.ts'
+import { clientClosedRequest, errorsOf } from './request-count.ts'
+
+/** Publishes each request on its channel. Must be registered before all other hooks, which then run in its async context. */
+export function publishRequests(app: FastifyInstance): void {
+  app.decorateRequest('inContext')
+  app.addHook('onRequest', (request, reply, done) => {
+    if (!requestChannel.hasSubscribers) {
+      done()
+      return
+    }
+    const { id, method, headers, routeOptions } = request
+    const { url: route, config } = routeOptions
+    const work: RequestWork = { id, method, route, operation: config.operation ?? route ?? 'unknown', headers }
+    // Not `onResponse`: Fastify does not call it when the client has closed the connection.
+    reply.raw.once('close', () => requestChannel.asyncEnd.publish(Object.assign(work, outcomeOf(request, reply))))
+    requestChannel.start.runStores(work, () => {
+      if (requestChannel.start.hasSubscribers) request.inContext = AsyncLocalStorage.snapshot()
+      done()
+    })
+  })
+  // A body arrives in the async context of its connection.
+  app.addHook('preValidation', (request, _reply, done) => {
+    if (request.inContext) request.inContext(done)
+    else done()
+  })
+}
+
+function outcomeOf(request: FastifyRequest, reply: FastifyReply): Partial<RequestWork> {
+  const { bearer, caller } = request
+  return {
+    status: reply.raw.headersSent ? reply.statusCode : clientClosedRequest,
+    seconds: reply.elapsedTime / 1000,
+    errors: [...new Set(errorsOf(request).map(({ code }) => code))],
+    ...(bearer?.status === 'active' && { quota: quotaOf(caller) }),
+  }
+}
+
+/** Returns the quota units of a request; a caller exists when the first unit was not refused. */
+const quotaOf = (caller: FastifyRequest['caller'] | undefined) =>
+  caller
+    ? { spent: Math.max(1, caller.cost - caller.rejectedCost), refused: caller.rejectedCost }
+    : { spent: 0, refused: 1 }
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Runs a function in the async context of the request; set while traces are made. */
+    inContext?: <Result>(run: () => Result) => Result
+  }
+}
