@@ -40,6 +40,7 @@ const suites = [
         'test/adopt/medusa/**',
         'test/browser/**',
         'test/cli/**',
+        'test/deploy/**',
         'test/faults/**',
         'test/orms/**',
         'test/redis/**',
@@ -83,6 +84,8 @@ const suites = [
   },
   // These start redis-server: the main tests need Node alone.
   { resolve, test: { name: 'redis', include: ['test/redis/**/*.test.ts'], isolate: false, ...common } },
+  // The files of deploy/, with the programs that read them: .ci/setup installs these.
+  { resolve, test: { name: 'deploy', include: ['test/deploy/**/*.test.ts'], isolate: false, ...common } },
   // These need packages of their own: npm install --prefix test/orms.
   { resolve, test: { name: 'orms', include: ['test/orms/*.test.ts'], ...common } },
   // On the packaged server too. It needs packages of its own: npm install --prefix test/adopt/medusa.

@@ -1,4 +1,4 @@
-/** A real PgBouncer with the configuration of docs/scaling.md, which `.ci/pgbouncer` installs. */
+/** A real PgBouncer with the configuration of docs/scaling.md, which `.ci/newest` installs. */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -33,7 +33,7 @@ export function pgBouncerIsAtLeast(major: number, minor: number): boolean {
     const [, ownMajor, ownMinor] = /^PgBouncer (\d+)\.(\d+)/.exec(printed)?.map(Number) ?? []
     return ownMajor === major ? Number(ownMinor) >= minor : Number(ownMajor) > major
   } catch (error) {
-    throw new Error('PgBouncer cannot be run. Install it with .ci/pgbouncer, or set PGBOUNCER_PATH to the program.', {
+    throw new Error('PgBouncer cannot be run: install it with .ci/newest, or set PGBOUNCER_PATH to the program.', {
       cause: error,
     })
   }
@@ -56,7 +56,10 @@ export function createPgBouncer({ server, port, login, otherLogins = [], changes
   writeFileSync(file('userlist.txt'), users.join(''), { mode: 0o644 })
   writeFileSync(file('log'), '')
   chmodSync(file('log'), 0o666)
-  const own: Changes = { listen_port: String(port), auth_file: file('userlist.txt'), logfile: file('log') }
+  const own: Changes = {
+    ...{ listen_addr: '127.0.0.1', listen_port: String(port) },
+    ...{ auth_file: file('userlist.txt'), logfile: file('log') },
+  }
 
   /** Ends it at once, without notice to its clients. */
   async function kill(): Promise<void> {
@@ -95,10 +98,10 @@ function configure(
   { host, port }: { host: string; port: number },
   { connect_query: query, ...changes }: Changes,
 ): string {
-  const documented = readFileSync(join(import.meta.dirname, '../../docs/pgbouncer.ini'), 'utf8')
+  const documented = readFileSync(join(import.meta.dirname, '../../deploy/pgbouncer.ini'), 'utf8')
   // The databases of the tests, each by its own name.
   const entry = /^gateway = host=\S+ port=\S+ dbname=gateway (connect_query=.*)$/m
-  if (!entry.test(documented)) throw new Error('docs/pgbouncer.ini has no database in the form that this expects.')
+  if (!entry.test(documented)) throw new Error('deploy/pgbouncer.ini has no database in the form that this expects.')
   const named = documented.replace(entry, (_, connectQuery) => {
     const given = query === undefined ? connectQuery : query === null ? '' : `connect_query='${query}'`
     return `* = host=${host} port=${port} ${given}`

@@ -1,4 +1,4 @@
-/** HAProxy and nginx before instances of the service, with the settings that docs/scaling.md recommends. */
+/** HAProxy and nginx before instances of the service, with the settings of deploy/ for instances that leave. */
 import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'

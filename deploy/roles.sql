@@ -1,0 +1,13 @@
+-- Creates the database and its logins on an empty server, as a superuser in psql. The passwords are in files.
+\set owner_password `cat /run/secrets/owner_password`
+\set gateway_password `cat /run/secrets/gateway_password`
+
+-- Migrates the database. The migrations would create the role of the service; only a superuser can give it to a login.
+create role gateway_owner login password :'owner_password';
+create role voucher_gateway nologin;
+grant voucher_gateway to gateway_owner with admin option;
+
+-- The service: it has the rights of the role, and none of its own.
+create role gateway_login login password :'gateway_password' in role voucher_gateway;
+
+create database gateway owner gateway_owner encoding 'UTF8' locale 'C' template template0;
