@@ -1,0 +1,125 @@
+/** The reverse proxies of deploy/ before the service: what callers get, and whose address the service sees. */
+import { readFileSync } from 'node:fs'
+import { Agent, type RequestOptions, request } from 'node:https'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, describe, expect, test } from 'vitest'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { freePort } from '../support/free-port.ts'
+import { serve } from '../support/process.ts'
+import { projected } from '../support/projected.ts'
+import { until } from '../support/until.ts'
+import { certificate, type ProxyKind, startReverseProxy } from './reverse-proxy.ts'
+
+const database = await createDatabase()
+const build = createBuilders(database)
+const tenantId = await build.tenant()
+const { secret } = await build.token([tenantId])
+const references = await Promise.all(
+  Array.from({ length: 50 }, async (_, number) => {
+    const reference = `PROXY-${String(number).padStart(2, '0')}`
+    await build.voucher(tenantId, { reference })
+    return reference
+  }),
+)
+await projected(database.platform)
+const ports = { service: await freePort(), health: await freePort() }
+const service = await serve({
+  ...{ DATABASE_URL: database.url, PORT: String(ports.service), HEALTH_PORT: String(ports.health) },
+  ...{ TRUST_PROXY: '127.0.0.1', COMPRESSION: 'on', LOG_REQUESTS: 'all', LOG_LEVEL: 'info' },
+})
+
+/** The address from which callers connect; the proxy connects to the service from 127.0.0.1. */
+const caller = '127.0.0.2'
+const agent = new Agent({ keepAlive: true, ca: readFileSync(certificate), servername: 'localhost' })
+afterAll(() => agent.destroy())
+
+/** Sends a request to a proxy. @param body JSON */
+function ask(port: number, path: string, options: RequestOptions = {}, body?: string) {
+  const headers = {
+    ...{ host: 'localhost', accept: 'application/json', authorization: `Bearer ${secret}` },
+    ...(body !== undefined && { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) }),
+    ...options.headers,
+  }
+  return new Promise<{
+    status: number | undefined
+    headers: NodeJS.Dict<string | string[]>
+    body: Buffer
+    reused: boolean
+  }>((resolve, reject) => {
+    const at = { host: '127.0.0.1', port, path, localAddress: caller, agent }
+    const outgoing = request({ ...at, ...options, headers }, answer => {
+      const chunks: Buffer[] = []
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk)).on('error', reject)
+      answer.on('end', () =>
+        resolve({
+          ...{ status: answer.statusCode, headers: answer.headers },
+          ...{ body: Buffer.concat(chunks), reused: outgoing.reusedSocket },
+        }),
+      )
+    })
+    outgoing.on('error', reject).end(body)
+  })
+}
+
+/** Returns the address that the service has logged for a request. */
+const loggedAddress = (requestId: unknown) =>
+  until('the request has a line', () => {
+    const line = service
+      .log()
+      .split('\n')
+      .find(each => each.includes(`"${requestId}"`))
+    return line === undefined ? null : String(JSON.parse(line).address)
+  })
+
+describe.each<ProxyKind>(['nginx', 'haproxy', 'caddy'])('%s', async kind => {
+  const { http, https } = await startReverseProxy(kind, ports)
+  const list = `/api/external/v1/tenants/${tenantId}/sales/purchased-vouchers`
+
+  test('passes v1 on, with the address of the caller alone, while an instance is down', async () => {
+    for (const headers of [{}, { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-host': 'evil.example' }]) {
+      const answer = await ask(https, list, { headers })
+      expect(answer.status).toBe(200)
+      expect(JSON.parse(answer.body.toString()).data).toHaveLength(50)
+      expect(answer.headers['strict-transport-security']).toBe('max-age=31536000')
+      expect(await loggedAddress(answer.headers['x-request-id'])).toBe(caller)
+    }
+  })
+
+  test('passes an export on, compressed, to its last line', async () => {
+    const headers = { accept: 'application/x-ndjson', 'accept-encoding': 'gzip' }
+    const answer = await ask(https, `/api/external/export/v1/tenants/${tenantId}/purchased-vouchers`, { headers })
+    expect([answer.status, answer.headers['content-encoding']]).toEqual([200, 'gzip'])
+    const lines = gunzipSync(answer.body)
+      .toString()
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    expect(lines.flatMap(({ reference }) => reference ?? []).sort()).toEqual(references)
+    expect(lines.at(-1)).toMatchObject({ count: 50 })
+  })
+
+  test('passes GraphQL on, and keeps the connection', async () => {
+    const query = JSON.stringify({
+      query: `{ tenant(id: ${tenantId}) { purchasedVouchers(first: 1) { nodes { id } } } }`,
+    })
+    const answers = []
+    for (let time = 0; time < 2; time++) answers.push(await ask(https, '/graphql', { method: 'POST' }, query))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
+    expect(JSON.parse(`${answers[1]?.body}`).data.tenant.purchasedVouchers.nodes).toHaveLength(1)
+    expect(answers[1]?.reused).toBe(true)
+  })
+
+  test('passes the refusal of a long body on, and lets none through that is far longer', async () => {
+    const refused = await ask(https, '/graphql', { method: 'POST' }, JSON.stringify({ query: ' '.repeat(200_000) }))
+    expect(refused.status).toBe(413)
+    expect(JSON.parse(refused.body.toString()).errors[0].message).toBe('The request body is too large.')
+    expect((await ask(https, '/graphql', { method: 'POST' }, ' '.repeat(2_000_000))).status).toBe(413)
+  })
+
+  test('leads callers without TLS to https', async () => {
+    const answer = await fetch(`http://127.0.0.1:${http}/docs?q=1`, { redirect: 'manual' })
+    expect(answer.status).toBe(308)
+    expect(answer.headers.get('location')).toMatch(/^https:\/\/127\.0\.0\.1(:\d+)?\/docs\?q=1$/)
+  })
+})
