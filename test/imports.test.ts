@@ -27,9 +27,10 @@ const order = `
   staging
   adoption
   domain projection
+  tracing
   failure-log log-destination process-limits
   log
-  config db json-line
+  config db json-line operation-name
   channels`
 
 const lines = order.trim().split('\n')

@@ -15,6 +15,7 @@ import { adminPath, dashboardPath, docsPath, graphiqlPath, graphqlPath, setupPat
 import { createLogDestination } from '../log-destination.ts'
 import { requireProcessLimits } from '../process-limits.ts'
 import { createSteps } from '../projection/step.ts'
+import { startTracing } from '../tracing.ts'
 import { commandLine } from './actor.ts'
 import { readDataFile, removeDataFile, writeDataFile } from './data-file.ts'
 import { type Database, requireMigrated, withUnmigratedDatabase } from './database.ts'
@@ -111,6 +112,7 @@ async function startService(
   // those of pages reached it ten times a second. So the limit is twice of what is alive.
   setFlagsFromString('--heap-growing-percent=100')
   await letDriverCompile(pool)
+  startTracing()
   // Loaded here, because it takes most of a second and the other commands do not need it.
   const { buildServer } = await import('../server.ts')
   const app = await buildServer({

@@ -38,7 +38,6 @@ export function publishStatement(statement: Statement, pool: PoolUse, run: (stat
     end()
     reject(error)
   }
-  statementChannel.start.publish(work)
-  run(statement)
+  statementChannel.start.runStores(work, run, undefined, statement)
   waits = sentAt === null
 }

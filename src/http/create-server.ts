@@ -4,6 +4,7 @@ import Fastify, { type FastifyServerOptions, LogController } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { createFailureLog } from '../failure-log.ts'
 import { type LogDestination, loggerOptions } from '../log.ts'
+import { traceFields } from '../tracing.ts'
 import { trustedProxies } from './client-address.ts'
 import { sendClientError } from './client-error.ts'
 import { enforceDeadline } from './deadline.ts'
@@ -40,7 +41,7 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
     ...connectionLimits,
     return503OnClosing: false,
   }
-  const app = Fastify({ ...requests, logger: loggerOptions(config.logLevel, log) })
+  const app = Fastify({ ...requests, logger: { ...loggerOptions(config.logLevel, log), mixin: traceFields } })
   const failureLog = createFailureLog(app.log)
   app.decorate('failureLog', failureLog)
   // `onClose` hooks run in reverse order, so this one runs after the background jobs.

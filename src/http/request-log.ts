@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
+import { safeName } from '../operation-name.ts'
 import { clientAddress } from './client-address.ts'
 import { graphqlPath } from './paths.ts'
 import { errorsOf } from './request-count.ts'
@@ -61,7 +62,8 @@ export function registerRequestLog(app: FastifyInstance, { refused, share }: Con
       isSent = true
     })
     // Not `onResponse`: Fastify does not call it when the client has closed the connection.
-    reply.raw.on('close', () => write(request, reply, !isSent))
+    const end = () => write(request, reply, !isSent)
+    reply.raw.on('close', () => (request.inContext ? request.inContext(end) : end()))
     done()
   })
   return ({ code, ...line }) => {
@@ -99,13 +101,6 @@ function tenantOf({ caller, params }: FastifyRequest): number | undefined {
   const { tenant } = typeof params === 'object' && params !== null && 'tenant' in params ? params : {}
   return (typeof tenant === 'string' && parseIdentifier(tenant)) || undefined
 }
-
-/**
- * @returns the name of an operation when it looks like a name and not like a secret or a reference: at most 40
- *   characters, of which at most two are digits, without the prefix of our secrets, which are longer
- */
-const safeName = (name: string | undefined): string | undefined =>
-  name !== undefined && /^(?!.*vg[wr]_)(?!(?:\D*\d){3})[A-Za-z_]\w{0,39}$/.test(name) ? name : undefined
 
 /** Limits the lines of each second, and writes a line with the number of dropped lines. */
 function createLimiter(log: FastifyBaseLogger, limit: number) {

@@ -4,6 +4,8 @@ export interface LogLine {
   level: number
   msg: string
   reqId?: string
+  /** Present in a line of a request whose trace is recorded. */
+  traceId?: string
   err?: Record<string, unknown>
   /** Present in a line that counts failures. */
   count?: number

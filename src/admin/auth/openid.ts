@@ -11,6 +11,7 @@ import { fetchBounded } from '../../http/bounded-fetch.ts'
 import { clientAddress } from '../../http/client-address.ts'
 import { loadOnce } from '../../http/load-once.ts'
 import { adminPath } from '../../http/paths.ts'
+import { withTraceparent } from '../../tracing.ts'
 import type { AdminContext } from '../context.ts'
 import { queryParameters } from '../form-body.ts'
 import { cookieSettings } from './cookies.ts'
@@ -166,7 +167,8 @@ function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig) {
     // Forms are the only bodies that are sent to a provider.
     [client.customFetch]: (address: string, { body, signal, ...init }: client.CustomFetchOptions) => {
       const form = body instanceof URLSearchParams ? body : null
-      return fetchBounded(maxAnswerBytes, address, { ...init, body: form, signal: signal ?? null })
+      const headers = withTraceparent(init.headers)
+      return fetchBounded(maxAnswerBytes, address, { ...init, headers, body: form, signal: signal ?? null })
     },
     execute: [
       client.enableNonRepudiationChecks,

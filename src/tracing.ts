@@ -1,0 +1,129 @@
+/**
+ * Spans of what the service does, for an OpenTelemetry SDK that the operator has loaded (docs/operations.md). They have names and
+ * codes, and no values of requests, statements or records. Attributes are named by OpenTelemetry's semantic conventions.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { TracingChannel } from 'node:diagnostics_channel'
+import {
+  type Context,
+  context,
+  INVALID_SPAN_CONTEXT,
+  ProxyTracer,
+  propagation,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  trace,
+} from '@opentelemetry/api'
+import { operationChannel, requestChannel, statementChannel, stepChannel } from './channels.ts'
+import { summarizeError } from './log.ts'
+import { safeName } from './operation-name.ts'
+
+/** Makes spans from now on, if an SDK is registered. Without one it subscribes to nothing, so that traces cost nothing. */
+export function startTracing(): void {
+  const tracer = trace.getTracer('voucher-gateway')
+  // The API returns a proxy while there is no provider.
+  if (tracer instanceof ProxyTracer) return
+
+  follow(requestChannel, {
+    start({ method, route, headers }) {
+      const attributes = { 'http.request.method': method, 'http.route': route }
+      const caller = propagation.extract(context.active(), headers)
+      return tracer.startSpan(route ? `${method} ${route}` : method, { kind: SpanKind.SERVER, attributes }, caller)
+    },
+    end(span, { status = 0 }) {
+      span.setAttribute('http.response.status_code', status)
+      if (status >= 500) fail(span, String(status))
+      span.end()
+    },
+  })
+  follow(operationChannel, {
+    start({ type, name }) {
+      const shown = safeName(name)
+      const attributes = { 'graphql.operation.type': type, 'graphql.operation.name': shown }
+      return tracer.startSpan(shown ? `${type} ${shown}` : type, { attributes })
+    },
+    end(span, { error }) {
+      if (error !== undefined) fail(span, summarizeError(error).code)
+      span.end()
+    },
+  })
+  follow(statementChannel, {
+    start({ name, pool }) {
+      // Those of background jobs would be traces of their own, several a second.
+      if (!trace.getActiveSpan()) return null
+      const summary = name ?? undefined
+      const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': summary, 'vgw.pool': pool.name }
+      return tracer.startSpan(summary ?? 'postgresql', { kind: SpanKind.CLIENT, attributes })
+    },
+    end(span, { secondsWaited, error }) {
+      if (secondsWaited !== undefined) span.setAttribute('vgw.pool.wait_seconds', secondsWaited)
+      if (error !== undefined) fail(span, summarizeError(error).code)
+      span.end()
+    },
+  })
+  follow(stepChannel, {
+    start: () => tracer.startSpan('step'),
+    end(span, { result }) {
+      // A span that does not end is not exported: most steps find no keys. The log has those that fail.
+      if (!result?.keys) return
+      span.setAttribute('vgw.step.keys', result.keys).end()
+    },
+    isLeaf: true,
+  })
+}
+
+/** How the work of a channel becomes spans. */
+interface SpanMaker<Work> {
+  /** Starts a span in the context of the caller; null: this work has none. */
+  start(work: Work): Span | null
+  /** Ends the span with what is known then. */
+  end(span: Span, work: Work): void
+  /** True when the work within has no spans. */
+  isLeaf?: boolean
+}
+
+/** Makes spans of the work of a channel. */
+function follow<Work extends object>({ start, asyncEnd }: TracingChannel<unknown, Work>, maker: SpanMaker<Work>): void {
+  const underWay = new WeakMap<object, { span: Span; work: Work }>()
+  start.bindStore(new ActiveContext(), work => {
+    const span = maker.start(work)
+    if (!span) return context.active()
+    underWay.set(work, { span, work })
+    return maker.isLeaf ? context.active() : trace.setSpan(context.active(), span)
+  })
+  asyncEnd.subscribe(message => {
+    const found = typeof message === 'object' && message !== null ? underWay.get(message) : undefined
+    if (found) maker.end(found.span, found.work)
+  })
+}
+
+/** The context of the API as a store of `node:diagnostics_channel`. */
+class ActiveContext extends AsyncLocalStorage<Context> {
+  override run<Result, Arguments extends unknown[]>(
+    active: Context,
+    callback: (...args: Arguments) => Result,
+    ...args: Arguments
+  ): Result {
+    return context.with(active, callback, undefined, ...args)
+  }
+}
+
+function fail(span: Span, type: string): void {
+  span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute('error.type', type)
+}
+
+/** Returns the fields of a log line that lead to its trace; none when the trace is not recorded. */
+export function traceFields(): { traceId?: string } {
+  // The span of a request has ended when its line is written.
+  const { traceId, traceFlags } = trace.getActiveSpan()?.spanContext() ?? INVALID_SPAN_CONTEXT
+  return traceFlags & TraceFlags.SAMPLED ? { traceId } : {}
+}
+
+/** Returns the headers of a request to another service with those that continue the trace (W3C Trace Context). */
+export function withTraceparent(headers: HeadersInit | undefined): Headers {
+  const traced = new Headers(headers)
+  propagation.inject(context.active(), traced, { set: (carrier, name, value) => carrier.set(name, value) })
+  return traced
+}

@@ -1,0 +1,146 @@
+/** An operator loads an OpenTelemetry SDK with NODE_OPTIONS: the service makes spans, which continue the trace of a caller. */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { SpanKind, SpanStatusCode } from '@opentelemetry/api'
+import { expect, test } from 'vitest'
+import { logLinesIn } from '../faults/support/log-lines.ts'
+import { createBuilders, createTestToken, whole } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { createDirectory } from '../support/directory.ts'
+import { freePort, listen } from '../support/free-port.ts'
+import { serve } from '../support/process.ts'
+import { until } from '../support/until.ts'
+
+interface SpanRecord {
+  name: string
+  kind: SpanKind
+  status: SpanStatusCode
+  attributes: Record<string, unknown>
+  traceId: string
+  spanId: string
+  parentId?: string
+}
+
+const database = await createDatabase()
+const build = createBuilders(database)
+const tenantId = await build.tenant({ name: 'Secret name' })
+const { secret } = await createTestToken(database.pool, [whole(tenantId)])
+
+// A provider that answers nothing useful: only what reaches it matters.
+const atProvider: unknown[] = []
+const provider = await listen(
+  createServer(({ headers }, response) => {
+    atProvider.push(headers.traceparent)
+    response.writeHead(500).end()
+  }),
+)
+
+const spansFile = join(createDirectory(), 'spans.json')
+const port = String(await freePort())
+const service = await serve({
+  ...{ DATABASE_URL: database.url, PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}`, LOG_REQUESTS: 'all' },
+  ...{
+    OIDC_ISSUER: `http://127.0.0.1:${provider}`,
+    OIDC_CLIENT_ID: 'gateway',
+    OIDC_CLIENT_SECRET: 'x',
+    OIDC_DOMAINS: 'x.org',
+  },
+  NODE_OPTIONS: `--import ${pathToFileURL(join(import.meta.dirname, 'tracing-sdk.mjs'))}`,
+  SPANS_FILE: spansFile,
+})
+
+/** Sends a request of a trace. @returns the id of the trace, and of the caller's span */
+async function ask(path: string, number: number, body?: object) {
+  const traceId = String(number).repeat(32)
+  const spanId = String(number).repeat(16)
+  const answer = await fetch(new URL(path, service.restAddress), {
+    method: body ? 'POST' : 'GET',
+    redirect: 'manual',
+    headers: {
+      ...{ accept: 'application/json', authorization: `Bearer ${secret}`, traceparent: `00-${traceId}-${spanId}-01` },
+      ...(body && { 'content-type': 'application/json' }),
+    },
+    ...(body && { body: JSON.stringify(body) }),
+  })
+  await answer.text()
+  return { traceId, spanId, status: answer.status }
+}
+
+/** Sends the head of a request of a trace, and closes the connection when it was read. @returns the id of the trace */
+async function abandon(number: number): Promise<string> {
+  const traceId = String(number).repeat(32)
+  const head = [
+    ...[
+      'POST /graphql HTTP/1.1',
+      'Host: localhost',
+      `Authorization: Bearer ${secret}`,
+      'Content-Type: application/json',
+    ],
+    ...['Content-Length: 9', 'Expect: 100-continue', `Traceparent: 00-${traceId}-${'1'.repeat(16)}-01`, '', ''],
+  ]
+  const socket = connect(Number(port), '127.0.0.1')
+  socket.write(head.join('\r\n'))
+  await once(socket, 'data')
+  socket.destroy()
+  return traceId
+}
+
+test('spans of a request, its operation and its statements are children of each other, in the trace of the caller', async () => {
+  const list = '/api/external/v1/tenants/:tenant/sales/purchased-vouchers'
+  const rest = await ask(list.replace(':tenant', String(tenantId)), 1)
+  const query = `query Own($id: ID!) { tenant(id: $id) { name purchasedVouchers(first: 1) { nodes { reference } } } }`
+  const graphql = await ask('/graphql', 2, { query, variables: { id: String(tenantId) } })
+  const signIn = await ask('/admin/login/openid', 3)
+  expect([rest.status, graphql.status, signIn.status]).toEqual([200, 200, 503])
+  const abandoned = await abandon(4)
+  const lines = () => logLinesIn(service.log()).filter(({ msg }) => msg === 'request')
+  await until('the abandoned request has its line', () => lines().some(({ traceId }) => traceId === abandoned))
+  await build.voucher(tenantId)
+  await until(
+    'a step has written the voucher',
+    async () => (await database.pool`select from gateway.voucher`).length > 0,
+  )
+  expect(await service.stop('SIGTERM')).toBe(0)
+
+  const text = readFileSync(spansFile, 'utf8')
+  const spans: SpanRecord[] = JSON.parse(text)
+  const within = (parentId: string) => spans.filter(span => span.parentId === parentId)
+  for (const [{ traceId, spanId }, route, method, type, name] of [
+    [rest, list, 'GET', 'query', 'ListPurchasedVouchers'],
+    [graphql, '/graphql', 'POST', 'query', 'Own'],
+  ] as const) {
+    const [request] = within(spanId)
+    expect(request).toMatchObject({
+      name: `${method} ${route}`,
+      kind: SpanKind.SERVER,
+      attributes: { 'http.request.method': method, 'http.route': route, 'http.response.status_code': 200 },
+    })
+    const operation = within(request?.spanId ?? '').find(({ name: own }) => own === `${type} ${name}`)
+    expect(operation?.attributes).toEqual({ 'graphql.operation.type': type, 'graphql.operation.name': name })
+    expect(within(operation?.spanId ?? '')).toContainEqual(
+      expect.objectContaining({
+        name: 'voucher.list',
+        kind: SpanKind.CLIENT,
+        attributes: expect.objectContaining({ 'db.system.name': 'postgresql', 'db.query.summary': 'voucher.list' }),
+      }),
+    )
+    expect(lines().find(({ operation }) => operation === name)).toMatchObject({ traceId })
+  }
+  const [failed] = within(signIn.spanId)
+  expect(failed).toMatchObject({ status: SpanStatusCode.ERROR, attributes: { 'error.type': '503' } })
+  expect(atProvider).toContain(`00-${signIn.traceId}-${failed?.spanId}-01`)
+
+  const steps = spans.filter(({ name }) => name === 'step')
+  expect(steps.length).toBeGreaterThan(0)
+  for (const { attributes, spanId } of steps) {
+    expect(attributes['vgw.step.keys']).toBeGreaterThan(0)
+    expect(within(spanId)).toEqual([])
+  }
+  // No statement of a background job, and no value.
+  expect(spans.filter(({ parentId, name }) => !parentId && name !== 'step')).toEqual([])
+  expect(text).not.toMatch(/Secret name|vgw_|select/)
+})
