@@ -19,9 +19,10 @@ export const packagedPrograms: string | null =
  * Starts a server in a new directory, which `stop` removes. It listens on a Unix socket alone.
  *
  * @param settings what differs from PostgreSQL's defaults
+ * @param backup a directory of `pg_basebackup` to recover, as `settings` say; default: a new cluster
  * @throws Error when no package is installed, or the server does not start
  */
-export async function startPackaged(settings: Record<string, string> = {}): Promise<EmbeddedPostgres> {
+export async function startPackaged(settings: Record<string, string> = {}, backup?: string): Promise<EmbeddedPostgres> {
   if (packagedPrograms === null) throw new Error('PostgreSQL is not installed. On Debian: apt-get install postgresql')
   const directory = mkdtempSync(join(tmpdir(), 'gateway-packaged-'))
   chmodSync(directory, 0o711)
@@ -30,12 +31,18 @@ export async function startPackaged(settings: Record<string, string> = {}): Prom
   const home = join(directory, 'home')
   mkdirSync(home, { mode: 0o711 })
   chownSync(home, account.uid, account.gid)
-  const run = (program: string, ...args: string[]) =>
-    execFileSync(join(`${packagedPrograms}`, program), args, { ...account, cwd: '/', stdio: 'ignore' })
+  const execute = (file: string, ...args: string[]) =>
+    execFileSync(file, args, { ...account, cwd: '/', stdio: 'ignore' })
+  const run = (program: string, ...args: string[]) => execute(join(`${packagedPrograms}`, program), ...args)
   const [port, user, data] = [5432, 'postgres', join(home, 'data')]
   const all = { listen_addresses: '', unix_socket_directories: home, ...settings }
   const flags = Object.entries(all).map(([name, value]) => `-c ${name}='${value}'`)
-  run('initdb', '-D', data, '-U', user, '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync')
+  if (backup === undefined) {
+    run('initdb', '-D', data, '-U', user, '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync')
+  } else {
+    execute('cp', '-a', backup, data)
+    execute('touch', join(data, 'recovery.signal'))
+  }
   run('pg_ctl', 'start', '-w', '-D', data, '-l', join(home, 'log'), '-o', flags.join(' '))
   return {
     ...{ host: home, port, user, database: user },

@@ -1,0 +1,137 @@
+/** A base backup is recovered to an instant before changes that partners have: they need a full pass, and then miss nothing. */
+import { execFileSync } from 'node:child_process'
+import { chownSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import postgres from '#postgres'
+import { findCluster } from '../../packages/embedded/src/paths.ts'
+import { connect } from '../../src/db/connect.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import type { Permission } from '../../src/domain/token/permission.ts'
+import { createTestToken, whole } from '../support/builders.ts'
+import { directoryPlace, type Place, readService } from '../support/copies.ts'
+import { createDirectory } from '../support/directory.ts'
+import { freePort } from '../support/free-port.ts'
+import { packagedPrograms, startPackaged } from '../support/packaged-postgres.ts'
+import { run, serve } from '../support/process.ts'
+
+const permissions: Permission[] = ['view_vouchers', 'view_orders', 'export_customer_information']
+
+/** Creates a directory of the account that runs PostgreSQL. */
+function createServerDirectory(): string {
+  const path = createDirectory()
+  const { uid, gid } = findCluster(path).account
+  chownSync(path, uid, gid)
+  return path
+}
+
+/** Starts a server with archived WAL. @param recovery settings, and the directory of a backup */
+async function startServer(archive: string, recovery: Record<string, string> = {}, backup?: string) {
+  const archiving = { archive_mode: 'on', archive_command: `cp %p ${archive}/%f`, fsync: 'off' }
+  const server = await startPackaged({ ...archiving, ...recovery }, backup)
+  const { host, port, user } = server
+  const sql = postgres({ host, port, user, database: 'postgres', max: 1, onnotice: () => {} })
+  return { ...server, sql, url: `postgres://${user}@localhost:${port}/postgres?host=${encodeURIComponent(host)}` }
+}
+
+test('after a recovery to an earlier instant, partners read all again and miss nothing', async () => {
+  const archive = createServerDirectory()
+  const backup = join(createServerDirectory(), 'backup')
+  const primary = await startServer(archive)
+  const owner = connect(primary.url, { max: 1, statementTimeoutMs: 0 })
+  await migrate(owner)
+  const [tenant] = await primary.sql<{ id: number }[]>`insert into tenant (name) values ('Venue') returning id`
+  await primary.sql`
+    insert into purchased_voucher (tenant_id, reference) select ${tenant!.id}, 'REF-' || n from generate_series(1, 300) n`
+  const { secret } = await createTestToken(owner, [whole(tenant!.id)], { rateLimit: 1_000_000, permissions })
+  await owner.end()
+
+  const place = directoryPlace()
+  const PORT = String(await freePort())
+  const start = async ({ url }: { url: string }) => {
+    const service = await serve({ DATABASE_URL: url, PORT, RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000' })
+    return { ...service, origin: new URL(service.restAddress).origin }
+  }
+  /** Runs the sync of a partner until its copy has all changes. */
+  const sync = async (origin: string, copy: Place) => {
+    const environment = { VOUCHER_GATEWAY_TOKEN: secret, VOUCHER_GATEWAY_URL: origin }
+    const isInStep = async () => {
+      const outcome = await run(['sync', '--json', '--to', copy.to], environment)
+      expect([outcome.code, outcome.stderr], outcome.stdout).toEqual([0, ''])
+      return JSON.stringify(await copy.read()) === JSON.stringify(await readService(origin, secret))
+    }
+    await expect.poll(isInStep, { timeout: 30_000 }).toBe(true)
+  }
+  /** Reads removals, as an integration of its own code does. */
+  const removals = async (origin: string, since: string | null) => {
+    const query = `query ($since: DateTime) { tenant(id: "${tenant!.id}") {
+      removals(updatedSince: $since) { serverTime epoch nodes { recordId } } } }`
+    const answer = await fetch(new URL('/graphql', origin), {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ query, variables: { since } }),
+    })
+    return answer.json()
+  }
+  /** Adds, changes and deletes vouchers. */
+  const write = async (sql: postgres.Sql, name: string) => {
+    await sql`insert into purchased_voucher (tenant_id, reference) values (${tenant!.id}, ${`${name} sale`})`
+    await sql`update purchased_voucher set product_title = ${name} where id % 7 = 0`
+    await sql`delete from purchased_voucher where id in (select min(id) from purchased_voucher)`
+  }
+
+  const before = await start(primary)
+  await sync(before.origin, place)
+  execFileSync(
+    join(`${packagedPrograms}`, 'pg_basebackup'),
+    ['-h', primary.host, '-p', `${primary.port}`, '-U', primary.user, '-D', backup, '-X', 'none', '-c', 'fast'],
+    { ...findCluster(archive).account, cwd: '/', stdio: 'ignore' },
+  )
+  await write(primary.sql, 'kept')
+  await sync(before.origin, place)
+  const [instant] = await primary.sql<{ now: string }[]>`select clock_timestamp()::text as now`
+  await write(primary.sql, 'lost')
+  await sync(before.origin, place)
+  const { serverTime, epoch } = (await removals(before.origin, null)).data.tenant.removals
+  const copied = await place.read()
+  expect(JSON.stringify(copied)).toContain('lost sale')
+  await before.stop('SIGTERM')
+  const [wal] = await primary.sql<{ file: string }[]>`select pg_walfile_name(pg_switch_wal()) as file`
+  const isArchived = async () => {
+    const [row] = await primary.sql`select from pg_stat_archiver where last_archived_wal >= ${wal!.file}`
+    return row !== undefined
+  }
+  await expect.poll(isArchived, { timeout: 20_000 }).toBe(true)
+  await primary.sql.end()
+  await primary.stop()
+
+  const recovery = {
+    restore_command: `cp ${archive}/%f %p`,
+    recovery_target_time: instant!.now,
+    recovery_target_action: 'promote',
+  }
+  const restored = await startServer(archive, recovery, backup)
+  onTestFinished(async () => {
+    await restored.sql.end()
+    await restored.stop()
+  })
+  const isPromoted = async () => (await restored.sql`select pg_is_in_recovery() as is`)[0]?.is
+  await expect.poll(isPromoted, { timeout: 20_000 }).toBe(false)
+  const after = await start(restored)
+  const refused = await removals(after.origin, serverTime)
+  expect(refused.errors[0].extensions.errors.updatedSince.join()).toContain('a full pass is needed')
+  expect((await removals(after.origin, null)).data.tenant.removals.epoch).toBeGreaterThan(epoch)
+
+  await write(restored.sql, 'new')
+  await sync(after.origin, place)
+  const text = JSON.stringify(await place.read())
+  expect(text).toContain('kept sale')
+  expect(text).toContain('new sale')
+  expect(text).not.toContain('lost')
+  await write(restored.sql, 'newer')
+  await sync(after.origin, place)
+  expect(JSON.stringify(await place.read())).toContain('newer sale')
+  const verified = await run(['verify'], { DATABASE_URL: restored.url })
+  expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('agree with the sources')])
+  await after.stop('SIGTERM')
+})
