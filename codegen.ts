@@ -1,8 +1,8 @@
 /**
  * Writes what is generated: the schema's SDL, the variables of the REST operation documents, the operations of the
  * dashboard, the trusted documents of our pages and of the client, the OpenAPI document, the Postman collection, most of
- * the client, the schema of the database, the columns of mappings, the data dictionary, `.env.example` and the table of
- * the variables.
+ * the client, the schema of the database, the columns of mappings, the data dictionary, `.env.example`, the table of the
+ * variables, and the page of reasons.
  * With `--check` it writes nothing, and fails when a file is not what it would write.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -20,6 +20,7 @@ import { describeDatabase } from './tools/database/describe.ts'
 import { describeMappings, toDictionary, toMappingColumns } from './tools/database/dictionary.ts'
 import { withMigratedDatabase } from './tools/database/migrated.ts'
 import type { RecordedAnswer } from './tools/openapi/examples.ts'
+import { toReasonsPage } from './tools/reasons-page.ts'
 
 const restFolder = 'src/rest'
 const dashboardFolder = 'packages/dashboard/src'
@@ -165,6 +166,7 @@ function emit(file: string, text: string): void {
 emit('schema/schema.graphql', sdl)
 emit('.env.example', toEnvironmentFile())
 emit('docs/operations.md', withVariables(readFileSync('docs/operations.md', 'utf8')))
+emit('docs/reasons.md', toReasonsPage())
 emit('schema/trusted-documents.json', `${JSON.stringify(listTrustedDocuments(), null, 2)}\n`)
 emit('src/graphql-http/operations.ts', toOperationIds(readTrustedOperations('src/graphql-http')))
 emit(join(clientFolder, 'documents.ts'), toClientDocuments(readTrustedOperations(clientFolder)))

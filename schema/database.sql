@@ -510,7 +510,7 @@ create table gateway.subscription (
   seen_at timestamp with time zone,
   behind bigint,
   log_left real,
-  problems text[] default '{}'::text[] not null,
+  reasons jsonb default '[]'::jsonb not null,
   constraint subscription_pkey PRIMARY KEY (is_only),
   constraint subscription_is_only_check CHECK (is_only)
 );
@@ -2198,7 +2198,7 @@ revoke execute on function gateway.find_source_faults(gateway.record_type) from 
 grant execute on function gateway.find_source_faults(gateway.record_type) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.find_uncaptured()
- RETURNS TABLE(source text, problem text)
+ RETURNS TABLE(source text, trigger text)
  LANGUAGE sql
  STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
@@ -2206,9 +2206,9 @@ CREATE OR REPLACE FUNCTION gateway.find_uncaptured()
 BEGIN ATOMIC
  SELECT captured.source,
          CASE
-             WHEN (to_regclass(captured.source) IS NULL) THEN format('Table %s, a source of records, does not exist.'::text, captured.source)
-             ELSE format('Changes of table %s are not captured: trigger %s is missing or disabled. Run: call gateway.capture(%L);'::text, captured.source, min(((expected.name || ' on '::text) || (part.part)::text)), captured.source)
-         END AS format
+             WHEN (to_regclass(captured.source) IS NOT NULL) THEN min(((expected.name || ' on '::text) || (part.part)::text))
+             ELSE NULL::text
+         END AS "case"
     FROM ((((( SELECT DISTINCT rule.source
             FROM gateway.rule) captured
       LEFT JOIN pg_class ON ((pg_class.oid = (to_regclass(captured.source))::oid)))

@@ -439,7 +439,8 @@ insert /* audit.record_export */ into gateway.audit_entry (actor, address, actio
 values ($1, $2, $3, $4::text::jsonb)
 returning id;
 
-select /* capture.find_missing */ problem from gateway.find_uncaptured() order by source;
+select /* capture.find_missing */ source, trigger, format('call gateway.capture(%L);', source) as statement
+from gateway.find_uncaptured() order by source;
 
 select /* category.of_products */ string_agg(row, '') from (
   select row(product.id, category.id, category.slug, category.title, category.sort_order)::text as row
@@ -2987,18 +2988,14 @@ array_to_json(array(
     select json_build_object(
       'record', record, 'key', key, 'reason', regexp_replace(split_part(reason, ': ', 1), '".*"', '"…"'))
     from gateway.rejected order by record, key limit $1)) as "rejectedKeys",
-array_to_json(array(
-    select format('The mapping of the type %s does not fit its source: %s', record, reason) from gateway.broken_mapping
-    union all
-    select format('Steps do not follow the mapping of the type %s: %s', record, stopped) from gateway.scan
-    where stopped is not null
-    union all
-    select unnest(problems) from gateway.subscription
-    union all
-    select format('The tables of the platform are copied: %s', needs_copy) from gateway.subscription where needs_copy is not null
-    union all
-    select 'No service looks at the platform. Set PLATFORM_URL for it.' from gateway.subscription
-    where needs_copy is null and coalesce(seen_at, copied_at) < clock_timestamp() - interval '1 minute')) as problems
+json_build_object(
+  'broken', array(select json_build_object('record', record, 'why', reason) from gateway.broken_mapping),
+  'stopped', array(select json_build_object('record', record, 'why', stopped) from gateway.scan where stopped is not null),
+  'platform', (
+    select json_build_object(
+      'reasons', reasons, 'needsCopy', needs_copy,
+      'isWatched', coalesce(seen_at, copied_at) > clock_timestamp() - interval '1 minute')
+    from gateway.subscription)) as facts
 from (select from (values (1)) one) one
 left join (select * from gateway.step order by stamp desc limit 1) step on true;
 

@@ -130,13 +130,11 @@ begin
 end $$;
 
 -- Returns the sources whose changes are not captured, each with a sentence that has the remedy.
-create function gateway.find_uncaptured() returns table (source text, problem text)
+create function gateway.find_uncaptured() returns table (source text, trigger text)
 language sql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 begin atomic
   select captured.source,
-         case when to_regclass(captured.source) is null then format('Table %s, a source of records, does not exist.', captured.source)
-              else format('Changes of table %s are not captured: trigger %s is missing or disabled. Run: call gateway.capture(%L);',
-                          captured.source, min(expected.name || ' on ' || part::text), captured.source) end
+         case when to_regclass(captured.source) is not null then min(expected.name || ' on ' || part::text) end
   from (select distinct source from gateway.rule) captured
   left join pg_class on pg_class.oid = to_regclass(captured.source)
   left join lateral gateway.tables_of(pg_class.oid) part on true

@@ -30,7 +30,7 @@ create table gateway.subscription (
   seen_at    timestamptz,
   behind     bigint,   -- The bytes of its log that are not applied.
   log_left   real,     -- The share of max_slot_wal_keep_size that is left; null: the platform keeps all.
-  problems   text[] not null default '{}' -- Sentences.
+  reasons    jsonb not null default '[]' -- Of src/reasons.ts.
 );
 grant select on gateway.subscription to voucher_gateway;
 

@@ -1,5 +1,5 @@
 import type { FastifyServerOptions } from 'fastify'
-import { DatabaseRefusedError } from './db/refused.ts'
+import { ReasonError } from './reasons.ts'
 
 /** The destination of log lines, each a line of JSON. */
 export interface LogDestination {
@@ -73,8 +73,7 @@ export function toLoggedError(error: unknown, depth = 0): LoggedError {
     syscall: word(own('syscall')),
     address: address(own('address')),
     port: port(own('port')),
-    // Our own sentences, with the remedy.
-    reasons: error instanceof DatabaseRefusedError ? [...error.reasons] : undefined,
+    reasons: error instanceof ReasonError ? error.reasons : undefined,
     stack: framesOf(error),
     cause: error.cause instanceof Error && depth < limits.depth ? inner(error.cause) : undefined,
     errors:

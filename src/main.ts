@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 import { findFewFiles } from './process-limits.ts'
+import { describeReason } from './reasons.ts'
 
 const problem = findFewFiles()
 // Imported after the check, because Node opens the files of many modules at a time.
 if (problem === null) await import('./cli/program.ts')
 else {
-  console.error(problem)
+  console.error(describeReason(problem))
   process.exitCode = 1
 }

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
 import type { Config } from './config/config.ts'
+import { type Reason, ReasonError, reason } from './reasons.ts'
 
 /** Files that are open at a time while Node loads the modules of `serve`: 200, and some more. */
 const moduleFiles = 256
@@ -27,27 +28,23 @@ const filesBesideCallers = (databasePool: number) => files.own + Math.ceil(1.3 *
 /** Returns how many connections of callers this process can have open. */
 export const connectionLimit = (databasePool: number): number => openFileLimit() - filesBesideCallers(databasePool)
 
-/** Returns a sentence when this process may have fewer files open than it needs. @param use what needs them */
-export function findFewFiles(needed = moduleFiles, use = 'to load its code'): string | null {
-  if (openFileLimit() >= needed) return null
-  const remedy = 'Raise the limit, for example with ulimit -n 4096 or LimitNOFILE=4096.'
-  return `This process may have ${openFileLimit()} files open, and needs ${needed} ${use}. ${remedy}`
+/** Returns the reason when this process may have fewer files open than it needs. @param use what needs them */
+export function findFewFiles(needed = moduleFiles, use = 'to load its code'): Reason | null {
+  const limit = openFileLimit()
+  return limit >= needed ? null : reason('FILES_TOO_FEW', { limit, needed, use })
 }
 
 /**
  * Checks that the service can answer `MAX_REQUESTS` requests at a time. Workers have the limits of their primary.
  *
  * @param workers the processes that answer requests: with one it is this one
- * @throws Error that names the limit, what is needed, and how to raise it
+ * @throws ReasonError that names the limit, what is needed, and how to raise it
  */
 export function requireProcessLimits({ maxRequests, databasePool }: Config, workers: number): void {
   const use = `for MAX_REQUESTS=${maxRequests}, DATABASE_POOL=${databasePool} and --workers ${workers}`
   const fewFiles = findFewFiles(filesBesideCallers(databasePool) + Math.max(maxRequests, files.worker * workers), use)
-  if (fewFiles !== null) throw new Error(fewFiles)
+  if (fewFiles !== null) throw new ReasonError(fewFiles)
   const limit = Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20) - youngHeap
   const needed = Math.ceil(heap.start + heap.request * maxRequests)
-  if (limit >= needed) return
-  const remedy =
-    'Raise the limit, for example with NODE_OPTIONS=--max-old-space-size=512, or the memory of the container.'
-  throw new Error(`This process may have a heap of ${limit} MiB, and needs ${needed} ${use}. ${remedy}`)
+  if (limit < needed) throw new ReasonError(reason('HEAP_TOO_SMALL', { limit, needed, use }))
 }

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { type Config, readConfig } from '../src/config/config.ts'
+import { ReasonError } from '../src/reasons.ts'
 
 /** Returns the lines about invalid variables; none for a valid environment. */
 function problemsOf(environment: NodeJS.ProcessEnv, workers = 1): string[] {
@@ -7,9 +8,10 @@ function problemsOf(environment: NodeJS.ProcessEnv, workers = 1): string[] {
     readConfig(environment, workers)
     return []
   } catch (error) {
-    const [head, ...problems] = (error instanceof Error ? error.message : '').split('\n')
-    expect(head).toBe('The configuration is not valid:')
-    return problems.map(problem => problem.trim())
+    if (!(error instanceof ReasonError)) throw error
+    return error.reasons.map(({ code, message, action }) =>
+      code === 'CONFIG_INVALID' ? message.slice(0, -1) : `${message} ${action}`,
+    )
   }
 }
 

@@ -31,7 +31,7 @@ const order = `
   failure-log log-destination process-limits
   log
   config db json-line operation-name
-  channels`
+  channels reasons`
 
 const lines = order.trim().split('\n')
 const lineOf = new Map(

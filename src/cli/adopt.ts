@@ -9,6 +9,7 @@ import { type Blocker, describeBlockers } from '../db/blockers.ts'
 import { hasMappings, readMappings } from '../db/mappings.ts'
 import { defaultLockWait, describeMigrations, hasSchema, migrate } from '../db/migrate.ts'
 import { readStepState } from '../projection/step.ts'
+import { describeReason } from '../reasons.ts'
 import type { PlatformTable } from '../staging/platform-tables.ts'
 import { removeStaging } from '../staging/remove.ts'
 import { checkPlatform, stagePlatform } from '../staging/stage.ts'
@@ -148,7 +149,7 @@ const statusCommand = new Command('status')
         replication.log_left === null ? '' : `; ${Math.round(replication.log_left * 100)} % of its log budget is left`
       console.log(`${replication.behind.toLocaleString('en')} bytes of the platform's log are not applied${left}.`)
     }
-    for (const problem of steps.problems) console.log(problem)
+    for (const reason of steps.reasons) console.log(describeReason(reason))
     if (steps.verifiedThrough !== null)
       console.log(`All records were equal to their sources at ${steps.verifiedThrough}.`)
     for (const { record, key, reason } of steps.rejectedKeys) console.log(`${record} ${key}: ${reason}`)

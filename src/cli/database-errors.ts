@@ -1,6 +1,7 @@
 /** Errors of a database that cannot be used; each names the variable to change, or the directory to delete. */
 import { readDatabaseUrl } from '#database-url'
 import type { Config } from '../config/config.ts'
+import { ReasonError, reason } from '../reasons.ts'
 import { shellCommand } from './shell-command.ts'
 
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '')
@@ -13,16 +14,11 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message || codeOf(error) : String(error)
 }
 
-/** Returns the remedy for an error code of Node, of the driver or of PostgreSQL (appendix A of its manual). */
-function remedyFor(code: string): string {
-  if (code.startsWith('28')) return 'Correct the user name and the password in DATABASE_URL'
-  if (code === '08P01')
-    return (
-      'A pooler that takes no start-up parameters needs DATABASE_STARTUP_PARAMETERS=off and the configuration in ' +
-      'docs/scaling.md. Otherwise correct DATABASE_URL'
-    )
-  if (code === '3D000') return 'Create that database, or correct its name in DATABASE_URL'
-  return 'Start that server, or correct DATABASE_URL'
+/** Returns the reason's code for an error code of Node, of the driver or of PostgreSQL (appendix A of its manual). */
+function reasonFor(code: string) {
+  if (code.startsWith('28')) return 'DATABASE_LOGIN_REFUSED'
+  if (code === '08P01') return 'DATABASE_PARAMETERS_REFUSED'
+  return code === '3D000' ? 'DATABASE_NOT_FOUND' : 'DATABASE_UNREACHABLE'
 }
 
 /**
@@ -30,14 +26,10 @@ function remedyFor(code: string): string {
  *
  * @param databaseUrl the value of `DATABASE_URL`; the message does not contain its password
  */
-export function databaseError(databaseUrl: string, error: unknown): Error {
+export function databaseError(databaseUrl: string, error: unknown): ReasonError {
   const { host, port, path, database, user } = readDatabaseUrl(databaseUrl)
   const target = `server ${path === undefined ? `${host}:${port}` : host}, database ${database || '-'}, user ${user || '-'}`
-  return new Error(
-    `The database that DATABASE_URL names (${target}) cannot be used: ${reasonOf(error)}. ` +
-      `${remedyFor(codeOf(error))}, for example postgres://user:password@host:5432/database.`,
-    { cause: error },
-  )
+  return new ReasonError(reason(reasonFor(codeOf(error)), { target, why: reasonOf(error) }), { cause: error })
 }
 
 /**
@@ -46,19 +38,13 @@ export function databaseError(databaseUrl: string, error: unknown): Error {
  *
  * @param error the difference between its migrations and those in `sql/`
  */
-export function unreleasedDatabaseError({ databaseUrl, dataDir }: Config, error: Error): Error {
-  const [location, remedy] =
+export function unreleasedDatabaseError({ databaseUrl, dataDir }: Config, error: Error): ReasonError {
+  const commands = { migrate: shellCommand('migrate'), demo: shellCommand('demo') }
+  const found =
     databaseUrl === undefined
-      ? [`in the data directory ${dataDir}`, 'Delete that directory, with all data in it, and run this command again']
-      : [
-          'that DATABASE_URL names',
-          `Create an empty one, name it in DATABASE_URL, and run: ${shellCommand('migrate')}. Then let the ` +
-            `platform fill it, or load demo data with: ${shellCommand('demo')}`,
-        ]
-  return new Error(
-    `The database ${location} was made by an unreleased version of this service and cannot be upgraded. ${remedy}.`,
-    { cause: error },
-  )
+      ? reason('DATA_DIR_UNRELEASED', { directory: dataDir })
+      : reason('DATABASE_UNRELEASED', commands)
+  return new ReasonError(found, { cause: error })
 }
 
 /**
@@ -69,9 +55,5 @@ export function unreleasedDatabaseError({ databaseUrl, dataDir }: Config, error:
  */
 export function dataDirectoryError(dataDir: string, error: unknown): unknown {
   if (!(error instanceof Error) || !('syscall' in error)) return error
-  return new Error(
-    `The data directory DATA_DIR=${dataDir} cannot be used: ${error.message}. Set DATA_DIR to a directory that this ` +
-      'user can write to, or DATABASE_URL to your own PostgreSQL server.',
-    { cause: error },
-  )
+  return new ReasonError(reason('DATA_DIR_UNUSABLE', { directory: dataDir, why: error.message }), { cause: error })
 }

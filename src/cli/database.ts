@@ -2,11 +2,11 @@ import { attachEmbedded, startEmbedded } from '#embedded'
 import type { Config } from '../config/config.ts'
 import { connect, type DatabaseAddress, serviceRole } from '../db/connect.ts'
 import { requirePatchedDriver } from '../db/driver.ts'
-import { countMissingMigrations, describeMissing, UnreleasedDatabaseError } from '../db/migrate.ts'
+import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrate.ts'
 import { DatabaseRefusedError } from '../db/refused.ts'
 import { readRights } from '../db/rights.ts'
 import { requireUnicode } from '../db/session.ts'
-import { GatewayError } from '../domain/errors.ts'
+import { ReasonError, reason } from '../reasons.ts'
 import { databaseError, dataDirectoryError, unreleasedDatabaseError } from './database-errors.ts'
 import { shellCommand } from './shell-command.ts'
 
@@ -49,7 +49,7 @@ export type Database = Awaited<ReturnType<typeof openDatabase>>
  *
  * @param attach whether to use the embedded server of a running service when there is one
  * @returns the open database; the caller closes it
- * @throws Error when the driver is not the patched one, or when the database cannot be used; the message names the
+ * @throws ReasonError when the driver is not the patched one, or when the database cannot be used; the message names the
  *   variable to change
  */
 async function openDatabase(config: Config, attach: boolean) {
@@ -101,25 +101,20 @@ function openPools({ databasePool, startupParameters }: Config, address: Databas
 /**
  * Checks that the database is migrated and that the login may use it.
  *
- * @throws GatewayError that names the command which applies missing migrations, or the statement which grants a missing
+ * @throws ReasonError that names the command which applies missing migrations, or the statement which grants a missing
  *   right
  */
 export async function requireMigrated({ owner, pool }: Database): Promise<void> {
   const { login, readsMigrations, setsServiceRole } = await readRights(owner)
-  const remedy =
-    setsServiceRole === null
-      ? `The role ${serviceRole} does not exist yet: the owner of the schema has to apply the migrations.`
-      : `A database administrator has to run: grant ${serviceRole} to ${login};`
+  const migrate = shellCommand('migrate')
+  const forbidden =
+    setsServiceRole === null ? reason('ROLE_MISSING', { migrate }) : reason('ROLE_NOT_GRANTED', { login })
   // Without this check, a login that cannot read the migrations would report all of them as missing.
-  if (!readsMigrations && !setsServiceRole) {
-    throw unavailable(`The login ${login} has no access to the schema gateway. ${remedy}`)
-  }
+  if (!readsMigrations && !setsServiceRole) throw new ReasonError(forbidden)
   const missing = await countMissingMigrations(readsMigrations ? owner : pool)
-  if (missing > 0) throw unavailable(`${describeMissing(missing)} Apply them first: ${shellCommand('migrate')}`)
-  if (!setsServiceRole) throw unavailable(`The login ${login} is not a member of the role ${serviceRole}. ${remedy}`)
+  if (missing > 0) throw new ReasonError(reason('MIGRATIONS_MISSING', { missing, migrate }))
+  if (!setsServiceRole) throw new ReasonError(forbidden)
 }
-
-const unavailable = (message: string) => new GatewayError('UNAVAILABLE', message)
 
 /**
  * Runs a command's work on the migrated database, and closes the database afterwards. Uses the embedded server of a running

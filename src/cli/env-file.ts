@@ -4,6 +4,7 @@ import { parseEnv } from 'node:util'
 import { databaseVariables } from '#database-url'
 import { similarNames, unknownVariable } from '../config/variable-names.ts'
 import { variableNames } from '../config/variables.ts'
+import { type Reason, ReasonError, reason } from '../reasons.ts'
 
 const file = '.env'
 
@@ -27,14 +28,14 @@ const knownNames = [
  * Adds the variables of `.env` in the working directory, if the file exists, to the environment. A variable that is
  * already set keeps its value.
  *
- * @throws Error when the file cannot be read, has a line that is not an assignment (Node would skip it), an unknown name
+ * @throws ReasonError when the file cannot be read, has a line that is not an assignment (Node would skip it), an unknown name
  *   or a name twice
  */
 export function loadEnvFile(): void {
   const text = readText()
   if (text === null) return
-  const problems = findProblems(text).map(problem => `${resolve(file)}, ${problem}`)
-  if (problems.length > 0) throw new Error(problems.join('\n'))
+  const reasons = findProblems(text)
+  if (reasons.length > 0) throw new ReasonError(reasons)
   for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value
 }
 
@@ -47,31 +48,31 @@ function readText(): string | null {
     return new TextDecoder(encoding, { fatal: true }).decode(bytes).replaceAll(/\r\n?/g, '\n')
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
-    const reason = error instanceof Error ? error.message : String(error)
-    throw new Error(`${resolve(file)} cannot be read: ${reason}. Make the file readable, or remove it.`)
+    const why = error instanceof Error ? error.message : String(error)
+    throw new ReasonError(reason('ENV_FILE_UNREADABLE', { file: resolve(file), why }))
   }
 }
 
-function findProblems(text: string): string[] {
+function findProblems(text: string): Reason[] {
   const unquoted = text.replace(quotedValue, (value, start) => `${start}""${value.replaceAll(/[^\n]/g, '')}`)
   const invalid: number[] = []
-  const problems: string[] = []
+  const reasons: Reason[] = []
   const names = new Set<string>()
   for (const [index, each] of unquoted.split('\n').entries()) {
     const match = line.exec(each)
     if (match === null) invalid.push(index + 1)
     const name = match?.groups?.name
     if (name === undefined) continue
-    const problem = (text: string) => problems.push(`line ${index + 1}: ${text}`)
-    if (names.has(name)) problem(`${name} is set twice. Remove one of the two lines.`)
-    else if (!knownNames.includes(name)) problem(unknownVariable(name, similarNames(name, knownNames)))
+    const place = placeOf(index + 1)
+    if (names.has(name)) reasons.push(reason('ENV_FILE_REPEATED', { place, variable: name }))
+    else if (!knownNames.includes(name)) {
+      reasons.push(unknownVariable(`${place}: ${name}`, similarNames(name, knownNames)))
+    }
     names.add(name)
   }
-  if (invalid.length === 0) return problems
-  // The message does not quote the line, which may contain a secret.
-  const expected = 'expected NAME=value, for example PORT=8080, or a comment after #'
-  return [
-    `line ${invalid.join(', ')}: ${expected}. A value with # or a quotation mark has to be in quotes.`,
-    ...problems,
-  ]
+  // The message does not quote a line, which may contain a secret.
+  if (invalid.length > 0) reasons.unshift(reason('ENV_FILE_INVALID', { place: placeOf(invalid.join(', ')) }))
+  return reasons
 }
+
+const placeOf = (lines: number | string) => `${resolve(file)}, line ${lines}`

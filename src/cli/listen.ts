@@ -3,19 +3,10 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { ReasonError, reason } from '../reasons.ts'
 import { shellCommand } from './shell-command.ts'
 
-/** Remedies by the error code of listen(2) and of the DNS lookup of the host. */
-const remediesFor = (name: string): Record<string, string> => ({
-  EADDRINUSE:
-    'Another program listens on that port. Stop it, or choose another port, for example ' +
-    (name === 'PORT' ? `with: ${shellCommand('serve --port 8081')}` : `${name}=8081.`),
-  EACCES: `This user may not use that port. Set ${name} to 1024 or higher, for example ${name}=8080.`,
-})
-
-const hostRemedy =
-  'HOST must be an address of this machine, for example HOST=127.0.0.1, or HOST=0.0.0.0 for all of its addresses.'
-
+/** The codes of the lookup of a host that does not exist, and of listen(2) for one that is not of this machine. */
 const hostCodes = /^(EADDRNOTAVAIL|EAFNOSUPPORT|EINVAL|ENOTFOUND|EAI_\w+)$/
 
 /**
@@ -35,7 +26,7 @@ const backlog = 4096
 /**
  * Checks that the configured addresses are free, before a start that takes long.
  *
- * @throws Error as `listen` does
+ * @throws ReasonError as `listen` does
  */
 export async function requireFreePorts({ host, port, healthPort = 0 }: Config): Promise<void> {
   const checks = { PORT: port, HEALTH_PORT: healthPort }
@@ -53,7 +44,7 @@ export async function requireFreePorts({ host, port, healthPort = 0 }: Config): 
  * Listens on the configured addresses.
  *
  * @returns the origin at which this machine reaches the service
- * @throws Error that names `HOST`, `PORT` or `HEALTH_PORT` when the operating system rejects it
+ * @throws ReasonError that names `HOST`, `PORT` or `HEALTH_PORT` when the operating system rejects it
  */
 export async function listen(app: FastifyInstance, { host, port, healthPort }: Config): Promise<string> {
   const listenWith = (server: FastifyInstance, name: string, number: number) =>
@@ -77,8 +68,12 @@ async function listenAt(
     await start(address)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-    const remedy = remediesFor(name)[code] ?? (hostCodes.test(code) ? hostRemedy : undefined)
-    if (remedy === undefined) throw error
-    throw new Error(`Cannot listen with HOST=${host} and ${name}=${port} (${code}). ${remedy}`, { cause: error })
+    const facts = { host, variable: name, port, error: code }
+    const options = { cause: error }
+    if (hostCodes.test(code)) throw new ReasonError(reason('HOST_INVALID', facts), options)
+    if (code === 'EACCES') throw new ReasonError(reason('PORT_FORBIDDEN', facts), options)
+    if (code !== 'EADDRINUSE') throw error
+    const example = name === 'PORT' ? `with: ${shellCommand('serve --port 8081')}` : `${name}=8081`
+    throw new ReasonError(reason('PORT_IN_USE', { ...facts, example }), options)
   }
 }

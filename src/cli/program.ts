@@ -12,7 +12,7 @@ import { demoCommand } from './demo.ts'
 import { loadEnvFile } from './env-file.ts'
 import { importCommand } from './import.ts'
 import { migrateCommand } from './migrate.ts'
-import { serveCommand } from './serve.ts'
+import { logFailedStart, serveCommand } from './serve.ts'
 import { tokenCommand } from './token.ts'
 import { verifyCommand } from './verify.ts'
 
@@ -50,6 +50,7 @@ try {
     process.exitCode = error.exitCode === 0 ? 0 : 2
   } else {
     console.error(messageOf(error))
+    if (program.args[0] === serveCommand.name()) logFailedStart(error)
     process.exitCode = error instanceof GatewayError && error.code === 'BAD_USER_INPUT' ? 2 : 1
   }
 }

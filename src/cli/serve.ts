@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { Command } from 'commander'
+import { pino } from 'pino'
 import { demoTenant } from '#demo'
 import { type Config, readConfig } from '../config/config.ts'
 import { letDriverCompile } from '../db/compilable.ts'
@@ -12,6 +13,7 @@ import { createTokenDirectory } from '../domain/token/directory.ts'
 import { createToken } from '../domain/token/lifecycle.ts'
 import { permissionNames } from '../domain/token/permission.ts'
 import { adminPath, dashboardPath, docsPath, graphiqlPath, graphqlPath, setupPath, v1Path } from '../http/paths.ts'
+import { loggerOptions } from '../log.ts'
 import { createLogDestination } from '../log-destination.ts'
 import { requireProcessLimits } from '../process-limits.ts'
 import { createSteps } from '../projection/step.ts'
@@ -68,6 +70,12 @@ export const serveCommand = new Command('serve')
     const served = withUnmigratedDatabase(config, work, { attach: false })
     await served.finally(() => primary?.close())
   })
+
+/** Writes the error that ends `serve` to the log too, when it is no terminal: the line has the reasons for programs. */
+export function logFailedStart(error: unknown): void {
+  if (process.stdout.isTTY) return
+  pino(loggerOptions('fatal'), createLogDestination()).fatal({ err: error }, 'the service does not start')
+}
 
 /** Prints a text for people: on a terminal, or else beside the log, of which each line is JSON. */
 const printForPeople = (text: string) => (process.stdout.isTTY ? console.log(text) : console.error(text))

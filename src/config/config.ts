@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { ReasonError, reason } from '../reasons.ts'
 import { similarNames, unknownVariable } from './variable-names.ts'
 import { variableNames, variables } from './variables.ts'
 
@@ -102,7 +103,7 @@ const Environment = variables
  *
  * @param environment usually `process.env`
  * @param workers how many processes of this instance answer requests
- * @throws Error that lists every invalid variable
+ * @throws ReasonError with a reason for each invalid variable
  */
 export function readConfig(environment: NodeJS.ProcessEnv, workers = 1): Config {
   const trimmed = Object.entries(environment).map(([name, value = '']) => [name, value.trim()] as const)
@@ -115,7 +116,8 @@ export function readConfig(environment: NodeJS.ProcessEnv, workers = 1): Config 
     return similar.length > 0 ? [unknownVariable(name, similar)] : []
   })
   if (read.success && unknown.length === 0) return read.data
-  const invalid = read.error?.issues.map(issue => `${issue.path.join('.')} ${issue.message}`) ?? []
-  const problems = [...invalid, ...unknown].map(problem => `  ${problem}`)
-  throw new Error(`The configuration is not valid:\n${problems.join('\n')}`)
+  const invalid = read.error?.issues.map(({ path, message }) =>
+    reason('CONFIG_INVALID', { variable: path.join('.'), problem: message }),
+  )
+  throw new ReasonError([...(invalid ?? []), ...unknown])
 }

@@ -1,4 +1,5 @@
 /** Finds variables that were probably meant for the service, although it has none of that name. */
+import { reason } from '../reasons.ts'
 
 /** The first words that only names of this service have; `REDIS_…` and `DATABASE_…` are names of many programs. */
 const ownFamily = /^(CURSOR|EXPORTS|GRAPHQL|OIDC|RATE|REDEMPTION|SHUTDOWN|TRUST)_/
@@ -21,10 +22,12 @@ function isTypo(name: string, known: string): boolean {
   return Math.max(left.length, right.length) <= 1 || (left.length === 2 && left === [...right].reverse().join(''))
 }
 
-/** Returns what is wrong with a variable that the service does not have. @param similar what it probably means */
-export const unknownVariable = (name: string, similar: readonly string[]) =>
-  `${name} is not a variable of this service. ` +
-  (similar.length > 0 ? `Did you mean ${similar.join(' or ')}?` : '.env.example has the names of all.')
+/** Makes the reason of a variable that the service does not have. @param similar what it probably means */
+export const unknownVariable = (variable: string, similar: readonly string[]) =>
+  reason('CONFIG_UNKNOWN', {
+    variable,
+    advice: similar.length > 0 ? `Did you mean ${similar.join(' or ')}?` : '.env.example has the names of all.',
+  })
 
 /**
  * Returns the variables that an unknown name probably means: those of which it is a typing error or the first words, those

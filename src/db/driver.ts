@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { ReasonError, reason } from '../reasons.ts'
 
 /** The digest of the patched driver, which `tools/driver/apply.ts` builds and `test/db/patches.test.ts` tests. */
 export const patchedDigest = 'ed5e41e377413a41e76b00d0092278624d4fbaff71111e8fce486c70c9e12854'
@@ -24,13 +25,10 @@ export function digestOf(directory: URL): string | null {
 /**
  * Checks that this process loads the patched driver. The digest covers every change and needs no database.
  *
- * @throws Error that names the directory of the driver and what to do
+ * @throws ReasonError that names the directory of the driver and what to do
  */
 export function requirePatchedDriver(): void {
   const directory = new URL('.', import.meta.resolve('#postgres'))
   if (digestOf(directory) === patchedDigest) return
-  throw new Error(
-    `The database driver in ${fileURLToPath(directory)} is not the patched one that this version needs: it can give ` +
-      'a request the rows of another. Build the service again (npm ci && npm run build), or install the package again.',
-  )
+  throw new ReasonError(reason('DRIVER_NOT_PATCHED', { directory: fileURLToPath(directory) }))
 }

@@ -151,7 +151,3 @@ export const describeMigrations = (): string[] =>
 
 /** Returns the number of migrations of `sql/` that the database lacks. @throws `UnreleasedDatabaseError` */
 export const countMissingMigrations = async (sql: Sql): Promise<number> => (await readMissing(sql)).length
-
-/** Returns the sentence for a database that lacks migrations. */
-export const describeMissing = (missing: number): string =>
-  `The database lacks ${missing} migration${missing === 1 ? '' : 's'}.`

@@ -2,6 +2,7 @@
  * Checks the requirements of each session of the service: its role, its limits, how it writes times, and a primary that
  * can be written. A pooler or a setting of the database can change each of these without an error.
  */
+import { type Reason, reason } from '../reasons.ts'
 import { DatabaseRefusedError } from './refused.ts'
 
 export interface SessionRequirements {
@@ -64,13 +65,8 @@ export function requireSession(
   const [login = '', role, timeout, isolated, timeZone, dateStyle, jit, standby, readOnly, encoding, changesAudit] =
     row.map(String)
   requireUnicode(encoding)
-  if (standby === 't') throw new DatabaseRefusedError(['The database is a standby. Set DATABASE_URL to its primary.'])
-  if (readOnly === 't') {
-    throw new DatabaseRefusedError([
-      'The database takes no writes. Set default_transaction_read_only to off for it and for the login, or set ' +
-        'DATABASE_URL to the primary.',
-    ])
-  }
+  if (standby === 't') throw new DatabaseRefusedError(reason('DATABASE_STANDBY'))
+  if (readOnly === 't') throw new DatabaseRefusedError(reason('DATABASE_READ_ONLY'))
   const limit = required.statementTimeoutMs
   const problems: string[] = []
   const expect = (holds: boolean, problem: string) => {
@@ -85,38 +81,19 @@ export function requireSession(
   expect(timeZone === timeFormat.TimeZone, `TimeZone is ${timeZone} and not ${timeFormat.TimeZone}`)
   expect(dateStyle === timeFormat.DateStyle, `DateStyle is ${dateStyle} and not ${timeFormat.DateStyle}`)
   expect(jit === figureSettings.jit, `jit is ${jit} and not ${figureSettings.jit}`)
-  const sentences: string[] = []
+  const reasons: Reason[] = []
   if (problems.length > 0) {
-    sentences.push(
-      `A database session of the service is not as it must be: ${problems.join(', ')}. ${remedyOf(required)}`,
-    )
+    const code = required.startupParameters ? 'SESSION_DROPS_PARAMETERS' : 'SESSION_LACKS_SETTINGS'
+    reasons.push(reason(code, { problems: problems.join(', ') }))
   }
-  if (!required.startupParameters && changesAudit === 't') {
-    sentences.push(
-      `The login ${login} may change the audit, which a pooler that loses the role would let the service do. Use a login ` +
-        `without rights of its own: create role gateway_login login in role ${required.role};`,
-    )
-  }
+  if (!required.startupParameters && changesAudit === 't') reasons.push(reason('LOGIN_CHANGES_AUDIT', { login }))
   const forgetsStatements =
     pooler.get('pgbouncer.pool_mode') !== 'session' && pooler.get('pgbouncer.max_prepared_statements') === '0'
-  if (forgetsStatements && required.prepares) {
-    sentences.push('PgBouncer keeps no prepared statements. Set max_prepared_statements = 500 in its configuration.')
-  }
-  if (sentences.length > 0) throw new DatabaseRefusedError(sentences)
+  if (forgetsStatements && required.prepares) reasons.push(reason('PGBOUNCER_FORGETS_STATEMENTS'))
+  if (reasons.length > 0) throw new DatabaseRefusedError(reasons)
 }
 
 /** Checks that a database can hold every text. @param encoding its `server_encoding`. @throws DatabaseRefusedError */
 export function requireUnicode(encoding: string | undefined): void {
-  if (encoding === 'UTF8') return
-  throw new DatabaseRefusedError([
-    `The database has the encoding ${encoding}, in which some texts cannot be stored. It must be UTF8. Create another one, ` +
-      "and set DATABASE_URL to it: create database gateway encoding 'UTF8' locale 'C' template template0;",
-  ])
+  if (encoding !== 'UTF8') throw new DatabaseRefusedError(reason('DATABASE_NOT_UTF8', { encoding: String(encoding) }))
 }
-
-const remedyOf = ({ startupParameters }: SessionRequirements) =>
-  startupParameters
-    ? 'Something between, such as PgBouncer with ignore_startup_parameters, drops the start-up parameters. Set them at ' +
-      'the pooler, and DATABASE_STARTUP_PARAMETERS=off; docs/scaling.md has the configuration.'
-    : 'DATABASE_STARTUP_PARAMETERS is off, so the pooler (connect_query of PgBouncer) or the login (alter role … set) ' +
-      'has to set them; docs/scaling.md has the configuration.'

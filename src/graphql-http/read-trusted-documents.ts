@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { findProblems } from './document.ts'
 import { documentIdOf, TrustedDocuments } from './trusted-documents.ts'
 
@@ -21,49 +22,49 @@ interface FoundDocument {
   id: string | null
 }
 
+type Refuse = (place: string, problem: string) => void
+
 /**
  * Reads the trusted documents.
  *
  * @param path a file or a directory with documents of the operator (`.graphql`, `.gql`), or manifests of them (`.json`)
  * @param admitsOthers whether documents that are not trusted may run
- * @throws Error that lists all documents that cannot run
+ * @throws ReasonError that lists all documents that cannot run
  */
 export function readTrustedDocuments(path: string | undefined, admitsOthers: boolean): TrustedDocuments {
   const own = Manifest.parse(JSON.parse(readFileSync(ownDocuments, 'utf8')))
   const texts = new Map(Object.entries(own))
-  const problems: string[] = []
-  const found = path === undefined ? [] : readDocuments(path, problems)
+  const reasons: Reason[] = []
+  const refuse: Refuse = (place, problem) => reasons.push(reason('DOCUMENT_INVALID', { place, problem }))
+  const found = path === undefined ? [] : readDocuments(path, refuse)
   for (const { place, text, id } of found) {
     const actual = documentIdOf(text)
     texts.set(actual, text)
     if (id !== null && id !== actual && `sha256:${id}` !== actual) {
-      problems.push(`${place}: The id must be the SHA-256 of the text, ${actual}.`)
+      refuse(place, `The id must be the SHA-256 of the text, ${actual}.`)
     }
-    problems.push(...findProblems(text).map(problem => `${place}: ${problem}`))
+    for (const problem of findProblems(text)) refuse(place, problem)
   }
-  if (path !== undefined && found.length === 0 && problems.length === 0)
-    problems.push(`${path}: No document was found.`)
-  if (problems.length > 0) {
-    throw new Error(`GRAPHQL_DOCUMENTS_PATH is not valid:\n${problems.map(problem => `  ${problem}`).join('\n')}`)
-  }
+  if (path !== undefined && found.length === 0 && reasons.length === 0) refuse(path, 'No document was found.')
+  if (reasons.length > 0) throw new ReasonError(reasons)
   return new TrustedDocuments(texts, admitsOthers)
 }
 
 const ownDocuments = new URL('../../schema/trusted-documents.json', import.meta.url)
 
-/** Reads the documents of a file or of a directory, with those below it. Adds what cannot be read to the problems. */
-function readDocuments(path: string, problems: string[]): FoundDocument[] {
+/** Reads the documents of a file or of a directory, with those below it. @param refuse called for what cannot be read */
+function readDocuments(path: string, refuse: Refuse): FoundDocument[] {
   try {
     const names = statSync(path).isDirectory() ? readdirSync(path, { recursive: true, encoding: 'utf8' }).sort() : null
     const files = names ? names.map(name => join(path, name)) : [path]
-    return files.filter(file => /\.(graphql|gql|json)$/.test(file)).flatMap(file => readFile(file, problems))
+    return files.filter(file => /\.(graphql|gql|json)$/.test(file)).flatMap(file => readFile(file, refuse))
   } catch (error) {
-    problems.push(`${path}: It cannot be read (${codeOf(error)}).`)
+    refuse(path, `It cannot be read (${codeOf(error)}).`)
     return []
   }
 }
 
-function readFile(file: string, problems: string[]): FoundDocument[] {
+function readFile(file: string, refuse: Refuse): FoundDocument[] {
   try {
     const text = readFileSync(file, 'utf8')
     if (!file.endsWith('.json')) return [{ place: file, text, id: null }]
@@ -75,7 +76,7 @@ function readFile(file: string, problems: string[]): FoundDocument[] {
     return entries.map(([id, body]) => ({ place: `${file}, ${id}`, text: body, id }))
   } catch (error) {
     const isForm = error instanceof SyntaxError || error instanceof z.ZodError
-    problems.push(isForm ? `${file}: It is no JSON object of documents by their id.` : `${file}: ${codeOf(error)}`)
+    refuse(file, isForm ? 'It is no JSON object of documents by their id.' : `It cannot be read (${codeOf(error)}).`)
     return []
   }
 }

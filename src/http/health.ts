@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { coalesceReads } from '../db/coalesce-reads.ts'
-import { countMissingMigrations, describeMissing, UnreleasedDatabaseError } from '../db/migrate.ts'
-import { DatabaseRefusedError } from '../db/refused.ts'
+import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrate.ts'
 import type { Pool } from '../db/sql.ts'
 import type { CaptureWatch } from '../projection/capture.ts'
 import { readStepState, type StepState } from '../projection/step.ts'
+import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { closeWhileDraining, type Draining } from './draining.ts'
 import { registerNotFound } from './not-found.ts'
 import { handleInOrder } from './pipelining.ts'
@@ -32,18 +32,19 @@ export interface WorkerRole {
 
 const checkNames = ['database', 'migrations', 'capture'] as const
 
+/** The service is ready when all checks are ok. */
 interface Readiness {
   checks: Record<(typeof checkNames)[number], 'ok' | 'failing'>
-  /** Sentences with their remedies; none when all checks are ok. */
-  reasons: string[]
-  /** Absent: unknown. Requests are served nevertheless. */
-  records?: StepState | undefined
+  /** Why checks fail; when none does, what is wrong with the records: requests are served nevertheless. */
+  reasons: Reason[]
+  /** Absent: unknown. */
+  records?: Omit<StepState, 'reasons'>
   workers?: WorkerCount | null
 }
 
 export type CheckReadiness = () => Promise<Readiness>
 
-const failing = (...reasons: string[]): Readiness => ({
+const failing = (...reasons: Reason[]): Readiness => ({
   checks: { database: 'failing', migrations: 'failing', capture: 'failing' },
   reasons,
 })
@@ -74,7 +75,9 @@ export function createReadiness(
     () =>
       run().catch(error => {
         app.failureLog.report({ error, message: 'not ready', kind: 'outage' })
-        return failing(...describeError(error))
+        return failing(
+          ...(error instanceof ReasonError ? error.reasons : [reason('DATABASE_FAILED', { error: codeOf(error) })]),
+        )
       }),
     readyTimeoutMs,
   )
@@ -87,12 +90,14 @@ export function createReadiness(
     stateTimeoutMs,
   )
   return async () => {
-    const late = failing('The database did not answer within a second.')
+    const late = failing(reason('DATABASE_SILENT'))
     const result = await Promise.race([check(), sleep(readyTimeoutMs, late, { ref: false })])
-    if (result.reasons.length === 0) {
-      result.records = await Promise.race([records(), sleep(stateTimeoutMs, undefined, { ref: false })])
-    }
-    return { ...result, workers: countWorkers() }
+    const workers = countWorkers()
+    if (result.reasons.length > 0) return { ...result, workers }
+    const state = await Promise.race([records(), sleep(stateTimeoutMs, undefined, { ref: false })])
+    if (!state) return { ...result, workers }
+    const { reasons, ...rest } = state
+    return { ...result, reasons, records: rest, workers }
   }
 }
 
@@ -108,8 +113,8 @@ async function runChecks(sql: Pool, capture: CaptureWatch): Promise<Readiness> {
   return result
 }
 
-/** Returns a sentence when the database cannot be written. */
-export async function findUnwritable(sql: Pool): Promise<string[]> {
+/** Returns the reason why the database cannot be written. */
+export async function findUnwritable(sql: Pool): Promise<Reason[]> {
   // A default of the database or of a role holds for new sessions only, and this one may be old.
   const [row] = await sql<{ standby: boolean; readOnly: boolean }[]>`
     select /* health.read_state */ pg_is_in_recovery() as standby,
@@ -118,28 +123,25 @@ export async function findUnwritable(sql: Pool): Promise<string[]> {
              where setdatabase in (0, (select oid from pg_database where datname = current_database()))
                and setrole in (0, session_user::regrole, current_user::regrole)
                and setting ~ '^default_transaction_read_only=(on|true|yes|1)$') as "readOnly"`
-  if (row?.standby) return ['The database is a standby. Set DATABASE_URL to its primary.']
-  if (row?.readOnly) return ['The database is read-only: default_transaction_read_only is on.']
-  return []
+  if (row?.standby) return [reason('DATABASE_STANDBY')]
+  return row?.readOnly ? [reason('DATABASE_READ_ONLY')] : []
 }
 
-/** Returns a sentence when the database is not migrated. */
-async function findUnmigrated(sql: Pool): Promise<string[]> {
+/** Returns the reason why the database is not migrated. */
+async function findUnmigrated(sql: Pool): Promise<Reason[]> {
   try {
     const missing = await countMissingMigrations(sql)
-    return missing === 0 ? [] : [`${describeMissing(missing)} Apply them with the command migrate.`]
+    return missing === 0 ? [] : [reason('MIGRATIONS_MISSING', { missing, migrate: commands.migrate })]
   } catch (error) {
-    if (error instanceof UnreleasedDatabaseError) return [error.message]
+    if (error instanceof UnreleasedDatabaseError) return [reason('DATABASE_UNRELEASED', commands)]
     throw error
   }
 }
 
-/** Describes an error of the database without its message, which may name hosts and logins. */
-function describeError(error: unknown): readonly string[] {
-  if (error instanceof DatabaseRefusedError) return error.reasons
-  const code = error instanceof Error && 'code' in error ? ` (${error.code})` : ''
-  return [`The database cannot be used${code}. The log has the error.`]
-}
+const commands = { migrate: 'voucher-gateway migrate', demo: 'voucher-gateway demo' }
+
+/** Returns the code of an error without its message, which may name hosts and logins. */
+const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : 'no code')
 
 /**
  * Registers the health checks, which need no token and return no value of a record. `GET /livez` answers while the process
@@ -149,14 +151,13 @@ function describeError(error: unknown): readonly string[] {
 export function registerHealth(app: FastifyInstance, check: CheckReadiness, draining: Draining): void {
   app.get('/livez', () => ({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
-    if (draining.active) return reply.code(503).send({ status: 'stopping', reasons: ['The service is about to stop.'] })
+    if (draining.active) return reply.code(503).send({ status: 'stopping', reasons: [reason('SERVICE_STOPPING')] })
     const { checks, reasons, records, workers } = await check()
-    const ready = reasons.length === 0
+    const ready = Object.values(checks).every(check => check === 'ok')
     return reply.code(ready ? 200 : 503).send({
-      ...{ status: ready ? 'ok' : 'failing', checks },
+      ...{ status: ready ? 'ok' : 'failing', checks, reasons },
       ...(records && { records }),
       ...(workers && { workers }),
-      ...(!ready && { reasons }),
     })
   })
 }

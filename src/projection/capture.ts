@@ -1,4 +1,5 @@
 import type { Sql } from '../db/sql.ts'
+import { type Reason, reason } from '../reasons.ts'
 
 /** Reports changes of sources that no trigger notes, so that records stay behind them. */
 export interface CaptureWatch {
@@ -6,26 +7,40 @@ export interface CaptureWatch {
    * Reads the catalog.
    *
    * @param sql a pool of any role
-   * @returns a sentence for each source that is not captured, with the remedy, no older than the call
+   * @returns a reason for each source that is not captured, no older than the call
    */
-  check(sql: Sql): Promise<string[]>
+  check(sql: Sql): Promise<Reason[]>
+}
+
+/** A source that is not captured. */
+interface Uncaptured {
+  source: string
+  /** What is missing; null: the source itself. */
+  trigger: string | null
+  statement: string
 }
 
 /**
  * Creates the watch.
  *
- * @param onChange called with the sentences when they differ from the check before; before the first check there are none
+ * @param onChange called with the reasons when they differ from the check before; before the first check there are none
  */
-export function createCaptureWatch(onChange: (problems: string[]) => void): CaptureWatch {
-  let latest: string[] = []
+export function createCaptureWatch(onChange: (reasons: Reason[]) => void): CaptureWatch {
+  let latest = '[]'
   return {
     async check(sql) {
-      const rows = await sql<{ problem: string }[]>`
-        select /* capture.find_missing */ problem from gateway.find_uncaptured() order by source`
-      const problems = rows.map(({ problem }) => problem)
-      if (problems.join('\n') !== latest.join('\n')) onChange(problems)
-      latest = problems
-      return problems
+      const rows = await sql<Uncaptured[]>`
+        select /* capture.find_missing */ source, trigger, format('call gateway.capture(%L);', source) as statement
+        from gateway.find_uncaptured() order by source`
+      const reasons = rows.map(({ source, trigger, statement }) =>
+        trigger === null
+          ? reason('SOURCE_MISSING', { source })
+          : reason('CAPTURE_MISSING', { source, trigger, statement }),
+      )
+      const text = JSON.stringify(reasons)
+      if (text !== latest) onChange(reasons)
+      latest = text
+      return reasons
     },
   }
 }

@@ -1,5 +1,6 @@
 import { type StepWork, stepChannel } from '../channels.ts'
 import type { Pool, Sql } from '../db/sql.ts'
+import { type Reason, reason } from '../reasons.ts'
 
 /** The most keys that a step evaluates. */
 const stepSize = 1000
@@ -107,13 +108,22 @@ export interface StepState {
   rejected: number
   /** The first of them, with reasons that quote no value of a row: the answer may be public. */
   rejectedKeys: { record: string; key: string; reason: string }[]
-  /** Sentences about mappings that steps do not follow, and about the replication of a platform. */
-  problems: string[]
+  /** About mappings that steps do not follow, and about the replication of a platform. */
+  reasons: Reason[]
+}
+
+/** What the reasons of a state follow from. */
+interface StepFacts {
+  /** The types of records whose mappings do not fit, or are not followed. */
+  broken: { record: string; why: string }[]
+  stopped: { record: string; why: string }[]
+  /** Null: the platform has the database of the gateway. */
+  platform: { reasons: Reason[]; needsCopy: string | null; isWatched: boolean } | null
 }
 
 /** Reads the state of the steps. */
 export async function readStepState(sql: Sql): Promise<StepState> {
-  const [state] = await sql<StepState[]>`
+  const [found] = await sql<(Omit<StepState, 'reasons'> & { facts: StepFacts })[]>`
     select /* step.read_state */
       round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsSinceStep",
       (select count(*) from (select from gateway.notes_after(snapshot) limit 100000) note)
@@ -125,20 +135,28 @@ export async function readStepState(sql: Sql): Promise<StepState> {
         select json_build_object(
           'record', record, 'key', key, 'reason', regexp_replace(split_part(reason, ': ', 1), '".*"', '"…"'))
         from gateway.rejected order by record, key limit ${mostNamed})) as "rejectedKeys",
-      array_to_json(array(
-        select format('The mapping of the type %s does not fit its source: %s', record, reason) from gateway.broken_mapping
-        union all
-        select format('Steps do not follow the mapping of the type %s: %s', record, stopped) from gateway.scan
-        where stopped is not null
-        union all
-        select unnest(problems) from gateway.subscription
-        union all
-        select format('The tables of the platform are copied: %s', needs_copy) from gateway.subscription where needs_copy is not null
-        union all
-        select 'No service looks at the platform. Set PLATFORM_URL for it.' from gateway.subscription
-        where needs_copy is null and coalesce(seen_at, copied_at) < clock_timestamp() - interval '1 minute')) as problems
+      json_build_object(
+        'broken', array(select json_build_object('record', record, 'why', reason) from gateway.broken_mapping),
+        'stopped', array(select json_build_object('record', record, 'why', stopped) from gateway.scan where stopped is not null),
+        'platform', (
+          select json_build_object(
+            'reasons', reasons, 'needsCopy', needs_copy,
+            'isWatched', coalesce(seen_at, copied_at) > clock_timestamp() - interval '1 minute')
+          from gateway.subscription)) as facts
     from (select from (values (1)) one) one
     left join (select * from gateway.step order by stamp desc limit 1) step on true`
-  if (!state) throw new Error('The database returned no state of the steps.')
-  return state
+  if (!found) throw new Error('The database returned no state of the steps.')
+  const { facts, ...state } = found
+  return { ...state, reasons: judgeSteps(facts) }
+}
+
+function judgeSteps({ broken, stopped, platform }: StepFacts): Reason[] {
+  const reasons = [
+    ...broken.map(facts => reason('MAPPING_BROKEN', facts)),
+    ...stopped.map(facts => reason('MAPPING_STOPPED', facts)),
+  ]
+  if (platform === null) return reasons
+  if (platform.needsCopy !== null) reasons.push(reason('PLATFORM_COPIED', { why: platform.needsCopy }))
+  else if (!platform.isWatched) reasons.push(reason('PLATFORM_UNWATCHED'))
+  return [...reasons, ...platform.reasons]
 }

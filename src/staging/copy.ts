@@ -234,6 +234,6 @@ async function switchTo(target: DriverPool, { slot, server, copied, platformUrl 
   )
   await target`
     update /* staging.end_copy */ gateway.subscription
-    set slot = ${slot}, other_slot = slot, server = ${server.name}, copied_at = clock_timestamp(), needs_copy = null, problems = '{}'`
+    set slot = ${slot}, other_slot = slot, server = ${server.name}, copied_at = clock_timestamp(), needs_copy = null, reasons = '[]'`
   await target.unsafe('commit /* staging.end_switch */')
 }

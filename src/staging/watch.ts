@@ -4,6 +4,7 @@
  */
 import { connect } from '../db/connect.ts'
 import type { Pool, Sql } from '../db/sql.ts'
+import { type Reason, reason } from '../reasons.ts'
 import { copyPlatform, dropOtherSlot } from './copy.ts'
 import { readPlatformTables } from './platform-tables.ts'
 import { planPublication, replicationName } from './publication.ts'
@@ -45,10 +46,10 @@ interface Slot {
 
 /** What a look at the platform found. */
 interface Look {
-  problems: string[]
+  reasons: Reason[]
   slot: Slot | null
   /** Why the tables have to be copied again. */
-  reason: string | null
+  needsCopy: string | null
 }
 
 interface WatchOptions {
@@ -79,7 +80,7 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
   let confirmed = ''
 
   async function look({ slot: name, server, needs_copy, is_enabled, oids, ...now }: Subscription): Promise<Look> {
-    const problems: string[] = []
+    const reasons: Reason[] = []
     const found = await readServer(platform)
     const slot = name === null ? null : await readSlot(platform, name, former.position)
     // The worker tries again at intervals of its own, so not each look finds a new failure.
@@ -87,10 +88,10 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     else if (now.failures > failures) failing++
     failures = now.failures
     confirmed = slot?.confirmed ?? ''
-    let reason = needs_copy
+    let needsCopy = needs_copy
     if (server !== null && server !== found.name)
-      reason ??= 'The database of the platform is on another server, or was failed over.'
-    else if (name !== null && (slot === null || slot.is_lost)) reason ??= `The platform has lost the slot ${name}.`
+      needsCopy ??= 'The database of the platform is on another server, or was failed over.'
+    else if (name !== null && (slot === null || slot.is_lost)) needsCopy ??= `The platform has lost the slot ${name}.`
 
     const tables = await readPlatformTables(platform, oids)
     const text = JSON.stringify(tables)
@@ -100,37 +101,27 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     // A copy, which disables the subscription, follows them itself.
     if (is_enabled && text !== followed) {
       try {
-        reason ??= await followTables(text, isApplied)
+        needsCopy ??= await followTables(text, isApplied)
         if (isApplied) followed = text
       } catch (error) {
-        const why = error instanceof Error ? error.message : error
-        problems.push(`The staged tables cannot follow those of the platform: ${why}.`)
+        reasons.push(reason('STAGED_TABLES_DIFFER', { why: error instanceof Error ? error.message : String(error) }))
       }
     }
 
     const unpublished = await planPublication(platform, tables)
     if (unpublished.length > 0) {
-      reason ??= 'The publication of the platform lacks tables.'
-      problems.push(`The publication lacks tables. Run at the platform: ${unpublished.join(' ')}`)
+      needsCopy ??= 'The publication of the platform lacks tables.'
+      reasons.push(reason('PUBLICATION_INCOMPLETE', { statements: unpublished.join(' ') }))
     }
-    if (tables.length < oids.length) problems.push('The platform has dropped tables that the mapping reads.')
+    if (tables.length < oids.length) reasons.push(reason('PLATFORM_TABLES_DROPPED'))
     // A copy has disabled it, and enables it.
-    if (name !== null && !is_enabled && reason === null) {
-      problems.push(`The subscription is disabled. Run: alter subscription ${replicationName} enable;`)
+    if (name !== null && !is_enabled && needsCopy === null) {
+      reasons.push(reason('SUBSCRIPTION_DISABLED', { name: replicationName }))
     }
-    if (failing > 3) {
-      problems.push(
-        'A change of the platform cannot be applied: the log of the database server of the gateway says why. To copy the tables ' +
-          "again, run there: update gateway.subscription set needs_copy = 'It failed.';",
-      )
-    }
+    if (failing > 3) reasons.push(reason('CHANGE_NOT_APPLIED'))
     const share = warnedShares.find(share => (slot?.log_left ?? 1) < share)
-    if (share !== undefined) {
-      problems.push(
-        `Less than ${share * 100} % of max_slot_wal_keep_size is left at the platform. When none is left, its tables are copied again.`,
-      )
-    }
-    return { problems, slot, reason }
+    if (share !== undefined) reasons.push(reason('PLATFORM_LOG_SHORT', { percent: share * 100 }))
+    return { reasons, slot, needsCopy }
   }
 
   /** Changes the columns of the staged tables. @returns why their rows have to be copied again; null: they need not */
@@ -151,21 +142,21 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
   async function followOnce(): Promise<void> {
     const subscription = await readSubscription(owner)
     if (!subscription) return
-    const { problems, slot, reason } = await look(subscription).catch(error => ({
-      ...{ slot: null, reason: null },
-      problems: [`The database of the platform cannot be used${codeOf(error)}. Its changes wait there.`],
+    const { reasons, slot, needsCopy } = await look(subscription).catch(error => ({
+      ...{ slot: null, needsCopy: null },
+      reasons: [reason('PLATFORM_UNREACHABLE', { error: codeOf(error) })],
     }))
     await owner`
         update /* staging.save_look */ gateway.subscription
-        set problems = array(select jsonb_array_elements_text(${JSON.stringify(problems)}::text::jsonb)), behind = ${slot?.behind ?? null},
-            log_left = ${slot?.log_left ?? null}, seen_at = clock_timestamp(), needs_copy = coalesce(needs_copy, ${reason})
+        set reasons = ${JSON.stringify(reasons)}::text::jsonb, behind = ${slot?.behind ?? null},
+            log_left = ${slot?.log_left ?? null}, seen_at = clock_timestamp(), needs_copy = coalesce(needs_copy, ${needsCopy})
         -- Another instance may have copied the tables meanwhile.
         where slot is not distinct from ${subscription.slot}`
-    if (reason === null) await dropOtherSlot(owner, platform)
-    if (reason === null || performance.now() < copyAfter) return
+    if (needsCopy === null) await dropOtherSlot(owner, platform)
+    if (needsCopy === null || performance.now() < copyAfter) return
     // Each attempt reads all tables: one that fails is not repeated at once.
     copyAfter = performance.now() + copyPauseMs
-    const onBegin = () => onCopy(reason)
+    const onBegin = () => onCopy(needsCopy)
     if (await copyPlatform(owner, { platformUrl, signal: closing.signal, onBegin })) copyAfter = 0
   }
 
@@ -185,7 +176,7 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
   }
 }
 
-const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? ` (${error.code})` : '')
+const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : 'no code')
 
 async function readSubscription(owner: Sql): Promise<Subscription | undefined> {
   const [subscription] = await owner<Subscription[]>`

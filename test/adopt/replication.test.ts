@@ -198,8 +198,9 @@ test('a column that was renamed is named, and the rest goes on', async () => {
     `update shop.item set title = 'Black tea'; insert into shop.customer (venue, email) values ('${venue}', 'ann@example.com')`,
   )
   await applied()
-  const { problems } = await readStepState(pool)
-  expect(problems).toContainEqual(expect.stringContaining('column item.name does not exist'))
+  const { reasons } = await readStepState(pool)
+  const message = expect.stringContaining('column item.name does not exist')
+  expect(reasons).toContainEqual(expect.objectContaining({ code: 'MAPPING_BROKEN', message }))
   expect(await voucher('CODE-1')).toMatchObject({ product_title: 'Green tea' })
   expect(await owner`select title from shop.item`).toEqual([{ title: 'Black tea' }])
   await at('alter table shop.item rename column title to name')
@@ -335,7 +336,7 @@ test('a table that was taken out of the publication is published and copied agai
   await watch.follow()
   expect(copies.splice(0)).toEqual(['The publication of the platform lacks tables.'])
   await applied()
-  expect((await readStepState(pool)).problems).toEqual([])
+  expect((await readStepState(pool)).reasons).toEqual([])
   expect(await platform`select from pg_publication_tables where tablename = 'redemption'`).toHaveLength(1)
   await agrees()
 })
@@ -397,10 +398,13 @@ test('a subscription that somebody disabled, and a log that runs out, are named'
   await owner`alter subscription voucher_gateway disable`
   await at(`create table filler as select repeat(md5(n::text), 40) from generate_series(1, 40000) n`)
   await watch.follow()
-  const { problems } = await readStepState(pool)
-  expect(problems).toEqual([
-    'The subscription is disabled. Run: alter subscription voucher_gateway enable;',
-    expect.stringMatching(/^Less than [25]0 % of max_slot_wal_keep_size is left/),
+  const { reasons } = await readStepState(pool)
+  expect(reasons).toMatchObject([
+    { code: 'SUBSCRIPTION_DISABLED', action: 'Run: alter subscription voucher_gateway enable;' },
+    {
+      code: 'PLATFORM_LOG_SHORT',
+      message: expect.stringMatching(/^Less than [25]0 % of max_slot_wal_keep_size is left/),
+    },
   ])
   await owner`alter subscription voucher_gateway enable`
   await applied()
@@ -413,11 +417,10 @@ test('a platform that is out of reach is named, and nothing is lost', async () =
   })
   await unreachable.follow()
   await unreachable.close()
-  expect((await readStepState(pool)).problems).toEqual([
-    'The database of the platform cannot be used (ECONNREFUSED). Its changes wait there.',
-  ])
+  const codes = async () => (await readStepState(pool)).reasons.map(({ code }) => code)
+  expect(await codes()).toEqual(['PLATFORM_UNREACHABLE'])
   await watch.follow()
-  expect(`${(await readStepState(pool)).problems}`).not.toContain('cannot be used')
+  expect(await codes()).not.toContain('PLATFORM_UNREACHABLE')
 })
 
 test('a definition that is no type is text', async () => {

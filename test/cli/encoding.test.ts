@@ -16,7 +16,7 @@ test.each([
 
   for (const command of ['serve', 'migrate', 'demo', 'token list', 'admin list']) {
     expect(refusalOf(await run(command.split(' '), { DATABASE_URL: url })), command).toBe(
-      `The database has the encoding ${encoding}, in which some texts cannot be stored. It must be UTF8. Create another ` +
+      `DATABASE_NOT_UTF8: The database has the encoding ${encoding}, in which some texts cannot be stored. It must be UTF8. Create another ` +
         "one, and set DATABASE_URL to it: create database gateway encoding 'UTF8' locale 'C' template template0;\n",
     )
   }

@@ -82,11 +82,11 @@ test('a .env with names that the service does not have, or twice, is rejected', 
   )
   const refusal = refusalOf(await run(['serve'], { DATABASE_URL: url }, { cwd }))
   expect(refusal.replaceAll(join(cwd, '.env'), 'file').trim().split('\n')).toEqual([
-    'file, line 1: RATE_LIMIT is not a variable of this service. Did you mean RATE_LIMIT_PER_MINUTE?',
-    'file, line 3: DATABSE_URL is not a variable of this service. Did you mean DATABASE_URL?',
-    'file, line 4: MY_SETTING is not a variable of this service. .env.example has the names of all.',
-    'file, line 5: PORT is set twice. Remove one of the two lines.',
-    'file, line 6: PGSSLMOD is not a variable of this service. Did you mean PGSSLMODE?',
+    'CONFIG_UNKNOWN: file, line 1: RATE_LIMIT is not a variable of this service. Did you mean RATE_LIMIT_PER_MINUTE?',
+    'CONFIG_UNKNOWN: file, line 3: DATABSE_URL is not a variable of this service. Did you mean DATABASE_URL?',
+    'CONFIG_UNKNOWN: file, line 4: MY_SETTING is not a variable of this service. .env.example has the names of all.',
+    'ENV_FILE_REPEATED: file, line 5: PORT is set twice. Remove one of the two lines.',
+    'CONFIG_UNKNOWN: file, line 6: PGSSLMOD is not a variable of this service. Did you mean PGSSLMODE?',
   ])
 })
 

@@ -97,7 +97,9 @@ test('without start-up parameters a login with rights of its own is refused', as
 test('a database that takes no writes is refused', async () => {
   await platform.unsafe(`alter role ${login} set default_transaction_read_only = on`)
   const refusal = refusalOf(await run(['token', 'list'], { DATABASE_URL: urlOf(login) }))
-  expect(refusal).toMatch(/^The database takes no writes\. Set default_transaction_read_only to off/)
+  expect(refusal).toMatch(
+    /^DATABASE_READ_ONLY: The database takes no writes: .* Set default_transaction_read_only to off/,
+  )
   await platform.unsafe(`alter role ${login} reset all`)
 })
 

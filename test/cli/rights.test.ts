@@ -32,7 +32,7 @@ test('a login without the role gets the statement that grants it, and works afte
   const environment = environmentOf(login, address.database)
   for (const command of [['serve'], ['token', 'list'], ['admin', 'list']]) {
     expect(refusalOf(await run(command, environment))).toBe(
-      `The login ${login} has no access to the schema gateway. A database administrator has to run: grant voucher_gateway to ${login};\n`,
+      `ROLE_NOT_GRANTED: The login ${login} is not a member of the role voucher_gateway. A database administrator has to run: grant voucher_gateway to ${login};\n`,
     )
   }
   await owner.unsafe(`grant voucher_gateway to ${login}`)
@@ -45,7 +45,7 @@ test('a login with access to the schema but without the role gets the statement 
   const login = await createLogin()
   await platform.unsafe(`grant usage on schema gateway to ${login}; grant select on gateway.migration to ${login}`)
   expect(refusalOf(await run(['token', 'list'], environmentOf(login, address.database)))).toBe(
-    `The login ${login} is not a member of the role voucher_gateway. A database administrator has to run: grant voucher_gateway to ${login};\n`,
+    `ROLE_NOT_GRANTED: The login ${login} is not a member of the role voucher_gateway. A database administrator has to run: grant voucher_gateway to ${login};\n`,
   )
   await platform.unsafe(`drop owned by ${login}`)
 })

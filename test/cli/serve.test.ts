@@ -4,6 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { describeReason, type Reason } from '../../src/reasons.ts'
 import { createDatabase, createEmptyDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { listen } from '../support/free-port.ts'
@@ -97,6 +98,15 @@ test('reports all configuration errors in one message, without secrets', async (
   const rejected = await run(['serve', '--workers', '2'], { DATABASE_URL, ...settings, ...openId, ...secrets })
   expect(rejected.code).toBe(1)
   for (const name of Object.keys(settings)) expect(rejected.stderr).toContain(name)
+  const codes = rejected.stderr
+    .trim()
+    .split('\n')
+    .map(line => line.replace(/:.*/, ''))
+  expect(new Set(codes)).toEqual(new Set(['CONFIG_INVALID']))
+  const { level, err } = JSON.parse(rejected.stdout)
+  const reasons: Reason[] = err.reasons
+  expect([level, reasons.map(({ code }) => code)]).toEqual([60, codes])
+  expect(reasons.map(describeReason).join('\n')).toBe(rejected.stderr.trim())
   expect(rejected.stdout + rejected.stderr).not.toContain('5ec4e7')
 })
 

@@ -28,7 +28,7 @@ test('every command refuses it with the remedy, and changes nothing', async () =
 
   for (const command of ['serve', 'migrate', 'demo', 'token list', 'admin list']) {
     expect(refusalOf(await run(command.split(' '), { DATABASE_URL: url })), command).toBe(
-      'The database that DATABASE_URL names was made by an unreleased version of this service and cannot be upgraded. ' +
+      'DATABASE_UNRELEASED: The database that DATABASE_URL names was made by an unreleased version of this service and cannot be upgraded. ' +
         'Create an empty one, name it in DATABASE_URL, and run: node main.js migrate. ' +
         'Then let the platform fill it, or load demo data with: node main.js demo.\n',
     )
@@ -47,7 +47,7 @@ test('in a data directory, it is refused with the directory to delete, after whi
 
   for (const command of ['serve', 'migrate']) {
     expect(refusalOf(await run([command], { DATA_DIR })), command).toBe(
-      `The database in the data directory ${DATA_DIR} was made by an unreleased version of this service and cannot be ` +
+      `DATA_DIR_UNRELEASED: The database in the data directory ${DATA_DIR} was made by an unreleased version of this service and cannot be ` +
         'upgraded. Delete that directory, with all data in it, and run this command again.\n',
     )
   }

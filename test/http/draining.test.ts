@@ -37,7 +37,7 @@ test('a service that drains answers on open and new connections, announces their
     const ready = await ask(used, '/readyz')
     expect(ready).toMatch(/^HTTP\/1\.1 503 /)
     expect(ready).toMatch(/^connection: close/im)
-    expect(ready).toContain('"reasons":["The service is about to stop."]')
+    expect(ready).toContain('"reasons":[{"code":"SERVICE_STOPPING",')
     const fresh = open()
     expect(await ask(fresh, `${v1}/tenants`)).toMatch(/^HTTP\/1\.1 200 [\s\S]*^connection: close/im)
     await until('the listener closes', async () => !app.server.listening, 5_000)

@@ -3,7 +3,9 @@ import { randomBytes } from 'node:crypto'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { connect } from '../../src/db/connect.ts'
 import type { Pool } from '../../src/db/sql.ts'
+import { createCaptureWatch } from '../../src/projection/capture.ts'
 import { findRecordProblems } from '../../src/projection/check.ts'
+import { describeReason } from '../../src/reasons.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
@@ -254,8 +256,7 @@ const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
   },
 }
 
-const findUncaptured = async (sql: Pool) =>
-  (await sql<{ problem: string }[]>`select problem from gateway.find_uncaptured()`).map(({ problem }) => problem)
+const findUncaptured = async (sql: Pool) => (await createCaptureWatch(() => {}).check(sql)).map(describeReason)
 
 test.each(Object.entries(cases))('%s', async (_, write) => {
   const platform = await createPlatform()

@@ -62,10 +62,10 @@ test('it waits for a mapping that does not fit its source, and names it', async 
   for (let more: boolean | null = true; more; ) more = await makeStep(owner)
   expect(await readStepState(owner)).toMatchObject({
     secondsSinceStep: null,
-    problems: [expect.stringMatching(/\breference"? does not exist/)],
+    reasons: [{ code: 'MAPPING_BROKEN', message: expect.stringMatching(/\breference"? does not exist/) }],
   })
   await owner`alter table purchased_voucher rename number to reference`
   for (let more: boolean | null = true; more; ) more = await makeStep(owner)
-  expect(await readStepState(owner)).toMatchObject({ secondsSinceStep: expect.any(Number), problems: [] })
+  expect(await readStepState(owner)).toMatchObject({ secondsSinceStep: expect.any(Number), reasons: [] })
   expect(await findRecordProblems(owner)).toEqual([])
 })
