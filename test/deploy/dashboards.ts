@@ -1,0 +1,43 @@
+/** The dashboards of `deploy/grafana`, as far as our panels use Grafana's format. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+
+const place = z.strictObject({ x: z.int(), y: z.int(), w: z.int(), h: z.int() })
+const source = z.strictObject({ type: z.literal('prometheus'), uid: z.string().regex(/^\$\{datasource\}$/) })
+
+const Row = z.strictObject({ id: z.int(), type: z.literal('row'), title: z.string(), gridPos: place })
+
+const Panel = z.strictObject({
+  id: z.int(),
+  type: z.enum(['timeseries', 'stat']),
+  title: z.string(),
+  description: z.string(),
+  datasource: source,
+  gridPos: place,
+  fieldConfig: z.object({ defaults: z.object({ unit: z.enum(['s', 'bytes', 'short', 'reqps', 'percentunit']) }) }),
+  targets: z
+    .array(
+      z.strictObject({
+        refId: z.string(),
+        expr: z.string(),
+        legendFormat: z.string().optional(),
+        instant: z.literal(true).optional(),
+      }),
+    )
+    .min(1),
+})
+
+const Dashboard = z.object({
+  uid: z.string(),
+  title: z.string(),
+  templating: z.object({ list: z.array(z.object({ name: z.string(), type: z.string() })) }),
+  panels: z.array(z.discriminatedUnion('type', [Row, Panel])),
+})
+
+const folder = join(import.meta.dirname, '../../deploy/grafana')
+
+/** Each dashboard of the folder. */
+export const dashboards = readdirSync(folder)
+  .filter(file => file.endsWith('.json'))
+  .map(file => Dashboard.parse(JSON.parse(readFileSync(join(folder, file), 'utf8'))))

@@ -1,0 +1,97 @@
+/** A Prometheus that scrapes a service every second, with the alerts of `deploy/alerts.yaml` at the pace of a test. */
+import { execFile, spawn } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { z } from 'zod'
+import { afterFile } from '../support/cleanups.ts'
+import { createDirectory } from '../support/directory.ts'
+import { freePort } from '../support/free-port.ts'
+import { until } from '../support/until.ts'
+
+export const alertsFile = join(import.meta.dirname, '../../deploy/alerts.yaml')
+
+/** Runs promtool. @param input its standard input @returns what it prints @throws Error with its complaints */
+export function promtool(args: readonly string[], input = ''): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const child = execFile('promtool', args, (error, stdout, stderr) =>
+      error ? reject(new Error(`promtool ${args.join(' ')}\n${stdout}${stderr}`)) : resolve(stdout),
+    )
+    child.stdin?.end(input)
+  })
+}
+
+const Answer = z.object({ data: z.unknown(), error: z.string().optional() })
+const Matrix = z.object({ result: z.array(z.unknown()) })
+const Rules = z.object({ groups: z.array(z.object({ rules: z.array(z.object({ query: z.string() })) })) })
+const Alerts = z.object({ alerts: z.array(z.object({ labels: z.record(z.string(), z.string()) })) })
+
+/** A part of a parsed expression that selects series. */
+const Selector = z.object({
+  type: z.enum(['vectorSelector', 'matrixSelector']),
+  matchers: z.array(z.object({ name: z.string(), type: z.string(), value: z.string() })),
+})
+
+/** Returns the selectors in a parsed expression, as expressions of their own. */
+function selectorsIn(parsed: unknown): string[] {
+  const selector = Selector.safeParse(parsed).data
+  if (selector) return [`{${selector.matchers.map(({ name, type, value }) => name + type + JSON.stringify(value))}}`]
+  return typeof parsed === 'object' && parsed !== null ? Object.values(parsed).flatMap(selectorsIn) : []
+}
+
+/** Starts Prometheus, which ends with the file's tests. @param target the host and the port that it scrapes */
+export async function startPrometheus(target: string) {
+  const directory = createDirectory()
+  const address = `127.0.0.1:${await freePort()}`
+  // Minutes and hours become five seconds, and an alert fires at once.
+  const rules = readFileSync(alertsFile, 'utf8')
+    .replaceAll(/\[\d+[mh](:\d+m)?\]/g, (_, step) => (step ? '[5s:1s]' : '[5s]'))
+    .replaceAll(/^ +for: .*\n/gm, '')
+  const configuration = `
+global: { scrape_interval: 1s, evaluation_interval: 1s }
+rule_files: [alerts.yaml]
+scrape_configs: [{ job_name: voucher-gateway, static_configs: [{ targets: ['${target}'] }] }]
+`
+  writeFileSync(join(directory, 'alerts.yaml'), rules)
+  writeFileSync(join(directory, 'prometheus.yml'), configuration)
+  const files = [`--config.file=${directory}/prometheus.yml`, `--storage.tsdb.path=${directory}/data`]
+  const child = spawn('prometheus', [...files, `--web.listen-address=${address}`], { stdio: 'ignore' })
+  afterFile(() => child.kill('SIGKILL'))
+  const startedAt = Date.now() / 1000
+
+  async function ask<Data>(
+    shape: z.ZodType<Data>,
+    path: string,
+    parameters: Record<string, string> = {},
+  ): Promise<Data> {
+    const answer = await fetch(`http://${address}/api/v1/${path}?${new URLSearchParams(parameters)}`)
+    const { data, error } = Answer.parse(await answer.json())
+    if (error !== undefined) throw new Error(`${path} ${JSON.stringify(parameters)}: ${error}`)
+    return shape.parse(data)
+  }
+  const isReady = () =>
+    fetch(`http://${address}/-/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  await until('Prometheus is ready', isReady, 30_000)
+
+  return {
+    /** Returns whether an expression has given something since the start. */
+    async hasGiven(query: string): Promise<boolean> {
+      const range = { start: String(startedAt), end: String(Date.now() / 1000), step: '1' }
+      return (await ask(Matrix, 'query_range', { query, ...range })).result.length > 0
+    },
+    /** Returns the selectors of an expression. */
+    selectorsOf: async (query: string) => selectorsIn(await ask(z.unknown(), 'parse_query', { query })),
+    /** Returns the expressions of the alerts. */
+    async expressions(): Promise<string[]> {
+      const { groups } = await ask(Rules, 'rules')
+      return groups.flatMap(group => group.rules.map(({ query }) => query))
+    },
+    /** Returns the names of the alerts that fire, with the code or the instance that they name. */
+    async firing(): Promise<string[]> {
+      const { alerts } = await ask(Alerts, 'alerts')
+      return alerts.map(({ labels: { alertname, code = '' } }) => `${alertname} ${code}`.trim())
+    },
+  }
+}
