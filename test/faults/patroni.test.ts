@@ -1,0 +1,195 @@
+/**
+ * Patroni gives the database another primary, three times, while the clients of the stress test follow its writers. Nothing is
+ * lost: neither a commit that was acknowledged, nor a record in a copy that makes the full passes that a failover asks for.
+ */
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { readConfig } from '../../src/config/config.ts'
+import { connect, serviceRole } from '../../src/db/connect.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { findRecordProblems } from '../../src/projection/check.ts'
+import { buildServer } from '../../src/server.ts'
+import { createTestToken, whole } from '../support/builders.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { projected } from '../support/projected.ts'
+import { until } from '../support/until.ts'
+import { createMark } from '../sync/changes.ts'
+import { follow } from '../sync/clients.ts'
+import { askThrough, type ClientKind, clientKinds, createFollower } from '../sync/followers.ts'
+import { RequestError } from '../sync/lists.ts'
+import { createWholes } from '../sync/outcome.ts'
+import { createRandom, type Random } from '../sync/random.ts'
+import { open, seedDatabase } from '../sync/seed.ts'
+import { recoveryLimit } from './support/form.ts'
+import { startCluster } from './support/patroni.ts'
+
+const cluster = await startCluster()
+const address = { host: '127.0.0.1', port: cluster.port, user: 'postgres', database: 'gateway' }
+const admin = open({ ...address, database: 'postgres' })
+await admin`create database gateway`
+await admin.end()
+const owner = connect(address, { max: 2, statementTimeoutMs: 0 })
+await migrate(owner)
+const knownIds = await seedDatabase(address, 30)
+const pool = connect(address, { max: 10, statementTimeoutMs: 10_000, role: serviceRole })
+const config = readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000000' })
+const apps = await Promise.all([0, 1].map(() => buildServer({ config, pool })))
+await projected(owner)
+afterFile(async () => {
+  await Promise.all(apps.map(app => app.close()))
+  await Promise.all([owner, pool].map(each => each.end({ timeout: 1 })))
+})
+
+/** Errors of a connection while there is no primary, and of one that leads to a former primary. */
+const outages = /^(ECONN\w+|CONNECT_TIMEOUT|CONNECTION_\w+|57P0\d|08\w{3}|25006|40001|DATABASE_\w+)$/
+const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : String(error))
+
+/** Repeats work that a failover interrupts, until `stop` is aborted. */
+async function again(work: () => Promise<unknown>, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    try {
+      await work()
+    } catch (error) {
+      if (!outages.test(codeOf(error))) throw error
+      await pause(100)
+    }
+  }
+}
+
+/** A client of the stress test. It reads everything again when the service asks for a full pass. */
+function createClient(kind: ClientKind, secret: string) {
+  const start = () => createFollower(kind, apps, secret)
+  let follower = start()
+  const client = {
+    fullPasses: 0,
+    outcomes: (...args: Parameters<typeof follower.outcomes>) => follower.outcomes(...args),
+    async pass() {
+      try {
+        await follower.pass()
+      } catch (error) {
+        // The service resets the connection of an export that it cannot continue.
+        if (error instanceof Error && error.message === 'response destroyed before completion') return
+        if (!(error instanceof RequestError)) throw error
+        if (error.message.includes('a full pass is needed')) {
+          follower = start()
+          client.fullPasses += 1
+        } else if (!/^(UNAVAILABLE|503|429)$/.test(error.code)) throw error
+      }
+    },
+  }
+  return client
+}
+
+/**
+ * Writes all kinds of records, one statement a transaction: the driver fails when a connection ends within `begin`
+ * (tools/driver/README.md).
+ *
+ * @returns the references of new vouchers whose commit was acknowledged
+ */
+async function write(random: Random, stop: AbortSignal): Promise<string[]> {
+  const sql = open(address, { connect_timeout: 2 })
+  const sold: string[] = []
+  const one = (ids: readonly number[]) => random.pick(ids) ?? 0
+  const changes = [
+    async (mark: string) => {
+      await sql`insert into purchased_voucher (tenant_id, reference) values (${one(knownIds.owners)}, ${mark})`
+      sold.push(mark)
+    },
+    (mark: string) => sql`update purchased_voucher set product_title = ${mark} where id = ${one(knownIds.vouchers)}`,
+    (mark: string) => sql`update product set title = ${mark} where id = ${one(knownIds.products)}`,
+    (mark: string) => sql`
+      insert into customer (tenant_id, surname, marketing_opted) values (${one(knownIds.owners)}, ${mark}, true)`,
+    () => sql`delete from customer where id = ${one(knownIds.customers)}`,
+    (mark: string) => sql`update tenant set name = ${mark} where id = ${one(knownIds.shops)}`,
+  ]
+  await again(async () => {
+    await random.pick(changes)?.(createMark())
+    await pause(random.below(40))
+  }, stop)
+  await sql.end({ timeout: 1 })
+  return sold
+}
+
+/** Asks both instances for the tenants all the time, until `stop` is aborted. @returns when each answer came, and its status */
+async function probe(secret: string, stop: AbortSignal) {
+  const answers: { at: number; status: number }[] = []
+  const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }
+  while (!stop.aborted) {
+    for (const app of apps) {
+      const { statusCode } = await app.inject({ url: '/api/external/v1/tenants', headers })
+      answers.push({ at: performance.now(), status: statusCode })
+    }
+    await pause(20)
+  }
+  return answers
+}
+
+test('three failovers under load lose nothing, and the service is back when the new primary is', {
+  timeout: 900_000,
+}, async () => {
+  const { secret } = await createTestToken(owner, [whole(knownIds.root)], { rateLimit: 1_000_000 })
+  // Clients that read v1 alone do not learn of a failover (docs/operating.md).
+  const clients = clientKinds
+    .filter(({ transport, scope }) => transport !== 'v1 alone' && scope === 'root')
+    .map(kind => createClient(kind, secret))
+  const stop = new AbortController()
+  const writing = Array.from({ length: 4 }, (_, number) => write(createRandom(number), stop.signal))
+  const probing = probe(secret, stop.signal)
+  const following = clients.map((client, number) => follow(client.pass, createRandom(100 + number), stop.signal))
+  const running = [...writing, ...following, probing]
+  const failed = Promise.all(running)
+  failed.catch(() => stop.abort())
+
+  const failovers: { fault: string; began: number; promoted: number }[] = []
+  try {
+    for (const fault of ['crash', 'switchOver', 'freeze'] as const) {
+      const { primary, standby } = await cluster.whole()
+      await Promise.race([pause(5_000), failed])
+      const began = performance.now()
+      await primary[fault]()
+      await until(`Patroni promotes the standby after ${fault}`, standby.isPrimary, 90_000)
+      failovers.push({ fault, began, promoted: performance.now() })
+      await Promise.race([pause(recoveryLimit + 3_000), failed])
+      if (fault === 'crash') await primary.restart()
+      if (fault === 'freeze') primary.thaw()
+    }
+    await cluster.whole()
+    await pause(2_000)
+  } finally {
+    stop.abort()
+    await Promise.allSettled(running)
+  }
+  await failed
+
+  const answers = await probing
+  const times = failovers.map(({ fault, began, promoted }, index) => {
+    const until = failovers[index + 1]?.began ?? Number.POSITIVE_INFINITY
+    const refused = answers.filter(({ at, status }) => at > began && at < until && status !== 200)
+    const back = refused.at(-1)?.at ?? began
+    return { fault, patroni: promoted - began, service: back - began, behind: Math.max(0, back - promoted) }
+  })
+  console.table(times)
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200, 503]))
+  for (const { fault, behind } of times) expect(behind, fault).toBeLessThan(recoveryLimit)
+
+  const sql = open(address)
+  const sold = (await Promise.all(writing)).flat()
+  const kept = await sql<
+    { reference: string }[]
+  >`select reference from purchased_voucher where reference = any(${sold})`
+  expect(kept.length).toBe(sold.length)
+  await projected(owner)
+  expect(await findRecordProblems(owner)).toEqual([])
+  // The first of them may be a full pass; at the last one nothing changes during a read.
+  for (let time = 0; time < 3; time++) {
+    await Promise.all(clients.map(client => client.pass()))
+    await pause(1_000)
+  }
+  const wholeOf = createWholes(askThrough(apps, 'REST', secret))
+  const outcomes = (await Promise.all(clients.map(client => client.outcomes(wholeOf)))).flat()
+  console.table(outcomes.map(({ examples, ...outcome }) => outcome))
+  console.log(`sold ${sold.length}, full passes: ${clients.map(({ fullPasses }) => fullPasses)}`)
+  expect(outcomes.flatMap(({ examples }) => examples)).toEqual([])
+  for (const { fullPasses } of clients) expect(fullPasses).toBeGreaterThanOrEqual(3)
+  await sql.end()
+})
