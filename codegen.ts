@@ -3,6 +3,8 @@
  * dashboard, the trusted documents of our pages and of the client, the OpenAPI document, the Postman collection, most of
  * the client, the schema of the database, the columns of mappings, the data dictionary, `.env.example`, the table of the
  * variables, and the page of reasons.
+ * the client, the schema of the database, the columns of mappings, the data dictionary, `.env.example`, the table of
+ * the variables and the table of metrics.
  * With `--check` it writes nothing, and fails when a file is not what it would write.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -19,6 +21,7 @@ import { toEnvironmentFile, withVariables } from './tools/configuration.ts'
 import { describeDatabase } from './tools/database/describe.ts'
 import { describeMappings, toDictionary, toMappingColumns } from './tools/database/dictionary.ts'
 import { withMigratedDatabase } from './tools/database/migrated.ts'
+import { toMetricsPage } from './tools/metrics.ts'
 import type { RecordedAnswer } from './tools/openapi/examples.ts'
 import { toReasonsPage } from './tools/reasons-page.ts'
 
@@ -167,6 +170,7 @@ emit('schema/schema.graphql', sdl)
 emit('.env.example', toEnvironmentFile())
 emit('docs/operations.md', withVariables(readFileSync('docs/operations.md', 'utf8')))
 emit('docs/reasons.md', toReasonsPage())
+emit('docs/metrics.md', await toMetricsPage())
 emit('schema/trusted-documents.json', `${JSON.stringify(listTrustedDocuments(), null, 2)}\n`)
 emit('src/graphql-http/operations.ts', toOperationIds(readTrustedOperations('src/graphql-http')))
 emit(join(clientFolder, 'documents.ts'), toClientDocuments(readTrustedOperations(clientFolder)))

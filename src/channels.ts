@@ -5,7 +5,7 @@
  * Work has a tracing channel: its message is one object, published on `start` in the async context of its caller, within which the
  * work runs (`bindStore`), and on `asyncEnd` with the properties that are optional here, when the work has ended, failed or not.
  */
-import { tracingChannel } from 'node:diagnostics_channel'
+import { type Channel, type ChannelListener, tracingChannel } from 'node:diagnostics_channel'
 import type { IncomingHttpHeaders } from 'node:http'
 
 /** A request, from its head to the end of its answer. */
@@ -81,3 +81,7 @@ export const stepChannel = tracingChannel<unknown, StepWork>('voucher-gateway:st
 export const exportChannel = tracingChannel<unknown, ExportWork>('voucher-gateway:export')
 // An event: it has no end. Only the channels of a tracing channel have types.
 export const { start: refusedSignInChannel } = tracingChannel<unknown, RefusedSignIn>('voucher-gateway:refused-sign-in')
+
+/** Subscribes to a channel. The types of Node lack the type of its messages: they are those that are published here. */
+export const subscribe = <Message>(channel: Channel<unknown, Message>, listener: (message: Message) => void): void =>
+  channel.subscribe(listener as ChannelListener)

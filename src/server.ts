@@ -19,7 +19,13 @@ import { compressResponses } from './http/compression.ts'
 import { limitConnections } from './http/connection-limit.ts'
 import { createServer } from './http/create-server.ts'
 import { registerDemoToken } from './http/demo-token.ts'
-import { buildHealthServer, createReadiness, registerHealth, type WorkerRole } from './http/health.ts'
+import {
+  buildHealthServer,
+  type CheckReadiness,
+  createReadiness,
+  registerHealth,
+  type WorkerRole,
+} from './http/health.ts'
 import { handleInOrder } from './http/pipelining.ts'
 import { registerRequestCounts } from './http/request-count.ts'
 import { registerSecurityTxt } from './http/security-txt.ts'
@@ -93,6 +99,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   const maxConnections = connectionLimit(config.databasePool)
   for (const server of [app, health]) if (server) limitConnections(server, draining.sockets, maxConnections)
   app.decorate('health', health)
+  app.decorate('checkReadiness', checkReadiness)
   app.addHook('onClose', () => health?.close())
   app.register(async transports => {
     const whenIdle = limitRequests(transports, config.maxRequests)
@@ -127,5 +134,6 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** The server of the health checks, when they have a port of their own (HEALTH_PORT). */
     health: FastifyInstance | null
+    checkReadiness: CheckReadiness
   }
 }

@@ -10,7 +10,7 @@ import { expect, it } from 'vitest'
 const order = `
   main
   cli
-  demo import server
+  demo import metrics server
   admin dashboard docs export graphql-http landing
   rest
   background-jobs http open-gateway

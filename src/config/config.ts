@@ -23,6 +23,9 @@ const Environment = variables
       refuse('RATE_STORE', store === 'redis' && !isSet('REDIS_URL'), redis)
       const other = isSet('RATE_STORE') && store !== 'redis' && isSet('REDIS_URL')
       refuse('RATE_STORE', other, 'must be redis, or not be set, when REDIS_URL is set')
+      const ports: unknown[] = [environment.PORT, environment.HEALTH_PORT]
+      const shared = isSet('METRICS_PORT') && ports.includes(environment.METRICS_PORT)
+      refuse('METRICS_PORT', shared, 'must not be PORT or HEALTH_PORT, for example METRICS_PORT=9464')
       const hasIssuer = isSet('OIDC_ISSUER')
       for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_DOMAINS', 'OIDC_GROUPS'] as const) {
         const message = 'needs OIDC_ISSUER, for example OIDC_ISSUER=https://login.example.com'
@@ -42,6 +45,8 @@ const Environment = variables
     port: environment.PORT,
     /** The port of the health checks; when undefined, they are at `port`. */
     healthPort: environment.HEALTH_PORT,
+    /** The port of the metrics; when undefined, nothing is measured. */
+    metricsPort: environment.METRICS_PORT,
     /** The time that connections are still accepted after a signal to stop, in seconds. */
     shutdownDelay: environment.SHUTDOWN_DELAY ?? (environment.NODE_ENV === 'production' ? 5 : 0),
     /** When undefined, an embedded server runs in `dataDir`. */

@@ -32,6 +32,11 @@ export const variables = z.object({
     .describe(`The port of /livez and /readyz, on the same HOST. Without it they are at PORT; with it they are at this
       port alone.`),
 
+  METRICS_PORT: integer(1, 65535)
+    .optional()
+    .describe(`The port of /metrics for Prometheus, on the same HOST (docs/metrics.md). Without it there are none. With
+      --workers the metrics are those of all workers.`),
+
   SHUTDOWN_DELAY: integer(0, 300)
     .optional()
     .describe(`How long the service still accepts connections after SIGTERM, in seconds, while /readyz is 503 and each

@@ -62,3 +62,11 @@ export async function dropSlots(platform: Sql, names: readonly (string | null | 
       throw new Error(`The slot ${left.name} of the platform is in use, and keeps its log.`)
   }
 }
+
+/** Returns what the last look at the platform found, unless that is a minute old; undefined without a subscription. */
+export async function readLag(sql: Sql): Promise<{ behind: number | null; log_left: number | null } | undefined> {
+  const [lag] = await sql<{ behind: number | null; log_left: number | null }[]>`
+    select /* subscription.read_lag */ behind, log_left from gateway.subscription
+    where seen_at > clock_timestamp() - interval '1 minute'`
+  return lag
+}

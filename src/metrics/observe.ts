@@ -1,0 +1,36 @@
+import {
+  exportChannel,
+  refusedSignInChannel,
+  requestChannel,
+  statementChannel,
+  stepChannel,
+  subscribe,
+} from '../channels.ts'
+import * as metrics from './registry.ts'
+
+/** Counts and measures what this process does, from now on. @param readReasons reads what `/readyz` names */
+export function observe(readReasons: Parameters<typeof metrics.readReasonsBy>[0]): void {
+  metrics.measureProcess()
+  metrics.readReasonsBy(readReasons)
+  subscribe(requestChannel.asyncEnd, ({ operation, status = 0, seconds = 0, errors = [], quota }) => {
+    metrics.requestSeconds.observe({ operation, http_response_status_code: status }, seconds)
+    for (const reason of errors) metrics.requestsRefused.inc({ reason })
+    if (!quota) return
+    metrics.quotaSpent.inc(quota.spent)
+    metrics.quotaRefused.inc(quota.refused)
+  })
+  subscribe(statementChannel.asyncEnd, ({ name, pool, secondsWaited, seconds }) => {
+    metrics.pools.add(pool)
+    if (secondsWaited !== undefined) metrics.poolWaitSeconds.observe({ pool: pool.name }, secondsWaited)
+    if (seconds !== undefined) metrics.statementSeconds.observe({ statement: name ?? 'unnamed' }, seconds)
+  })
+  subscribe(stepChannel.asyncEnd, ({ result }) => {
+    if (result?.keys) metrics.stepKeys.observe(result.keys)
+  })
+  subscribe(exportChannel.start, () => metrics.exportsRunning.inc())
+  subscribe(exportChannel.asyncEnd, ({ outcome = 'unknown' }) => {
+    metrics.exportsRunning.dec()
+    metrics.exportsEnded.inc({ outcome })
+  })
+  subscribe(refusedSignInChannel, ({ reason }) => metrics.signInsRefused.inc({ reason }))
+}

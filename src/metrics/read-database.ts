@@ -1,0 +1,37 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { coalesceReads } from '../db/coalesce-reads.ts'
+import type { Sql } from '../db/sql.ts'
+import { countTokensInNeed } from '../domain/token/list.ts'
+import { readStepState } from '../projection/step.ts'
+import { readLag } from '../staging/subscription.ts'
+import * as metrics from './registry.ts'
+
+/** What a scrape waits for the database, in milliseconds. */
+const timeLimitMs = 1_000
+
+/**
+ * Creates the reader of the metrics of the database.
+ *
+ * @param report receives the error of a read that failed
+ * @returns a function that reads them as text; those that are not known within a second are absent
+ */
+export function createDatabaseReader(sql: Sql, report: (error: unknown) => void): () => Promise<string> {
+  const read = coalesceReads(async () => {
+    const [steps, lag, tokens] = await Promise.all([readStepState(sql), readLag(sql), countTokensInNeed(sql)])
+    return { steps, lag, tokens }
+  }, timeLimitMs)
+  return async () => {
+    const known = read().catch(error => {
+      report(error)
+      return null
+    })
+    const facts = await Promise.race([known, pause(timeLimitMs, null, { ref: false })])
+    metrics.setOrRemove(metrics.stepAge, facts?.steps.secondsSinceStep)
+    metrics.setOrRemove(metrics.notesWaiting, facts?.steps.waiting)
+    metrics.setOrRemove(metrics.rejectedKeys, facts?.steps.rejected)
+    metrics.setOrRemove(metrics.subscriptionLag, facts?.lag?.behind)
+    metrics.setOrRemove(metrics.subscriptionWalLeft, facts?.lag?.log_left)
+    metrics.setOrRemove(metrics.tokensEnding, facts?.tokens.expiring)
+    return metrics.databaseRegistry.metrics()
+  }
+}

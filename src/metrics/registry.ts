@@ -1,0 +1,179 @@
+/** The metrics, with their descriptions (`docs/metrics.md` shows them). No label has a text of a caller. */
+import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import type { PoolUse } from '../channels.ts'
+import type { Reason } from '../reasons.ts'
+
+/** What this process does. Workers are added up, unless a metric has another aggregator. */
+export const processRegistry = new Registry()
+
+/** Facts of the database, which are the same for all processes. */
+export const databaseRegistry = new Registry()
+
+const registers = [processRegistry]
+const ofDatabase = { registers: [databaseRegistry] }
+
+/** Bounds in seconds: a statement and a request end within five. */
+const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
+
+export const requestSeconds = new Histogram({
+  name: 'http_server_request_duration_seconds',
+  help: 'Time from the head of a request to the end of its answer; status 499: the caller left before the answer.',
+  labelNames: ['operation', 'http_response_status_code'],
+  ...{ buckets, registers },
+})
+
+export const requestsRefused = new Counter({
+  name: 'vgw_requests_refused_total',
+  help: 'Requests with an error, in whole or in part, by its code.',
+  labelNames: ['reason'],
+  registers,
+})
+
+export const quotaSpent = new Counter({
+  name: 'vgw_quota_spent_total',
+  help: 'Quota units that requests spent.',
+  registers,
+})
+
+export const quotaRefused = new Counter({
+  name: 'vgw_quota_refused_total',
+  help: 'Quota units that were refused, because the window of the token had none left.',
+  registers,
+})
+
+export const statementSeconds = new Histogram({
+  name: 'vgw_statement_duration_seconds',
+  help: 'Time from when a statement was sent to its rows or its error, by its name.',
+  labelNames: ['statement'],
+  ...{ buckets, registers },
+})
+
+export const poolWaitSeconds = new Histogram({
+  name: 'vgw_pool_wait_seconds',
+  help: 'Time that statements waited for a connection; without those that were sent at once.',
+  labelNames: ['pool'],
+  ...{ buckets, registers },
+})
+
+/** The pools that have sent a statement. */
+export const pools = new Set<PoolUse>()
+
+/** Registers a gauge of each pool. */
+function gaugeOfPools(name: string, help: string, read: (pool: PoolUse) => number): void {
+  new Gauge({
+    ...{ name, help, registers },
+    labelNames: ['pool'],
+    collect() {
+      this.reset()
+      for (const pool of pools) this.inc({ pool: pool.name }, read(pool))
+    },
+  })
+}
+
+gaugeOfPools('vgw_pool_connections', 'Most connections that the pool opens.', ({ connections }) => connections)
+// Beyond its connections, statements wait in the driver.
+gaugeOfPools('vgw_pool_busy', 'Connections that run a statement.', ({ busy, connections }) =>
+  Math.min(busy, connections),
+)
+
+export const stepKeys = new Histogram({
+  name: 'vgw_step_keys',
+  help: 'Keys that a step evaluated; without steps that had none, and those of the first fill.',
+  buckets: [1, 3, 10, 30, 100, 300, 1000],
+  registers,
+})
+
+export const exportsRunning = new Gauge({
+  name: 'vgw_exports_running',
+  help: 'Bulk exports that are being sent.',
+  registers,
+})
+
+export const exportsEnded = new Counter({
+  name: 'vgw_exports_total',
+  help: 'Bulk exports that ended: complete, abandoned by the reader, or with the code of an error.',
+  labelNames: ['outcome'],
+  registers,
+})
+
+export const signInsRefused = new Counter({
+  name: 'vgw_sign_ins_refused_total',
+  help: 'Sign-ins of administrators that were refused.',
+  labelNames: ['reason'],
+  registers,
+})
+
+type Named = Pick<Reason, 'code' | 'level'>
+let readReasons: () => Promise<readonly Named[]> = async () => []
+
+/** Sets what reads the reasons that `/readyz` names, at each scrape. */
+export function readReasonsBy(read: typeof readReasons): void {
+  readReasons = read
+}
+
+new Gauge({
+  name: 'vgw_reason',
+  help: '1 while /readyz names the reason (docs/reasons.md).',
+  labelNames: ['code', 'level'],
+  ...{ registers, aggregator: 'max' },
+  async collect() {
+    const named = await readReasons()
+    this.reset()
+    for (const { code, level } of named) this.set({ code, level }, 1)
+  },
+})
+
+export const stepAge = new Gauge({
+  name: 'vgw_step_age_seconds',
+  help: 'Time since the last step; absent during the first fill.',
+  ...ofDatabase,
+})
+
+export const notesWaiting = new Gauge({
+  name: 'vgw_notes_waiting',
+  help: 'Notes and keys that no step has taken, up to 100,000 of each kind.',
+  ...ofDatabase,
+})
+
+export const rejectedKeys = new Gauge({
+  name: 'vgw_rejected_keys',
+  help: 'Keys whose rows v1 cannot show.',
+  ...ofDatabase,
+})
+
+export const subscriptionLag = new Gauge({
+  name: 'vgw_subscription_lag_bytes',
+  help: 'Log of the platform that is not applied; absent without a subscription.',
+  ...ofDatabase,
+})
+
+export const subscriptionWalLeft = new Gauge({
+  name: 'vgw_subscription_wal_left_ratio',
+  help: 'Share of max_slot_wal_keep_size that is left at the platform; absent when it keeps all.',
+  ...ofDatabase,
+})
+
+export const tokensEnding = new Gauge({
+  name: 'vgw_tokens_ending',
+  help: 'Active tokens that end within 14 days.',
+  ...ofDatabase,
+})
+
+/** Gauges of Node whose names are those of counters. */
+const misnamed = ['handles', 'requests', 'resources'].map(noun => `nodejs_active_${noun}_total`)
+
+/** Registers the metrics of Node: event loop, memory, garbage collection. They are measured from now on. */
+export function measureProcess(): void {
+  collectDefaultMetrics({ register: processRegistry })
+  for (const name of misnamed) processRegistry.removeSingleMetric(name)
+}
+
+/** Sets a gauge without labels, or makes it absent. */
+export const setOrRemove = (gauge: Gauge, value: number | null | undefined): void =>
+  value == null ? gauge.remove() : gauge.set(value)
+
+/** The metrics of a process, as it sends them to another one. */
+export type ProcessMetrics = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
+
+/** Adds up the metrics of several processes. */
+export const addUp = (all: readonly ProcessMetrics[]): Registry => AggregatorRegistry.aggregate([...all])
