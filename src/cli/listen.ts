@@ -28,8 +28,8 @@ const backlog = 4096
  *
  * @throws ReasonError as `listen` does
  */
-export async function requireFreePorts({ host, port, healthPort = 0 }: Config): Promise<void> {
-  const checks = { PORT: port, HEALTH_PORT: healthPort }
+export async function requireFreePorts({ host, port, healthPort = 0, metricsPort = 0 }: Config): Promise<void> {
+  const checks = { PORT: port, HEALTH_PORT: healthPort, METRICS_PORT: metricsPort }
   for (const [name, number] of Object.entries(checks)) {
     if (number === 0) continue
     await listenAt(host, name, number, async address => {
@@ -55,7 +55,14 @@ export async function listen(app: FastifyInstance, { host, port, healthPort }: C
   return localOrigin(host, typeof address === 'object' && address !== null ? address.port : port)
 }
 
-async function listenAt(
+/**
+ * Listens on one port.
+ *
+ * @param name the variable that names the port
+ * @param start listens on an address of the host
+ * @throws Error as `listen` does
+ */
+export async function listenAt(
   host: string,
   name: string,
   port: number,

@@ -1,5 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { Command } from 'commander'
+import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { demoTenant } from '#demo'
 import { type Config, readConfig } from '../config/config.ts'
@@ -112,10 +113,11 @@ function announce(
 /** Starts to answer requests in this process. */
 async function startService(
   config: Config,
-  { owner, pool, health, rates }: Database,
+  database: Database,
   primary: PrimaryLink | null,
   demoToken: string | null,
 ): Promise<RunningService> {
+  const { owner, pool, health, rates } = database
   // V8 sets the limit at which it collects the whole heap a few MB above what is alive, and counts buffers toward it:
   // those of pages reached it ten times a second. So the limit is twice of what is alive.
   setFlagsFromString('--heap-growing-percent=100')
@@ -138,11 +140,28 @@ async function startService(
     app.log.fatal({ err: error }, 'uncaught error, the service stops')
     process.exit(1)
   })
-  const origin = await listen(app, config).catch(async error => {
+  const listenAll = async () => {
+    if (config.metricsPort !== undefined) await startMetrics(app, config, primary ? null : database)
+    return listen(app, config)
+  }
+  const origin = await listenAll().catch(async error => {
     await app.close()
     throw error
   })
   return { origin, stop: reason => stopService(app, config.shutdownDelay, reason) }
+}
+
+/** Measures this process, and serves its metrics unless its primary does. @param database null: the primary does */
+async function startMetrics(app: FastifyInstance, config: Config, database: Database | null): Promise<void> {
+  const { observe } = await import('../metrics/observe.ts')
+  observe(async () => (await app.checkReadiness()).reasons)
+  if (!database) return
+  const { serveMetrics } = await import('./serve-metrics.ts')
+  const { processRegistry } = await import('../metrics/registry.ts')
+  const report = (error: unknown) =>
+    app.failureLog.report({ error, message: 'failed: read the metrics of the database', kind: 'job' })
+  const server = await serveMetrics(config, database, () => processRegistry.metrics(), report)
+  app.addHook('onClose', () => server.close())
 }
 
 /**

@@ -1,6 +1,9 @@
 // A worker of `serve --workers`: it answers requests, and the primary process does the rest.
 import type { WorkerCount } from '../http/health.ts'
 
+/** The message with which the primary asks a worker for its metrics. */
+export const metricsRequest = 'metrics'
+
 export type PrimaryLink = NonNullable<ReturnType<typeof linkToPrimary>>
 
 /** The variable that numbers a worker, from 1. */
@@ -14,8 +17,11 @@ export function linkToPrimary() {
   const worker = Number(process.env[workerVariable] ?? 0)
   if (worker === 0 || process.send === undefined) return null
   let workers: WorkerCount | null = null
-  process.on('message', message => {
+  process.on('message', async message => {
     if (isWorkerCount(message)) workers = message
+    if (message !== metricsRequest) return
+    const { processRegistry } = await import('../metrics/registry.ts')
+    process.send?.({ metrics: await processRegistry.getMetricsAsJSON() })
   })
   // The primary also sends SIGTERM to a worker that has already received one.
   const stopped = new Promise<string>(resolve => process.on('SIGTERM', resolve))

@@ -2,7 +2,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import type { Config } from '../config/config.ts'
 import { addressUrl } from '../db/connect.ts'
 import { loggerOptions } from '../log.ts'
@@ -40,15 +40,16 @@ export interface RunningService {
  * @throws Error when the first one ends before it listens
  */
 export async function startPrimary(
-  { host, healthPort, shutdownDelay, logLevel }: Config,
-  { address }: Database,
+  config: Config,
+  database: Database,
   count: number,
   demoToken: string | null,
 ): Promise<RunningService> {
+  const { host, healthPort, metricsPort, shutdownDelay, logLevel } = config
   const destination = createLogDestination()
   const log = pino(loggerOptions(logLevel), destination)
   // The embedded server is the primary's: the workers connect to it.
-  const environment = { DATABASE_URL: addressUrl(address), [demoTokenVariable]: demoToken ?? '' }
+  const environment = { DATABASE_URL: addressUrl(database.address), [demoTokenVariable]: demoToken ?? '' }
   const running = new Map<number, Worker>()
   const listening = new Set<number>()
   /**
@@ -57,12 +58,14 @@ export async function startPrimary(
    */
   let served = false
   let stopping = false
+  const metrics = metricsPort === undefined ? null : await openMetrics(config, database, log)
 
   /** Starts a worker. @returns its origin once it listens */
   function start(number: number, wait = backOff.first): Promise<string> {
     const worker = cluster.fork({ ...environment, [workerVariable]: String(number) })
     const startedAt = performance.now()
     running.set(number, worker)
+    metrics?.gatherer.add(worker)
     const killing = setTimeout(() => worker.process.kill('SIGKILL'), startTimeout)
     relayLines(worker.process.stdout, line => destination.write(tagLine(number, line)))
     relayLines(worker.process.stderr, line => process.stderr.write(line))
@@ -121,13 +124,24 @@ export async function startPrimary(
         log.info({ reason, delay: shutdownDelay }, 'the service stops')
         limitStop(log, shutdownDelay)
         await endWorkers()
+        await metrics?.server.close()
         log.info('the service has stopped')
       },
     }
   } catch (error) {
     await endWorkers()
+    await metrics?.server.close()
     throw error
   }
+}
+
+/** Serves the metrics of the workers that are added. */
+async function openMetrics(config: Config, database: Database, log: Logger) {
+  const { MetricsGatherer } = await import('./gather-metrics.ts')
+  const { serveMetrics } = await import('./serve-metrics.ts')
+  const gatherer = new MetricsGatherer()
+  const report = (err: unknown) => log.warn({ err }, 'the metrics of the database are absent')
+  return { gatherer, server: await serveMetrics(config, database, () => gatherer.read(), report) }
 }
 
 /** Adds the number of its worker to a line of the log. */

@@ -1,0 +1,184 @@
+/** METRICS_PORT: metrics of a real service, by HTTP. */
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
+import { createBuilders, createTestToken } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { freePort } from '../support/free-port.ts'
+import { refusalOf, run, serve } from '../support/process.ts'
+import { until } from '../support/until.ts'
+
+/** Returns the value of a series, such as `vgw_quota_spent_total`; undefined: it is absent. */
+const sample = (text: string, series: string): number | undefined => {
+  const line = text.split('\n').find(line => line.startsWith(`${series} `))
+  return line === undefined ? undefined : Number(line.slice(series.length))
+}
+
+const requestsOf = (operation: string, status: number) =>
+  `http_server_request_duration_seconds_count{operation="${operation}",http_response_status_code="${status}"}`
+
+async function startMeasured(environment: NodeJS.ProcessEnv = {}, args: string[] = []) {
+  const database = await createDatabase()
+  const port = await freePort()
+  const service = await serve({ DATABASE_URL: database.url, METRICS_PORT: String(port), ...environment }, { args })
+  const at = (path: string, method = 'GET') => fetch(`http://127.0.0.1:${port}${path}`, { method })
+  return {
+    ...{ service, port, at, build: createBuilders(database) },
+    pool: database.pool,
+    platform: database.platform,
+    scrape: async () => (await at('/metrics')).text(),
+  }
+}
+
+test('after known requests the metrics have their operations, statuses, quota and errors, and no text of a caller', async () => {
+  const measured = await startMeasured({ RATE_LIMIT_PER_MINUTE: '5' })
+  const { service, pool, build, scrape, at } = measured
+  const tenant = await build.tenant()
+  const { secret } = await createTestToken(pool, [tenant])
+  const origin = new URL(service.restAddress).origin
+  const idle = await scrape()
+  expect(idle).not.toContain('vgw_exports_total{')
+  expect(sample(idle, 'vgw_quota_spent_total')).toBe(0)
+  expect(sample(idle, 'vgw_tokens_ending')).toBe(0)
+  expect(sample(idle, 'vgw_subscription_lag_bytes')).toBeUndefined()
+
+  for (let call = 0; call < 2; call++) expect((await service.list(secret)).status).toBe(200)
+  expect((await service.list('vgw_planted')).status).toBe(401)
+  const accept = 'application/json'
+  const headers = {
+    accept,
+    authorization: `Bearer ${secret}`,
+    'content-type': 'application/json',
+    'x-request-id': 'planted',
+  }
+  const query = 'query planted { tenants(first: 1) { nodes { id } } }'
+  const body = JSON.stringify({ query, operationName: 'planted' })
+  expect((await fetch(`${origin}/graphql`, { method: 'POST', headers, body })).status).toBe(200)
+  expect((await fetch(`${origin}/planted?planted=1`, { headers })).status).toBe(404)
+  expect((await fetch(`${service.restAddress}/tenants/planted/catalog/vouchers`, { headers })).status).toBe(404)
+  const exported = await fetch(`${origin}/api/external/export/v1/tenants`, {
+    headers: { ...headers, accept: 'application/x-ndjson' },
+  })
+  expect(exported.status, await exported.text()).toBe(200)
+  expect((await service.list(secret)).status).toBe(429)
+
+  await until('the last request is counted', async () => sample(await scrape(), requestsOf('ListTenants', 429)) === 1)
+  const text = await scrape()
+  expect(sample(text, requestsOf('ListTenants', 200))).toBe(2)
+  expect(sample(text, requestsOf('ListTenants', 401))).toBe(1)
+  expect(sample(text, requestsOf('GraphQL', 200))).toBe(1)
+  expect(sample(text, requestsOf('unknown', 404))).toBe(1)
+  expect(sample(text, requestsOf('ListCatalogVouchers', 404))).toBe(1)
+  expect(sample(text, requestsOf('ExportTenants', 200))).toBe(1)
+  expect(sample(text, 'vgw_quota_spent_total')).toBe(5)
+  expect(sample(text, 'vgw_quota_refused_total')).toBe(1)
+  expect(sample(text, 'vgw_requests_refused_total{reason="UNAUTHENTICATED"}')).toBe(1)
+  expect(sample(text, 'vgw_requests_refused_total{reason="NOT_FOUND"}')).toBe(2)
+  expect(sample(text, 'vgw_requests_refused_total{reason="RATE_LIMITED"}')).toBe(1)
+  expect(sample(text, 'vgw_exports_total{outcome="complete"}')).toBe(1)
+  expect(sample(text, 'vgw_exports_running')).toBe(0)
+  expect(sample(text, 'vgw_statement_duration_seconds_count{statement="tenant.list"}')).toBeGreaterThan(0)
+  expect(sample(text, 'vgw_pool_connections{pool="requests"}')).toBe(10)
+  expect(sample(text, 'vgw_pool_busy{pool="requests"}')).toBe(0)
+  expect(sample(text, 'vgw_step_age_seconds')).toBeGreaterThanOrEqual(0)
+  expect(sample(text, 'vgw_rejected_keys')).toBe(0)
+  expect(sample(text, 'nodejs_eventloop_lag_seconds')).toBeGreaterThanOrEqual(0)
+  for (const theirs of ['planted', secret]) expect(text).not.toContain(theirs)
+
+  await build.tenant()
+  await until('a step evaluates its key', async () => (sample(await scrape(), 'vgw_step_keys_sum') ?? 0) > 0)
+
+  // The server of the metrics has this page alone, and the public port has none.
+  const head = await at('/metrics', 'HEAD')
+  expect([head.status, await head.text()]).toEqual([200, ''])
+  expect(head.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+  for (const [path, method] of [
+    ['/', 'GET'],
+    ['/metrics', 'POST'],
+    ['/livez', 'GET'],
+  ] as const) {
+    expect((await at(path, method)).status).toBe(404)
+  }
+  expect((await fetch(`${origin}/metrics`)).status).toBe(404)
+
+  // A scraper that sends nothing does not delay the stop.
+  const silent = connect(measured.port, '127.0.0.1').on('error', () => {})
+  expect(await service.stop('SIGTERM')).toBe(0)
+  silent.destroy()
+})
+
+test('statements that wait, refused sign-ins, tokens that end and reasons are there; facts of a slow database are absent', async () => {
+  const { service, pool, platform, build, scrape } = await startMeasured({ DATABASE_POOL: '1', PUBLIC_URL: '' })
+  const tenant = await build.tenant()
+  const { secret } = await createTestToken(pool, [tenant])
+  await pool`update gateway.token set expires_at = now() + interval '13 days'`
+  const calls = Array.from({ length: 20 }, () => service.list(secret))
+  for (const { status } of await Promise.all(calls)) expect(status).toBe(200)
+  const busy = await scrape()
+  expect(sample(busy, 'vgw_tokens_ending')).toBe(1)
+  expect(sample(busy, 'vgw_pool_wait_seconds_count{pool="requests"}')).toBeGreaterThan(0)
+
+  const login = `${new URL(service.restAddress).origin}/admin/login`
+  const cookie = (await fetch(login)).headers.get('set-cookie')?.split(';')[0] ?? ''
+  const page = await (await fetch(login, { headers: { cookie } })).text()
+  const csrf = /name="_csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
+  const form = new URLSearchParams({ _csrf: csrf, email: 'planted@example.com', password: 'planted' })
+  await fetch(login, { method: 'POST', headers: { cookie, origin: new URL(login).origin }, body: form })
+  const refused = await scrape()
+  expect(sample(refused, 'vgw_sign_ins_refused_total{reason="wrong_password"}')).toBe(1)
+  expect(refused).not.toContain('planted')
+
+  await platform.begin(async sql => {
+    await sql`lock table gateway.rejected in access exclusive mode`
+    const text = await scrape()
+    expect(text).not.toMatch(/^vgw_step_age_seconds /m)
+    expect(sample(text, requestsOf('ListTenants', 200))).toBe(20)
+  })
+  expect(await scrape()).not.toContain('vgw_reason{')
+  await platform`drop trigger capture_row on product`
+  expect(sample(await scrape(), 'vgw_reason{code="CAPTURE_MISSING",level="error"}')).toBe(1)
+  await until('they are there again', async () => sample(await scrape(), 'vgw_rejected_keys') === 0)
+})
+
+test('one port adds up all workers, also one that was killed, and does not wait for one that is stopped', async () => {
+  const { service, pool, build, scrape } = await startMeasured({}, ['--workers', '2'])
+  const tenant = await build.tenant()
+  const { secret } = await createTestToken(pool, [tenant])
+  const pids = new Set<number>()
+  const readPids = () => {
+    for (const [, pid] of service.printed().matchAll(/"pid":(\d+)[^\n]*listening/g)) pids.add(Number(pid))
+    return pids.size
+  }
+  await until('both workers listen', () => readPids() === 2)
+  const ask = async (times: number) => {
+    for (let call = 0; call < times; call++) {
+      const answer = await fetch(`${service.restAddress}/tenants`, {
+        headers: { accept: 'application/json', authorization: `Bearer ${secret}`, connection: 'close' },
+      })
+      expect(answer.status).toBe(200)
+    }
+  }
+  await ask(20)
+  const counted = requestsOf('ListTenants', 200)
+  await until('all are counted', async () => sample(await scrape(), counted) === 20)
+  // A fact of the database is not added up, and a fact of the processes is.
+  const text = await scrape()
+  expect(text.match(/^vgw_step_age_seconds /gm)).toHaveLength(1)
+  expect(sample(text, 'vgw_pool_connections{pool="requests"}')).toBe(20)
+
+  const [first = 0, second = 0] = pids
+  process.kill(first, 'SIGSTOP')
+  expect(sample(await scrape(), counted)).toBe(20)
+  process.kill(first, 'SIGKILL')
+  await until('another worker listens', () => readPids() === 3)
+  expect(sample(await scrape(), counted)).toBe(20)
+  await ask(10)
+  await until('they are added', async () => sample(await scrape(), counted) === 30)
+  expect(process.kill(second, 0)).toBe(true)
+  expect(await service.stop('SIGTERM')).toBe(0)
+})
+
+test('a port that is taken, or another one of the service, is refused', async () => {
+  const port = String(await freePort())
+  const taken = await run(['serve'], { DATABASE_URL: 'postgres://localhost/x', PORT: port, METRICS_PORT: port })
+  expect(refusalOf(taken)).toContain('METRICS_PORT must not be PORT or HEALTH_PORT')
+})
