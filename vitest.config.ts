@@ -14,6 +14,9 @@ const samples = 'test/docs/samples.test.ts'
 /** These tests explain each statement over tables of many rows, which takes a seventh of the main tests' time. */
 const plans = ['test/db/plans.test.ts']
 
+/** As long as those: they run at night. */
+const partitions = ['test/db/partitions.test.ts']
+
 /** Needs the programs of the packaged server. */
 const dump = 'test/projection/dump.test.ts'
 
@@ -47,6 +50,7 @@ const suites = [
         samples,
         dump,
         ...plans,
+        ...partitions,
         ...isolated,
       ],
       // Test files share modules: importing them for each file took a third of the time.
@@ -56,6 +60,7 @@ const suites = [
   },
   { resolve, test: { name: 'isolated', include: isolated, ...common } },
   { resolve, test: { name: 'plans', include: plans, ...common } },
+  { resolve, test: { name: 'partitions', include: partitions, ...common } },
   // These tests start commands in separate processes, which takes longer than the commands themselves.
   { resolve, test: { name: 'cli', include: ['test/cli/**/*.test.ts'], isolate: false, ...common } },
   // Each test signs in, and checking a password is slow by design.

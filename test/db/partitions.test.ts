@@ -1,0 +1,142 @@
+/**
+ * Records on tables that are partitioned by hash of tenant, as docs/scaling.md proposes for large installations: each statement
+ * of schema/statements.sql that reads them reads ranges in one partition for each tenant that it names. Some look rows up, in
+ * all partitions.
+ */
+import { readFileSync } from 'node:fs'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { createApp } from '../support/app.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { integration } from './plans/integration.ts'
+import type { Parts } from './plans/journey.ts'
+import { createPlanReader, namesIn, type Plan, type PlanReader, type Step } from './plans/plan.ts'
+import { search } from './plans/search.ts'
+import { seedTables } from './plans/seed.ts'
+
+/** The tables of records that have a tenant. */
+const tables = ['category', 'product', 'voucher', 'voucher_text', 'customer', 'removal', 'consent_withdrawal']
+const partitions = 4
+
+/** Puts partitioned tables in the places of the tables of records, with their rows and indexes. */
+async function partition({ platform }: TestDatabase): Promise<void> {
+  for (const table of tables) {
+    const indexes = await platform<{ definition: string }[]>`
+      select pg_get_indexdef(indexrelid) as definition from pg_index
+      where indrelid = ${`gateway.${table}`}::text::regclass and not indisprimary`
+    const columns = await platform<{ name: string }[]>`
+      select attname as name from pg_attribute
+      where attrelid = ${`gateway.${table}`}::text::regclass and attnum > 0 and not attisdropped and attgenerated = ''
+      order by attnum`
+    const names = columns.map(({ name }) => name).join(', ')
+    const parts = Array.from(
+      { length: partitions },
+      (_, part) => `create table gateway.${table}_${part} partition of gateway.${table}
+        for values with (modulus ${partitions}, remainder ${part});`,
+    )
+    await platform.unsafe(`
+      alter table gateway.${table} rename to former_${table};
+      create table gateway.${table} (like gateway.former_${table} including defaults including generated)
+        partition by hash (tenant_id);
+      ${parts.join('\n')}
+      insert into gateway.${table} (${names}) select ${names} from gateway.former_${table};
+      grant select on gateway.${table} to voucher_gateway;`)
+    for (const { definition } of indexes) {
+      // The former index keeps its name.
+      await platform.unsafe(definition.replace(/^(CREATE \w*\s*INDEX) \w+ ON \S+/, `$1 ON gateway.${table}`))
+    }
+    const [key] = await platform<{ columns: string }[]>`
+      select string_agg(attname, ', ' order by place) as columns
+      from pg_index, unnest(indkey) with ordinality as keys(number, place), pg_attribute
+      where indrelid = ${`gateway.former_${table}`}::text::regclass and indisprimary
+        and attrelid = indrelid and attnum = number`
+    // A primary key would have to include the tenant.
+    if (key?.columns) await platform.unsafe(`create index on gateway.${table} (${key.columns})`)
+  }
+  // The type of a partitioned table's rows cannot inherit from that of a mapping's rows.
+  const fields = await platform<{ name: string }[]>`
+    select attname as name from pg_attribute where attrelid = 'gateway.voucher_fields'::regclass and attnum > 0 order by attnum`
+  await platform.unsafe(`
+    create function gateway.fields_of(gateway.voucher) returns gateway.voucher_fields language sql immutable
+      return row(${fields.map(({ name }) => `($1).${name}`).join(', ')})::gateway.voucher_fields;
+    create cast (gateway.voucher as gateway.voucher_fields) with function gateway.fields_of(gateway.voucher)`)
+  await platform`vacuum analyze`
+}
+
+const stepsOf = (step: Step): Step[] => [step, ...(step.Plans ?? []).flatMap(stepsOf)]
+const partitionOf = (step: Step) =>
+  stepsOf(step).flatMap(each => new RegExp(`^(${tables.join('|')})_\\d$`).exec(each['Relation Name'] ?? '') ?? [])[0]
+
+/** Returns the steps that read more than one partition of a table each time that they run. */
+function wideSteps({ root }: Plan): Step[] {
+  return stepsOf(root).filter(step => {
+    const read = (step.Plans ?? []).filter(part => part['Actual Loops'] > 0 && partitionOf(part) !== undefined)
+    // Otherwise they are the parts of a `union all`.
+    const isOfPartitions = new Set(read.map(partitionOf)).size === read.length
+    const runs = read.reduce((sum, part) => sum + part['Actual Loops'], 0)
+    return /Append$/.test(step['Node Type']) && isOfPartitions && runs > step['Actual Loops']
+  })
+}
+
+/** Returns whether a step finds rows by ids, references or QR tokens alone, by an index of each partition. */
+const isLookUp = (step: Step) =>
+  stepsOf(step).every(
+    ({ 'Index Name': index, 'Index Cond': condition = '' }) =>
+      !index || /^\(id = |\((reference|qr_token)\)::text/.test(condition),
+  )
+
+/** The statements that look rows up, and do not name the tenants of these. */
+const lookUps = [
+  ...['category.of_products', 'customer.search', 'customer.search_range', 'figures.read', 'product.find_by_ids'],
+  ...['product.search', 'product.search_range', 'resolution.find', 'voucher.search', 'voucher.search_range'],
+  'voucher.search_sample',
+]
+
+let database: TestDatabase
+const read = new Set<string>()
+const lookedUp = new Set<string>()
+
+beforeAll(async () => {
+  database = await createDatabase()
+  await seedTables(database)
+  await partition(database)
+}, 600_000)
+
+describe.each([
+  { kind: 'generic' as const, made: integration },
+  // The journeys whose statements the server plans for their own parameters.
+  { kind: 'custom' as const, made: [...integration, ...search] },
+])('with $kind plans', ({ kind, made }) => {
+  let reader: PlanReader
+  let parts: Parts
+
+  beforeAll(async () => {
+    reader = await createPlanReader(database, kind)
+    parts = { pool: reader.pool, client: await createApp({ pool: reader.pool }), build: createBuilders(database) }
+    return () => parts.client.app.close()
+  })
+
+  it.each(made)('$what', async ({ go }) => {
+    const plans = await reader.during(() => go(parts))
+    for (const plan of plans) {
+      const name = plan.name ?? 'a function'
+      if (partitionOf(plan.root) !== undefined) read.add(name)
+      const wide = wideSteps(plan)
+      if (wide.length > 0 && wide.every(isLookUp)) lookedUp.add(name)
+      else expect(wide, name).toEqual([])
+    }
+  })
+})
+
+it('only these statements look rows up in all partitions', () => {
+  expect([...lookedUp].sort()).toEqual(lookUps)
+})
+
+it('every statement of schema/statements.sql that reads these tables was looked at', () => {
+  const statements = readFileSync('schema/statements.sql', 'utf8').split(/;\n\n/)
+  const reading = statements
+    .filter(text => new RegExp(`gateway\\.(${tables.join('|')})\\b`).test(text))
+    .flatMap(namesIn)
+  expect(reading.length).toBeGreaterThan(30)
+  expect([...new Set(reading)].filter(name => !read.has(name))).toEqual([])
+})
