@@ -71,7 +71,13 @@ test('the service reads its configuration, and listens for its health checks and
     ...environment,
     ...parseEnv(secret('gateway.env')),
   })
-  expect(config).toMatchObject({ rateStore: 'redis', startupParameters: false, compression: true, healthPort: 8081 })
+  expect(config).toMatchObject({
+    rateStore: 'redis',
+    startupParameters: false,
+    compression: true,
+    healthPort: 8081,
+    metricsPort: 9464,
+  })
   const open = services.gateway?.ports?.map(({ target }) => target)
   expect(open).toEqual([8080])
   expect(services.gateway?.secrets).toEqual([{ source: 'gateway.env', target: '/app/.env' }])

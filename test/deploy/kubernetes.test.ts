@@ -83,8 +83,8 @@ test('the probes, the service and the budget meet the settings and the pods', ()
   expect(probes.map(probe => probe?.httpGet?.path)).toEqual(['/livez', '/livez', '/readyz'])
   for (const probe of probes) expect(portOf(probe?.httpGet?.port)).toBe(config.healthPort)
   expect(service.spec?.ports?.map(({ targetPort }) => portOf(targetPort))).toEqual([config.port])
-  expect(String(portOf('metrics'))).toBe(configMap.data?.METRICS_PORT)
-  expect(deployment.spec?.template?.metadata?.annotations?.['prometheus.io/port']).toBe(configMap.data?.METRICS_PORT)
+  expect(portOf('metrics')).toBe(config.metricsPort)
+  expect(deployment.spec?.template?.metadata?.annotations?.['prometheus.io/port']).toBe(String(config.metricsPort))
   const { labels } = deployment.spec!.template!.metadata!
   for (const selector of [
     deployment.spec?.selector.matchLabels,
