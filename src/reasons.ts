@@ -136,6 +136,26 @@ export const reasonList = {
     'The login {login} is not a member of the role voucher_gateway.',
     'A database administrator has to run: grant voucher_gateway to {login};',
   ],
+  MIGRATION_FORBIDDEN: [
+    'error',
+    'The login {login} may not {what}.',
+    'Use a login that may, or let an administrator of the database run: {statement}',
+  ],
+  MIGRATION_BLOCKED: [
+    'warning',
+    'A lock that a migration may need is held by {blocker}.',
+    'Let it end before, or end it: {statement}',
+  ],
+  RELEASE_SKIPPED: [
+    'error',
+    'This version does not upgrade the database yet: release {release} has to run before it.',
+    'Install release {release}, run its command migrate and its service until /readyz is 200, and then this version again.',
+  ],
+  DATABASE_NEWER: [
+    'error',
+    'A newer version of the service has migrated the database: {files}.',
+    'Install that version, or a later one.',
+  ],
   MIGRATIONS_MISSING: ['error', 'The database lacks migrations: {missing}.', 'Apply them first: {migrate}'],
   SOURCE_MISSING: [
     'error',

@@ -6,7 +6,7 @@ import { exportIds, importIds } from '../adoption/ids.ts'
 import { readRecordStates, readReplication } from '../adoption/status.ts'
 import { readConfig } from '../config/config.ts'
 import { type Blocker, describeBlockers } from '../db/blockers.ts'
-import { hasMappings, readMappings } from '../db/mappings.ts'
+import { captureSources, describeMappings, hasMappings, readMappings } from '../db/mappings.ts'
 import { defaultLockWait, describeMigrations, hasSchema, migrate } from '../db/migrate.ts'
 import { readStepState } from '../projection/step.ts'
 import { describeReason } from '../reasons.ts'
@@ -101,25 +101,10 @@ const planCommand = new Command('plan')
       )
       console.log(['-- At the platform', ...grants, '', '-- In the database of the gateway', ''].join('\n'))
     }
-    const calls = readMappings(folder).map(
-      ({ record, select, rules }) =>
-        `call gateway.install_mapping(${[record, select, JSON.stringify(rules)].map(literal).join(', ')});`,
-    )
-    const others = `call gateway.install_no_mapping('{${readMappings(folder).map(({ record }) => record)}}');`
-    console.log([...describeMigrations(), ...calls, others, captureSources].join('\n\n'))
+    const mappings = readMappings(folder)
+    const others = `call gateway.install_no_mapping('{${mappings.map(({ record }) => record)}}');`
+    console.log([...describeMigrations(), ...describeMappings(mappings), others, captureSources].join('\n\n'))
   })
-
-const captureSources = `do $$
-declare
-  source regclass;
-begin
-  for source in select * from gateway.sources_to_capture() loop
-    call gateway.capture(source);
-  end loop;
-end $$;`
-
-/** Returns the SQL of a text. */
-const literal = (text: string) => `e'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 
 const statusCommand = new Command('status')
   .description(

@@ -1,20 +1,71 @@
 import { Command } from 'commander'
 import { readConfig } from '../config/config.ts'
 import { type Blocker, describeBlockers } from '../db/blockers.ts'
-import { defaultLockWait, migrate } from '../db/migrate.ts'
+import { defaultLockWait, describeUpgrade, migrate, readMigrations } from '../db/migrate.ts'
+import type { Pool } from '../db/sql.ts'
+import { checkUpgrade } from '../db/upgrade-check.ts'
+import { describeReason } from '../reasons.ts'
 import { withUnmigratedDatabase } from './database.ts'
-import { jsonOption, printResult, readSeconds } from './output.ts'
+import { jsonOption, printResult, printTable, readSeconds } from './output.ts'
+
+interface MigrateOptions {
+  wait: number
+  json: boolean
+  check?: true
+  status?: true
+  dryRun?: true
+}
 
 export const migrateCommand = new Command('migrate')
   .description('Apply the migrations that the database lacks.')
   .option('--wait <seconds>', 'how long to wait for transactions that hold a lock', readSeconds, defaultLockWait)
+  .option('--check', 'change nothing; look for what would stop it, and exit with 1 for an error')
+  .option('--status', 'change nothing; print when each migration was applied')
+  .option('--dry-run', 'change nothing; print the SQL, which psql can run')
   .addOption(jsonOption())
-  .action(async ({ wait, json }: { wait: number; json: boolean }) => {
-    const onBlocked = (blockers: Blocker[]) =>
-      console.error(`Waiting for a lock that is held by ${describeBlockers(blockers)}. Others go first meanwhile.`)
-    const applied = await withUnmigratedDatabase(readConfig(process.env), ({ owner }) =>
-      migrate(owner, { lockWait: wait, onBlocked }),
-    )
-    const lines = applied.length > 0 ? applied.map(file => `applied ${file}`) : ['The database is up to date.']
-    printResult(json, { applied }, lines.join('\n'))
+  .action(async ({ check, status, dryRun, wait, json }: MigrateOptions) => {
+    await withUnmigratedDatabase(readConfig(process.env), async ({ owner }) => {
+      if (check) await printCheck(owner, json)
+      else if (status) await printStatus(owner, json)
+      else if (dryRun) await printSql(owner, json)
+      else await apply(owner, wait, json)
+    })
   })
+
+async function apply(owner: Pool, wait: number, json: boolean): Promise<void> {
+  const onBlocked = (blockers: Blocker[]) =>
+    console.error(`Waiting for a lock that is held by ${describeBlockers(blockers)}. Others go first meanwhile.`)
+  const applied = await migrate(owner, { lockWait: wait, onBlocked })
+  const lines = applied.length > 0 ? applied.map(file => `applied ${file}`) : [upToDate]
+  printResult(json, { applied }, lines.join('\n'))
+}
+
+const upToDate = 'The database is up to date.'
+
+async function printSql(owner: Pool, json: boolean): Promise<void> {
+  const statements = await describeUpgrade(owner)
+  printResult(json, { statements }, statements.join('\n\n') || `-- ${upToDate}`)
+}
+
+async function printStatus(owner: Pool, json: boolean): Promise<void> {
+  const { files, newer } = await readMigrations(owner)
+  if (json) return printResult(true, { files, newer }, '')
+  const known = files.map(({ file, appliedAt }) => ({ file, applied: appliedAt ?? 'missing' }))
+  printTable([...known, ...newer.map(file => ({ file, applied: 'by a newer version' }))])
+}
+
+async function printCheck(owner: Pool, json: boolean): Promise<void> {
+  const found = await checkUpgrade(owner)
+  const { release, releases, stops, missing, indexes, findings } = found
+  const lines = [
+    missing.length > 0 ? `Missing: ${missing.join(', ')}` : upToDate,
+    ...(releases.length > 0 ? [`Releases: from ${release ?? 'none'} to ${releases.join(', ')}`] : []),
+    ...(stops.length > 0 ? [`Releases that must run before the next: ${stops.join(', ')}`] : []),
+    ...(indexes.count > 0
+      ? [`Indexes: ${indexes.count}, about ${Math.ceil(indexes.bytes / 1e6)} MB and ${indexes.seconds} s`]
+      : []),
+    ...findings.map(finding => `${finding.level}: ${describeReason(finding)}`),
+  ]
+  printResult(json, found, lines.join('\n'))
+  if (findings.some(({ level }) => level === 'error')) process.exitCode = 1
+}

@@ -48,15 +48,24 @@ export function readMappings(folder: string): Mapping[] {
   return [...mappings.values()]
 }
 
+/** Returns whether records are made of the plain tables or of those of an adopted platform; null: there are no mappings. */
+export async function readKindOfTables(sql: Sql): Promise<'plain' | 'adopted' | null> {
+  const [table] = await sql<{ exists: boolean }[]>`
+    select /* mapping.table_exists */ to_regclass('gateway.mapping') is not null as exists`
+  if (!table?.exists) return null
+  const [row] = await sql<{ kind: 'plain' | 'adopted' | null }[]>`
+    select /* mapping.read_kind */ case when bool_and(is_plain) then 'plain' when count(*) > 0 then 'adopted' end as kind
+    from gateway.mapping`
+  return row?.kind ?? null
+}
+
 /**
  * Checks that records are made of the plain tables. Tables of an adopted platform can have their names.
  *
  * @throws Error when the mappings are of another platform
  */
 export async function requirePlainTables(sql: Sql): Promise<void> {
-  const [mappings] = await sql<{ areAdopted: boolean }[]>`
-    select /* mapping.are_adopted */ exists (select from gateway.mapping where not is_plain) as "areAdopted"`
-  if (!mappings?.areAdopted) return
+  if ((await readKindOfTables(sql)) !== 'adopted') return
   throw new Error(
     'This database serves the tables of a platform. Demo data and imported files need another one, with the plain tables.',
   )
@@ -146,4 +155,31 @@ export async function installMappings(sql: Sql, adopted?: Mapping[]): Promise<vo
     })
   const captured = await Promise.allSettled(sources.map(({ name }) => capture(name)))
   for (const one of captured) if (one.status === 'rejected') throw one.reason
+}
+
+/** Returns the text as SQL. */
+const literal = (text: string) => `e'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
+
+/** Returns the calls that install mappings, which change nothing for those that are installed. */
+export const describeMappings = (mappings: readonly Mapping[], isPlain = false): string[] =>
+  mappings.map(({ record, select, rules }) => {
+    const texts = [record, select, JSON.stringify(rules)].map(literal).join(', ')
+    return `call gateway.install_mapping(${texts}, ${isPlain});`
+  })
+
+/** The statement that captures all sources whose changes are not captured. */
+export const captureSources = `do $$
+declare
+  source regclass;
+begin
+  for source in select * from gateway.sources_to_capture() loop
+    call gateway.capture(source);
+  end loop;
+end $$;`
+
+/** Returns the SQL that installs the mappings of the plain tables; none when those of another platform are installed. */
+export async function describePlainMappings(sql: Sql): Promise<string[]> {
+  const kind = await readKindOfTables(sql)
+  if (kind === 'adopted') return []
+  return [...(kind === null ? [readPlainTables()] : []), ...describeMappings(readPlain(), true), captureSources]
 }

@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
+import { type Reason, ReasonError, reason } from '../reasons.ts'
 import type { Blocker } from './blockers.ts'
 import { retryLocks } from './lock-retries.ts'
-import { hasMappings, installMappings, type Mapping } from './mappings.ts'
+import { describePlainMappings, hasMappings, installMappings, type Mapping, readKindOfTables } from './mappings.ts'
+import { releasesBetween } from './releases.ts'
 import type { Pool, Sql } from './sql.ts'
 
 /** The key of the advisory lock of a migration: any number, the same for all instances. */
@@ -59,7 +61,7 @@ interface MigrationOptions {
  * this process is killed, the next call goes on with the file that was not applied.
  *
  * @returns the file names of the applied migrations, oldest first
- * @throws `UnreleasedDatabaseError`; an error of the database when a statement fails; an Error that names the transactions
+ * @throws `UnreleasedDatabaseError`; a ReasonError for a database that another release has to upgrade; an error of the database when a statement fails; an Error that names the transactions
  *   that hold a lock for longer than `lockWait`
  */
 export async function migrate(
@@ -128,26 +130,71 @@ export async function createSchema(transaction: Sql): Promise<void> {
   for (const migration of readOwn()) await run(transaction, migration)
 }
 
-/** Returns the migrations of `sql/` that the database lacks. @throws `UnreleasedDatabaseError` */
-async function readMissing(sql: Sql): Promise<Migration[]> {
-  const files = readOwn()
-  if (!(await hasSchema(sql))) return files
-  const rows = await sql<{ version: number; md5: string | null }[]>`
-    select /* migration.read */ version, md5 from gateway.migration order by version`
-  const sums = new Map(rows.map(({ version, md5 }) => [version, md5]))
-  const different = files.find(({ version, md5 }) => sums.has(version) && sums.get(version) !== md5)
+/** The migrations of a database. */
+export interface MigrationState {
+  /** When each file of `sql/` was applied, as an ISO-8601 time; null for those that the database lacks. */
+  files: { file: string; appliedAt: string | null }[]
+  missing: Migration[]
+  /** The files that `sql/` does not have, because a newer version of the service applied them. */
+  newer: string[]
+  /** The last migration of the database, and that of this version. */
+  from: number
+  to: number
+}
+
+/** Reads the migrations of a database. @throws `UnreleasedDatabaseError` */
+export async function readMigrations(sql: Sql): Promise<MigrationState> {
+  const own = readOwn()
+  const rows = (await hasSchema(sql))
+    ? await sql<{ version: number; name: string; md5: string | null; applied_at: string }[]>`
+        select /* migration.read */ version, name, md5, to_json(run_at) #>> '{}' as applied_at
+        from gateway.migration order by version`
+    : []
+  const applied = new Map(rows.map(row => [row.version, row]))
+  const different = own.find(({ version, md5 }) => applied.has(version) && applied.get(version)?.md5 !== md5)
   if (different) {
     const problem = `migration ${different.version} is not the one in sql/`
     throw new UnreleasedDatabaseError(`The database cannot be upgraded: ${problem}.`)
   }
-  return files.filter(({ version }) => !sums.has(version))
+  const to = own.at(-1)?.version ?? 0
+  return {
+    files: own.map(({ version, file }) => ({ file, appliedAt: applied.get(version)?.applied_at ?? null })),
+    missing: own.filter(({ version }) => !applied.has(version)),
+    newer: rows.filter(({ version }) => version > to).map(({ name }) => name),
+    from: rows.at(-1)?.version ?? 0,
+    to,
+  }
 }
 
+/** Returns the reason why this version does not upgrade a database: it skips a stop, or the database is newer. */
+export async function refuseUpgrade(sql: Sql, { newer, from, to }: MigrationState): Promise<Reason | null> {
+  if (newer.length > 0) return reason('DATABASE_NEWER', { files: newer.join(', ') })
+  const [next] = releasesBetween(from, to).stops
+  // A first installation that was interrupted has no records that a release in between would have to change.
+  if (next === undefined || (await readKindOfTables(sql)) === null) return null
+  return reason('RELEASE_SKIPPED', { release: next })
+}
+
+/** Reads the migrations that a database lacks. @throws `UnreleasedDatabaseError`, and a ReasonError of `refuseUpgrade` */
+async function readMissing(sql: Sql): Promise<Migration[]> {
+  const state = await readMigrations(sql)
+  const refused = await refuseUpgrade(sql, state)
+  if (refused) throw new ReasonError(refused)
+  return state.missing
+}
+
+const describeMigration = ({ version, file, md5, text }: Migration) =>
+  `-- ${file}\nbegin;\n${text}\n${recordOf(version, file, md5)};\ncommit;`
+
 /** Returns the SQL of all migrations, each with the statement that records it. */
-export const describeMigrations = (): string[] =>
-  readOwn().map(
-    ({ version, file, md5, text }) => `-- ${file}\nbegin;\n${text}\n${recordOf(version, file, md5)};\ncommit;`,
-  )
+export const describeMigrations = (): string[] => readOwn().map(describeMigration)
+
+/** Returns the SQL that `migrate` would run. @throws as `migrate` */
+export async function describeUpgrade(sql: Sql): Promise<string[]> {
+  const missing = await readMissing(sql)
+  if (missing.length === 0 && (await hasMappings(sql))) return []
+  return [...missing.map(describeMigration), ...(await describePlainMappings(sql))]
+}
 
 /** Returns the number of migrations of `sql/` that the database lacks. @throws `UnreleasedDatabaseError` */
-export const countMissingMigrations = async (sql: Sql): Promise<number> => (await readMissing(sql)).length
+export const countMissingMigrations = async (sql: Sql): Promise<number> => (await readMigrations(sql)).missing.length

@@ -22,7 +22,7 @@ test.each([
   },
   { words: ['sync', '--'], wanted: ['--url', '--to', '--json', '--status', '--verify', '--help'] },
   { words: ['token', 'create', '--perm'], wanted: ['--permission'] },
-  { words: ['migrate', '--'], wanted: ['--wait', '--json', '--help'] },
+  { words: ['migrate', '--'], wanted: ['--wait', '--check', '--status', '--dry-run', '--json', '--help'] },
 ])('the completion prints one line for each candidate: $words', async ({ words, wanted }) => {
   const candidates = await complete(...words)
   for (const candidate of candidates) expect(candidate).toEqual([expect.stringMatching(/^[\w-]+$/), expect.any(String)])

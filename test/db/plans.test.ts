@@ -26,9 +26,10 @@ const ofSearch = ['search', 'search_range', 'search_sample', 'search_sizes', 'se
 const never: Record<string, string> = {
   'touches no table':
     'database.reach demo.no_timeout demo.today migration.check_connection migration.lock migration.prepare',
-  'reads the catalog, or the sessions of the server': 'blockers.read migration.table_exists',
+  'reads the catalog, or the sessions of the server':
+    'blockers.read migration.table_exists mapping.table_exists upgrade.read_rights upgrade.find_blockers upgrade.estimate_indexes',
   'reads or writes one row for each file of sql/, or of the mapping':
-    'migration.read migration.record mapping.read mapping.are_adopted mapping.install mapping.install_none mapping.sources_to_capture mapping.capture',
+    'migration.read migration.record mapping.read mapping.read_kind mapping.install mapping.install_none mapping.sources_to_capture mapping.capture',
   'loads the demo data, as the owner': 'demo.analyze demo.is_demo demo.is_empty demo.move_sequence',
   'the command import, as the owner: reads and writes whole tables':
     'copy.rows import.copy_csv import.count import.delete_others import.find_broken_constraints import.find_wrong_values ' +

@@ -1,0 +1,143 @@
+/** What `migrate` says about an upgrade before it does it, and which upgrades it refuses. Releases are fictitious. */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import postgres from '#postgres'
+import { connect } from '../../src/db/connect.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { createDatabase, createEmptyDatabase } from '../support/database.ts'
+import { createLaterVersion } from '../support/later-version.ts'
+import { refusalOf, run } from '../support/process.ts'
+
+const files = readdirSync(join(import.meta.dirname, '../../sql')).filter(name => name.includes('.do.'))
+const [first, second, third] = [files.length, files.length + 1, files.length + 2]
+const releases = [
+  { version: '0.2.0', migration: first, isStop: false },
+  { version: '0.3.0', migration: second, isStop: true },
+  { version: '0.4.0', migration: third, isStop: false },
+]
+const index = `00${second}.do.index.sql`
+const column = `00${third}.do.column.sql`
+const indexes = { [index]: 'create index removal_reason on gateway.removal (reason);' }
+/** A version that is a stop, and the one after it. */
+const middle = { entry: createLaterVersion({ releases: releases.slice(0, 2), migrations: indexes }) }
+const latest = {
+  entry: createLaterVersion({
+    releases,
+    migrations: { ...indexes, [column]: 'alter table gateway.removal add column actor text;' },
+  }),
+}
+
+const json = async (args: string[], environment: NodeJS.ProcessEnv, options = {}) => {
+  const { code, stdout, stderr } = await run([...args, '--json'], environment, options)
+  expect(stderr).toBe('')
+  return { code, ...JSON.parse(stdout) }
+}
+
+const skipped = {
+  code: 'RELEASE_SKIPPED',
+  level: 'error',
+  message: 'This version does not upgrade the database yet: release 0.3.0 has to run before it.',
+  action: expect.stringMatching(/^Install release 0\.3\.0, /),
+}
+
+test('a skipped release that is a stop is refused with its name; with it, the upgrade goes on', async () => {
+  const { platform, url } = await createDatabase()
+  const environment = { DATABASE_URL: url }
+  await platform`insert into gateway.removal select 'voucher', 1, n, 'deleted', clock_timestamp() from generate_series(1, 1000) n`
+  await platform`analyze gateway.removal`
+
+  expect(await json(['migrate', '--check'], environment, latest)).toEqual({
+    code: 1,
+    release: '0.2.0',
+    releases: ['0.3.0', '0.4.0'],
+    stops: ['0.3.0'],
+    missing: [index, column],
+    indexes: { count: 1, bytes: expect.any(Number), seconds: 1 },
+    findings: [skipped],
+  })
+  for (const args of [['migrate'], ['migrate', '--dry-run']]) {
+    expect(refusalOf(await run(args, environment, latest))).toMatch(/^RELEASE_SKIPPED: .* release 0\.3\.0 has to run/)
+  }
+  expect(await platform`select from gateway.migration`).toHaveLength(first)
+
+  expect(await json(['migrate', '--check'], environment, middle)).toMatchObject({ code: 0, stops: [], findings: [] })
+  expect(await json(['migrate'], environment, middle)).toEqual({ code: 0, applied: [index] })
+  expect(await json(['migrate', '--check'], environment, latest)).toMatchObject({
+    code: 0,
+    release: '0.3.0',
+    stops: [],
+  })
+  expect(await json(['migrate'], environment, latest)).toEqual({ code: 0, applied: [column] })
+  expect(refusalOf(await run(['migrate'], environment, middle))).toMatch(
+    new RegExp(`^DATABASE_NEWER: .*: ${column}\\. Install that version`),
+  )
+})
+
+test('a first installation stops nowhere, also after an interruption', async () => {
+  const { address, url } = await createEmptyDatabase()
+  const owner = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+  onTestFinished(() => owner.end())
+  await migrate(owner, { last: 9 })
+  const checked = await json(['migrate', '--check'], { DATABASE_URL: url }, latest)
+  expect(checked).toMatchObject({ code: 0, stops: [], findings: [] })
+  expect(await json(['migrate'], { DATABASE_URL: url }, latest)).toMatchObject({ code: 0 })
+})
+
+test('--status lists the files, with the time at which each was applied', async () => {
+  const { url } = await createDatabase()
+  const { stdout } = await run(['migrate', '--status'], { DATABASE_URL: url }, latest)
+  const rows = stdout.trim().split('\n')
+  expect(rows).toHaveLength(third + 1)
+  expect(rows[first]).toMatch(new RegExp(`^${files.at(-1)} +\\d{4}-\\d\\d-\\d\\dT`))
+  expect(rows[second]).toMatch(new RegExp(`^${index} +missing$`))
+  expect((await json(['migrate', '--status'], { DATABASE_URL: url })).newer).toEqual([])
+})
+
+test('--dry-run prints the SQL that makes the same database, and nothing for one that is up to date', async () => {
+  const { address, url } = await createEmptyDatabase()
+  const sql = postgres({ ...address, max: 1, onnotice: () => {} })
+  onTestFinished(() => sql.end())
+  const { stdout } = await run(['migrate', '--dry-run'], { DATABASE_URL: url })
+  expect(await sql`select from pg_class where relnamespace = to_regnamespace('gateway')`).toHaveLength(0)
+  await sql.unsafe(stdout).simple()
+  expect(await json(['migrate'], { DATABASE_URL: url })).toEqual({ code: 0, applied: [] })
+  expect(await json(['migrate', '--dry-run'], { DATABASE_URL: url })).toEqual({ code: 0, statements: [] })
+})
+
+test('--check names the rights that the login lacks, and who holds a lock', async () => {
+  const { platform, url } = await createDatabase()
+  const login = `login_${Math.random().toString(36).slice(2)}`
+  await platform.unsafe(`create role ${login} login`)
+  onTestFinished(async () => {
+    await platform.unsafe(`drop role ${login}`)
+  })
+  const lowly = { DATABASE_URL: url.replace(/\/\/\w+@/, `//${login}@`) }
+  const { code, findings } = await json(['migrate', '--check'], lowly)
+  const forbidden = { code: 'MIGRATION_FORBIDDEN', level: 'error' }
+  expect([code, findings]).toMatchObject([
+    1,
+    [
+      { ...forbidden, message: `The login ${login} may not change the schema gateway.` },
+      { ...forbidden, action: expect.stringContaining(`run: grant voucher_gateway to ${login};`) },
+    ],
+  ])
+
+  await platform.begin(async transaction => {
+    await transaction`lock table gateway.removal in access share mode`
+    const [own] = await transaction`select pg_backend_pid() as pid`
+    // A transaction counts after five seconds.
+    const check = () => json(['migrate', '--check'], { DATABASE_URL: url })
+    await expect.poll(check, { timeout: 30_000 }).toMatchObject({
+      code: 0,
+      findings: [
+        {
+          code: 'MIGRATION_BLOCKED',
+          level: 'warning',
+          message: expect.stringContaining(`held by backend ${own?.pid} (`),
+          action: expect.stringContaining(`select pg_terminate_backend(${own?.pid});`),
+        },
+      ],
+    })
+  })
+})
