@@ -47,6 +47,7 @@ const suites = [
         'test/faults/**',
         'test/orms/**',
         'test/redis/**',
+        'test/upgrade/**',
         samples,
         dump,
         ...plans,
@@ -62,7 +63,7 @@ const suites = [
   { resolve, test: { name: 'plans', include: plans, ...common } },
   { resolve, test: { name: 'partitions', include: partitions, ...common } },
   // These tests start commands in separate processes, which takes longer than the commands themselves.
-  { resolve, test: { name: 'cli', include: ['test/cli/**/*.test.ts'], isolate: false, ...common } },
+  { resolve, test: { name: 'cli', include: ['test/{cli,upgrade}/**/*.test.ts'], isolate: false, ...common } },
   // Each test signs in, and checking a password is slow by design.
   { resolve, test: { name: 'admin', include: ['test/admin/**/*.test.ts'], isolate: false, ...common, ...fewWorkers } },
   // The contract through PgBouncer, which the global set-up starts for it.

@@ -21,6 +21,9 @@ export interface Owner {
   operations: readonly Operation[]
 }
 
+/** What this file needs of a server. */
+type Databases = Pick<FaultServer, 'url' | 'use'>
+
 /** The content of a database of a fault test. */
 export interface World {
   database: string
@@ -38,7 +41,7 @@ const size = { owners: 4, vouchers: 300, products: 20, customers: 60 }
  * @returns what `fill` returns
  */
 export async function createMigrated<Result>(
-  server: FaultServer,
+  server: Databases,
   database: string,
   fill: (pool: Pool) => PromiseLike<Result>,
   last = Infinity,
@@ -54,7 +57,7 @@ export async function createMigrated<Result>(
 }
 
 /** Writes the records of all committed changes of a database. @returns the records that are not as their sources say */
-export async function writeRecords(server: FaultServer, database: string): Promise<RecordProblem[]> {
+export async function writeRecords(server: Databases, database: string): Promise<RecordProblem[]> {
   const pool = connect(server.url(database), { max: 1, statementTimeoutMs: 0 })
   await projected(pool)
   const problems = await findRecordProblems(pool)
@@ -63,7 +66,7 @@ export async function writeRecords(server: FaultServer, database: string): Promi
 }
 
 /** Creates a database with tenants and their callers on a running server. */
-export const createWorld = (server: FaultServer, database: string): Promise<World> =>
+export const createWorld = (server: Databases, database: string): Promise<World> =>
   createMigrated(server, database, async pool => {
     const owners: Owner[] = []
     for (let count = 0; count < size.owners; count++) owners.push(await createOwner(pool))

@@ -1,0 +1,92 @@
+/**
+ * The upgrade of each dumped release under load: the old service and the new one answer on one database, before, during and
+ * after the migration, while the platform writes. No request is refused.
+ */
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, onTestFinished, test } from 'vitest'
+import { startLoad } from '../faults/support/load.ts'
+import { startFaultServer } from '../faults/support/start.ts'
+import { createLaterVersion } from '../support/later-version.ts'
+import { run, type Service, serve } from '../support/process.ts'
+import { dumpedReleases, fileOf, readDump } from './dumps.ts'
+import { buildCommitOf } from './old-program.ts'
+
+const isLong = process.env.UPGRADE === 'long'
+const newest = readdirSync(join(import.meta.dirname, '../../sql')).filter(file => file.includes('.do.')).length
+
+/** The new version: one more migration, which holds its locks for two seconds. */
+const next = createLaterVersion({
+  migrations: {
+    [`${String(newest + 1).padStart(4, '0')}.do.next.sql`]: `
+      create index voucher_next on gateway.voucher (tenant_id, id);
+      alter table gateway.rejected add column seen_at timestamptz;
+      select pg_sleep(2);`,
+  },
+})
+
+const server = await startFaultServer()
+// A dump has no roles.
+await server.use('postgres', sql => sql`create role voucher_gateway nologin`)
+
+test.for(dumpedReleases)('no request is refused while %s is upgraded', { timeout: 600_000 }, async release => {
+  const { owners, statements } = readDump(release)
+  const old = isLong ? buildCommitOf(fileOf(release)) : undefined
+
+  const database = release.replaceAll(/\W/g, '_')
+  await server.use('postgres', sql => sql.unsafe(`create database ${database}`))
+  await server
+    .use('postgres', sql => sql`select from pg_roles where rolname = 'voucher_gateway'`)
+    .then(async found => {
+      if (found.length === 0) await server.use('postgres', sql => sql.unsafe('create role voucher_gateway nologin'))
+    })
+  await server.use(database, sql => sql.unsafe(statements).simple())
+
+  const environment = { DATABASE_URL: server.url(database), DATABASE_POOL: '4', RATE_LIMIT_PER_MINUTE: '1000000' }
+  const services: Service[] = []
+  const start = async (entry?: string) => {
+    const service = await serve(environment, entry === undefined ? {} : { entry })
+    await expect.poll(async () => (await service.ready()).status, { timeout: 30_000 }).toBe(200)
+    services.push(service)
+  }
+  onTestFinished(async () => {
+    await Promise.all(services.map(service => service.stop('SIGKILL')))
+  })
+
+  await start(old)
+  let turn = 0
+  const load = startLoad(() => services[turn++ % services.length]!.restAddress, { database, owners }, 4)
+  let upgraded = false
+  const write = server.use(database, async sql => {
+    for (let change = 0; !upgraded; change++) {
+      await sql`update purchased_voucher set current_balance = ${change % 10} where id % 50 = ${change % 50}`
+    }
+  })
+  try {
+    await load.succeed(100)
+    const migrated = await run(['migrate'], environment, { entry: next })
+    expect([migrated.code, migrated.stderr], 'After a rewrite of sql/, make the dump again: README.md.').toEqual([
+      0,
+      '',
+    ])
+    // As when the new one does not work, and the old one has to come back.
+    await start(old)
+    await load.succeed(100)
+    await start(next)
+    await load.succeed(200)
+    // The load balancer takes the old ones out first.
+    const former = services.splice(0, 2)
+    await load.succeed(50)
+    for (const service of former) expect(await service.stop('SIGTERM')).toBe(0)
+    await load.succeed(100)
+  } finally {
+    upgraded = true
+    await write
+  }
+  const refused = (await load.stop()).filter(
+    ({ status, isForeign, isWhole }) => status !== 200 || isForeign || !isWhole,
+  )
+  expect(refused).toEqual([])
+  const isEqual = async () => (await run(['verify'], environment, { entry: next })).code
+  await expect.poll(isEqual, { timeout: 30_000 }).toBe(0)
+})
