@@ -26,7 +26,10 @@ export async function planPublication(sql: Pool, tables: readonly PlatformTable[
       from pg_publication_rel join pg_class on pg_class.oid = prrelid join pg_namespace on pg_namespace.oid = relnamespace
       where prpubid = pg_publication.oid)) as tables
     from pg_publication where pubname = ${replicationName}`
-  const missing = tables.map(pathOf).filter(path => !found?.tables.includes(path))
+  const missing = tables
+    .map(pathOf)
+    .filter(path => !found?.tables.includes(path))
+    .map(path => `only ${path}`)
   if (!found && missing.length > 0) {
     return [
       `create publication ${replicationName} for table ${missing.join(', ')} with (publish_via_partition_root = true);`,
@@ -36,7 +39,7 @@ export async function planPublication(sql: Pool, tables: readonly PlatformTable[
 }
 
 /**
- * Publishes tables that are not.
+ * Publishes tables that are not, one at a time: no lock is held while another one is waited for.
  *
  * @throws an Error with the statements when the login does not own the tables; one that names who holds a lock
  */
@@ -45,8 +48,7 @@ export async function publish(
   tables: readonly PlatformTable[],
   options: { lockWait: number; onBlocked?: ((blockers: Blocker[]) => void) | undefined },
 ): Promise<void> {
-  const statements = await planPublication(platform, tables)
-  if (statements.length === 0) return
+  if ((await planPublication(platform, tables)).length === 0) return
   const session = platform.openSession()
   const done = new AbortController()
   try {
@@ -58,9 +60,12 @@ export async function publish(
       subject: 'The publication',
       remedy: 'End that transaction, and run the command again.',
     })
-    for (const statement of statements) await attempt(() => session.unsafe(statement))
+    for (const table of tables) {
+      for (const statement of await planPublication(platform, [table])) await attempt(() => session.unsafe(statement))
+    }
   } catch (error) {
     if (!isForbidden(error)) throw error
+    const statements = await planPublication(platform, tables)
     const remedy = `Let the owner of the tables run at the platform: ${statements.join(' ')}`
     throw new Error(`The login may not publish the tables of the platform (${error.message}). ${remedy}`)
   } finally {

@@ -49,9 +49,9 @@ afterFile(async () => {
 const venue = '00000000-0000-0000-0000-000000000001'
 const item = '11111111-1111-1111-1111-111111111111'
 const at = (statements: string) => platform.unsafe(statements).simple()
-const stage = (url = platformUrl) =>
+const stage = (url = platformUrl, lockWait = 10) =>
   stagePlatform(owner, {
-    ...{ platformUrl: url, folder, lockWait: 10 },
+    ...{ platformUrl: url, folder, lockWait },
     ...{ onBlocked: () => {}, onTable: () => {} },
   })
 
@@ -142,8 +142,28 @@ test('a login that may not publish gets the statement for the owner, and another
   await at('grant select on all tables in schema shop to reader')
   const url = addressUrl({ ...server, user: 'reader' })
   await expect(stage(url)).rejects.toThrow(
-    /Let the owner of the tables run at the platform: create publication voucher_gateway for table "shop"\./,
+    /Let the owner of the tables run at the platform: create publication voucher_gateway for table only "shop"\./,
   )
+})
+
+test('no table of the platform is locked while another one is waited for', async () => {
+  const holder = await platform.reserve()
+  await holder`begin`
+  await holder`lock table shop.orders, shop.venue in share update exclusive mode`
+  const [held] = await holder`select pg_backend_pid() as pid`
+  const greedy = `select from pg_locks waiting join pg_locks held using (pid)
+    where not waiting.granted and held.granted and held.mode = 'ShareUpdateExclusiveLock' and pid <> ${held?.pid}`
+  let isDone = false
+  const watched = (async () => {
+    const seen = []
+    while (!isDone) seen.push(...(await platform.unsafe(greedy)))
+    return seen
+  })()
+  await expect(stage(platformUrl, 0)).rejects.toThrow('The publication did not get a lock that it needs. It is held by')
+  isDone = true
+  expect(await watched).toEqual([])
+  await holder`rollback`
+  holder.release()
 })
 
 test('the platform has a publication and a slot, and nothing else', async () => {
