@@ -1571,6 +1571,22 @@ end $function$;
 revoke execute on function gateway.detect_server_change() from public;
 grant execute on function gateway.detect_server_change() to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.empty_table(staged regclass, keys text[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+begin
+  execute format('truncate %s', staged);
+  execute coalesce((
+    select format('alter table %s drop constraint %I, %s', staged, conname, string_agg(format('alter %I drop not null', attname), ', '))
+    from pg_constraint join pg_attribute on attrelid = conrelid and attnum = any(conkey)
+    where conrelid = staged and contype = 'p' group by conname), '');
+  execute format('alter table %s add primary key (%s)', staged,
+                 (select string_agg(quote_ident(key), ', ' order by place) from unnest(keys) with ordinality as part (key, place)));
+end $function$;
+revoke execute on function gateway.empty_table(regclass,text[]) from public;
+grant execute on function gateway.empty_table(regclass,text[]) to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.category_fields)
  RETURNS text
  LANGUAGE sql
@@ -2248,8 +2264,13 @@ begin
   if staged.columns = definition -> 'columns' and staged.source = source and staged.marks = definition -> 'marks' then
     return null;
   end if;
-  if not staged.marks <@ (definition -> 'marks') then
-    reason := format('An enum or a partition of %s has changed.', source);
+  if not (staged.marks - '{file,columns}'::text[] <@ (definition -> 'marks'))
+     -- New values of all rows write both. VACUUM FULL and TRUNCATE write a file alone, SET DEFAULT a column.
+     or staged.marks -> 'file' <> definition #> '{marks,file}' and staged.marks -> 'columns' <> definition #> '{marks,columns}'
+     or exists (select from jsonb_array_elements(definition -> 'attached') part
+                where not coalesce(staged.marks -> 'partitions', '[]') @> part)
+  then
+    reason := format('The log lacks a change of %s: of its key, an enum, a partition or the values of a column.', source);
   end if;
   if is_applied then
     if staged.source <> source then
@@ -2288,8 +2309,8 @@ begin
                          gateway.staged_type(fresh.type));
         exception when others then -- The copy has the values.
           execute format('alter table %s alter column %I type %s using null', source, fresh.name, gateway.staged_type(fresh.type));
+          reason := format('%s.%s has another type.', source, fresh.name);
         end;
-        reason := format('%s.%s has another type.', source, fresh.name);
       end if;
     end loop;
   end if;
@@ -3641,14 +3662,13 @@ begin
     execute format('create schema %I', definition ->> 'schema');
   end if;
   execute (
-    select format('create table %s (%s)', source, concat_ws(', ',
-      string_agg(format('%I %s', name, gateway.staged_type(type)), ', ' order by place),
-      (select format('primary key (%s)', string_agg(quote_ident(key), ', ' order by place))
-       from jsonb_array_elements_text(definition -> 'key') with ordinality as part (key, place) having count(*) > 0)))
+    select format('create table %s (%s)', source, string_agg(format('%I %s', name, gateway.staged_type(type)), ', ' order by place))
     from jsonb_populate_recordset(null::gateway.platform_column, definition -> 'columns'));
   -- The platform's table is refused, with a remedy. The check of this one has nothing to add.
   if definition -> 'key' = '[]' then
     execute format('alter table %s replica identity full', source);
+  else
+    perform gateway.empty_table(source::regclass, array(select jsonb_array_elements_text(definition -> 'key')));
   end if;
   insert into gateway.staged_table values ((definition ->> 'platform_oid')::oid, source, definition -> 'columns', definition -> 'marks');
 end $function$;
@@ -4993,7 +5013,7 @@ begin
 end $procedure$;
 revoke execute on procedure gateway.retry_broken_mappings() from public;
 
-CREATE OR REPLACE PROCEDURE gateway.take_copy(IN staged regclass, IN copied regclass)
+CREATE OR REPLACE PROCEDURE gateway.take_copy(IN staged regclass, IN copied regclass, IN key_columns text[])
  LANGUAGE plpgsql
 AS $procedure$
 declare
@@ -5001,6 +5021,11 @@ declare
   same_keys text;
   assignments text;
 begin
+  if not exists (select from pg_constraint where conrelid = staged and contype = 'p' and conkey = array(
+                   select attnum from unnest(key_columns) with ordinality as part (key, place)
+                   join pg_attribute on attrelid = staged and attname = key order by place)) then
+    perform gateway.empty_table(staged, key_columns);
+  end if;
   select string_agg(quote_ident(attname), ', ') filter (where is_key),
          string_agg(format('copied.%1$I = staged.%1$I', attname), ' and ') filter (where is_key),
          string_agg(format('%1$I = excluded.%1$I', attname), ', ')
@@ -5011,4 +5036,4 @@ begin
   execute format('insert into %1$s as staged select * from %2$s on conflict (%3$s) do update set %4$s where (staged.*)::text <> (excluded.*)::text',
                  staged, copied, keys, assignments);
 end $procedure$;
-revoke execute on procedure gateway.take_copy(regclass,regclass) from public;
+revoke execute on procedure gateway.take_copy(regclass,regclass,text[]) from public;

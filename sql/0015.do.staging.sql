@@ -6,7 +6,9 @@ create table gateway.staged_table (
   platform_oid oid primary key, -- At the platform.
   source       text not null unique, -- The name with the schema, as SQL.
   columns      jsonb not null, -- Those of the platform that the table has: an array of gateway.platform_column.
-  marks        jsonb not null -- The values of its enums, and the files of its partitions: when one goes or changes, the log has no rows.
+  -- By names: the places of its `key`, its `generated` columns, the files of its `partitions`, and by oids the values of its enums.
+  -- When one of these goes or changes, the log has no rows. And its `file`, with the transactions that wrote its `columns`.
+  marks        jsonb not null
 );
 
 -- A column of a table of the platform.
@@ -39,6 +41,20 @@ create function gateway.staged_type(named text) returns text
 language sql stable
 return format_type(coalesce(to_regtype(named), 'text'), -1);
 
+-- Truncates a staged table, and gives it the key by which changes find their rows.
+create function gateway.empty_table(staged regclass, keys text[]) returns void
+language plpgsql
+as $$
+begin
+  execute format('truncate %s', staged);
+  execute coalesce((
+    select format('alter table %s drop constraint %I, %s', staged, conname, string_agg(format('alter %I drop not null', attname), ', '))
+    from pg_constraint join pg_attribute on attrelid = conrelid and attnum = any(conkey)
+    where conrelid = staged and contype = 'p' group by conname), '');
+  execute format('alter table %s add primary key (%s)', staged,
+                 (select string_agg(quote_ident(key), ', ' order by place) from unnest(keys) with ordinality as part (key, place)));
+end $$;
+
 -- Creates the table of a table of the platform.
 --
 -- definition: platform_oid, schema, name, columns, marks, and key: the columns of its primary key or replica identity.
@@ -59,14 +75,13 @@ begin
     execute format('create schema %I', definition ->> 'schema');
   end if;
   execute (
-    select format('create table %s (%s)', source, concat_ws(', ',
-      string_agg(format('%I %s', name, gateway.staged_type(type)), ', ' order by place),
-      (select format('primary key (%s)', string_agg(quote_ident(key), ', ' order by place))
-       from jsonb_array_elements_text(definition -> 'key') with ordinality as part (key, place) having count(*) > 0)))
+    select format('create table %s (%s)', source, string_agg(format('%I %s', name, gateway.staged_type(type)), ', ' order by place))
     from jsonb_populate_recordset(null::gateway.platform_column, definition -> 'columns'));
   -- The platform's table is refused, with a remedy. The check of this one has nothing to add.
   if definition -> 'key' = '[]' then
     execute format('alter table %s replica identity full', source);
+  else
+    perform gateway.empty_table(source::regclass, array(select jsonb_array_elements_text(definition -> 'key')));
   end if;
   insert into gateway.staged_table values ((definition ->> 'platform_oid')::oid, source, definition -> 'columns', definition -> 'marks');
 end $$;
@@ -107,8 +122,13 @@ begin
   if staged.columns = definition -> 'columns' and staged.source = source and staged.marks = definition -> 'marks' then
     return null;
   end if;
-  if not staged.marks <@ (definition -> 'marks') then
-    reason := format('An enum or a partition of %s has changed.', source);
+  if not (staged.marks - '{file,columns}'::text[] <@ (definition -> 'marks'))
+     -- New values of all rows write both. VACUUM FULL and TRUNCATE write a file alone, SET DEFAULT a column.
+     or staged.marks -> 'file' <> definition #> '{marks,file}' and staged.marks -> 'columns' <> definition #> '{marks,columns}'
+     or exists (select from jsonb_array_elements(definition -> 'attached') part
+                where not coalesce(staged.marks -> 'partitions', '[]') @> part)
+  then
+    reason := format('The log lacks a change of %s: of its key, an enum, a partition or the values of a column.', source);
   end if;
   if is_applied then
     if staged.source <> source then
@@ -147,8 +167,8 @@ begin
                          gateway.staged_type(fresh.type));
         exception when others then -- The copy has the values.
           execute format('alter table %s alter column %I type %s using null', source, fresh.name, gateway.staged_type(fresh.type));
+          reason := format('%s.%s has another type.', source, fresh.name);
         end;
-        reason := format('%s.%s has another type.', source, fresh.name);
       end if;
     end loop;
   end if;
@@ -179,7 +199,9 @@ begin
 end $$;
 
 -- Makes a staged table equal to a copy with the same columns. Only rows that differ are written, so that steps evaluate these alone.
-create procedure gateway.take_copy(staged regclass, copied regclass)
+--
+-- key_columns: the key of the copy. With another one, the staged table is emptied first.
+create procedure gateway.take_copy(staged regclass, copied regclass, key_columns text[])
 language plpgsql
 as $$
 declare
@@ -187,6 +209,11 @@ declare
   same_keys text;
   assignments text;
 begin
+  if not exists (select from pg_constraint where conrelid = staged and contype = 'p' and conkey = array(
+                   select attnum from unnest(key_columns) with ordinality as part (key, place)
+                   join pg_attribute on attrelid = staged and attname = key order by place)) then
+    perform gateway.empty_table(staged, key_columns);
+  end if;
   select string_agg(quote_ident(attname), ', ') filter (where is_key),
          string_agg(format('copied.%1$I = staged.%1$I', attname), ' and ') filter (where is_key),
          string_agg(format('%1$I = excluded.%1$I', attname), ', ')

@@ -194,6 +194,7 @@ export const reasonList = {
     'The staged tables cannot follow those of the platform: {why}.',
     'Correct the cause, or install a mapping that does not read that column.',
   ],
+  PLATFORM_TABLE_UNFIT: ['error', 'The table {table} of the platform {problem}.', '{remedy}'],
   PUBLICATION_INCOMPLETE: ['error', 'The publication lacks tables.', 'Run at the platform: {statements}'],
   SUBSCRIPTION_DISABLED: ['error', 'The subscription is disabled.', 'Run: alter subscription {name} enable;'],
   CHANGE_NOT_APPLIED: [

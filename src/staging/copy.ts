@@ -9,7 +9,7 @@ import { sendCopy } from '../db/copy.ts'
 import type { DriverPool } from '../db/driver-pool.ts'
 import { type LockRetryOptions, retryLocks } from '../db/lock-retries.ts'
 import { defaultLockWait } from '../db/migrate.ts'
-import type { Pool, Sql } from '../db/sql.ts'
+import { arrayText, type Pool, type Sql } from '../db/sql.ts'
 import { type PlatformTable, pathOf, quoted, readPlatformTables } from './platform-tables.ts'
 import { publish, replicationName } from './publication.ts'
 import { readServer, type Server } from './server.ts'
@@ -20,6 +20,12 @@ const copyLock = 7_302_155_602
 
 /** How long a slot waits for transactions of the platform before it is tried again, in milliseconds. */
 const lockMs = 5_000
+
+/** A table, and the name of the copy of its rows. */
+interface Copied {
+  table: PlatformTable
+  copy: string
+}
 
 interface CopyOptions {
   /** The URL of the platform's database, also for the subscription. */
@@ -72,7 +78,9 @@ export async function copyPlatform(
     }
     const oids = await readStagedTables(session)
     // Staged before: the former subscription would wait for a published table that is not there.
-    await publish(platform, await readPlatformTables(platform, oids), { lockWait, onBlocked })
+    const found = await readPlatformTables(platform, oids)
+    for (const { problem, ...table } of found) if (problem) throw new Error(`${pathOf(table)} ${problem.join('. ')}`)
+    await publish(platform, found, { lockWait, onBlocked })
     // Before the snapshot: a failover during the copy shows as another server.
     const server = await readServer(platform)
     try {
@@ -146,7 +154,7 @@ async function createSlot(
  *
  * @param snapshot of which all rows are
  * @param isFirst whether the tables have no rows yet: then they are filled directly
- * @returns pairs of the tables and the copies with which they have to be made equal
+ * @returns the tables, with the copies to which they have to be made equal
  */
 async function copyTables(
   source: Sql,
@@ -158,8 +166,8 @@ async function copyTables(
     onTable,
     isFirst,
   }: { oids: number[]; snapshot: string; isFirst: boolean } & Pick<CopyOptions, 'signal' | 'onTable'>,
-): Promise<[staged: string, copied: string][]> {
-  const copied: [string, string][] = []
+): Promise<Copied[]> {
+  const copied: Copied[] = []
   await beginReading(source, snapshot)
   const tables = await readPlatformTables(source, oids)
   await source.unsafe('commit /* staging.end_reading */')
@@ -168,11 +176,14 @@ async function copyTables(
     onTable?.(table)
     await target`select /* staging.follow_table */ gateway.follow_table(${JSON.stringify(table)}::text::jsonb, true)`
     const copy = isFirst ? pathOf(table) : `gateway.copy_of_${table.platform_oid}`
-    if (isFirst) await target.unsafe(`truncate /* staging.begin_table */ ${copy}`)
+    if (isFirst)
+      await target`select /* staging.begin_table */ gateway.empty_table(${copy}::text::regclass, ${arrayText(table.key)}::text::text[])`
     else {
       await target.unsafe(`drop /* staging.drop_former_copy */ table if exists ${copy}`)
-      await target.unsafe(`create /* staging.create_copy */ unlogged table ${copy} (like ${pathOf(table)})`)
-      copied.push([pathOf(table), copy])
+      await target.unsafe(
+        `create /* staging.create_copy */ unlogged table ${copy} as table ${pathOf(table)} with no data`,
+      )
+      copied.push({ table, copy })
     }
     const columns = table.columns.map(({ name }) => quoted(name)).join(', ')
     await beginReading(source, snapshot)
@@ -212,7 +223,7 @@ async function requireOriginal(source: Sql, { platform_oid, schema, name }: Plat
 interface Switch {
   slot: string
   server: Server
-  copied: readonly [staged: string, copied: string][]
+  copied: readonly Copied[]
   platformUrl: string
 }
 
@@ -220,8 +231,8 @@ interface Switch {
 async function switchTo(target: DriverPool, { slot, server, copied, platformUrl }: Switch): Promise<void> {
   // A session, and no `begin` of the driver: when its connection ends, the statements that follow fail.
   await target.unsafe('begin /* staging.begin_switch */')
-  for (const [staged, copy] of copied) {
-    await target`call /* staging.take_copy */ gateway.take_copy(${staged}::text::regclass, ${copy}::text::regclass)`
+  for (const { table, copy } of copied) {
+    await target`call /* staging.take_copy */ gateway.take_copy(${pathOf(table)}::text::regclass, ${copy}::text::regclass, ${arrayText(table.key)}::text::text[])`
     await target.unsafe(`drop /* staging.drop_copy */ table ${copy}`)
   }
   await dropSubscription(target)

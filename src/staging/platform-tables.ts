@@ -18,12 +18,14 @@ export interface PlatformTable {
   columns: PlatformColumn[]
   /** The columns by which the platform's log names rows that change; none: it has no such columns. */
   key: string[]
-  /** The values of its enums by their oids, and the files of its partitions. */
-  marks: Record<string, string | number[]>
+  /** Parts of its catalog that `gateway.follow_table` (sql/0015) compares. */
+  marks: Record<string, unknown>
+  /** The files of partitions that were tables before, and have rows. */
+  attached: number[]
   /** The columns of indexes. */
   indexes: string[][]
-  /** Why it cannot be published, with a remedy; null: it can. */
-  problem: string | null
+  /** Why it cannot be published, and what to do; null: it can. */
+  problem: [what: string, remedy: string] | null
 }
 
 /** Returns a name as SQL. */
@@ -41,12 +43,17 @@ export const pathOf = ({ schema, name }: Pick<PlatformTable, 'schema' | 'name'>)
  */
 export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = null) => sql<PlatformTable[]>`
   select /* platform.read_tables */ pg_class.oid::bigint as platform_oid, nspname as schema, relname as name,
-    columns, key, marks, indexes,
-    case when relpersistence = 'u' then format('is unlogged. Run at the platform: alter table %I.%I set logged;', nspname, relname)
+    columns, key, marks, attached, indexes,
+    to_json(string_to_array(case when heirs is not null then format(
+           'has tables that inherit from it (%s), whose rows are not in its changes. Make them its partitions, or let the mapping read them alone.',
+           heirs)
+         when relpersistence = 'u' then format('is unlogged. Run at the platform: alter table %I.%I set logged;', nspname, relname)
          when row_security_active(pg_class.oid)
            then format('shows %I only some of its rows. Let a superuser of the platform run: alter role %1$I bypassrls;', current_user)
          when key = '[]' then format(
-           'has no key by which updates and deletions are replicated. Run at the platform: alter table %I.%I %s;',
+           'has %s. Run at the platform: alter table %I.%I %s;',
+           case relreplident when 'f' then 'replica identity full and no key: each change would search its whole copy'
+                             else 'no key by which updates and deletions are replicated' end,
            nspname, relname, coalesce((
              select format('replica identity using index %I', index_class.relname)
              from pg_index join pg_class index_class on index_class.oid = indexrelid
@@ -56,7 +63,7 @@ export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = nu
              order by indexrelid limit 1),
              (select 'replica identity full' from pg_index where indrelid = pg_class.oid and pg_class.relkind = 'r' and indisprimary),
              'add primary key (…)'))
-    end as problem
+    end, '. ')) as problem
   from pg_class join pg_namespace on pg_namespace.oid = relnamespace
   cross join lateral (
     select coalesce(json_agg(json_build_object(
@@ -74,26 +81,46 @@ export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = nu
     where attrelid = pg_class.oid and attnum > 0 and not attisdropped and attgenerated = ''
   ) of_columns
   cross join lateral (
-    select coalesce((
-      select json_agg(attname order by place)
-      from pg_index
-      cross join lateral unnest(indkey::smallint[]) with ordinality as part (number, place)
-      join pg_attribute on attrelid = indrelid and attnum = number
-      -- Partitions have the primary key of their table, but not its replica identity. No log has a deferrable key.
-      where indrelid = pg_class.oid and case when relkind = 'p' or relreplident = 'd' then indisprimary and indimmediate
-                                             when relreplident = 'i' then indisreplident
-                                             else relreplident = 'f' and indisprimary end
-    ), '[]')::jsonb as key
+    select coalesce(jsonb_agg(attname order by place), '[]') as key, string_agg(number::text, ' ' order by place) as key_places
+    from pg_index
+    cross join lateral unnest(indkey::smallint[]) with ordinality as part (number, place)
+    join pg_attribute on attrelid = indrelid and attnum = number
+    -- Partitions have the primary key of their table, but not its replica identity. No log has a deferrable key.
+    where indrelid = pg_class.oid and case when relkind = 'p' or relreplident = 'd' then indisprimary and indimmediate
+                                           when relreplident = 'i' then indisreplident
+                                           else relreplident = 'f' and indisprimary end
   ) of_key
   cross join lateral (
-    select coalesce(json_object_agg(name, mark), '{}') as marks
-    from (select pg_enum.oid::text as name, to_json(enumlabel) as mark
+    select json_object_agg(name, mark) as marks
+    from (values ('key', to_json(key_places)), ('file', to_json(relfilenode::bigint))
+          union all
+          select 'columns', json_object_agg(attnum, xmin::text order by attnum)
+          from pg_attribute where attrelid = pg_class.oid and attnum > 0
+          union all
+          select 'generated', json_agg(attnum order by attnum)
+          from pg_attribute where attrelid = pg_class.oid and attgenerated <> '' having count(*) > 0
+          union all
+          select pg_enum.oid::text, to_json(enumlabel)
           from pg_enum where enumtypid in (select atttypid from pg_attribute where attrelid = pg_class.oid)
           union all
           select 'partitions', json_agg(part.relfilenode::bigint order by part.relfilenode)
           from pg_partition_tree(pg_class.oid) join pg_class part on part.oid = relid
-          where pg_class.relkind = 'p' and part.relkind = 'r' having count(*) > 0) marked
+          where pg_class.relkind = 'p' and part.relkind = 'r' having count(*) > 0) marked (name, mark)
   ) of_marks
+  cross join lateral (
+    -- The command that creates a partition writes its columns. The one that attaches a table writes all of these again.
+    select coalesce(json_agg(part.relfilenode::bigint), '[]') as attached
+    from pg_partition_tree(pg_class.oid) leaf join pg_class part on part.oid = leaf.relid
+    where pg_class.relkind = 'p' and part.relkind = 'r' and pg_relation_size(part.oid) > 0 and exists (
+      select from pg_partition_ancestors(part.oid) above
+      where above.relid <> pg_class.oid and not exists (
+        select from pg_attribute own join pg_attribute system on own.xmin = system.xmin and own.cmin = system.cmin
+        where own.attrelid = above.relid and own.attnum > 0 and system.attrelid = above.relid and system.attname = 'tableoid'))
+  ) of_attached
+  cross join lateral (
+    select string_agg(inhrelid::regclass::text, ', ') as heirs
+    from pg_inherits where inhparent = pg_class.oid and pg_class.relkind = 'r'
+  ) of_heirs
   cross join lateral (
     select coalesce(json_agg(names::json), '[]') as indexes
     from (select distinct (

@@ -35,8 +35,8 @@ async function check(owner: Pool, platform: Pool, folder: string): Promise<Platf
   const columns = new Map([...named].map(([table, names]) => [quotedPath(table), new Set([...names].map(quotedPath))]))
   const tables = all.filter(table => columns.has(pathOf(table)))
   for (const { schema, name, problem } of tables) {
-    if (problem === null) continue
-    const [what = '', remedy = ''] = problem.split('. ')
+    if (!problem) continue
+    const [what, remedy] = problem
     findings.push({
       file: `${schema}.${name}`,
       line: null,

@@ -6,7 +6,7 @@ import { connect } from '../db/connect.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { type Reason, reason } from '../reasons.ts'
 import { copyPlatform, dropOtherSlot } from './copy.ts'
-import { readPlatformTables } from './platform-tables.ts'
+import { pathOf, readPlatformTables } from './platform-tables.ts'
 import { planPublication, replicationName } from './publication.ts'
 import { readServer } from './server.ts'
 
@@ -68,8 +68,8 @@ interface WatchOptions {
 export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchOptions) {
   const platform = connect(platformUrl, { name: 'platform', max: 1, statementTimeoutMs })
   const closing = new AbortController()
-  /** The tables at the former look, and the position in the platform's log after it. */
-  let former = { tables: '', position: 'FFFFFFFF/FFFFFFFF' }
+  /** The columns at the former look, and the position in the platform's log after it. */
+  let former = { columns: '', position: 'FFFFFFFF/FFFFFFFF' }
   /** The tables that the staged ones are like. */
   let followed = ''
   let isLooking = false
@@ -94,10 +94,11 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     else if (name !== null && (slot === null || slot.is_lost)) needsCopy ??= `The platform has lost the slot ${name}.`
 
     const tables = await readPlatformTables(platform, oids)
-    const text = JSON.stringify(tables)
+    const text = JSON.stringify(tables.filter(({ problem }) => problem === null))
+    const columns = JSON.stringify(tables.map(({ schema, name, columns }) => [schema, name, columns]))
     // A column that was renamed has its former name in changes that wait. If they fail for some time, they have the new one.
-    const isApplied = failing > 1 || (slot?.is_applied === true && text === former.tables)
-    former = { tables: text, position: await readPosition(platform) }
+    const isApplied = failing > 1 || (slot?.is_applied === true && columns === former.columns)
+    former = { columns, position: await readPosition(platform) }
     // A copy, which disables the subscription, follows them itself.
     if (is_enabled && text !== followed) {
       try {
@@ -112,6 +113,10 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     if (unpublished.length > 0) {
       needsCopy ??= 'The publication of the platform lacks tables.'
       reasons.push(reason('PUBLICATION_INCOMPLETE', { statements: unpublished.join(' ') }))
+    }
+    for (const { problem, ...table } of tables) {
+      if (problem)
+        reasons.push(reason('PLATFORM_TABLE_UNFIT', { table: pathOf(table), problem: problem[0], remedy: problem[1] }))
     }
     if (tables.length < oids.length) reasons.push(reason('PLATFORM_TABLES_DROPPED'))
     // A copy has disabled it, and enables it.
