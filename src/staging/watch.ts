@@ -77,6 +77,8 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
   let failures = 0
   /** The looks that found more failures since the last change was applied. */
   let failing = 0
+  /** Whether the tables were followed because of failures, which may have had another reason. */
+  let isTrial = false
   let confirmed = ''
 
   async function look({ slot: name, server, needs_copy, is_enabled, oids, ...now }: Subscription): Promise<Look> {
@@ -84,8 +86,10 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     const found = await readServer(platform)
     const slot = name === null ? null : await readSlot(platform, name, former.position)
     // The worker tries again at intervals of its own, so not each look finds a new failure.
-    if (slot?.confirmed !== confirmed) failing = 0
-    else if (now.failures > failures) failing++
+    if (slot?.confirmed !== confirmed) {
+      failing = 0
+      isTrial = false
+    } else if (now.failures > failures) failing++
     failures = now.failures
     confirmed = slot?.confirmed ?? ''
     let needsCopy = needs_copy
@@ -103,7 +107,10 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     if (is_enabled && text !== followed) {
       try {
         needsCopy ??= await followTables(text, isApplied)
-        if (isApplied) followed = text
+        if (isApplied) {
+          followed = text
+          isTrial = failing > 1
+        }
       } catch (error) {
         reasons.push(reason('STAGED_TABLES_DIFFER', { why: error instanceof Error ? error.message : String(error) }))
       }
@@ -123,7 +130,10 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     if (name !== null && !is_enabled && needsCopy === null) {
       reasons.push(reason('SUBSCRIPTION_DISABLED', { name: replicationName }))
     }
-    if (failing > 3) reasons.push(reason('CHANGE_NOT_APPLIED'))
+    if (failing > 3) {
+      if (isTrial) needsCopy ??= 'Changes that wait have former names of columns, and others have present ones.'
+      reasons.push(reason('CHANGE_NOT_APPLIED'))
+    }
     const share = warnedShares.find(share => (slot?.log_left ?? 1) < share)
     if (share !== undefined) reasons.push(reason('PLATFORM_LOG_SHORT', { percent: share * 100 }))
     return { reasons, slot, needsCopy }

@@ -245,6 +245,22 @@ test('a column that was renamed is named, and the rest goes on', async () => {
   expect(copies).toEqual([])
 })
 
+test('a name that was followed too early, because of another failure, is mended by a copy', async () => {
+  await owner`alter table shop.customer add constraint other_failure check (surname is null)`
+  await at(`insert into shop.customer (venue, surname) values ('${venue}', 'Ann'); update shop.item set name = 'Tea';
+    alter table shop.item rename name to title; update shop.item set title = 'Mint tea'`)
+  await until('the name is followed', async () => {
+    await watch.follow()
+    return (await owner`select from pg_attribute where attrelid = 'shop.item'::regclass and attname = 'title'`).length
+  })
+  await owner`alter table shop.customer drop constraint other_failure`
+  await applied()
+  expect(copies.splice(0)).toEqual([expect.stringContaining('former names of columns')])
+  expect(await owner`select title from shop.item`).toEqual([{ title: 'Mint tea' }])
+  await at('alter table shop.item rename column title to name')
+  await applied()
+})
+
 test('names of columns go from one to another, and a table gets another name', async () => {
   await at(`alter table shop."Gift Card" add column a integer default 1, add column b integer default 2`)
   await applied()
