@@ -20,6 +20,7 @@ export async function openGateway(config: Config, pool: Pool, ratePool: Pool, lo
   const { counter, close } = await openRateCounter(config, pool, ratePool, log)
   const gateway: Gateway = {
     pool,
+    recordPool: pool,
     cursors: createCursorCipher(cursorKey),
     scope: createTenantScope(pool),
     rate: { limit: config.rateLimitPerMinute, counter },

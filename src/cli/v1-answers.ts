@@ -60,10 +60,10 @@ export async function readAnswers(
           ...{ isWaiting: () => true, cost: 0, rejectedCost: 0, requestedCost: 1 },
         }
         const context = {
-          ...{ sql, caller, rate, fieldErrors: {}, redemptionTokenTtl: 1 },
+          ...{ sql, records: sql, caller, rate, fieldErrors: {}, redemptionTokenTtl: 1 },
           cursors: createCursorCipher(randomBytes(32)),
           scope: createTenantScope(sql),
-          loaders: new Loaders({ pool, sql, caller, group: {} }),
+          loaders: new Loaders({ pool, sql, records: sql, caller, group: {} }),
         }
         return run(context, { ...variables, voucher_reference: stored.reference })
       })

@@ -1,7 +1,7 @@
 /** Rows that decode a column when it is read: a page is selected as one text, because a driver's cost is its columns. */
 import type { Column, Columns } from './column.ts'
 import { type RecordText, readRecordText } from './record-text.ts'
-import type { Fragment, Sql } from './sql.ts'
+import type { Fragment, RecordSql } from './sql.ts'
 
 /** Where a row has a column, and how it is read. */
 interface PlacedColumn extends Pick<Column, 'kind' | 'codec'> {
@@ -31,7 +31,7 @@ export interface RowCodec<Row> {
    * `select string_agg(row, '') from (select ${codec.select(sql)} as row from … order by …) page`.
    * They keep the order of the inner query, because the outer one only aggregates (PostgreSQL, 9.21).
    */
-  select(sql: Sql): Fragment
+  select(sql: RecordSql): Fragment
   /** Reads rows. @param bytes the joined texts of any number of rows; null or undefined when there are none */
   read(bytes: Buffer | null | undefined): Row[]
   /** Reads rows like `read`, some at a time: each step reads at most `size` of them. */

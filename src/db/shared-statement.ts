@@ -1,11 +1,11 @@
 import type { Sql } from './sql.ts'
 
 /** Reads several items in one statement; the results are in the order of the items. */
-type ReadItems<Item, Result> = (sql: Sql, items: readonly Item[]) => Promise<readonly Result[]>
+type ReadItems<Item, Result, Via> = (sql: Via, items: readonly Item[]) => Promise<readonly Result[]>
 
 /** An item that waits for the end of the turn of the event loop. */
-interface Waiting<Item, Result> {
-  sql: Sql
+interface Waiting<Item, Result, Via> {
+  sql: Via
   item: Item
   resolve: (result: Result | PromiseLike<Result>) => void
 }
@@ -19,15 +19,15 @@ interface Waiting<Item, Result> {
  * @param maxItems the most items of a statement: it runs in one process of the server
  * @returns a function that reads an item by a request's `sql`; requests with the same `group` share statements
  */
-export function shareStatements<Item, Result>(read: ReadItems<Item, Result>, maxItems: number) {
-  const waitingOf = new WeakMap<object, Waiting<Item, Result>[]>()
+export function shareStatements<Item, Result, Via = Sql>(read: ReadItems<Item, Result, Via>, maxItems: number) {
+  const waitingOf = new WeakMap<object, Waiting<Item, Result, Via>[]>()
 
-  const readAlone = async ({ sql, item }: Waiting<Item, Result>): Promise<Result> => {
+  const readAlone = async ({ sql, item }: Waiting<Item, Result, Via>): Promise<Result> => {
     const [result] = await read(sql, [item])
     return result as Result
   }
 
-  async function readTogether(waiting: readonly Waiting<Item, Result>[]): Promise<void> {
+  async function readTogether(waiting: readonly Waiting<Item, Result, Via>[]): Promise<void> {
     const [first, second] = waiting
     if (!first) return
     if (!second) return first.resolve(readAlone(first))
@@ -42,7 +42,7 @@ export function shareStatements<Item, Result>(read: ReadItems<Item, Result>, max
     for (let at = 0; at < waiting.length; at += maxItems) void readTogether(waiting.slice(at, at + maxItems))
   }
 
-  return (group: object, sql: Sql, item: Item): Promise<Result> =>
+  return (group: object, sql: Via, item: Item): Promise<Result> =>
     new Promise(resolve => {
       const waiting = waitingOf.get(group)
       if (waiting) waiting.push({ sql, item, resolve })

@@ -30,6 +30,25 @@ export type Pool = DriverPool & {
 /** A pool or a transaction, through which statements run. */
 export type Sql = postgres.ISql<DriverTypes>
 
+/**
+ * Sends statements that only read records, to a standby or to the primary. It lacks the rest of `Sql`, so it cannot read a
+ * token, or write.
+ */
+export interface RecordSql {
+  <Rows extends readonly (object | undefined)[] = postgres.Row[]>(
+    template: TemplateStringsArray,
+    ...values: readonly postgres.ParameterOrFragment<DriverTypes[keyof DriverTypes]>[]
+  ): postgres.PendingQuery<Rows>
+  unsafe(text: string): Fragment
+}
+
+/** The connections on which records are read: those of the primary, or of standbys too (`record-pool.ts`). */
+export interface RecordPool {
+  whileWanted(isWanted: () => boolean): RecordSql
+  expensive(isWanted: () => boolean, caller: number): RecordSql
+  readonly exports: RecordSql
+}
+
 /** An open transaction, which can have savepoints. */
 export type Transaction = postgres.TransactionSql<DriverTypes>
 

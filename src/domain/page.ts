@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from '../db/sql.ts'
+import type { Fragment, RecordSql } from '../db/sql.ts'
 import type { Cursor, CursorCipher, ListIdentity, Position } from './cursor.ts'
 import { type FieldErrors, throwIfErrors } from './errors.ts'
 import { afterAll, beforeAll, type Instant, instantMessage, parseInstant } from './instant.ts'
@@ -122,7 +122,7 @@ export function boundsOf({ after, before, updatedSince, until }: PageWindow): { 
  * @param direction `desc` when rows are read from the end of the list
  */
 export function within(
-  sql: Sql,
+  sql: RecordSql,
   window: PageWindow,
   direction: Fragment = window.backward ? sql`desc` : sql``,
 ): Fragment {
@@ -142,7 +142,7 @@ export interface RowOrder {
 
 /** Returns the condition that a row comes after, or before, the row of an id. It is null when no row has this id. */
 export function besideRow(
-  sql: Sql,
+  sql: RecordSql,
   { table, key, descending = false }: RowOrder,
   side: 'after' | 'before',
   id: Fragment | number,
@@ -156,7 +156,7 @@ export function besideRow(
  * Returns the end of a list's statement: the rows of a window, one more than the page has. The window lies between the
  * places that its rows have now; it is empty when one of them does not exist.
  */
-export function betweenRows(sql: Sql, order: RowOrder, window: RowWindow): Fragment {
+export function betweenRows(sql: RecordSql, order: RowOrder, window: RowWindow): Fragment {
   const { key, descending = false } = order
   const { limit, backward = false, after, before } = window
   const direction = sql.unsafe(descending === backward ? '' : 'desc')

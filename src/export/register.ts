@@ -45,8 +45,9 @@ export function registerExports(
   authenticate: Authenticate,
   options: ExportOptions,
 ): void {
-  const { pool } = gateway
+  const { pool, recordPool } = gateway
   const { tokens, isStopping } = options
+  const [sql, records] = [pool.exports, recordPool.exports]
   const limits = createExportLimits(pool, options.startsPerHour)
   const streams = new Set<ExportStream>()
   const waitForStep = createStepScheduler(options.whenIdle)
@@ -63,7 +64,7 @@ export function registerExports(
     const list = bulkExport.listOf(tenantId)
     const { window, former } = readPosition(gateway, bulkExport, list.identity, request)
     if (isStopping()) throw stopping()
-    const now = await readServerTime(pool)
+    const now = await readServerTime(recordPool.whileWanted(caller.isWaiting))
     const serverTime = former !== null && former < now ? former : now
     const lease = await limits.start(caller.token.id)
     // The deadline has passed, or the caller is gone.
@@ -88,8 +89,8 @@ export function registerExports(
         // Statements of exports have connections of their own.
         createContext: () => ({
           ...createContext(gateway, caller),
-          sql: pool.exports,
-          loaders: new Loaders({ pool, sql: pool.exports, caller, group: caller }),
+          ...{ sql, records },
+          loaders: new Loaders({ pool: recordPool, sql, records, caller, group: caller }),
         }),
         list,
         window: { ...window, until: serverTime },

@@ -57,7 +57,7 @@ export interface ExportedList {
   /** The list that its cursors belong to. */
   identity: ListIdentity
   /** Reads the first records of a window. Personal data is in the audit before this returns. */
-  read(reader: Pick<Reader, 'sql' | 'caller'>, window: PageWindow): Promise<Chunk<ExportedRow>>
+  read(reader: Pick<Reader, 'sql' | 'records' | 'caller'>, window: PageWindow): Promise<Chunk<ExportedRow>>
 }
 
 /** A bulk export as `registerExports` serves it. */
@@ -94,8 +94,8 @@ function bulkExportOf({ name, document, returns }: RestOperation): BulkExport | 
       if (tenantId === null) throw new Error(`The path of an export of ${list} has no tenant.`)
       return {
         identity: listOf(tenantId),
-        read: ({ sql, caller }, window) =>
-          (personalData ? exportOf(caller, table) : table).chunk(sql, { tenantId, window }),
+        read: (reader, window) =>
+          (personalData ? exportOf(reader, table) : table).chunk(reader.records, { tenantId, window }),
       }
     },
   }
@@ -110,7 +110,7 @@ const tenants: BulkExport = {
   write: writeRecordsOf(prepareRecords(documents.ListTenants)),
   listOf: () => ({
     identity: tenantList,
-    read: async ({ sql, caller }, window) => chunkOfPage(await listTenants(sql, caller.token, window)),
+    read: async ({ records, caller }, window) => chunkOfPage(await listTenants(records, caller.token, window)),
   }),
 }
 

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader'
 import { shareStatements } from '../db/shared-statement.ts'
-import type { Sql } from '../db/sql.ts'
+import type { RecordSql } from '../db/sql.ts'
 import type { Context } from './context.ts'
 import { offerBatch } from './direct-resolver.ts'
 import type { Reader } from './loaders.ts'
@@ -43,17 +43,17 @@ const maxShared = 4
  * Defines the loader of children. Requests share its statements.
  */
 export function childLoader<Parent extends { id: number; tenantId: number }, Child>(
-  read: (sql: Sql, parents: readonly Parent[]) => Promise<Child[][]>,
+  read: (sql: RecordSql, parents: readonly Parent[]) => Promise<Child[][]>,
 ) {
   const readShared = shareStatements(
-    (sql, lists: readonly (readonly Parent[])[]) =>
+    (sql: RecordSql, lists: readonly (readonly Parent[])[]) =>
       hasMoved(lists.flat())
         ? Promise.all(lists.map(list => read(sql, list)))
         : readLists(parents => read(sql, parents), lists),
     maxShared,
   )
-  return ({ sql, group }: Pick<Reader, 'sql' | 'group'>) =>
-    new BatchChildren<Parent, Child>(parents => readShared(group, sql, parents))
+  return ({ records, group }: Pick<Reader, 'records' | 'group'>) =>
+    new BatchChildren<Parent, Child>(parents => readShared(group, records, parents))
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { Pool, Sql } from '../db/sql.ts'
+import type { Pool, RecordPool, RecordSql, Sql } from '../db/sql.ts'
 import type { CursorCipher } from '../domain/cursor.ts'
 import type { FieldErrors } from '../domain/errors.ts'
 import type { ExpensiveRequests } from '../domain/rate/expensive-requests.ts'
@@ -9,7 +9,9 @@ import { Loaders } from './loaders.ts'
 
 /** The parts of the service that all requests share. */
 export interface Gateway {
+  /** The connections to the primary. */
   pool: Pool
+  recordPool: RecordPool
   cursors: CursorCipher
   scope: TenantScope
   /** The rate budget of tokens that have no limit of their own. */
@@ -20,9 +22,11 @@ export interface Gateway {
 }
 
 /** The context value of the resolvers of one request. */
-export interface Context extends Omit<Gateway, 'pool' | 'expensiveRequests'> {
-  /** Sends statements while the caller waits for them. */
+export interface Context extends Omit<Gateway, 'pool' | 'recordPool' | 'expensiveRequests'> {
+  /** Sends statements to the primary while the caller waits for them. */
   sql: Sql
+  /** Reads records while the caller waits for them. */
+  records: RecordSql
   caller: Caller
   rate: RateBudget
   /** Errors that the transport found. They are reported after scope and permission (R1), with all other errors. */
@@ -40,12 +44,13 @@ export const isExpensive = ({ requestedCost }: Caller): boolean => requestedCost
  * @param fieldErrors those that the transport found
  */
 export function createContext(gateway: Gateway, caller: Caller, fieldErrors: FieldErrors = {}): Context {
-  const { pool, cursors, scope, redemptionTokenTtl } = gateway
+  const { pool, recordPool, cursors, scope, redemptionTokenTtl } = gateway
   const { rate } = caller
   const { isWaiting, token } = caller
   const hasOwn = isExpensive(caller)
   const sql = hasOwn ? pool.expensive(isWaiting, token.id) : pool.whileWanted(isWaiting)
-  const loaders = new Loaders({ pool, sql, caller, group: hasOwn ? caller : pool })
+  const records = hasOwn ? recordPool.expensive(isWaiting, token.id) : recordPool.whileWanted(isWaiting)
+  const loaders = new Loaders({ pool: recordPool, sql, records, caller, group: hasOwn ? caller : pool })
   // The properties are named one by one, because spreading an object takes 3 µs.
-  return { sql, cursors, scope, redemptionTokenTtl, caller, rate, fieldErrors, loaders }
+  return { sql, records, cursors, scope, redemptionTokenTtl, caller, rate, fieldErrors, loaders }
 }

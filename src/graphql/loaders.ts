@@ -1,13 +1,16 @@
 import DataLoader from 'dataloader'
-import type { Pool, Sql } from '../db/sql.ts'
+import type { RecordPool, RecordSql, Sql } from '../db/sql.ts'
 import type { RecordPage } from '../domain/page.ts'
 import type { CountRequest, PageRequest, RecordRequest, TenantTable } from '../domain/record/tenant-table.ts'
 import type { Caller } from '../domain/token/caller.ts'
 
-/** The pool and caches that the loaders of a request read through, and the caller of the request. */
+/** The connections that the loaders of a request use, and the caller of the request. */
 export interface Reader {
-  pool: Pool
+  /** Reads and writes all else than records, at the primary. */
   sql: Sql
+  /** Reads records. */
+  records: RecordSql
+  pool: RecordPool
   caller: Caller
   /** The same object for all requests that may share statements (`shareStatements`). */
   group: object
@@ -18,15 +21,15 @@ export const createPageLoader = <Wanted, Row>(read: (wanted: readonly Wanted[]) 
   new DataLoader<Wanted, RecordPage<Row>>(read, { cache: false })
 
 /** Creates loaders of a table that tenants own. They cache nothing: each field counts as an operation, and reads (R28). */
-export const createTableLoaders = <Row>({ pool, sql, caller }: Reader, table: TenantTable<Row>) => {
+export const createTableLoaders = <Row>({ pool, records, caller }: Reader, table: TenantTable<Row>) => {
   return {
-    pages: createPageLoader((wanted: readonly PageRequest[]) => table.pages(sql, wanted)),
+    pages: createPageLoader((wanted: readonly PageRequest[]) => table.pages(records, wanted)),
     /** A count may read a million rows, even in a request that is not expensive. */
     counts: new DataLoader(
       (wanted: readonly CountRequest[]) => table.counts(pool.expensive(caller.isWaiting, caller.token.id), wanted),
       { cache: false },
     ),
-    records: new DataLoader((wanted: readonly RecordRequest[]) => table.records(sql, wanted), { cache: false }),
+    records: new DataLoader((wanted: readonly RecordRequest[]) => table.records(records, wanted), { cache: false }),
   }
 }
 

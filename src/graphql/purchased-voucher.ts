@@ -17,7 +17,7 @@ import { readSearchArguments, searchArgs, searchResource } from './search.ts'
 import { VoucherStatus } from './voucher-status.ts'
 
 /** Products of any tenant: the field that reads one checks its tenant. */
-const productLoader = ({ sql }: Reader) => new DataLoader((ids: readonly number[]) => findProducts(sql, ids))
+const productLoader = ({ records }: Reader) => new DataLoader((ids: readonly number[]) => findProducts(records, ids))
 
 /** Returns the product of this id, as it is now; null when it is gone, or the token is not authorised for its tenant. */
 export async function findAuthorisedProduct(id: number, { caller, loaders, scope }: Context): Promise<Product | null> {
@@ -90,7 +90,7 @@ builder.objectField(CatalogVoucher, 'purchasedVouchers', t =>
   ),
 )
 
-const dayLoader = ({ sql }: Reader) => new DataLoader((ids: readonly number[]) => findDays(sql, ids))
+const dayLoader = ({ records }: Reader) => new DataLoader((ids: readonly number[]) => findDays(records, ids))
 
 builder.objectField(PurchasedVoucher, 'status', t =>
   t.field({

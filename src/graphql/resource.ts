@@ -67,7 +67,7 @@ function addType(
   const sharedBy = shareTable(table)
   const loadersOf = (reader: Reader) => {
     const read = sharedBy(reader.group)
-    return createTableLoaders(reader, personalData ? exportOf(reader.caller, read, reader.group) : read)
+    return createTableLoaders(reader, personalData ? exportOf(reader, read, reader.group) : read)
   }
   const policy = { cost: 1, permissions }
   const needs = describePermissions(permissions)

@@ -168,16 +168,16 @@ export async function searchResource<Row extends ResourceRow>(
   args: PageArguments,
 ) {
   if (!description) throw new Error('The resource has no filters.')
-  const { sql, caller, fieldErrors } = context
-  const table = (personalData ? searchExportOf : textSearchOf)(caller, description.table)
+  const { records, caller, fieldErrors } = context
+  const table = (personalData ? searchExportOf : textSearchOf)(context, description.table)
   const search = readSearch(description, listOf(tenantId), wanted, caller.token, fieldErrors)
   return readConnection<Row>(context, search.list, args, {
-    page: window => table.page(sql, search, window),
+    page: window => table.page(records, search, window),
     total:
       search.conditions.length > 0 || search.descendantsOf
         ? null
-        : async updatedSince => (await plain.counts(sql, [{ tenantId, updatedSince }]))[0] ?? 0,
-    count: updatedSince => table.count(sql, search, updatedSince),
-    matchedFields: async rows => (search.words ? findMatchedFields(sql, search.words, rows) : new Map()),
+        : async updatedSince => (await plain.counts(records, [{ tenantId, updatedSince }]))[0] ?? 0,
+    count: updatedSince => table.count(records, search, updatedSince),
+    matchedFields: async rows => (search.words ? findMatchedFields(records, search.words, rows) : new Map()),
   })
 }

@@ -24,11 +24,11 @@ builder.objectField(Tenant, 'parent', t =>
   }),
 )
 
-const childrenLoader = ({ sql, caller }: Reader) =>
-  createPageLoader((wanted: readonly ChildrenRequest[]) => listChildTenants(sql, caller.token, wanted))
+const childrenLoader = ({ records, caller }: Reader) =>
+  createPageLoader((wanted: readonly ChildrenRequest[]) => listChildTenants(records, caller.token, wanted))
 
-const countLoader = ({ sql, caller }: Reader) =>
-  new DataLoader((parentIds: readonly number[]) => countChildTenants(sql, caller.token, parentIds))
+const countLoader = ({ records, caller }: Reader) =>
+  new DataLoader((parentIds: readonly number[]) => countChildTenants(records, caller.token, parentIds))
 
 builder.objectField(Tenant, 'children', t =>
   t.connection(

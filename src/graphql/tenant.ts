@@ -22,12 +22,12 @@ import { requireTenantId } from './record-id.ts'
 /** A tenant that the caller's token is authorised for. Its row is loaded when a field needs it. */
 export type TenantSource = { id: number } | Row
 
-const tenantLoader = ({ sql }: Reader) => new DataLoader((ids: readonly number[]) => findTenants(sql, ids))
+const tenantLoader = ({ records }: Reader) => new DataLoader((ids: readonly number[]) => findTenants(records, ids))
 
 /** Pages of the tenants that the caller is authorised for: a statement each. */
-const pageLoader = ({ sql, caller }: Reader) =>
+const pageLoader = ({ records, caller }: Reader) =>
   createPageLoader((wanted: readonly PageWindow[]) =>
-    Promise.all(wanted.map(window => listTenants(sql, caller.token, window))),
+    Promise.all(wanted.map(window => listTenants(records, caller.token, window))),
   )
 
 /** Returns the row of a tenant. Throws `NOT_FOUND` when there is no such tenant any more. */
@@ -68,7 +68,7 @@ builder.queryFields(t => ({
       resolve: (_, args, context) =>
         readConnection(context, tenantList, args, {
           page: window => context.loaders.get(pageLoader).load(window),
-          total: since => countGrantedTenants(context.sql, context.caller.token, since),
+          total: since => countGrantedTenants(context.records, context.caller.token, since),
         }),
     },
     TenantConnection,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { Sql } from '../../src/db/sql.ts'
+import type { RecordSql } from '../../src/db/sql.ts'
 import { childLoader } from '../../src/graphql/children.ts'
 import type { Reader } from '../../src/graphql/loaders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -14,13 +14,13 @@ const { pool } = await createDatabase()
 /** Defines a platform whose children are texts, and records the parents of each read. */
 function defineLoader() {
   const reads: (readonly number[])[] = []
-  const platform = childLoader(async (_sql: Sql, parents: readonly Parent[]) => {
+  const platform = childLoader(async (_sql: RecordSql, parents: readonly Parent[]) => {
     reads.push(parents.map(({ id }) => id))
     return parents.map(({ id, tenantId }) => [`child of ${id} at ${tenantId}`])
   })
   // A platform uses nothing else of a request.
   const load = (parents: readonly Parent[]) =>
-    platform({ sql: pool, group: pool } satisfies Pick<Reader, 'sql' | 'group'>).ofList.load(parents)
+    platform({ records: pool, group: pool } satisfies Pick<Reader, 'records' | 'group'>).ofList.load(parents)
   return { reads, load }
 }
 

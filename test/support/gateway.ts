@@ -18,6 +18,7 @@ interface TestCaller {
 export function createContexts(pool: Pool): (caller: TestCaller) => Context {
   const gateway: Gateway = {
     pool,
+    recordPool: pool,
     cursors: createCursorCipher(Buffer.alloc(32, 7)),
     scope: createTenantScope(pool),
     rate: { limit: 1_000_000, counter: new RateWindows() },

@@ -1,9 +1,9 @@
 /** SQL of the intervals of a period, and of the events in them. */
-import { arrayText, type Fragment, type Sql } from '../../db/sql.ts'
+import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import type { FiguresRequest } from './figure.ts'
 
 /** Returns the instant at which a calendar day begins. An hour that is repeated at midnight begins with its first time. */
-const startOf = (sql: Sql, day: Fragment): Fragment => sql`
+const startOf = (sql: RecordSql, day: Fragment): Fragment => sql`
   (select case when ((midnight - interval '1 hour') at time zone zone.sql_name)::date >= ${day}
                then midnight - interval '1 hour' else midnight end
    from (select (${day})::timestamp at time zone zone.sql_name as midnight) local)`
@@ -19,7 +19,7 @@ const startOf = (sql: Sql, day: Fragment): Fragment => sql`
  *   a rollup the half hours within which an interval begins or ends. Such parts exist where days begin at a quarter of
  *   an hour, and before a zone had a standard time.
  */
-export function periodRelations(sql: Sql, { tenantId, timeZone, intervals }: FiguresRequest): Fragment {
+export function periodRelations(sql: RecordSql, { tenantId, timeZone, intervals }: FiguresRequest): Fragment {
   const from = arrayText(intervals.map(interval => interval.from))
   const to = arrayText(intervals.map(interval => interval.to))
   return sql`
@@ -69,7 +69,7 @@ export function periodRelations(sql: Sql, { tenantId, timeZone, intervals }: Fig
  *
  * @param kind of `gateway.figure_rollup`
  */
-export const rolledUp = (sql: Sql, kind: string): Fragment => sql`
+export const rolledUp = (sql: RecordSql, kind: string): Fragment => sql`
   select width_bucket(at, starts) as place, currency, state, sum(records) as records, sum(initial) as initial,
          sum(balance) as balance, sum(paid) as paid
   from span, rolled cross join part cross join lateral (
@@ -80,9 +80,9 @@ export const rolledUp = (sql: Sql, kind: string): Fragment => sql`
   group by place, currency, state`
 
 /** Returns the members of a JSON object that say which interval it is. */
-export const intervalMembers = (sql: Sql): Fragment => sql`
+export const intervalMembers = (sql: RecordSql): Fragment => sql`
   'from', from_day, 'to', to_day, 'start', ${instantText(sql, sql`starts_at`)}, 'end', ${instantText(sql, sql`ends_at`)}`
 
 /** Returns the text of an instant (R13). */
-export const instantText = (sql: Sql, instant: Fragment): Fragment =>
+export const instantText = (sql: RecordSql, instant: Fragment): Fragment =>
   sql`to_char(${instant} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`

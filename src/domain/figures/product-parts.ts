@@ -1,14 +1,14 @@
 /** SQL of the parts of a period, for figures of products. */
-import type { Fragment, Sql } from '../../db/sql.ts'
+import type { Fragment, RecordSql } from '../../db/sql.ts'
 
 /** Returns an instant, limited to the time in which vouchers were sold, so that no time without sales is read. */
-const clamped = (sql: Sql, instant: Fragment): Fragment =>
+const clamped = (sql: RecordSql, instant: Fragment): Fragment =>
   sql`least(greatest(${instant}, sales_time.first), sales_time.last)`
 
 const lengths = { month: '1 month', quarter: '3 months', year: '1 year' }
 
 /** Returns the nearest beginning of a month, quarter or year in UTC: the one with the shorter time of sales between. */
-const nearest = (sql: Sql, unit: keyof typeof lengths, instant: Fragment): Fragment => sql`
+const nearest = (sql: RecordSql, unit: keyof typeof lengths, instant: Fragment): Fragment => sql`
   (select case when ${clamped(sql, instant)} - ${clamped(sql, sql`earlier`)} <= ${clamped(sql, sql`later`)} - ${clamped(sql, instant)}
                then earlier else later end
    from (select date_trunc(${unit}::text, ${instant}, 'UTC') as earlier) at_or_before,
@@ -19,7 +19,7 @@ const nearest = (sql: Sql, unit: keyof typeof lengths, instant: Fragment): Fragm
  * `lower`, and between `ends_at` and `upper`, are added or subtracted. The coarser range is empty where these parts are
  * as long as the range itself.
  */
-const rounded = (sql: Sql, range: Fragment, lower: Fragment, upper: Fragment): Fragment => sql`
+const rounded = (sql: RecordSql, range: Fragment, lower: Fragment, upper: Fragment): Fragment => sql`
   select starts_at, ends_at, case when is_less then lower else starts_at end as lower,
          case when is_less then upper else starts_at end as upper
   from (
@@ -28,18 +28,18 @@ const rounded = (sql: Sql, range: Fragment, lower: Fragment, upper: Fragment): F
     from sales_time, (select starts_at, ends_at, ${lower} as lower, ${upper} as upper from sales_time, ${range}) range
   ) compared`
 
-const between = (sql: Sql, one: Fragment, other: Fragment): Fragment => sql`
+const between = (sql: RecordSql, one: Fragment, other: Fragment): Fragment => sql`
   (${clamped(sql, sql`greatest(${one}, ${other})`)} - ${clamped(sql, sql`least(${one}, ${other})`)})`
 
-const roundedTo = (sql: Sql, unit: keyof typeof lengths, range: Fragment): Fragment =>
+const roundedTo = (sql: RecordSql, unit: keyof typeof lengths, range: Fragment): Fragment =>
   rounded(sql, range, nearest(sql, unit, sql`starts_at`), nearest(sql, unit, sql`ends_at`))
 
 /** Returns the coarser range of a relation, for the next rounding. */
-const coarser = (sql: Sql, name: string): Fragment =>
+const coarser = (sql: RecordSql, name: string): Fragment =>
   sql`(select lower as starts_at, upper as ends_at from ${sql.unsafe(name)}) finer`
 
 /** The signed parts between the ranges of a rounding. */
-const edges = (sql: Sql): Fragment => sql`
+const edges = (sql: RecordSql): Fragment => sql`
   cross join lateral (values
     (least(starts_at, range.lower), greatest(starts_at, range.lower), case when starts_at < range.lower then 1 else -1 end),
     (least(ends_at, range.upper), greatest(ends_at, range.upper), case when ends_at > range.upper then 1 else -1 end)
@@ -56,7 +56,7 @@ const edges = (sql: Sql): Fragment => sql`
  * - `product_part(grain, lower, upper, sign)`: the parts that are read from rollups
  * - `rest(lower, upper, sign)`: the parts whose vouchers are counted from the records
  */
-export const productParts = (sql: Sql): Fragment => sql`
+export const productParts = (sql: RecordSql): Fragment => sql`
   sales_time as materialized (
     select least(coalesce(min(first_year.at), span.starts_at), now()) as first, now() as last
     from span left join (

@@ -1,10 +1,10 @@
 /** SQL of the products with the most sales in a period. */
-import { arrayText, type Fragment, type Sql } from '../../db/sql.ts'
+import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import type { ProductRanking } from './figure.ts'
 import { productParts } from './product-parts.ts'
 
 /** Returns the relations of the parts of the period, and `product_sale(product_id, currency, vouchers, paid, value)`. */
-export const productRelations = (sql: Sql): Fragment => sql`
+export const productRelations = (sql: RecordSql): Fragment => sql`
   ${productParts(sql)}, product_sale as materialized (
     select product_id, currency, sum(records) as vouchers, sum(paid) as paid, sum(initial) as value from (
       select product_id, currency, sign * records as records, sign * paid as paid, sign * initial as initial
@@ -34,7 +34,7 @@ export const productRelations = (sql: Sql): Fragment => sql`
  * Returns a query for a JSON array of the products of each ranking. In the order by the amount paid, each currency has
  * its own ranking: a part. The first products of each part are found without sorting the others.
  */
-export function topProductsJson(sql: Sql, rankings: readonly ProductRanking[]): Fragment {
+export function topProductsJson(sql: RecordSql, rankings: readonly ProductRanking[]): Fragment {
   const first = arrayText(rankings.map(ranking => ranking.first))
   const byPaid = arrayText(rankings.map(({ by }) => by === 'PAID'))
   const currencies = arrayText(rankings.map(({ currency }) => currency ?? ''))

@@ -1,4 +1,4 @@
-import type { Fragment, Sql } from '../../db/sql.ts'
+import type { Fragment, RecordSql } from '../../db/sql.ts'
 import { unprepared } from '../../db/statement.ts'
 import { badInput, type GatewayError } from '../errors.ts'
 import { lastStamp, recordsMissing } from '../sync/server-time.ts'
@@ -21,7 +21,7 @@ import { expiringJson, outstandingJson, statusJson, stockRelations } from './sto
  * @throws `UNAVAILABLE` during the first fill
  */
 export async function readFigures(
-  sql: Sql,
+  sql: RecordSql,
   token: Token,
   reads: readonly FiguresRead[],
 ): Promise<(Figures | GatewayError)[]> {
@@ -45,7 +45,7 @@ export async function readFigures(
  *
  * @param place the place of the row among the others
  */
-function figuresOf(sql: Sql, token: Token, { request, selection }: FiguresRead, place: number): Fragment {
+function figuresOf(sql: RecordSql, token: Token, { request, selection }: FiguresRead, place: number): Fragment {
   const none = sql`select '[]'::json`
   const when = (selected: boolean, query: Fragment): Fragment => (selected ? query : none)
   const { periods, totals, consents, outstanding, status, expiring, topProducts } = selection
@@ -79,7 +79,7 @@ const timeZoneErrors: readonly unknown[] = ['22023', '22021']
  * - `today(id, day)`: the calendar day now at each of all these tenants, of which some may be deleted already;
  *   `days(first, last)`: the least and the greatest of them
  */
-const grantedTenants = (sql: Sql, token: Token, { tenantId, withDescendants }: FiguresRequest): Fragment => sql`
+const grantedTenants = (sql: RecordSql, token: Token, { tenantId, withDescendants }: FiguresRequest): Fragment => sql`
   ${
     // The scope has checked that the token is authorised for a single tenant.
     withDescendants
@@ -110,7 +110,7 @@ const grantedTenants = (sql: Sql, token: Token, { tenantId, withDescendants }: F
  * - `whole(id)`: those of which a grant includes all below
  * - `highest(id)`: those of them that have no other above
  */
-const tenantsBelow = (sql: Sql, token: Token, tenantId: number): Fragment => {
+const tenantsBelow = (sql: RecordSql, token: Token, tenantId: number): Fragment => {
   const { named, withDescendants } = grantedBy(token)
   return sql`
   below as materialized (

@@ -1,9 +1,9 @@
 /** SQL of the sales and consents of each interval. */
-import type { Fragment, Sql } from '../../db/sql.ts'
+import type { Fragment, RecordSql } from '../../db/sql.ts'
 import { intervalMembers, rolledUp } from './interval.ts'
 
 /** Returns the relation `sale(place, currency, ...)`: sums of the vouchers of each interval, by the instant of purchase. */
-export const saleRelation = (sql: Sql): Fragment => sql`
+export const saleRelation = (sql: RecordSql): Fragment => sql`
   sale as materialized (
     select place, currency,
            sum(records) filter (where state <> 'void') as vouchers, sum(initial) filter (where state <> 'void') as value,
@@ -27,7 +27,7 @@ export const saleRelation = (sql: Sql): Fragment => sql`
   )`
 
 /** Returns the JSON of sums of `sale`; of one currency if they are grouped by it. */
-const salesObject = (sql: Sql): Fragment => sql`
+const salesObject = (sql: RecordSql): Fragment => sql`
   json_build_object('currency', nullif(currency, ''), 'vouchers', coalesce(sum(vouchers), 0),
                     'value', coalesce(sum(value), 0), 'paid', coalesce(sum(paid), 0),
                     'redeemed', coalesce(sum(value), 0) - coalesce(sum(balance), 0), 'voided', coalesce(sum(voided), 0),
@@ -35,7 +35,7 @@ const salesObject = (sql: Sql): Fragment => sql`
                                                         'paid', coalesce(sum(paid_without_balance), 0)))`
 
 /** Returns a query for the JSON of all intervals with their sales. */
-export const periodsJson = (sql: Sql): Fragment => sql`
+export const periodsJson = (sql: RecordSql): Fragment => sql`
   select json_agg(json_build_object(${intervalMembers(sql)}, 'sales', coalesce(sales, '[]')) order by place)
   from period left join (
     select place, json_agg(figure order by currency = '', currency collate "C") as sales from (
@@ -45,14 +45,14 @@ export const periodsJson = (sql: Sql): Fragment => sql`
   ) sold using (place)`
 
 /** Returns a query for the JSON of the sales of the whole period. */
-export const totalsJson = (sql: Sql): Fragment => sql`
+export const totalsJson = (sql: RecordSql): Fragment => sql`
   select coalesce(json_agg(figure order by currency = '', currency collate "C"), '[]') from (
     select currency, ${salesObject(sql)} as figure from sale group by currency
     having sum(vouchers) <> 0 or sum(voided) <> 0
   ) figures`
 
 /** Returns a query for the JSON of all intervals with their consents. */
-export function consentsJson(sql: Sql): Fragment {
+export function consentsJson(sql: RecordSql): Fragment {
   /** Counts the events that the rollups of a kind have. @param records selects those of single tenants: `tenant_id`, `at` */
   const events = (kind: string, records: Fragment) => sql`
     select place, sum(records) as records from (

@@ -1,5 +1,5 @@
 /** SQL of the current vouchers, by status and by the end of their validity. */
-import { arrayText, type Fragment, type Sql } from '../../db/sql.ts'
+import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import type { Selection } from './figure.ts'
 
 /**
@@ -12,7 +12,7 @@ import type { Selection } from './figure.ts'
  *   do not differ on their last day, and the day at any tenant decides. Vouchers that have expired at all tenants share
  *   one day.
  */
-export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragment => sql`
+export const stockRelations = (sql: RecordSql, { expiring, status }: Selection): Fragment => sql`
   differing_day as materialized (
     select (first + steps)::date as day from days, generate_series(0, last - first - 1) steps
     union
@@ -52,7 +52,7 @@ export const stockRelations = (sql: Sql, { expiring, status }: Selection): Fragm
  *
  * @param condition for rows of `stock`, after others
  */
-export const outstandingJson = (sql: Sql, condition: Fragment = sql``): Fragment => sql`
+export const outstandingJson = (sql: RecordSql, condition: Fragment = sql``): Fragment => sql`
   select coalesce(json_agg(json_build_object(
            'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance, 'byExpiry', by_expiry,
            'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance))
@@ -73,7 +73,7 @@ export const outstandingJson = (sql: Sql, condition: Fragment = sql``): Fragment
   ) currencies`
 
 /** Returns a query for a JSON array: the outstanding balances that expire within each number of days. */
-export const expiringJson = (sql: Sql, expiring: readonly number[]): Fragment => sql`
+export const expiringJson = (sql: RecordSql, expiring: readonly number[]): Fragment => sql`
   select json_agg((${outstandingJson(sql, sql`and expires_on <= coalesce(today, first) + within`)}) order by place)
   from unnest(${arrayText(expiring)}::text::integer[]) with ordinality as wanted (within, place)`
 
@@ -81,7 +81,7 @@ export const expiringJson = (sql: Sql, expiring: readonly number[]): Fragment =>
  * Returns a query for the JSON of the number of vouchers by status. The vouchers that are not valid yet are counted from
  * the records: they are few.
  */
-export const statusJson = (sql: Sql): Fragment => sql`
+export const statusJson = (sql: RecordSql): Fragment => sql`
   select json_agg(json_build_object('status', status, 'vouchers', vouchers,
                   'share', coalesce(round(vouchers / nullif(total, 0), 6), 0)) order by place)
   from (

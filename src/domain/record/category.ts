@@ -1,6 +1,6 @@
 import { column, type RowOf } from '../../db/column.ts'
 import { rowCodec } from '../../db/row-codec.ts'
-import { arrayText, type Sql } from '../../db/sql.ts'
+import { arrayText, type RecordSql } from '../../db/sql.ts'
 import { groupByProduct } from './product.ts'
 
 export const categoryColumns = {
@@ -21,7 +21,7 @@ const categoryRow = rowCodec<Category>(categoryColumns)
  * @param products rows that the caller may see
  * @returns for each product, in order, its categories by `sort_order`, then `id` (R16)
  */
-export async function listCategoriesOf(sql: Sql, products: readonly { id: number }[]): Promise<Category[][]> {
+export async function listCategoriesOf(sql: RecordSql, products: readonly { id: number }[]): Promise<Category[][]> {
   const ids = products.map(({ id }) => id)
   const [found] = await sql`
     select /* category.of_products */ string_agg(row, '') from (

@@ -7,31 +7,42 @@ import type { Caller } from '../token/caller.ts'
 import { isWithinDays } from '../token/request-count.ts'
 import type { TenantTable } from './tenant-table.ts'
 
+/** A caller who exports data, and the connections to the primary, which holds the audit. */
+interface Exporter {
+  sql: Sql
+  caller: Caller
+}
+
 /**
  * Reads personal data for a caller (contract, operations 6 and 7). Each read records the export before it returns, and
  * throws when that fails: no personal data leaves the service without a record.
  *
+ * @param exporter the caller, and the connections on which the audit is written
  * @param group requests with the same one share the statement that records (`shareStatements`); default: none does
  */
-export const exportOf = <Row>(caller: Caller, table: TenantTable<Row>, group: object = caller): TenantTable<Row> => ({
+export const exportOf = <Row>(
+  { sql, caller }: Exporter,
+  table: TenantTable<Row>,
+  group: object = caller,
+): TenantTable<Row> => ({
   ...table,
 
-  async pages(sql, wanted) {
-    const pages = await table.pages(sql, wanted)
+  async pages(records, wanted) {
+    const pages = await table.pages(records, wanted)
     const exports = wanted.map(({ tenantId }, index) => ({ tenantId, records: pages[index]?.rows.length ?? 0 }))
     await recordExports(sql, caller, 'list', exports.filter(isExport), group)
     return pages
   },
 
-  async records(sql, wanted) {
-    const found = await table.records(sql, wanted)
+  async records(records, wanted) {
+    const found = await table.records(records, wanted)
     const exports = wanted.map(({ tenantId }, index) => ({ tenantId, records: found[index] ? 1 : 0 }))
     await recordExports(sql, caller, 'record', exports.filter(isExport), group)
     return found
   },
 
-  async chunk(sql, wanted) {
-    const chunk = await table.chunk(sql, wanted)
+  async chunk(records, wanted) {
+    const chunk = await table.chunk(records, wanted)
     const exports = [{ tenantId: wanted.tenantId, records: chunk.count }]
     await recordExports(sql, caller, 'bulk export', exports.filter(isExport))
     return chunk
@@ -44,20 +55,20 @@ export const exportOf = <Row>(caller: Caller, table: TenantTable<Row>, group: ob
  * consented.
  */
 export const searchExportOf = <Row extends { readonly tenantId: number }>(
-  caller: Caller,
+  { sql, caller }: Exporter,
   table: SearchTable<Row>,
 ): SearchTable<Row> => ({
   ...table,
 
-  async page(sql, ...wanted) {
-    const page = await table.page(sql, ...wanted)
+  async page(records, ...wanted) {
+    const page = await table.page(records, ...wanted)
     const [search] = wanted
     if (search.searchesPersonalData && page.rows.length === 0) {
       await recordExports(sql, caller, 'search', [{ tenantId: search.tenantId, records: 0 }])
     }
-    const records = new Map<number, number>()
-    for (const { tenantId } of page.rows) records.set(tenantId, (records.get(tenantId) ?? 0) + 1)
-    const exports = [...records].map(([tenantId, count]) => ({ tenantId, records: count }))
+    const counts = new Map<number, number>()
+    for (const { tenantId } of page.rows) counts.set(tenantId, (counts.get(tenantId) ?? 0) + 1)
+    const exports = [...counts].map(([tenantId, count]) => ({ tenantId, records: count }))
     await recordExports(sql, caller, 'list', exports)
     return page
   },
@@ -67,11 +78,11 @@ export const searchExportOf = <Row extends { readonly tenantId: number }>(
  * Reads filtered and ordered lists whose records contain no personal data, although the searched text does: a
  * recipient's name. Each page of a text search is recorded, because its result reveals who received a voucher.
  */
-export const textSearchOf = <Row>(caller: Caller, table: SearchTable<Row>): SearchTable<Row> => ({
+export const textSearchOf = <Row>({ sql, caller }: Exporter, table: SearchTable<Row>): SearchTable<Row> => ({
   ...table,
 
-  async page(sql, ...wanted) {
-    const page = await table.page(sql, ...wanted)
+  async page(records, ...wanted) {
+    const page = await table.page(records, ...wanted)
     const [{ searchesPersonalData, tenantId, descendantsOf }] = wanted
     const operation = descendantsOf ? 'voucher search, with tenants below' : 'voucher search'
     if (searchesPersonalData) await recordExports(sql, caller, operation, [{ tenantId, records: 0 }])

@@ -1,6 +1,6 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
 import { rowCodec } from '../../db/row-codec.ts'
-import { arrayText, type Sql } from '../../db/sql.ts'
+import { arrayText, type RecordSql } from '../../db/sql.ts'
 import { inRange, isTrue, ofCurrency, ofRecord } from '../search/field.ts'
 import { byAmount, byValue } from '../search/order.ts'
 import { searchedText } from '../search/text-field.ts'
@@ -70,7 +70,7 @@ const productRow = rowCodec<Product>(columns)
  * Returns the products of these ids, of any tenant, in their order; null where there is none. Checks no grants: the
  * caller must, by `tenantId`.
  */
-export async function findProducts(sql: Sql, ids: readonly number[]): Promise<(Product | null)[]> {
+export async function findProducts(sql: RecordSql, ids: readonly number[]): Promise<(Product | null)[]> {
   const [rows] = await sql`
     select /* product.find_by_ids */ string_agg(${productRow.select(sql)}, '')
     from gateway.product where id = any(${arrayText(ids)}::text::bigint[])`.raw()

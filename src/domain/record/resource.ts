@@ -1,7 +1,7 @@
 /** Descriptions of the records that tenants own: loaders, `node`, global ids, connections and removals follow from them. */
 import type { Column, Columns } from '../../db/column.ts'
 import { rowCodec } from '../../db/row-codec.ts'
-import type { Fragment, Sql } from '../../db/sql.ts'
+import type { Fragment, RecordSql } from '../../db/sql.ts'
 import type { ListIdentity } from '../cursor.ts'
 import type { Instant } from '../instant.ts'
 import { byValue } from '../search/order.ts'
@@ -29,7 +29,7 @@ export interface RecordType {
    *
    * @param token whose lists they are
    */
-  findRemoved(sql: Sql, token: Token): Fragment
+  findRemoved(sql: RecordSql, token: Token): Fragment
 }
 
 /** A type of records that each tenant has a list of. */

@@ -1,5 +1,5 @@
 import type { RowCodec } from '../../db/row-codec.ts'
-import { arrayText, type Fragment, type Sql } from '../../db/sql.ts'
+import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import { beforeAll, type Instant } from '../instant.ts'
 import { boundsOf, type PageWindow, type RecordPage, readFromBothEnds, toPage, within } from '../page.ts'
 import { lastStamp, toServerTime } from '../sync/server-time.ts'
@@ -14,7 +14,7 @@ interface TenantTableOptions<Row> {
   /** A condition for the rows that are read. */
   only?: string | undefined
   /** A condition that has parameters. */
-  filter?: (sql: Sql) => Fragment
+  filter?: (sql: RecordSql) => Fragment
   /**
    * The values of a column that are read. Each value has a range of its own in the index: a list merges the first rows
    * of these ranges, because `= any(...)` would scan past rows of other values.
@@ -41,17 +41,17 @@ export interface RecordRequest {
 /** Reads pages, counts and records of one table. Each method runs one statement; results are in the order of requests. */
 export interface TenantTable<Row> {
   /** Reads pages in at most two statements: one for pages from the starts of lists, one for pages from the ends. */
-  pages(sql: Sql, requests: readonly PageRequest[]): Promise<RecordPage<Row>[]>
+  pages(sql: RecordSql, requests: readonly PageRequest[]): Promise<RecordPage<Row>[]>
   /** Counts the records of whole lists. */
-  counts(sql: Sql, requests: readonly CountRequest[]): Promise<number[]>
+  counts(sql: RecordSql, requests: readonly CountRequest[]): Promise<number[]>
   /** Reads records; null where the tenant has no such record (R20). */
-  records(sql: Sql, requests: readonly RecordRequest[]): Promise<(Row | null)[]>
+  records(sql: RecordSql, requests: readonly RecordRequest[]): Promise<(Row | null)[]>
   /** Reads the first `limit` records of a range of one list, from its start. */
-  chunk(sql: Sql, request: PageRequest): Promise<Chunk<Row>>
+  chunk(sql: RecordSql, request: PageRequest): Promise<Chunk<Row>>
 }
 
 /** The fragments that are the same in each run of the statements. They do not depend on the pool. */
-function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: Sql) {
+function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: RecordSql) {
   const { name, table, row, only, filter, columnValues } = options
   const comment = (statement: string) => sql.unsafe(`/* ${name}.${statement} */`)
   const and = (condition: string | undefined) => {
@@ -86,13 +86,13 @@ type Fragments = ReturnType<typeof fragmentsOf>
 export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<Row> {
   // Created once: creating a fragment costs more than sending it.
   let created: Fragments | undefined
-  function fragments(sql: Sql): Fragments {
+  function fragments(sql: RecordSql): Fragments {
     created ??= fragmentsOf(options, sql)
     return created
   }
 
   /** Selects rows of a list in its order, from one range of the index or merged from several. */
-  function listed(sql: Sql, range: Fragment, direction: Fragment, size: Fragment | number): Fragment {
+  function listed(sql: RecordSql, range: Fragment, direction: Fragment, size: Fragment | number): Fragment {
     const { values } = fragments(sql)
     if (!values) return range
     return sql`
@@ -101,7 +101,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
   }
 
   /** Selects the rows of a window, and one row more. */
-  function rowsOf(sql: Sql, { tenantId, window }: PageRequest): Fragment {
+  function rowsOf(sql: RecordSql, { tenantId, window }: PageRequest): Fragment {
     const { columns, table, onlyListed, forward, backward } = fragments(sql)
     const direction = window.backward ? backward : forward
     const rows = sql`
@@ -115,7 +115,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     serverTime: toServerTime(stamp),
   })
 
-  async function readPage(sql: Sql, request: PageRequest): Promise<RecordPage<Row>[]> {
+  async function readPage(sql: RecordSql, request: PageRequest): Promise<RecordPage<Row>[]> {
     const { list, serverTime } = fragments(sql)
     const [found] = await sql`
       select ${list} string_agg(row, ''), ${serverTime} from (${rowsOf(sql, request)}) page`.raw()
@@ -123,7 +123,11 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
   }
 
   /** Reads a range of the list's index for each request; all of them from the same end. */
-  async function readPages(sql: Sql, requests: readonly PageRequest[], backward: boolean): Promise<RecordPage<Row>[]> {
+  async function readPages(
+    sql: RecordSql,
+    requests: readonly PageRequest[],
+    backward: boolean,
+  ): Promise<RecordPage<Row>[]> {
     const all = fragments(sql)
     const { listOfTenants, columns, table, onlyListed, serverTime } = all
     const direction = backward ? all.backward : all.forward
@@ -151,7 +155,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     return requests.map(({ window }, index) => toRecordPage(window, found[index]))
   }
 
-  async function readChunk(sql: Sql, { tenantId, window }: PageRequest): Promise<Chunk<Row>> {
+  async function readChunk(sql: RecordSql, { tenantId, window }: PageRequest): Promise<Chunk<Row>> {
     // Reads no extra row: the next chunk shows whether more rows follow.
     const exact = { ...window, limit: window.limit - 1 }
     const [found] = await sql`
@@ -160,7 +164,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     return { count, mayHaveMore: count === window.limit, rows: size => options.row.readInSteps(found?.[0], size) }
   }
 
-  function readRecord(sql: Sql, { tenantId, id }: RecordRequest): Promise<(Row | null)[]> {
+  function readRecord(sql: RecordSql, { tenantId, id }: RecordRequest): Promise<(Row | null)[]> {
     const { find, columns, table, only } = fragments(sql)
     // The driver's promises are not native: `await` would wrap each in another promise.
     return sql`
@@ -169,7 +173,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
       .then(([found]) => [options.row.read(found?.[0])[0] ?? null])
   }
 
-  async function readRecords(sql: Sql, requests: readonly RecordRequest[]): Promise<(Row | null)[]> {
+  async function readRecords(sql: RecordSql, requests: readonly RecordRequest[]): Promise<(Row | null)[]> {
     const { findMany, columns, table, only } = fragments(sql)
     const found = await sql`
       select ${findMany} (

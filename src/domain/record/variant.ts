@@ -1,6 +1,6 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
 import { rowCodec } from '../../db/row-codec.ts'
-import { arrayText, type Sql } from '../../db/sql.ts'
+import { arrayText, type RecordSql } from '../../db/sql.ts'
 import { groupByProduct } from './product.ts'
 
 export const variantColumns = {
@@ -27,7 +27,7 @@ const variantRow = rowCodec<Variant>(variantColumns)
  * @param products rows that the caller may see
  * @returns for each product, in order, its variants by `sort_order`, then `id` (R16)
  */
-export async function listVariantsOf(sql: Sql, products: readonly { id: number }[]): Promise<Variant[][]> {
+export async function listVariantsOf(sql: RecordSql, products: readonly { id: number }[]): Promise<Variant[][]> {
   const ids = products.map(({ id }) => id)
   const [found] = await sql`
     select /* variant.of_products */ string_agg(row, '') from (

@@ -1,6 +1,6 @@
 /** The fields of filters: the value that a caller gives, and the resulting condition. */
 import { z } from 'zod'
-import type { Fragment, Sql } from '../../db/sql.ts'
+import type { Fragment, RecordSql } from '../../db/sql.ts'
 import { dateMessage, parseDate } from '../date.ts'
 import { instantMessage, parseInstant } from '../instant.ts'
 import type { Permission } from '../token/permission.ts'
@@ -9,7 +9,7 @@ import type { SearchedWords, TextField } from './matched-fields.ts'
 import type { Order } from './order.ts'
 
 /** A condition on the rows of a table. `owner.today` is the calendar day at the row's tenant. */
-export type Condition = (sql: Sql) => Fragment
+export type Condition = (sql: RecordSql) => Fragment
 
 /** A record that a filter names. The `id` is numeric; null when it can name no such record. */
 export interface RecordReference {
@@ -87,7 +87,7 @@ export function readBounds(kind: keyof typeof rangeKinds, given: unknown, report
 }
 
 /** Returns a value of a condition. As a subquery: PostgreSQL would parse the text of a date or an instant for each row. */
-export const parsedOnce = (sql: Sql, text: string | null, type: string): Fragment =>
+export const parsedOnce = (sql: RecordSql, text: string | null, type: string): Fragment =>
   sql`(select ${text}::text::${sql.unsafe(type)})`
 
 /**
@@ -187,7 +187,7 @@ const recordReference: z.ZodType<RecordReference> = z.object({ id: z.number().nu
 export const ofRecord = (
   noun: string,
   description: string,
-  where: (sql: Sql, id: number) => Fragment,
+  where: (sql: RecordSql, id: number) => Fragment,
 ): FilterField => ({
   kind: { recordOf: noun },
   description,

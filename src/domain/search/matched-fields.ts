@@ -1,4 +1,4 @@
-import { arrayText, type Sql } from '../../db/sql.ts'
+import { arrayText, type RecordSql } from '../../db/sql.ts'
 
 /** A field of records in which a text is searched. */
 export interface TextField {
@@ -20,7 +20,7 @@ export interface SearchedWords {
  * @returns the names of the fields
  */
 export async function findMatchedFields<Row extends object>(
-  sql: Sql,
+  sql: RecordSql,
   { words, fields }: SearchedWords,
   rows: readonly Row[],
 ): Promise<ReadonlyMap<Row, readonly string[]>> {

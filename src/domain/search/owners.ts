@@ -1,5 +1,5 @@
 /** The tenants whose records a search reads. */
-import { arrayText, type Fragment, type Sql } from '../../db/sql.ts'
+import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import { visibleTenants } from '../tenant/granted.ts'
 import type { Search } from './search.ts'
 
@@ -12,7 +12,7 @@ export interface Owners {
 /**
  * Returns the tenants. Several tenants are read once for all statements of a search, because that read walks the tree.
  */
-export async function readOwners(sql: Sql, { tenantId, descendantsOf }: Search): Promise<Owners> {
+export async function readOwners(sql: RecordSql, { tenantId, descendantsOf }: Search): Promise<Owners> {
   const day = sql`(now() at time zone gateway.time_zone(time_zone))::date as today`
   if (descendantsOf === null) {
     const relation = sql`owner as materialized (select id as owner_id, ${day} from gateway.tenant where id = ${tenantId})`

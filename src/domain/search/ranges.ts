@@ -1,5 +1,5 @@
 /** The rows that filtered and ordered lists read, as parts of their statements. */
-import type { Fragment, Sql } from '../../db/sql.ts'
+import type { Fragment, RecordSql } from '../../db/sql.ts'
 import type { PageWindow } from '../page.ts'
 import { type Condition, parsedOnce } from './field.ts'
 import type { Search } from './search.ts'
@@ -31,7 +31,7 @@ export class Ranges {
   readonly #direction: string
 
   constructor(
-    private readonly sql: Sql,
+    private readonly sql: RecordSql,
     private readonly table: SearchedTable,
     private readonly search: Search,
     private readonly window: PageWindow,

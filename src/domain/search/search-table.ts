@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { RowCodec } from '../../db/row-codec.ts'
-import type { Fragment, Sql } from '../../db/sql.ts'
+import type { Fragment, RecordSql } from '../../db/sql.ts'
 import { unprepared } from '../../db/statement.ts'
 import type { Instant } from '../instant.ts'
 import { type PageWindow, type RecordPage, toPage } from '../page.ts'
@@ -36,9 +36,9 @@ export interface Count {
 
 /** Reads filtered and ordered lists of one table. */
 export interface SearchTable<Row> {
-  page(sql: Sql, search: Search, window: PageWindow): Promise<KeyedPage<Row>>
+  page(sql: RecordSql, search: Search, window: PageWindow): Promise<KeyedPage<Row>>
   /** Counts the records of the whole list. */
-  count(sql: Sql, search: Search, updatedSince: Instant | null): Promise<Count>
+  count(sql: RecordSql, search: Search, updatedSince: Instant | null): Promise<Count>
 }
 
 /** The most rows of a list or of an index range that a page reads, matching or not, and the highest count. */
@@ -69,7 +69,7 @@ export function searchTable<Row extends { id: number }>({
   row,
   ...searched
 }: SearchTableOptions<Row>): SearchTable<Row> {
-  async function open(sql: Sql, unbounded: Search, window: PageWindow): Promise<Reading> {
+  async function open(sql: RecordSql, unbounded: Search, window: PageWindow): Promise<Reading> {
     const search = since(unbounded, window.updatedSince)
     const owners = await readOwners(sql, search)
     // A short list of several tenants is read as a whole: a scan would end at the place where the rows of one tenant

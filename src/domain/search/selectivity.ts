@@ -1,5 +1,5 @@
 /** Finds the conditions of a search that few rows meet, so that an index is read instead of the list. */
-import type { Sql } from '../../db/sql.ts'
+import type { RecordSql } from '../../db/sql.ts'
 import { unprepared } from '../../db/statement.ts'
 import type { Condition } from './field.ts'
 import type { Owners } from './owners.ts'
@@ -22,7 +22,7 @@ const mostConditions = { ofOne: 6, ofEach: 2 }
 const mostTenants = 1_000
 
 export interface Reading {
-  sql: Sql
+  sql: RecordSql
   /** The first part of the names of the statements: `voucher` for `voucher.search`. */
   name: string
   search: Search

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Fragment, Sql } from '../../db/sql.ts'
+import type { Fragment, RecordSql } from '../../db/sql.ts'
 import type { Permission } from '../token/permission.ts'
 import { invisible } from '../trimmed.ts'
 import type { FilterField } from './field.ts'
@@ -39,7 +39,7 @@ export const searchedText = (description: string, ...texts: readonly SearchedTex
     if (words.length > longest.words) report(`Give at most ${longest.words} words.`)
     if (words.length === 0) return null
     const searched = texts.filter(({ permission }) => !permission || permissions.includes(permission))
-    const isInAny = (sql: Sql, condition: (expression: Fragment) => Fragment) =>
+    const isInAny = (sql: RecordSql, condition: (expression: Fragment) => Fragment) =>
       searched
         .map(({ expression }) => condition(sql.unsafe(expression)))
         .reduce((one, other) => sql`(${one} or ${other})`)
@@ -79,4 +79,4 @@ function trigramsOf(words: readonly string[]): string[] {
  * Returns a pattern that the planner does not know. The planner assumes that each pattern is rare, and always uses the
  * trigram index. For a known common trigram it would read the table, also at a tenant without such a row.
  */
-const hidden = (sql: Sql, trigram: string) => sql`(select ${`%${trigram}%`}::text)`
+const hidden = (sql: RecordSql, trigram: string) => sql`(select ${`%${trigram}%`}::text)`

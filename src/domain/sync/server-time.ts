@@ -1,5 +1,5 @@
 import { columnCodecs } from '../../db/column-codecs.ts'
-import type { Fragment, Sql } from '../../db/sql.ts'
+import type { Fragment, RecordSql } from '../../db/sql.ts'
 import { GatewayError } from '../errors.ts'
 import type { Instant } from '../instant.ts'
 
@@ -7,7 +7,7 @@ import type { Instant } from '../instant.ts'
  * Returns the expression of the stamp of the last step that a statement's snapshot shows (R34). Changes that wait get later stamps.
  * It is null during the first fill, when records are missing.
  */
-export const lastStamp = (sql: Sql): Fragment => sql`
+export const lastStamp = (sql: RecordSql): Fragment => sql`
   (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)`
 
 /**
@@ -21,7 +21,7 @@ export function toServerTime(bytes: Buffer | null | undefined): Instant {
 }
 
 /** Returns the instant up to which a statement that begins now shows all steps. @throws `UNAVAILABLE` during the first fill */
-export async function readServerTime(sql: Sql): Promise<Instant> {
+export async function readServerTime(sql: RecordSql): Promise<Instant> {
   const [row] = await sql`select /* server_time.read */ ${lastStamp(sql)}`.raw()
   return toServerTime(row?.[0])
 }

@@ -1,5 +1,5 @@
 /** The tenants directly below a tenant that a token is authorised for, by name. */
-import { arrayText, type Sql } from '../../db/sql.ts'
+import { arrayText, type RecordSql } from '../../db/sql.ts'
 import { besideRow, type PageWindow, type RecordPage, readFromBothEnds, toPage } from '../page.ts'
 import { lastStamp, toServerTime } from '../sync/server-time.ts'
 import type { Token } from '../token/token.ts'
@@ -16,7 +16,7 @@ export interface ChildrenRequest {
  * Returns the parts that the statements share, for parents that the token is authorised for (R21): `below_grant` has the
  * parents that a grant includes with all tenants below, and `isVisible` is the condition for a tenant below one of `wanted`.
  */
-function visibleBelow(sql: Sql, token: Token, parentIds: readonly number[]) {
+function visibleBelow(sql: RecordSql, token: Token, parentIds: readonly number[]) {
   const { named, withDescendants } = grantedBy(token)
   return {
     parents: sql`${arrayText(parentIds)}::text::bigint[]`,
@@ -36,7 +36,7 @@ function visibleBelow(sql: Sql, token: Token, parentIds: readonly number[]) {
  * statement each. A cursor of a deleted tenant is ignored.
  */
 export async function listChildTenants(
-  sql: Sql,
+  sql: RecordSql,
   token: Token,
   requests: readonly ChildrenRequest[],
 ): Promise<RecordPage<Tenant>[]> {
@@ -68,7 +68,7 @@ export async function listChildTenants(
 }
 
 /** Counts the children of each tenant that the token may access. The counts are in the order of `parentIds`. */
-export async function countChildTenants(sql: Sql, token: Token, parentIds: readonly number[]): Promise<number[]> {
+export async function countChildTenants(sql: RecordSql, token: Token, parentIds: readonly number[]): Promise<number[]> {
   const { parents, grants, isVisible } = visibleBelow(sql, token, parentIds)
   const rows = await sql<{ count: number }[]>`
     with /* tenant.count_children */ ${grants}

@@ -1,4 +1,4 @@
-import { arrayText, type Fragment, type Sql } from '../../db/sql.ts'
+import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import type { Token } from '../token/token.ts'
 
 /**
@@ -18,7 +18,7 @@ export function grantedBy(token: Token): { named: string; withDescendants: strin
  * @param highest only those at or below this tenant, each once. `top` is then the highest tenant on the way down of which a
  *   grant includes all below, null for a tenant that is granted by itself. Null: all tenants, without their tops
  */
-export function visibleTenants(sql: Sql, token: Token, highest: number | null): Fragment {
+export function visibleTenants(sql: RecordSql, token: Token, highest: number | null): Fragment {
   const { named, withDescendants } = grantedBy(token)
   const [start, top] =
     highest === null

@@ -1,6 +1,6 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
 import { rowCodec } from '../../db/row-codec.ts'
-import { arrayText, type Sql } from '../../db/sql.ts'
+import { arrayText, type RecordSql } from '../../db/sql.ts'
 import type { ListIdentity } from '../cursor.ts'
 import { beforeAll, type Instant } from '../instant.ts'
 import { type PageWindow, type RecordPage, type RowOrder, toPage, within } from '../page.ts'
@@ -37,7 +37,7 @@ export const tenantRecords = {
   noun: 'tenant',
   permissions: [],
   record: 'tenant',
-  findRemoved: (sql: Sql, token: Token) => {
+  findRemoved: (sql: RecordSql, token: Token) => {
     const { named, withDescendants } = grantedBy(token)
     return sql`
       select tenant_id from gateway.tenant_path where tenant_id = removal.id
@@ -46,7 +46,7 @@ export const tenantRecords = {
 }
 
 /** Returns a page of the tenants that the token is authorised for (contract, operation 1). */
-export async function listTenants(sql: Sql, token: Token, window: PageWindow): Promise<RecordPage<Tenant>> {
+export async function listTenants(sql: RecordSql, token: Token, window: PageWindow): Promise<RecordPage<Tenant>> {
   // With `is true`, PostgreSQL reads the list in its order and looks each tenant up, and does not join and sort.
   const [found] = await sql`
     with /* tenant.list */ recursive ${visibleTenants(sql, token, null)}
@@ -62,7 +62,7 @@ export async function listTenants(sql: Sql, token: Token, window: PageWindow): P
  *
  * @param updatedSince counts those that were updated at or after this instant; null counts all
  */
-export async function countGrantedTenants(sql: Sql, token: Token, updatedSince: Instant | null): Promise<number> {
+export async function countGrantedTenants(sql: RecordSql, token: Token, updatedSince: Instant | null): Promise<number> {
   const [row] = await sql<{ count: number }[]>`
     with /* tenant.count */ recursive ${visibleTenants(sql, token, null)}
     select count(*) from gateway.tenant where id in (select id from visible)
@@ -74,7 +74,7 @@ export async function countGrantedTenants(sql: Sql, token: Token, updatedSince: 
  * Returns the tenants of these ids, in their order, null where there is none. Checks no grants: the caller has checked
  * them.
  */
-export async function findTenants(sql: Sql, ids: readonly number[]): Promise<(Tenant | null)[]> {
+export async function findTenants(sql: RecordSql, ids: readonly number[]): Promise<(Tenant | null)[]> {
   const [rows] = await sql`
     select /* tenant.find_many */ string_agg(${tenantRow.select(sql)}, '')
     from unnest(${arrayText(ids)}::text::bigint[]) as wanted(id) join gateway.tenant on tenant.id = wanted.id`.raw()
@@ -83,7 +83,7 @@ export async function findTenants(sql: Sql, ids: readonly number[]): Promise<(Te
 }
 
 /** Returns the calendar days at the tenants of these ids, `YYYY-MM-DD`, in their order, null where there is none. */
-export async function findDays(sql: Sql, ids: readonly number[]): Promise<(string | null)[]> {
+export async function findDays(sql: RecordSql, ids: readonly number[]): Promise<(string | null)[]> {
   const rows = await sql<{ id: number; today: string }[]>`
     select /* tenant.days */ tenant.id, (now() at time zone gateway.time_zone(time_zone))::date as today
     from unnest(${arrayText(ids)}::text::bigint[]) as wanted(id) join gateway.tenant on tenant.id = wanted.id`

@@ -31,13 +31,13 @@ export class FiguresLoader {
   readonly #sources = new Map<string, FiguresRead>()
   readonly #reads: DataLoader<FiguresRead, Figures>
 
-  constructor({ sql, caller }: Reader) {
+  constructor({ records, caller }: Reader) {
     this.#reads = new DataLoader<FiguresRead, Figures>(
       async sources => {
         const distinct = [...new Set(sources)]
         const reads = distinct.map(source => ({ ...source }))
         for (const source of distinct) source.selection = nothing()
-        const figures = await readFigures(sql, caller.token, reads)
+        const figures = await readFigures(records, caller.token, reads)
         const found = new Map(distinct.map((source, place) => [source, figures[place]]))
         return sources.map(source => found.get(source) ?? new Error('These figures were not read.'))
       },
