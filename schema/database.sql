@@ -3023,6 +3023,21 @@ end $function$;
 revoke execute on function gateway.require_full_pass() from public;
 grant execute on function gateway.require_full_pass() to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.require_step(wanted_epoch bigint, wanted_stamp timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE
+AS $function$
+begin
+  if (select epoch from gateway.sync_state) = wanted_epoch
+    and (select stamp from gateway.step order by stamp desc limit 1) >= wanted_stamp then
+    return true;
+  end if;
+  raise exception 'the server does not show the step %', wanted_stamp using errcode = 'serialization_failure';
+end $function$;
+revoke execute on function gateway.require_step(bigint,timestamp with time zone) from public;
+grant execute on function gateway.require_step(bigint,timestamp with time zone) to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.rivals_of(fresh_rows gateway.voucher_fields[], stale_rows gateway.voucher[], readmitted bigint[])
  RETURNS TABLE(id bigint, rival bigint)
  LANGUAGE sql

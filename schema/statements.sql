@@ -2936,6 +2936,8 @@ coalesce((select bool_or(has_table_privilege(session_user, pg_class.oid, 'delete
     where nspname = 'gateway' and relname = 'audit_entry'), false),
 to_regprocedure('gateway.detect_server_change()') is not null;
 
+select /* session.read_route */ current_setting('transaction_read_only');
+
 update /* session.save */ gateway.session set data = $1::text::jsonb where id_hash = $2;
 
 with /* session.sign_out */ ended as (
@@ -2976,6 +2978,12 @@ select /* step.delete_passed_notes */ gateway.delete_passed_notes();
 set /* step.make */ transaction isolation level repeatable read;
 lock /* step.make */ table gateway.step_lock in exclusive mode nowait;
 select /* step.make */ more, keys from gateway.make_step(1000);
+
+select /* step.read_last */ epoch, stamp
+from gateway.sync_state, (select stamp from gateway.step order by stamp desc limit 1) step where not exists (select from gateway.token where false for key share);
+
+select /* step.read_shown */ epoch, stamp, current_setting('transaction_read_only') = 'off' as "takesWrites"
+from gateway.sync_state, (select stamp from gateway.step order by stamp desc limit 1) step;
 
 select /* step.read_state */
 round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsSinceStep",

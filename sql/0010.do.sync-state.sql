@@ -37,6 +37,19 @@ begin
   returning sync_state.epoch into epoch;
 end $$;
 
+-- Fails unless the statement that calls it shows a step, and no later epoch. So a statement on a standby that is late, or that
+-- has the records of a server which was replaced, returns nothing.
+create function gateway.require_step(wanted_epoch bigint, wanted_stamp timestamptz) returns boolean
+language plpgsql stable parallel safe
+as $$
+begin
+  if (select epoch from gateway.sync_state) = wanted_epoch
+    and (select stamp from gateway.step order by stamp desc limit 1) >= wanted_stamp then
+    return true;
+  end if;
+  raise exception 'the server does not show the step %', wanted_stamp using errcode = 'serialization_failure';
+end $$;
+
 -- Compares the server with the recorded one, and requires a full pass when they differ. A promotion, or a recovery to a point
 -- in time, begins another timeline. A database that was copied, or restored from a dump, has another oid.
 -- Each new connection of the service calls it before its first statement. The first call only records the server.

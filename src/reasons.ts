@@ -106,6 +106,31 @@ export const reasonList = {
     'The database takes no writes: it is read-only.',
     'Set default_transaction_read_only to off for it and for the login, or set DATABASE_URL to the primary.',
   ],
+  DATABASE_ROUTED: [
+    'error',
+    'Something between, such as Pgpool-II, leads reads to a standby.',
+    'Set DATABASE_URL to the primary itself, and DATABASE_REPLICA_URLS to the standbys, or to what leads to them.',
+  ],
+  STANDBY_UNREACHABLE: [
+    'warning',
+    'Standby {standby} of DATABASE_REPLICA_URLS does not answer within half a second.',
+    'Start that server, or correct its address. The log has the error.',
+  ],
+  STANDBY_LATE: [
+    'warning',
+    'Standby {standby} of DATABASE_REPLICA_URLS is late.',
+    'Look at its replay: whether it is paused or delayed, and which statements hold it up.',
+  ],
+  STANDBY_PROMOTED: [
+    'warning',
+    'Standby {standby} of DATABASE_REPLICA_URLS takes writes: it was promoted, or is no standby.',
+    'Let it follow the primary, or remove its address.',
+  ],
+  STANDBY_REPLACED: [
+    'warning',
+    'Standby {standby} of DATABASE_REPLICA_URLS follows a server that the primary has replaced.',
+    'Let it follow the primary, or remove its address.',
+  ],
   SESSION_DROPS_PARAMETERS: [
     'error',
     'A database session of the service is not as it must be: {problems}.',

@@ -5,6 +5,7 @@ import { registerBackgroundJobs } from './background-jobs.ts'
 import type { Config } from './config/config.ts'
 import { registerDashboard } from './dashboard/index.tsx'
 import type { Pool } from './db/sql.ts'
+import type { StandbyPools } from './db/standby.ts'
 import { registerDocs } from './docs/index.tsx'
 import { createTokenDirectory } from './domain/token/directory.ts'
 import { createRequestCounter } from './domain/token/request-count.ts'
@@ -49,6 +50,8 @@ export interface ServerOptions {
   health?: Pool
   /** The connection for counting rates; default: `pool`. */
   rates?: Pool
+  /** The connections to each standby; default: there is none. */
+  standbys?: readonly StandbyPools[]
   /** Connections of the owner of staged tables; default: the service has no platform on another server. */
   owner?: Pool
   /** The destination of log lines; default: standard output. */
@@ -65,12 +68,13 @@ export interface ServerOptions {
  * @returns the service; the caller closes it
  */
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
-  const { config, pool, health: healthPool = pool, rates = pool, owner, log, role = null, demoToken = null } = options
+  const { config, pool, health: healthPool = pool, rates = pool, standbys = [], owner, log } = options
+  const { role = null, demoToken = null } = options
   // With PUBLIC_URL, other machines can also reach the demo, by a proxy that may hide this.
   const shownToken = config.publicUrl === undefined ? demoToken : null
   const site = describeSite(config, shownToken !== null)
   const { app, requests, draining } = createServer(config, site, log)
-  const { gateway, close } = await openGateway(config, pool, rates, app.log)
+  const { gateway, standbyStates, close } = await openGateway(config, { pool, rates, standbys }, app.log)
   app.addHook('onClose', close)
   const tokens = createTokenDirectory(pool)
   const requestCounter = createRequestCounter(pool.background)
@@ -93,7 +97,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     isFirst: (role?.worker ?? 1) === 1,
   })
   registerRequestCounts(app, requestCounter)
-  const checkReadiness = createReadiness(app, { own: healthPool, pool }, capture, role?.workers)
+  const checkReadiness = createReadiness(app, { own: healthPool, pool }, capture, standbyStates, role?.workers)
   const health = config.healthPort === undefined ? null : buildHealthServer(app, requests, checkReadiness, draining)
   if (!health) registerHealth(app, checkReadiness, draining)
   const maxConnections = connectionLimit(config.databasePool)

@@ -19,6 +19,7 @@ test('one message lists every invalid variable by name', () => {
   const problems = problemsOf({
     PORT: '65536',
     DATABASE_URL: 'mysql://x',
+    DATABASE_REPLICA_URLS: 'postgres://a/x, mysql://b/x',
     DATABASE_POOL: 'many',
     REDIS_URL: 'localhost:6379',
     TRUST_PROXY: '10.0.0.0/0',
@@ -33,6 +34,7 @@ test('one message lists every invalid variable by name', () => {
   expect(problems).toEqual([
     'PORT must be a whole number from 0 to 65535',
     'DATABASE_URL must be a postgres:// URL, for example postgres://user:password@host:5432/database',
+    'DATABASE_REPLICA_URLS.1 must be a postgres:// URL, for example postgres://user:password@host:5432/database',
     'DATABASE_POOL must be a whole number from 1 to 1000',
     'REDIS_URL must be a redis:// or rediss:// URL, for example redis://user:password@host:6379/0',
     'TRUST_PROXY must be IP addresses and CIDR ranges, separated by commas, for example 10.0.0.0/8,192.168.1.7',
@@ -47,7 +49,11 @@ test('one message lists every invalid variable by name', () => {
 })
 
 test.each<[NodeJS.ProcessEnv, Partial<Config>, number?]>([
-  [{}, { rateStore: 'memory' }],
+  [{}, { rateStore: 'memory', replicaUrls: [] }],
+  [
+    { DATABASE_URL: 'postgres://a/x', DATABASE_REPLICA_URLS: 'postgres://b/x, postgres://c/x' },
+    { replicaUrls: ['postgres://b/x', 'postgres://c/x'] },
+  ],
   [{}, { rateStore: 'postgres' }, 2],
   [{ REDIS_URL: 'redis://localhost' }, { rateStore: 'redis' }],
   [{ REDIS_URL: 'redis://localhost' }, { rateStore: 'redis' }, 2],

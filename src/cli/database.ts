@@ -39,6 +39,9 @@ const healthLimits = {
   connectTimeoutMs: 1_000,
 }
 
+/** The limits of the connection that looks at a standby: one that stops answering is left out within a second. */
+const probeLimits = { ...healthLimits, answerTimeoutMs: 500, connectTimeoutMs: 500 }
+
 /** The limits of the connection that counts rates. */
 const rateLimits = { name: 'rates', max: 1, statementTimeoutMs: 500, answerTimeoutMs: 1_000 }
 
@@ -77,7 +80,11 @@ async function openDatabase(config: Config, attach: boolean) {
   return { ...pools, embedded: false, attached: false }
 }
 
-function openPools({ databasePool, startupParameters }: Config, address: DatabaseAddress, stopServer = async () => {}) {
+function openPools(
+  { databasePool, startupParameters, replicaUrls }: Config,
+  address: DatabaseAddress,
+  stopServer = async () => {},
+) {
   const settings = { max: databasePool, statementTimeoutMs, startupParameters }
   /** Connections as the login role, for migrations and other work outside the service. */
   const owner = connect(address, { ...settings, name: 'owner' })
@@ -90,12 +97,22 @@ function openPools({ databasePool, startupParameters }: Config, address: Databas
   const pooled = startupParameters ? {} : { statementTimeoutMs: serviceLimits.statementTimeoutMs }
   /** One connection as the service's role for rates: counting waits for no other statement, and delays none. */
   const rates = connect(address, { ...rateLimits, ...pooled, startupParameters, role: serviceRole })
+  /** Connections as the service's role to each standby. */
+  const standbys = replicaUrls.map((url, index) => {
+    const { connectTimeoutMs } = probeLimits
+    const own = { name: `standby_${index + 1}`, role: serviceRole, startupParameters, readsOnly: true }
+    return {
+      pool: connect(url, { ...settings, ...serviceLimits, ...own, connectTimeoutMs }),
+      probe: connect(url, { ...probeLimits, ...own, name: `${own.name}_probe` }),
+    }
+  })
   /** Ends all connections, and stops an embedded server that this process started. */
   const close = async () => {
-    await Promise.all([owner, pool, health, rates].map(each => each.end({ timeout: endTimeout })))
+    const all = [owner, pool, health, rates, ...standbys.flatMap(standby => [standby.pool, standby.probe])]
+    await Promise.all(all.map(each => each.end({ timeout: endTimeout })))
     await stopServer()
   }
-  return { owner, pool, health, rates, address, close }
+  return { owner, pool, health, rates, standbys, address, close }
 }
 
 /**

@@ -117,7 +117,7 @@ async function startService(
   primary: PrimaryLink | null,
   demoToken: string | null,
 ): Promise<RunningService> {
-  const { owner, pool, health, rates } = database
+  const { owner, pool, health, rates, standbys } = database
   // V8 sets the limit at which it collects the whole heap a few MB above what is alive, and counts buffers toward it:
   // those of pages reached it ten times a second. So the limit is twice of what is alive.
   setFlagsFromString('--heap-growing-percent=100')
@@ -131,6 +131,7 @@ async function startService(
     pool,
     health,
     rates,
+    standbys,
     log: createLogDestination(),
     role: primary,
     demoToken,

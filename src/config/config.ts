@@ -26,6 +26,8 @@ const Environment = variables
       const ports: unknown[] = [environment.PORT, environment.HEALTH_PORT]
       const shared = isSet('METRICS_PORT') && ports.includes(environment.METRICS_PORT)
       refuse('METRICS_PORT', shared, 'must not be PORT or HEALTH_PORT, for example METRICS_PORT=9464')
+      const standbys = 'needs DATABASE_URL, the address of the primary'
+      refuse('DATABASE_REPLICA_URLS', isSet('DATABASE_REPLICA_URLS') && !isSet('DATABASE_URL'), standbys)
       const hasIssuer = isSet('OIDC_ISSUER')
       for (const name of ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_DOMAINS', 'OIDC_GROUPS'] as const) {
         const message = 'needs OIDC_ISSUER, for example OIDC_ISSUER=https://login.example.com'
@@ -51,6 +53,8 @@ const Environment = variables
     shutdownDelay: environment.SHUTDOWN_DELAY ?? (environment.NODE_ENV === 'production' ? 5 : 0),
     /** When undefined, an embedded server runs in `dataDir`. */
     databaseUrl: environment.DATABASE_URL,
+    /** Its standbys, from which records are read. */
+    replicaUrls: environment.DATABASE_REPLICA_URLS,
     /** The database of a platform whose changes are replicated into that of `databaseUrl`. */
     platformUrl: environment.PLATFORM_URL,
     databasePool: environment.DATABASE_POOL,

@@ -79,6 +79,9 @@ export const databaseUrl = z.string().superRefine((text, context) => {
   }
 })
 
+/** Addresses of databases, separated by commas. */
+export const databaseUrls = words.pipe(z.array(databaseUrl))
+
 /** The address of a Redis. */
 export const redisUrl = z.url({
   protocol: /^rediss?$/,

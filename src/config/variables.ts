@@ -3,6 +3,7 @@ import {
   addressRanges,
   contacts,
   databaseUrl,
+  databaseUrls,
   domains,
   flag,
   integer,
@@ -53,6 +54,11 @@ export const variables = z.object({
     .describe(`The database (PostgreSQL 15 or later), for example postgres://user:password@host:5432/database. Without it
       the service starts an embedded server with its data in DATA_DIR. With it the service never migrates and never loads
       demo data by itself.`),
+
+  DATABASE_REPLICA_URLS: databaseUrls
+    .default([])
+    .describe(`Streaming standbys of DATABASE_URL, separated by commas. Lists, records, exports, searches and figures are read
+      from those that keep up, and their answers are as new as those of the primary (docs/scaling.md).`),
 
   DATABASE_POOL: integer(1, 1000).prefault('10').describe('The most connections to the database for requests.'),
 

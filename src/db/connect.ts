@@ -53,9 +53,11 @@ export interface PoolOptions {
   connectTimeoutMs?: number
   /**
    * The role under which statements run; default: the login. With a role, each new connection is checked: it must have
-   * this role and these limits, and lead to a primary that can be written.
+   * this role and these limits, and lead to a primary that can be written, unless it `readsOnly`.
    */
   role?: string
+  /** True when the connections may lead to a standby, because only records are read on them. */
+  readsOnly?: boolean
   /** True to send the role and the limits as a connection starts, which poolers refuse; default: true. */
   startupParameters?: boolean
   /**
@@ -99,12 +101,13 @@ export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
     own.push(opened)
     return opened
   }
+  const nameOf = (own: string) => (name === 'requests' ? own : `${name}_${own}`)
   const openBackground = (name: keyof typeof ownConnections) => {
     if (backgroundTimeoutMs === undefined) return driver
     const connections = ownConnections[name]
     const answerTimeoutMs = backgroundTimeoutMs + backgroundAllowanceMs
     const opened = openOwn({ max: connections, statementTimeoutMs: backgroundTimeoutMs, answerTimeoutMs })
-    return publishUnqueued(opened, { name, connections, busy: 0 })
+    return publishUnqueued(opened, { name: nameOf(name), connections, busy: 0 })
   }
   const queueFor = (queued: DriverPool, name: string, connections: number) => {
     const use = { name, connections, busy: 0 }
@@ -119,7 +122,11 @@ export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
     whileWanted(() => true),
     {
       whileWanted,
-      expensive: queueFor(maxWaitMs === undefined ? driver : openOwn({ max: expensiveMax }), 'expensive', expensiveMax),
+      expensive: queueFor(
+        maxWaitMs === undefined ? driver : openOwn({ max: expensiveMax }),
+        nameOf('expensive'),
+        expensiveMax,
+      ),
       background: openBackground('background'),
       exports: openBackground('exports'),
       openSession(limits?: { answerTimeoutMs?: number }) {
@@ -140,9 +147,9 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
   // Variables of libpq are for the database that the operator names.
   const environment = typeof address === 'string' ? process.env : {}
   const { tls, connection, ...place } = readDatabaseUrl(addressUrl(address), environment)
-  const { role, statementTimeoutMs, startupParameters = true } = options
+  const { role, statementTimeoutMs, startupParameters = true, readsOnly = false } = options
   const session: SessionRequirements | undefined =
-    role === undefined ? undefined : { role, statementTimeoutMs, startupParameters, prepares: place.prepare }
+    role === undefined ? undefined : { role, statementTimeoutMs, startupParameters, readsOnly, prepares: place.prepare }
   const { close: closeSockets, ...sockets } = poolSockets({
     place,
     tls,
@@ -161,7 +168,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
     fetch_types: false,
     connection: {
       // PgBouncer accepts these from any client, and keeps them for it.
-      application_name: 'voucher-gateway',
+      application_name: readsOnly ? 'voucher-gateway-records' : 'voucher-gateway',
       ...connection,
       ...timeFormat,
       ...(options.replication && { replication: 'database' }),

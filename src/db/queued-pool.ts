@@ -1,7 +1,7 @@
 import type { PoolUse } from '../channels.ts'
 import type { DriverPool } from './driver-pool.ts'
 import { publishStatement } from './publish-statements.ts'
-import { namedText, nounIn, type Statement } from './statement.ts'
+import { isStatement, namedText, nounIn, type Statement } from './statement.ts'
 import { StatementQueue } from './statement-queue.ts'
 
 /**
@@ -76,5 +76,3 @@ function createNounKeys(): (statement: Statement) => unknown {
     return key
   }
 }
-
-const isStatement = (made: unknown): made is Statement => typeof made === 'object' && made !== null && 'handler' in made

@@ -3,11 +3,11 @@
  * of its connections passes through our own socket. The ReadyForQuery that ends the start is held back, the check runs,
  * and then the driver gets it, or the socket fails with the reason.
  *
- * The check runs in an open transaction. When a client leaves during a transaction, a pooler also closes its own
+ * The check runs in an open transaction, but for a statement that a pooler may route to a standby. When a client leaves during a transaction, a pooler also closes its own
  * connection to the server, so no other client gets a refused session.
  */
 import type { Socket } from 'node:net'
-import { endingOf, requireSession, type SessionRequirements, sessionStatement } from './session.ts'
+import { endingOf, requireSession, routeStatement, type SessionRequirements, sessionStatement } from './session.ts'
 
 /** The types of messages: https://www.postgresql.org/docs/current/protocol-message-formats.html */
 const message = { readyForQuery: 0x5a, dataRow: 0x44, errorResponse: 0x45, parameterStatus: 0x53 }
@@ -22,8 +22,9 @@ export function checkSession(socket: Socket, required: SessionRequirements): voi
   const emit = socket.emit
   const parameters = new Map<string, string>()
   let buffered = Buffer.alloc(0)
-  let step: 'starting' | 'reading' | 'ending' = 'starting'
+  let step: 'starting' | 'routing' | 'reading' | 'ending' = 'starting'
   let row: (string | null)[] = []
+  let isRouted = false
   let failed = false
 
   const toDriver = (data: Buffer) => Reflect.apply(emit, socket, ['data', data])
@@ -41,7 +42,7 @@ export function checkSession(socket: Socket, required: SessionRequirements): voi
       parameters.set(name, value)
     }
     if (type === message.errorResponse) failed = true
-    if (step === 'reading' && type === message.dataRow) row = readRow(body)
+    if (type === message.dataRow) row = readRow(body)
     if (type === message.readyForQuery) proceed()
     return step === 'starting' || type === message.errorResponse || type === message.parameterStatus
   }
@@ -50,12 +51,16 @@ export function checkSession(socket: Socket, required: SessionRequirements): voi
     if (failed) {
       socket.destroy()
     } else if (step === 'starting') {
+      step = 'routing'
+      send(routeStatement)
+    } else if (step === 'routing') {
+      isRouted = row[0] === 'on'
       step = 'reading'
       send(`begin; ${sessionStatement}`)
     } else if (step === 'reading') {
-      requireSession(row, parameters, required)
+      requireSession(row, parameters, required, isRouted)
       step = 'ending'
-      send(endingOf(row))
+      send(endingOf(row, required))
     } else {
       Reflect.deleteProperty(socket, 'emit')
       toDriver(readyMessage)

@@ -14,6 +14,8 @@ export interface SessionRequirements {
    * may fail to do so: then the login itself must have no right to change the audit.
    */
   startupParameters: boolean
+  /** True when it may lead to a standby, because only records are read on it. */
+  readsOnly: boolean
   /** True when statements are prepared, as they are unless `prepare=false` stands in the URL. */
   prepares: boolean
 }
@@ -31,6 +33,9 @@ export const isolation = 'read committed'
  */
 export const figureSettings = { jit: 'off', work_mem: '32MB' }
 
+/** Reads `on` from a standby, to which a pooler may lead statements outside transactions: the function is not volatile. */
+export const routeStatement = `select /* session.read_route */ current_setting('transaction_read_only')`
+
 /** Reads what `findProblems` compares, as one row of text, in the order of `Session`. */
 export const sessionStatement = `select /* session.read */ session_user, current_user,
   (1000 * extract(epoch from current_setting('statement_timeout')::interval))::bigint,
@@ -47,13 +52,14 @@ export const sessionStatement = `select /* session.read */ session_user, current
 export const serverCheck = 'select /* session.detect_server_change */ gateway.detect_server_change()'
 
 /** Returns the statements that end the check of a session which meets the requirements. @param row as for `requireSession` */
-export const endingOf = (row: readonly (string | null)[]): string =>
-  row.at(-1) === 't' ? `${serverCheck}; commit` : 'rollback'
+export const endingOf = (row: readonly (string | null)[], { readsOnly }: SessionRequirements): string =>
+  row.at(-1) === 't' && !readsOnly ? `${serverCheck}; commit` : 'rollback'
 
 /**
  * Compares a session with the requirements.
  *
  * @param row the result of `sessionStatement`
+ * @param isRouted whether a statement outside the transaction met a standby
  * @param pooler the parameters that a pooler reports as a connection starts, by name; PgBouncer does from 1.26 on
  * @throws DatabaseRefusedError that lists each difference, and the remedy
  */
@@ -61,12 +67,16 @@ export function requireSession(
   row: readonly (string | null)[],
   pooler: ReadonlyMap<string, string>,
   required: SessionRequirements,
+  isRouted: boolean,
 ): void {
   const [login = '', role, timeout, isolated, timeZone, dateStyle, jit, standby, readOnly, encoding, changesAudit] =
     row.map(String)
   requireUnicode(encoding)
-  if (standby === 't') throw new DatabaseRefusedError(reason('DATABASE_STANDBY'))
-  if (readOnly === 't') throw new DatabaseRefusedError(reason('DATABASE_READ_ONLY'))
+  if (!required.readsOnly) {
+    if (standby === 't') throw new DatabaseRefusedError(reason('DATABASE_STANDBY'))
+    if (readOnly === 't') throw new DatabaseRefusedError(reason('DATABASE_READ_ONLY'))
+    if (isRouted) throw new DatabaseRefusedError(reason('DATABASE_ROUTED'))
+  }
   const limit = required.statementTimeoutMs
   const problems: string[] = []
   const expect = (holds: boolean, problem: string) => {

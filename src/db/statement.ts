@@ -1,8 +1,14 @@
+import type { Fragment } from './sql.ts'
+
 /** A statement as the driver makes it: `handler` sends it when its promise is first used. */
-export interface Statement {
+export interface Statement extends Fragment {
   /** The same array each time that one template runs. */
   strings: readonly string[]
   args: readonly unknown[]
+  /** Whether the server keeps its plan, and how it is sent. */
+  options: object
+  /** True when its rows are buffers; absent: they are objects. */
+  isRaw?: unknown
   handler: (statement: Statement) => void
   resolve: (rows: unknown) => void
   reject: (error: unknown) => void
@@ -10,15 +16,19 @@ export interface Statement {
   onSend?: () => void
 }
 
+/** Returns whether the driver made a statement, and not a part of one. */
+export const isStatement = (made: unknown): made is Statement =>
+  typeof made === 'object' && made !== null && 'handler' in made
+
 /** The comment that names a statement; its groups are the name and the noun. */
 const nameComment = /\/\* (([a-z_]+)\.[a-z_]+) \*\//
 
 /**
- * Returns the text that contains the name of a statement: its own text, or its first fragment when several tables
- * share the statement.
+ * Returns the text that contains the name of a statement: its own text, or that of its first fragments when several tables
+ * share the statement, or another statement contains it.
  */
-export const namedText = ({ strings, args: [first] }: Statement): readonly string[] =>
-  isFragment(first) && !nameComment.test(strings[0] ?? '') ? first.strings : strings
+export const namedText = ({ strings, args: [first] }: Pick<Statement, 'strings' | 'args'>): readonly string[] =>
+  isFragment(first) && !nameComment.test(strings[0] ?? '') ? namedText(first) : strings
 
 /** Returns the noun of a name, `voucher` of `voucher.list`, or null when the text has no name. */
 export const nounIn = ([start = '']: readonly string[]): string | null => nameComment.exec(start)?.[2] ?? null
@@ -35,8 +45,8 @@ export function nameOf(statement: Statement): string | null {
   return name
 }
 
-const isFragment = (value: unknown): value is { strings: readonly string[] } =>
-  typeof value === 'object' && value !== null && 'strings' in value && Array.isArray(value.strings)
+const isFragment = (value: unknown): value is Pick<Statement, 'strings' | 'args'> =>
+  typeof value === 'object' && value !== null && 'strings' in value && 'args' in value && Array.isArray(value.strings)
 
 /** A statement that was not sent. `isOutage` knows its code. */
 export class StatementNotSentError extends Error {

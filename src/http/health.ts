@@ -3,6 +3,7 @@ import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastif
 import { coalesceReads } from '../db/coalesce-reads.ts'
 import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrate.ts'
 import type { Pool } from '../db/sql.ts'
+import type { StandbyState } from '../db/standby.ts'
 import type { CaptureWatch } from '../projection/capture.ts'
 import { readStepState, type StepState } from '../projection/step.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
@@ -35,10 +36,12 @@ const checkNames = ['database', 'migrations', 'capture'] as const
 /** The service is ready when all checks are ok. */
 interface Readiness {
   checks: Record<(typeof checkNames)[number], 'ok' | 'failing'>
-  /** Why checks fail; when none does, what is wrong with the records: requests are served nevertheless. */
+  /** Why checks fail; when none does, what is wrong with the records and the standbys: requests are served nevertheless. */
   reasons: Reason[]
   /** Absent: unknown. */
   records?: Omit<StepState, 'reasons'>
+  /** Absent: no standby is configured. */
+  standbys?: StandbyState[]
   workers?: WorkerCount | null
 }
 
@@ -56,12 +59,14 @@ const failing = (...reasons: Reason[]): Readiness => ({
  * @param own a separate connection, because all connections of requests may be busy
  * @param pool the connections of requests, which are asked when the separate one fails or is late: the database may be
  *   full, or a pooler may let new connections wait
+ * @param readStandbys returns the states of the standbys, which the result reports: without one, the primary answers
  * @param countWorkers in a worker: returns how many listen, which the result reports
  */
 export function createReadiness(
   app: FastifyInstance,
   { own, pool }: { own: Pool; pool: Pool },
   capture: CaptureWatch,
+  readStandbys: () => StandbyState[] = () => [],
   countWorkers: () => WorkerCount | null = () => null,
 ): CheckReadiness {
   async function run(): Promise<Readiness> {
@@ -92,12 +97,14 @@ export function createReadiness(
   return async () => {
     const late = failing(reason('DATABASE_SILENT'))
     const result = await Promise.race([check(), sleep(readyTimeoutMs, late, { ref: false })])
-    const workers = countWorkers()
-    if (result.reasons.length > 0) return { ...result, workers }
+    const standbys = readStandbys()
+    const shown = { ...result, ...(standbys.length > 0 && { standbys }), workers: countWorkers() }
+    if (result.reasons.length > 0) return shown
+    const ofStandbys = standbys.flatMap(({ standby, problem }) => (problem ? [reason(problem, { standby })] : []))
     const state = await Promise.race([records(), sleep(stateTimeoutMs, undefined, { ref: false })])
-    if (!state) return { ...result, workers }
+    if (!state) return { ...shown, reasons: ofStandbys }
     const { reasons, ...rest } = state
-    return { ...result, reasons, records: rest, workers }
+    return { ...shown, reasons: [...ofStandbys, ...reasons], records: rest }
   }
 }
 
@@ -152,11 +159,12 @@ export function registerHealth(app: FastifyInstance, check: CheckReadiness, drai
   app.get('/livez', () => ({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
     if (draining.active) return reply.code(503).send({ status: 'stopping', reasons: [reason('SERVICE_STOPPING')] })
-    const { checks, reasons, records, workers } = await check()
+    const { checks, reasons, records, standbys, workers } = await check()
     const ready = Object.values(checks).every(check => check === 'ok')
     return reply.code(ready ? 200 : 503).send({
       ...{ status: ready ? 'ok' : 'failing', checks, reasons },
       ...(records && { records }),
+      ...(standbys && { standbys }),
       ...(workers && { workers }),
     })
   })

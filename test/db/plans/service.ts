@@ -1,7 +1,8 @@
 import { letDriverCompile } from '../../../src/db/compilable.ts'
 import { readRights } from '../../../src/db/rights.ts'
-import { serverCheck, sessionStatement } from '../../../src/db/session.ts'
+import { routeStatement, serverCheck, sessionStatement } from '../../../src/db/session.ts'
 import type { Pool } from '../../../src/db/sql.ts'
+import { readLastStep, Standby } from '../../../src/db/standby.ts'
 import { deleteExpiredSessions } from '../../../src/domain/administrator/session.ts'
 import { countInTable, createAttemptCounter, deleteEndedWindows } from '../../../src/domain/rate/table.ts'
 import { deleteExpiredRedemptionTokens } from '../../../src/domain/record/redemption-token.ts'
@@ -19,6 +20,9 @@ import { type Journey, journey } from './journey.ts'
 /** A statement, or several, that functions of the pool alone run, and the reason why it may read a whole table. */
 const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] = [
   ['setting.create setting.get', pool => getOrCreateSecret(pool, 'any', Buffer.alloc(1))],
+  ['session.read_route', pool => pool.unsafe(routeStatement)],
+  ['step.read_last', readLastStep],
+  ['step.read_shown', pool => new Standby(1, { pool, probe: pool }, () => {}).check(null)],
   ['session.read', pool => pool.unsafe(sessionStatement)],
   ['session.detect_server_change', pool => pool.unsafe(serverCheck)],
   ['driver.compile', letDriverCompile],

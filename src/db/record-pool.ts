@@ -1,0 +1,98 @@
+/**
+ * Reads records from standbys (docs/architecture.md, "Standbys"). Each statement that goes to one fails there unless it sees
+ * the last step that the primary had when the statement came. So no answer is older than one from the primary would be, and
+ * clients may mix answers of all servers. A statement that fails, because the standby is late or away, runs at the primary.
+ */
+import { coalesceReads } from './coalesce-reads.ts'
+import { isOutage } from './outage.ts'
+import type { Pool, RecordPool, RecordSql } from './sql.ts'
+import { type LastStep, readLastStep, Standby, type StandbyPools, type StandbyState } from './standby.ts'
+import { isStatement, type Statement } from './statement.ts'
+
+/** The interval of checks, in milliseconds. A standby that does not show a step for this long is late. */
+const checkMs = 250
+
+/** A read of the primary's last step that takes longer delays no further ones, in milliseconds. */
+const slowMs = 1_000
+
+/**
+ * Opens the connections on which records are read.
+ *
+ * @param pool the connections to the primary, which reads when no standby can
+ * @param standbys those of each standby; the caller ends them, after `close`
+ * @param onChange receives the new state of a standby, and why it cannot be reached
+ */
+export function openRecordPool(
+  pool: Pool,
+  standbys: readonly StandbyPools[],
+  onChange: (state: StandbyState, error?: unknown) => void,
+): { recordPool: RecordPool; states: () => StandbyState[]; close: () => void } {
+  const all = standbys.map((pools, index) => new Standby(index + 1, pools, onChange))
+  const readPrimary = coalesceReads(() => readLastStep(pool), slowMs)
+  let primary: LastStep | null = null
+  let turn = 0
+
+  async function check(): Promise<void> {
+    const former = primary
+    primary = await readPrimary().catch(() => former)
+    await Promise.all(all.map(standby => standby.check(former)))
+  }
+
+  /** Returns a standby that shows a step, in turns; null: none does. */
+  async function choose(step: LastStep): Promise<Standby | null> {
+    turn = (turn + 1) % all.length
+    for (const standby of [...all.slice(turn), ...all.slice(0, turn)]) if (await standby.shows(step)) return standby
+    return null
+  }
+
+  /** Runs a statement on a standby. @returns false when it has to run at the primary */
+  async function runOnStandby(statement: Statement, of: (pool: RecordPool) => RecordSql): Promise<boolean> {
+    const step = await readPrimary().catch(() => null)
+    const standby = step && (await choose(step))
+    if (!standby) return false
+    try {
+      statement.resolve(await standby.run(own => requireStep(of(own), statement, step)))
+    } catch (error) {
+      if (isOutage(error) || isInternal(error)) return false
+      statement.reject(error)
+    }
+    return true
+  }
+
+  /** @param of returns the connections of a pool on which the statements run */
+  function route(of: (pool: RecordPool) => RecordSql): RecordSql {
+    return new Proxy(of(pool), {
+      apply(target, self, given) {
+        const made: unknown = Reflect.apply(target, self, given)
+        if (!isStatement(made)) return made
+        const toPrimary = made.handler
+        made.handler = async statement => {
+          if (!all.some(({ isUsed }) => isUsed) || !(await runOnStandby(statement, of))) toPrimary(statement)
+        }
+        return made
+      },
+    })
+  }
+
+  const timer = setInterval(check, checkMs).unref()
+  void check()
+  return {
+    recordPool: {
+      whileWanted: isWanted => route(own => own.whileWanted(isWanted)),
+      expensive: (isWanted, caller) => route(own => own.expensive(isWanted, caller)),
+      exports: route(own => own.exports),
+    },
+    states: () => all.map(standby => standby.stateBeside(primary)),
+    close: () => clearInterval(timer),
+  }
+}
+
+/** Returns whether a server, or a pooler before it, failed by itself: the class XX. */
+const isInternal = (error: unknown) => error instanceof Error && 'code' in error && String(error.code).startsWith('XX')
+
+/** Puts a statement into one that fails on a server which does not show a step. */
+const requireStep = (sql: RecordSql, statement: Statement, { epoch, stamp }: LastStep) =>
+  Object.assign(
+    sql`select * from (${statement}) answer where gateway.require_step(${epoch}, ${stamp}::text::timestamptz)`,
+    { options: statement.options, isRaw: statement.isRaw },
+  )

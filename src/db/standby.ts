@@ -1,0 +1,128 @@
+import type { ReasonCode } from '../reasons.ts'
+import { coalesceReads } from './coalesce-reads.ts'
+import { onPrimary, type Pool, type Sql } from './sql.ts'
+
+/** The last step that a server shows, and the epoch of its records (`sql/0008`, `sql/0010`). */
+export interface LastStep {
+  epoch: number
+  /** Of a later step it is greater as text. */
+  stamp: string
+}
+
+/** Reads the last step of the primary. @throws Error before the first step, and on a standby */
+export async function readLastStep(sql: Sql): Promise<LastStep> {
+  const [step] = await sql<LastStep[]>`
+    select /* step.read_last */ epoch, stamp
+    from gateway.sync_state, (select stamp from gateway.step order by stamp desc limit 1) step where ${onPrimary(sql)}`
+  if (!step) throw new Error('No step was made yet.')
+  return step
+}
+
+/** Reads the last step of any server, and whether the server takes writes. */
+async function readShownStep(sql: Sql): Promise<LastStep & { takesWrites: boolean }> {
+  // A pooler that routes statements leads this one to where it leads reads: the function is not volatile.
+  const [shown] = await sql<(LastStep & { takesWrites: boolean })[]>`
+    select /* step.read_shown */ epoch, stamp, current_setting('transaction_read_only') = 'off' as "takesWrites"
+    from gateway.sync_state, (select stamp from gateway.step order by stamp desc limit 1) step`
+  if (!shown) throw new Error('The standby shows no step.')
+  return shown
+}
+
+/** Returns whether a server that shows a step has all records of another one. */
+const includes = (shown: LastStep, { epoch, stamp }: LastStep) => shown.epoch === epoch && shown.stamp >= stamp
+
+/** Why no records are read from a standby. */
+type StandbyProblem = Extract<ReasonCode, `STANDBY_${string}`>
+
+/** The connections to a standby. */
+export interface StandbyPools {
+  pool: Pool
+  /** One connection, on which a statement fails within half a second. */
+  probe: Pool
+}
+
+export interface StandbyState {
+  /** Its place in DATABASE_REPLICA_URLS, from 1. */
+  standby: number
+  /** Null: records are read from it. */
+  problem: StandbyProblem | null
+  /** The time between its last step and the one of the primary, in seconds; null: it has not answered yet. */
+  lagSeconds: number | null
+}
+
+/** A statement was given up, because its standby answers no more. `isOutage` knows its code. */
+class StandbyGoneError extends Error {
+  override readonly name = 'StandbyGoneError'
+  readonly code = 'CONNECTION_CLOSED'
+}
+
+/** A standby from which records are read while it keeps up with the primary. */
+export class Standby {
+  /** Undefined: it was not checked yet. */
+  #problem: StandbyProblem | null | undefined
+  #shown: (LastStep & { takesWrites: boolean }) | null = null
+  readonly #underWay = new Set<() => void>()
+  readonly #look = coalesceReads(async () => {
+    this.#shown = await readShownStep(this.pools.probe)
+    return this.#shown
+  })
+
+  /** @param place its place in DATABASE_REPLICA_URLS, from 1 */
+  constructor(
+    readonly place: number,
+    private readonly pools: StandbyPools,
+    private readonly onChange: (state: StandbyState, error?: unknown) => void,
+  ) {}
+
+  get isUsed(): boolean {
+    return this.#problem === null
+  }
+
+  /** @param primary the last step of the primary; null: it is not known */
+  stateBeside(primary: LastStep | null): StandbyState {
+    const lag = primary && this.#shown ? Date.parse(primary.stamp) - Date.parse(this.#shown.stamp) : null
+    const problem = this.#problem === undefined ? 'STANDBY_UNREACHABLE' : this.#problem
+    return { standby: this.place, problem, lagSeconds: lag === null ? null : Math.max(0, lag) / 1000 }
+  }
+
+  /** Decides whether it is used. @param former the step that the primary showed at the check before; null: it is not known */
+  async check(former: LastStep | null): Promise<void> {
+    let error: unknown
+    const problem = await this.#look().then(
+      shown => {
+        if (shown.takesWrites) return 'STANDBY_PROMOTED'
+        if (former === null || includes(shown, former)) return null
+        return shown.epoch === former.epoch ? 'STANDBY_LATE' : 'STANDBY_REPLACED'
+      },
+      (caught: unknown) => {
+        error = caught
+        return 'STANDBY_UNREACHABLE' as const
+      },
+    )
+    if (problem === this.#problem) return
+    this.#problem = problem
+    this.onChange(this.stateBeside(former), error)
+    if (problem === 'STANDBY_UNREACHABLE') for (const giveUp of this.#underWay) giveUp()
+  }
+
+  /** Returns whether it is used, and shows a step. */
+  async shows(step: LastStep): Promise<boolean> {
+    if (this.isUsed && !(this.#shown && includes(this.#shown, step))) await this.#look().catch(() => {})
+    return this.isUsed && this.#shown !== null && includes(this.#shown, step)
+  }
+
+  /**
+   * Runs a statement on its pool.
+   *
+   * @throws what the statement throws; when the standby stops answering, an error without delay
+   */
+  run<Result>(send: (pool: Pool) => PromiseLike<Result>): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const giveUp = () => reject(new StandbyGoneError('The standby does not answer.'))
+      this.#underWay.add(giveUp)
+      send(this.pools.pool)
+        .then(resolve, reject)
+        .then(() => this.#underWay.delete(giveUp))
+    })
+  }
+}
