@@ -74,7 +74,11 @@ export async function stress(
   const { seed, longest, bulkRows } = options
   for (const each of bulkExports) each.chunkSize = exportChunkSize
   const knownIds = await seedDatabase(address)
-  const subscribe = () => publisher.subscribe(address, { copyData: false, streaming: 'parallel', twoPhase: true })
+  const sql = open(address)
+  const [server] = await sql<{ version: string }[]>`select current_setting('server_version_num') as version`
+  // PostgreSQL 15 has no parallel streaming.
+  const streaming = Number(server?.version) < 160_000 ? 'on' : 'parallel'
+  const subscribe = () => publisher.subscribe(address, { copyData: false, streaming, twoPhase: true })
   const published = await seedPublisher(publisher.address, knownIds.root, 20, subscribe)
   const listed = [...knownIds.owners, published.owners[0] ?? 0]
   const pool = connect(poolAddress(address), { max: 2, statementTimeoutMs: 60_000, role: serviceRole })
@@ -93,7 +97,6 @@ export async function stress(
       return createFollower(kind, apps, secret)
     }),
   )
-  const sql = open(address)
   const controls = listed.map(tenant => createControl(sql, tenant))
   const lost = () => controls.reduce((total, control) => total + control.lost.size, 0)
   const passes = [...clients, ...controls].map(client => client.pass)

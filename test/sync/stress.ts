@@ -6,12 +6,15 @@ import { migrate } from '../../src/db/migrate.ts'
 import { buildServer } from '../../src/server.ts'
 import { startServer } from '../support/embedded-postgres.ts'
 import { freePort } from '../support/free-port.ts'
+import { packagedPrograms } from '../support/packaged-postgres.ts'
 import { createPgBouncer, password } from '../support/pgbouncer.ts'
 import { clientKinds } from './followers.ts'
 import { startPublisher } from './publisher.ts'
+import { createRandom } from './random.ts'
 import { printReport, wrongInClients } from './report.ts'
 import { type StressOptions, stress } from './run.ts'
 import { type Address, insertOnlyRole, open } from './seed.ts'
+import { startReplicated } from './standbys.ts'
 
 const number = (text: string) => {
   const value = Number(text)
@@ -19,7 +22,7 @@ const number = (text: string) => {
   return value
 }
 
-const { pgbouncer, instances, ...options } = new Command('stress')
+const { pgbouncer, instances, standbys, packaged, pgpool, ...options } = new Command('stress')
   .description(
     'Runs all kinds of writers, and checks that clients that resume end with exactly what the service holds, and that ' +
       'figures agree with the records all the time. Exits with 1 when a client lacks a record or has one too much, when ' +
@@ -34,8 +37,13 @@ const { pgbouncer, instances, ...options } = new Command('stress')
   .option('--bulk-rows <count>', 'rows of a bulk load', number, 2000)
   .option('--instances <count>', 'instances of the service, which clients read by turns', number, 2)
   .option('--pgbouncer', 'put PgBouncer before the service, and another one before the platform', false)
+  .option('--standbys <count>', 'standbys from which the service reads, and to which faults happen', number, 0)
+  .option('--packaged', 'with standbys: on the PostgreSQL of the packages', false)
+  .option('--pgpool', 'with standbys: Pgpool-II before them, which routes each read to another one', false)
   .parse()
-  .opts<StressOptions & { pgbouncer: boolean; instances: number }>()
+  .opts<
+    StressOptions & { pgbouncer: boolean; instances: number; standbys: number; packaged: boolean; pgpool: boolean }
+  >()
 
 /** A PgBouncer in transaction mode as docs/scaling.md has it for the service, and one for the platform's writers. */
 async function startPoolers(direct: Address) {
@@ -63,7 +71,10 @@ async function startPoolers(direct: Address) {
   }
 }
 
-const { stop, ...address } = await startServer({ max_connections: '200', max_prepared_transactions: '50' })
+const settings = { max_connections: '200', max_prepared_transactions: '50' }
+const replicated =
+  standbys > 0 ? await startReplicated(standbys, settings, packaged ? packagedPrograms : null, pgpool) : null
+const { stop, ...address } = replicated ? { ...replicated.address, stop: replicated.stop } : await startServer(settings)
 const publisher = await startPublisher()
 const owner = connect(address, { max: 10, statementTimeoutMs: 10_000 })
 let poolers: Awaited<ReturnType<typeof startPoolers>> | null = null
@@ -72,15 +83,25 @@ try {
   if (pgbouncer) poolers = await startPoolers(address)
   const config = readConfig({ LOG_LEVEL: 'error', RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000000' })
   const pool = poolers?.service ?? owner
-  const apps = await Promise.all(Array.from({ length: instances }, () => buildServer({ config, pool })))
-  const report = await stress(poolers?.platform ?? address, apps, publisher, options)
+  const apps = await Promise.all(
+    Array.from({ length: instances }, () =>
+      buildServer({ config, pool, standbys: replicated?.connectStandbys() ?? [] }),
+    ),
+  )
+  const faultsStop = new AbortController()
+  let count = 0
+  const random = () => createRandom(options.seed * 1000 + 900 + count++)
+  const disturbing = replicated?.disturb(random, faultsStop.signal)
+  const report = await stress(poolers?.platform ?? address, apps, publisher, options).finally(() => faultsStop.abort())
+  await disturbing
   await Promise.all(apps.map(app => app.close()))
   printReport(report, options, [
     `control: ${report.lost} changes that it passed over`,
     `steps: ${report.killedSteps} killed`,
+    ...(replicated ? [`standbys: ${JSON.stringify(replicated.counts())}`] : []),
   ])
   if (wrongInClients(report.clients) > 0 || report.figures.wrong > 0 || report.problems.length > 0) process.exitCode = 1
-  else if (report.lost === 0) process.exitCode = 3
+  else if (report.lost === 0 || replicated?.counts().statements === 0) process.exitCode = 3
 } finally {
   await Promise.all([owner.end({ timeout: 1 }), poolers?.service.end({ timeout: 1 })])
   await publisher.stop()

@@ -1,6 +1,18 @@
 /** A PostgreSQL server that a test crashes, freezes and restarts. It listens on one TCP port all the time. */
-import { type ChildProcess, spawn } from 'node:child_process'
-import { chmodSync, cpSync, lchownSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  lchownSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import postgres from '#postgres'
@@ -29,6 +41,8 @@ export interface FaultServer {
   thaw(): void
   /** Copies the cluster, while the server does not run, to a standby that follows this server. */
   createStandby(): Promise<FaultServer>
+  /** Copies the cluster, while the server does not run. @returns puts the copy in its place, while it does not run again */
+  keep(): () => void
   /** Stops the server and removes its data. */
   remove(): Promise<void>
 }
@@ -43,19 +57,40 @@ const settings: Record<string, string> = {
   fsync: 'off',
 }
 
-/** Creates a server that does not run yet. */
-export async function createFaultServer(options: Record<string, string> = {}): Promise<FaultServer> {
+/**
+ * Creates a server that does not run yet.
+ *
+ * @param options settings
+ * @param programs the directory of another server's programs; null: those of the embedded one
+ */
+export async function createFaultServer(
+  options: Record<string, string> = {},
+  programs: string | null = null,
+): Promise<FaultServer> {
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-faults-'))
   // The server may run as another user, which needs to traverse the directory.
   chmodSync(dataDir, 0o711)
-  const created = await startEmbedded({ dataDir, durable: false })
-  await created.stop()
-  return serverOf(dataDir, await freePort(), options)
+  if (programs === null) {
+    const created = await startEmbedded({ dataDir, durable: false })
+    await created.stop()
+  } else {
+    const { cluster, account } = findCluster(dataDir)
+    mkdirSync(cluster, { mode: 0o700 })
+    chownSync(cluster, account.uid, account.gid)
+    const how = ['-U', 'postgres', '--auth=trust', '--encoding=UTF8', '--locale=C.UTF-8', '--no-sync']
+    execFileSync(join(programs, 'initdb'), ['-D', cluster, ...how], { ...account, cwd: '/', stdio: 'ignore' })
+  }
+  return serverOf(dataDir, await freePort(), options, programs)
 }
 
-function serverOf(dataDir: string, port: number, options: Record<string, string>): FaultServer {
+function serverOf(
+  dataDir: string,
+  port: number,
+  options: Record<string, string>,
+  programs: string | null,
+): FaultServer {
   const { cluster, account } = findCluster(dataDir)
-  const bin = findBinaries(account)
+  const bin = programs ?? findBinaries(account)
   let child: ChildProcess | null = null
   const open = (database: string, max = 1) =>
     postgres({ host: '127.0.0.1', port, user: 'postgres', database, max, onnotice: () => {}, connect_timeout: 2 })
@@ -65,6 +100,14 @@ function serverOf(dataDir: string, port: number, options: Record<string, string>
 
   function send(signal: NodeJS.Signals): void {
     for (const pid of processes()) kill(pid, signal)
+  }
+
+  function copyCluster(target: string): void {
+    cpSync(cluster, target, { recursive: true })
+    chmodSync(target, 0o700)
+    for (const path of [target, ...readdirSync(target, { recursive: true, encoding: 'utf8' })]) {
+      lchownSync(resolve(target, path), account.uid, account.gid)
+    }
   }
 
   const server: FaultServer = {
@@ -118,14 +161,20 @@ function serverOf(dataDir: string, port: number, options: Record<string, string>
       const copyDir = mkdtempSync(join(tmpdir(), 'gateway-faults-'))
       chmodSync(copyDir, 0o711)
       const copied = join(copyDir, 'postgres')
-      cpSync(cluster, copied, { recursive: true })
+      copyCluster(copied)
       writeFileSync(join(copied, 'standby.signal'), '')
-      chmodSync(copied, 0o700)
-      for (const path of [copied, ...readdirSync(copied, { recursive: true, encoding: 'utf8' })]) {
-        lchownSync(resolve(copied, path), account.uid, account.gid)
-      }
+      lchownSync(join(copied, 'standby.signal'), account.uid, account.gid)
       const primary_conninfo = `host=127.0.0.1 port=${port} user=postgres`
-      return serverOf(copyDir, await freePort(), { ...options, primary_conninfo })
+      return serverOf(copyDir, await freePort(), { ...options, primary_conninfo }, programs)
+    },
+
+    keep() {
+      const kept = `${cluster}.kept`
+      copyCluster(kept)
+      return () => {
+        rmSync(cluster, { recursive: true })
+        renameSync(kept, cluster)
+      }
     },
 
     async remove() {

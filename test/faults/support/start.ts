@@ -9,9 +9,9 @@ import { createWorld } from './world.ts'
  */
 const quiet = { RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'fatal' }
 
-/** Starts a server, which is removed after the file's tests. @param settings further settings of PostgreSQL */
-export async function startFaultServer(settings?: Record<string, string>) {
-  const server = await createFaultServer(settings)
+/** Starts a server, which is removed after the file's tests. The parameters are those of `createFaultServer`. */
+export async function startFaultServer(settings?: Record<string, string>, programs?: string | null) {
+  const server = await createFaultServer(settings, programs)
   await server.start()
   afterFile(() => server.remove())
   return server
@@ -20,10 +20,10 @@ export async function startFaultServer(settings?: Record<string, string>) {
 /**
  * Starts a server with tenants and their callers, which is removed after the file's tests.
  *
- * @param settings further settings of PostgreSQL
+ * @param of the settings and the programs of the server, as for `createFaultServer`
  */
-export async function startWorld(database: string, settings?: Record<string, string>) {
-  const server = await startFaultServer(settings)
+export async function startWorld(database: string, ...of: Parameters<typeof startFaultServer>) {
+  const server = await startFaultServer(...of)
   const world = await createWorld(server, database)
   return {
     server,

@@ -1,0 +1,164 @@
+/** Records are read from standbys that are paused, late, away and promoted: no call fails, and no client loses a change. */
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
+import { packagedPrograms } from '../support/packaged-postgres.ts'
+import { canRunPgpool, startPgpool } from '../support/pgpool.ts'
+import type { Service } from '../support/process.ts'
+import { until } from '../support/until.ts'
+import { fetchOperation, type Load, startLoad } from './support/load.ts'
+import type { FaultServer } from './support/server.ts'
+import { startWorld } from './support/start.ts'
+import { startSync } from './support/sync.ts'
+import { operationOf } from './support/world.ts'
+
+describe.each([
+  { of: 'the embedded PostgreSQL', programs: null },
+  { of: 'the packaged PostgreSQL', programs: packagedPrograms },
+])('standbys of $of', ({ of, programs }) => {
+  // This machine may have no package.
+  if (of.includes('packaged') && programs === null) return test.skip('is not installed')
+
+  let started: Awaited<ReturnType<typeof startWorld>>
+  let standbys: FaultServer[]
+  let service: Service
+  let load: Load
+  let sync: ReturnType<typeof startSync>
+
+  beforeAll(async () => {
+    started = await startWorld('standbys', {}, programs)
+    const { server, world, start } = started
+    await server.stop()
+    standbys = [await server.createStandby(), await server.createStandby()]
+    for (const each of [server, ...standbys]) await each.start()
+    service = await start({ DATABASE_REPLICA_URLS: standbys.map(each => each.url(world.database)).join() })
+    load = startLoad(() => service.restAddress, world, 4)
+    sync = startSync(
+      () => new URL(service.restAddress).origin,
+      world,
+      () => server,
+    )
+  })
+  afterAll(async () => {
+    await service.stop('SIGKILL')
+    for (const each of standbys) await each.remove()
+  })
+
+  /** Waits until the service reports a problem of the first standby; null: it is used. */
+  const reports = (problem: string | null) =>
+    until(`the service reports ${problem}`, async () => {
+      const { status, body } = await service.ready()
+      const { standbys, reasons } = JSON.parse(body)
+      const isReason = reasons.some((reason: { message: string }) => reason.message.startsWith('Standby 1 '))
+      return status === 200 && standbys[0].problem === problem && isReason === (problem !== null)
+    })
+  const [first, second] = [() => standbys[0]!, () => standbys[1]!]
+
+  /** Returns how often a server has read the table of customers. */
+  const readsOf = (server: FaultServer) =>
+    server.use(started.world.database, async sql => {
+      const [row] = await sql<{ reads: string }[]>`
+        select seq_scan + coalesce(idx_scan, 0) as reads from pg_stat_user_tables
+        where schemaname = 'gateway' and relname = 'customer'`
+      return Number(row?.reads)
+    })
+
+  test('both are read, and the primary is not', async () => {
+    await reports(null)
+    const signup = operationOf(started.world, 'signup')
+    const read = async (times: number) => {
+      const before = await Promise.all([started.server, ...standbys].map(readsOf))
+      for (let count = 0; count < times; count++) await fetchOperation(service.restAddress, signup)
+      return (await Promise.all([started.server, ...standbys].map(readsOf))).map((reads, at) => reads - before[at]!)
+    }
+    // A server counts its reads with some delay.
+    await expect.poll(() => read(20)).toEqual([expect.any(Number), expect.any(Number), expect.any(Number)])
+    const [primary = 0, ...others] = await read(100)
+    expect(Math.min(...others)).toBeGreaterThan(10 * primary)
+  })
+
+  test.each([
+    {
+      what: 'that is paused',
+      problem: 'STANDBY_LATE',
+      begin: () => first().use('postgres', sql => sql`select pg_wal_replay_pause()`),
+      end: () => first().use('postgres', sql => sql`select pg_wal_replay_resume()`),
+    },
+    {
+      what: 'that replays changes later',
+      problem: 'STANDBY_LATE',
+      begin: () => delay(first(), '2s'),
+      end: () => delay(first(), '0'),
+    },
+    {
+      what: 'that is frozen',
+      problem: 'STANDBY_UNREACHABLE',
+      begin: async () => first().freeze(),
+      end: async () => first().thaw(),
+    },
+    {
+      what: 'that crashes and is away',
+      problem: 'STANDBY_UNREACHABLE',
+      begin: () => first().stop('SIGQUIT'),
+      end: () => first().start(),
+    },
+    {
+      what: 'that is restarted',
+      problem: 'STANDBY_UNREACHABLE',
+      begin: () => first().stop(),
+      end: () => first().start(),
+    },
+  ])('one $what is left out until it is back', async ({ problem, begin, end }) => {
+    await begin()
+    await reports(problem)
+    await load.succeed(100)
+    await end()
+    await reports(null)
+    await load.succeed(100)
+  })
+
+  test('without any standby the primary answers', async () => {
+    await Promise.all([first(), second()].map(each => each.stop()))
+    await reports('STANDBY_UNREACHABLE')
+    await load.succeed(100)
+    await Promise.all([first(), second()].map(each => each.start()))
+    await reports(null)
+  })
+
+  test('one that is promoted is left out until it follows the primary again', async () => {
+    await first().stop()
+    const restore = first().keep()
+    await first().start()
+    await first().use('postgres', sql => sql`select pg_promote()`)
+    await reports('STANDBY_PROMOTED')
+    await load.succeed(100)
+    await first().stop()
+    restore()
+    await first().start()
+    await reports(null)
+  })
+
+  test.runIf(canRunPgpool)('one Pgpool-II can stand for all of them, and never for the primary', async () => {
+    const ports = standbys.map(({ port }) => port)
+    const pgpool = await startPgpool(started.server.port, ports, { statement_level_load_balance: 'off' })
+    onTestFinished(pgpool.remove)
+    const url = `postgres://postgres@127.0.0.1:${pgpool.port}/${started.world.database}`
+    const other = await started.start({ DATABASE_REPLICA_URLS: url })
+    onTestFinished(async () => void (await other.stop('SIGKILL')))
+    await until('it is used', async () => JSON.parse((await other.ready()).body).standbys?.[0].problem === null)
+    const signup = operationOf(started.world, 'signup')
+    expect(await fetchOperation(other.restAddress, signup)).toMatchObject({ status: 200 })
+    await expect(started.start({ DATABASE_URL: url })).rejects.toThrow('leads reads to a standby')
+  })
+
+  test('no call has failed, and the client has all changes', async () => {
+    const calls = await load.stop()
+    expect(calls.filter(({ status }) => status !== 200)).toEqual([])
+    expect(calls.filter(({ isForeign, isWhole }) => isForeign || !isWhole)).toEqual([])
+    expect(await sync.findLost()).toEqual([])
+    expect(sync.changes).toBeGreaterThan(100)
+  })
+})
+
+async function delay(standby: FaultServer, time: string): Promise<void> {
+  await standby.use('postgres', sql => sql.unsafe(`alter system set recovery_min_apply_delay = '${time}'`))
+  await standby.use('postgres', sql => sql`select pg_reload_conf()`)
+}

@@ -1,0 +1,73 @@
+/** A real Pgpool-II, which routes reads to standbys: Debian's package `pgpool2`. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { findCluster } from '../../packages/embedded/src/paths.ts'
+import { canConnect, freePort } from './free-port.ts'
+import { until } from './until.ts'
+
+const program = '/usr/sbin/pgpool'
+
+/** Whether the package is installed. */
+export const canRunPgpool = existsSync(program)
+
+/**
+ * Starts Pgpool-II on a port of 127.0.0.1. It leads each statement that only reads to another standby, and all others to the
+ * primary. The logins need no password.
+ *
+ * @param more settings to add or to replace
+ */
+export async function startPgpool(primary: number, standbys: readonly number[], more: Record<string, string> = {}) {
+  const directory = mkdtempSync(join(tmpdir(), 'gateway-pgpool-'))
+  chmodSync(directory, 0o755)
+  // As PostgreSQL, it need not run as root.
+  const { account } = findCluster(directory)
+  chownSync(directory, account.uid, account.gid)
+  const [port, pcpPort] = [await freePort(), await freePort()]
+  const backends = [primary, ...standbys].flatMap((port, number) => [
+    [`backend_hostname${number}`, '127.0.0.1'],
+    [`backend_port${number}`, String(port)],
+    [`backend_weight${number}`, number === 0 ? '0' : '1'],
+    [`backend_flag${number}`, number === 0 ? 'ALWAYS_PRIMARY|DISALLOW_TO_FAILOVER' : 'DISALLOW_TO_FAILOVER'],
+  ])
+  const settings = {
+    ...{ backend_clustering_mode: 'streaming_replication', listen_addresses: '127.0.0.1', port: String(port) },
+    ...{ pcp_port: String(pcpPort), socket_dir: directory, pcp_socket_dir: directory },
+    ...{ pid_file_name: join(directory, 'pid'), logdir: directory, work_dir: directory },
+    ...{ num_init_children: '100', max_pool: '1', sr_check_period: '0', failover_on_backend_error: 'off' },
+    ...{ load_balance_mode: 'on', statement_level_load_balance: 'on', memory_cache_enabled: 'off' },
+    ...Object.fromEntries(backends),
+    ...more,
+  }
+  const file = join(directory, 'pgpool.conf')
+  writeFileSync(
+    file,
+    Object.entries(settings)
+      .map(([name, value]) => `${name} = '${value}'\n`)
+      .join(''),
+    { mode: 0o644 },
+  )
+  for (const name of ['pcp.conf', 'pool_hba.conf']) writeFileSync(join(directory, name), '', { mode: 0o644 })
+  const flags = ['-n', '-f', file, '-F', join(directory, 'pcp.conf'), '-a', join(directory, 'pool_hba.conf')]
+  const child = spawn(program, flags, {
+    ...account,
+    cwd: '/',
+    stdio: 'ignore',
+  })
+  await until('Pgpool-II listens', async () => {
+    if (child.exitCode !== null) throw new Error(`Pgpool-II ended with ${child.exitCode}.`)
+    return canConnect(port)
+  })
+  return {
+    port,
+    /** Ends it at once, and removes its files. */
+    async remove() {
+      const closed = once(child, 'close')
+      child.kill('SIGINT')
+      await closed
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,107 @@
+/** A primary and standbys that are paused, delayed, frozen, restarted and promoted while clients read from them. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { connect, serviceRole } from '../../src/db/connect.ts'
+import { createFaultServer, type FaultServer } from '../faults/support/server.ts'
+import { startPgpool } from '../support/pgpool.ts'
+import type { Random } from './random.ts'
+
+/** What happens to a standby for some time. */
+const faults: ((standby: FaultServer, during: () => Promise<void>) => Promise<void>)[] = [
+  async ({ use }, during) => {
+    await use('postgres', sql => sql`select pg_wal_replay_pause()`)
+    await during()
+    await use('postgres', sql => sql`select pg_wal_replay_resume()`)
+  },
+  async (standby, during) => {
+    await delay(standby, '700ms')
+    await during()
+    await delay(standby, '0')
+  },
+  async (standby, during) => {
+    standby.freeze()
+    await during()
+    standby.thaw()
+  },
+  async (standby, during) => {
+    await standby.stop()
+    await during()
+    await standby.start()
+  },
+  async standby => {
+    await standby.stop('SIGQUIT')
+    await standby.start()
+  },
+  async (standby, during) => {
+    await standby.stop()
+    const restore = standby.keep()
+    await standby.start()
+    await standby.use('postgres', sql => sql`select pg_promote()`)
+    await during()
+    await standby.stop()
+    restore()
+    await standby.start()
+  },
+]
+
+async function delay({ use }: FaultServer, time: string): Promise<void> {
+  await use('postgres', sql => sql.unsafe(`alter system set recovery_min_apply_delay = '${time}'`))
+  await use('postgres', sql => sql`select pg_reload_conf()`)
+}
+
+/**
+ * Starts a primary with standbys.
+ *
+ * @param programs those of the packaged server; null: those of the embedded one
+ * @param isRouted whether Pgpool-II leads the reads of one pool to all of them
+ */
+export async function startReplicated(
+  count: number,
+  settings: Record<string, string>,
+  programs: string | null,
+  isRouted: boolean,
+) {
+  const primary = await createFaultServer({ ...settings, wal_keep_size: '2GB', max_wal_senders: '10' }, programs)
+  const standbys = await Promise.all(Array.from({ length: count }, () => primary.createStandby()))
+  for (const each of [primary, ...standbys]) await each.start()
+  const ports = standbys.map(({ port }) => port)
+  const pgpool = isRouted ? await startPgpool(primary.port, ports) : null
+  const urlOf = (port: number) => `postgres://postgres@127.0.0.1:${port}/postgres`
+  const pools: { end: (options: { timeout: number }) => Promise<void> }[] = []
+  let [statements, begun] = [0, 0]
+
+  /** Opens the connections of one instance to each standby. */
+  const connectStandbys = () =>
+    (pgpool ? [pgpool.port] : ports).map(port => {
+      const options = { statementTimeoutMs: 4_000, role: serviceRole, readsOnly: true, connectTimeoutMs: 1_000 }
+      const pool = connect(urlOf(port), { ...options, max: 10, answerTimeoutMs: 4_500 })
+      const probe = connect(urlOf(port), { ...options, max: 1, answerTimeoutMs: 500 })
+      pool.options.debug = () => statements++
+      pools.push(pool, probe)
+      return { pool, probe }
+    })
+
+  /** Disturbs a standby again and again, until `stop` is aborted. */
+  async function disturb(standby: FaultServer, random: Random, stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      await pause(500 + random.below(2_000))
+      const fault = faults[random.below(faults.length)]
+      begun += 1
+      await fault?.(standby, () => pause(300 + random.below(2_500)))
+    }
+  }
+
+  return {
+    address: { host: '127.0.0.1', port: primary.port, user: 'postgres', database: 'postgres' },
+    connectStandbys,
+    /** Disturbs all standbys. */
+    disturb: (random: () => Random, stop: AbortSignal) =>
+      Promise.all(standbys.map(standby => disturb(standby, random(), stop))),
+    /** The statements that standbys got, and the faults. */
+    counts: () => ({ statements, faults: begun }),
+    async stop() {
+      await Promise.all(pools.map(pool => pool.end({ timeout: 1 })))
+      await pgpool?.remove()
+      for (const each of [...standbys, primary]) await each.remove()
+    },
+  }
+}
