@@ -1,0 +1,94 @@
+/**
+ * What readers cost the primary: `npm run bench -- standbys`. The CPU time of the primary for a mixed load of lists, records
+ * and searches without standbys, with one and with two. Beside the load, changes make a step every 100 ms.
+ */
+import { parseArgs } from 'node:util'
+import { connect } from '../src/db/connect.ts'
+import { makeStep } from '../src/projection/step.ts'
+import { createFaultServer } from '../test/faults/support/server.ts'
+import { postgresCpu } from './harness/cpu-time.ts'
+import { Load } from './harness/load.ts'
+import { type HttpRequest, restTransport } from './harness/operations.ts'
+import { buildService, root } from './harness/packages.ts'
+import { createToken, runCommand, startService } from './harness/processes.ts'
+import { describeRatios, describeRun, logProgress, median, record, table } from './harness/report.ts'
+import { type Figures, measureRounds, type Requests, type Subject } from './harness/rounds.ts'
+import { seed, sizes, treeOf } from './harness/seed.ts'
+import { startWriter } from './harness/writer.ts'
+import { readCalls } from './requests/calls.ts'
+
+const { values: options } = parseArgs({
+  options: {
+    rounds: { type: 'string', default: '7' },
+    /** Seconds of a turn of a service in a round, about. */
+    seconds: { type: 'string', default: '3' },
+    /** Writes the results into RESULTS.md. */
+    record: { type: 'boolean', default: false },
+  },
+})
+const size = sizes.short
+const counts = [0, 1, 2]
+
+buildService(root)
+const primary = await createFaultServer({ wal_keep_size: '2GB', shared_buffers: '256MB', autovacuum: 'off' })
+const standbys = [await primary.createStandby(), await primary.createStandby()]
+const open = () => connect(primary.url('postgres'), { max: 1, statementTimeoutMs: 0 })
+const load = new Load()
+try {
+  for (const each of [primary, ...standbys]) await each.start()
+  const installation = { checkout: root, databaseUrl: primary.url('postgres') }
+  await runCommand(installation, 'migrate')
+  const sql = open()
+  await seed(sql, size, logProgress)
+  for (let more: boolean | null = true; more; ) more = await makeStep(sql)
+  await sql`vacuum (analyze)`
+  const transport = restTransport(await createToken(installation, treeOf(size).root))
+  const calls = (await readCalls(sql, size)).filter(({ name }) => ['vouchers', 'products', 'voucher'].includes(name))
+  const lists = calls.flatMap(({ operation, samples }) =>
+    samples.slice(0, 60).map(sample => transport.request(operation, sample)),
+  )
+  const query = `{ tenant(id: ${treeOf(size).firstLeaf}) {
+    purchasedVouchers(first: 20, filter: { status: [REDEEMABLE] }) { nodes { id reference } } } }`
+  const search: HttpRequest = {
+    ...{ method: 'POST', path: '/graphql', body: JSON.stringify({ query }) },
+    headers: { ...lists[0]?.headers, 'content-type': 'application/json' },
+  }
+  const mixed = lists.flatMap((request, n) => (n % 10 === 0 ? [request, search] : [request]))
+
+  const [changed] = await sql<{ version: string }[]>`select current_setting('server_version') as version`
+  const cpu = await postgresCpu(sql)
+  const services = await Promise.all(
+    counts.map(count => {
+      const urls = standbys.slice(0, count).map(each => each.url('postgres'))
+      return startService(installation, { settings: { DATABASE_REPLICA_URLS: urls.join() } })
+    }),
+  )
+  const subjects = services.map((service, n): Subject => ({ ...service, name: `${counts[n]} standbys`, postgres: cpu }))
+  const requests: Requests = new Map([['mixed', new Map(subjects.map(subject => [subject, mixed]))]])
+  const writer = open()
+  const stop = startWriter(writer, size.vouchers)
+  const timing = { rounds: Number(options.rounds), seconds: Number(options.seconds), warmUp: 1_500 }
+  const results = (await measureRounds(requests, load, timing)).get('mixed')
+  await stop()
+
+  const of = (name: string, figure: keyof Figures) => (results?.get(name) ?? []).map(each => each[figure])
+  const base = of('0 standbys', 'postgres')
+  const rows = subjects.map(({ name }) => [
+    name,
+    ...(['postgres', 'node', 'p50', 'p99'] as const).map(figure =>
+      median(of(name, figure)).toFixed(figure[0] === 'p' && figure !== 'postgres' ? 1 : 0),
+    ),
+    describeRatios(of(name, 'postgres'), base),
+  ])
+  const heads = ['', 'primary, µs a request', 'Node, µs a request', 'p50, ms', 'p99, ms', 'primary, ratio']
+  const text = `${describeRun(changed?.version ?? '')} Lists, records and searches over REST and GraphQL, ${size.vouchers.toLocaleString('en')} vouchers, beside changes whose steps and whose replication are in the time of the primary. All servers share the machine.
+
+${table(heads, rows)}`
+  console.log(text)
+  if (options.record) record('Standbys', text)
+  await Promise.all(services.map(service => service.stop()))
+  await Promise.all([sql.end(), writer.end()])
+} finally {
+  load.stop()
+  for (const each of [...standbys, primary]) await each.remove()
+}
