@@ -110,14 +110,19 @@ async function write(random: Random, stop: AbortSignal): Promise<string[]> {
   return sold
 }
 
-/** Asks both instances for the tenants all the time, until `stop` is aborted. @returns when each answer came, and its status */
+/**
+ * Asks both instances for the tenants all the time, until `stop` is aborted.
+ *
+ * @returns when each request was sent, because its refusal is held for up to four seconds, and the status of its answer
+ */
 async function probe(secret: string, stop: AbortSignal) {
-  const answers: { at: number; status: number }[] = []
+  const answers: { sent: number; status: number }[] = []
   const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }
   while (!stop.aborted) {
     for (const app of apps) {
+      const sent = performance.now()
       const { statusCode } = await app.inject({ url: '/api/external/v1/tenants', headers })
-      answers.push({ at: performance.now(), status: statusCode })
+      answers.push({ sent, status: statusCode })
     }
     await pause(20)
   }
@@ -164,8 +169,8 @@ test('three failovers under load lose nothing, and the service is back when the 
   const answers = await probing
   const times = failovers.map(({ fault, began, promoted }, index) => {
     const until = failovers[index + 1]?.began ?? Number.POSITIVE_INFINITY
-    const refused = answers.filter(({ at, status }) => at > began && at < until && status !== 200)
-    const back = refused.at(-1)?.at ?? began
+    const refused = answers.filter(({ sent, status }) => sent > began && sent < until && status !== 200)
+    const back = refused.at(-1)?.sent ?? began
     return { fault, patroni: promoted - began, service: back - began, behind: Math.max(0, back - promoted) }
   })
   console.table(times)
