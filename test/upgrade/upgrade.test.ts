@@ -16,36 +16,44 @@ const isLong = process.env.UPGRADE === 'long'
 const newest = readdirSync(join(import.meta.dirname, '../../sql')).filter(file => file.includes('.do.')).length
 
 /** The new version: one more migration, which holds its locks for two seconds. */
-const next = createLaterVersion({
-  migrations: {
-    [`${String(newest + 1).padStart(4, '0')}.do.next.sql`]: `
-      create index voucher_next on gateway.voucher (tenant_id, id);
-      alter table gateway.rejected add column seen_at timestamptz;
-      select pg_sleep(2);`,
-  },
-})
+const next = {
+  entry: createLaterVersion({
+    migrations: {
+      [`${String(newest + 1).padStart(4, '0')}.do.next.sql`]: `
+        create index voucher_next on gateway.voucher (tenant_id, id);
+        alter table gateway.rejected add column seen_at timestamptz;
+        select pg_sleep(2);`,
+    },
+  }),
+}
 
 const server = await startFaultServer()
 // A dump has no roles.
 await server.use('postgres', sql => sql`create role voucher_gateway nologin`)
 
-test.for(dumpedReleases)('no request is refused while %s is upgraded', { timeout: 600_000 }, async release => {
+test.each(dumpedReleases)('no request is refused while %s is upgraded', { timeout: 600_000 }, async release => {
   const { owners, statements } = readDump(release)
   const old = isLong ? buildCommitOf(fileOf(release)) : undefined
 
   const database = release.replaceAll(/\W/g, '_')
   await server.use('postgres', sql => sql.unsafe(`create database ${database}`))
-  await server
-    .use('postgres', sql => sql`select from pg_roles where rolname = 'voucher_gateway'`)
-    .then(async found => {
-      if (found.length === 0) await server.use('postgres', sql => sql.unsafe('create role voucher_gateway nologin'))
-    })
   await server.use(database, sql => sql.unsafe(statements).simple())
 
   const environment = { DATABASE_URL: server.url(database), DATABASE_POOL: '4', RATE_LIMIT_PER_MINUTE: '1000000' }
+  const program = old === undefined ? {} : { entry: old }
+  const status = await run(['migrate', '--status'], environment, program)
+  expect(status.stderr, 'A file of sql/ was rewritten: make the dump again, as README.md says.').toBe('')
+
+  const migrate = async () => {
+    const { code, stderr } = await run(['migrate'], environment, next)
+    expect([code, stderr]).toEqual([0, ''])
+  }
+  // The checkout serves no database that lacks its migrations: at night the old program is built.
+  if (old === undefined && status.stdout.includes('missing')) await migrate()
+
   const services: Service[] = []
-  const start = async (entry?: string) => {
-    const service = await serve(environment, entry === undefined ? {} : { entry })
+  const start = async (options: { entry?: string }) => {
+    const service = await serve(environment, options)
     await expect.poll(async () => (await service.ready()).status, { timeout: 30_000 }).toBe(200)
     services.push(service)
   }
@@ -53,7 +61,7 @@ test.for(dumpedReleases)('no request is refused while %s is upgraded', { timeout
     await Promise.all(services.map(service => service.stop('SIGKILL')))
   })
 
-  await start(old)
+  await start(program)
   let turn = 0
   const load = startLoad(() => services[turn++ % services.length]!.restAddress, { database, owners }, 4)
   let upgraded = false
@@ -64,13 +72,9 @@ test.for(dumpedReleases)('no request is refused while %s is upgraded', { timeout
   })
   try {
     await load.succeed(100)
-    const migrated = await run(['migrate'], environment, { entry: next })
-    expect([migrated.code, migrated.stderr], 'After a rewrite of sql/, make the dump again: README.md.').toEqual([
-      0,
-      '',
-    ])
+    await migrate()
     // As when the new one does not work, and the old one has to come back.
-    await start(old)
+    await start(program)
     await load.succeed(100)
     await start(next)
     await load.succeed(200)
@@ -87,6 +91,6 @@ test.for(dumpedReleases)('no request is refused while %s is upgraded', { timeout
     ({ status, isForeign, isWhole }) => status !== 200 || isForeign || !isWhole,
   )
   expect(refused).toEqual([])
-  const isEqual = async () => (await run(['verify'], environment, { entry: next })).code
+  const isEqual = async () => (await run(['verify'], environment, next)).code
   await expect.poll(isEqual, { timeout: 30_000 }).toBe(0)
 })
