@@ -433,6 +433,7 @@ create table gateway.rule (
   source text not null,
   columns text[] not null,
   affects text,
+  shown text[],
   is_captured boolean default false not null,
   constraint rule_pkey PRIMARY KEY (record, source)
 );
@@ -3476,6 +3477,25 @@ end $function$;
 revoke execute on function gateway.scan_voucher(bigint,integer) from public;
 grant execute on function gateway.scan_voucher(bigint,integer) to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.shown_columns(view regclass, source regclass)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE
+AS $function$
+  with read as materialized (
+    select ev_class, refclassid, refobjid, refobjsubid
+    from pg_rewrite join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass
+    where ev_class = view or ev_class in (select gateway.relations_read_by(view))
+  )
+  select array(select attname::text from pg_attribute
+               where attrelid = source and attnum in (select refobjsubid from read where refobjid = source and refobjsubid > 0))
+  where not exists (select from read where pg_get_viewdef(ev_class) like '%.*%')
+    and not exists (select from read join pg_proc on oid = refobjid where refclassid = 'pg_proc'::regclass and provolatile <> 'i'
+                    and pronamespace not in ('pg_catalog'::regnamespace, 'gateway'::regnamespace))
+$function$;
+revoke execute on function gateway.shown_columns(regclass,regclass) from public;
+grant execute on function gateway.shown_columns(regclass,regclass) to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.source_of_category(keys text[], assigns boolean)
  RETURNS SETOF gateway.category_fields
  LANGUAGE sql
@@ -4493,7 +4513,19 @@ declare
   note_statement constant text := $sql$
     insert into gateway.note (record, key, reason%1$s)
     select %2$L, case when not %3$s then key end, case when %3$s then %4$L end%5$s
-    from (select %6$s) as missing, lateral (select %7$s as key from changed where %8$s%9$s) as noted;$sql$;
+    from (select %6$s) as missing, lateral (%7$s) as noted;$sql$;
+  inserted constant text := 'select %1$s as key from changed where %2$s';
+  updated constant text := 'select %1$s as key from changed where %2$s union select %1$s from former where %2$s';
+  -- Pairs of a key and a text of what records show: an update of other columns has the same ones before and after it.
+  updated_shown constant text := $sql$
+      select distinct key from (
+        select %1$s as key, %3$s as shown, 1 as side from changed where %2$s
+        union all select %1$s, %3$s, -1 from former where %2$s) as row
+      group by key, shown having pg_catalog.sum(side) operator(pg_catalog.<>) 0 or pg_catalog.strpos(shown, '*') operator(pg_catalog.>) 0$sql$;
+  same_shown constant text := $sql$
+    if tg_op operator(pg_catalog.=) 'UPDATE' then
+      if %s operator(pg_catalog.=) %s then new_key := ''; old_key := ''; end if;
+    end if;$sql$;
   is_missing text;
   insert_notes text := '';
   update_notes text := '';
@@ -4515,13 +4547,18 @@ begin
 
   for mapped in
     select record, affects, format('%s has no column %s.', table_name, string_agg(name, ' or ')) as reason,
-           string_agg(format('''*''::pg_catalog.text as %I', name), ', ') as names,
+           (select string_agg(format('''*''::pg_catalog.text as %I', read), ', ')
+            from (select unnest(columns) union select unnest(shown)) one (read)) as names,
+           case when shown is not null then (select format('pg_catalog.concat(row(%s))', string_agg(quote_ident(read), ', '))
+                                             from unnest(shown) read) end as shown,
+           (select format('pg_catalog.concat(row(%s))', string_agg(format('new.%I', read), ', ')) from unnest(shown) read) as new_shown,
+           (select format('pg_catalog.concat(row(%s))', string_agg(format('old.%I', read), ', ')) from unnest(shown) read) as old_shown,
            string_agg(format('%I is not null', name), ' or ') as has_key,
            string_agg(format('pg_catalog.concat(%I) collate pg_catalog."C"', name), ', ' order by place) as key,
            string_agg(format('pg_catalog.concat(new.%I)', name), ', ' order by place) as new_key,
            string_agg(format('pg_catalog.concat(($1).%I)', name), ', ' order by place) as any_key
     from gateway.rule, unnest(columns) with ordinality as one (name, place)
-    where source = table_name group by record, affects order by record
+    where source = table_name group by record, affects, columns, shown order by record
   loop
     is_missing := 'key operator(pg_catalog.=) ''*''';
     if mapped.affects is not null then
@@ -4532,11 +4569,12 @@ begin
     end if;
     insert_notes := insert_notes || format(note_statement,
       case when mapped.affects is not null then ', source' end, mapped.record, is_missing, mapped.reason,
-      case when mapped.affects is not null then format(', %L', table_name) end, mapped.names, mapped.key, mapped.has_key, '');
+      case when mapped.affects is not null then format(', %L', table_name) end, mapped.names,
+      format(inserted, mapped.key, mapped.has_key));
     update_notes := update_notes || format(note_statement,
       case when mapped.affects is not null then ', source' end, mapped.record, is_missing, mapped.reason,
-      case when mapped.affects is not null then format(', %L', table_name) end, mapped.names, mapped.key, mapped.has_key,
-      format(' union select %s from former where %s', mapped.key, mapped.has_key));
+      case when mapped.affects is not null then format(', %L', table_name) end, mapped.names,
+      format(case when mapped.shown is null then updated else updated_shown end, mapped.key, mapped.has_key, mapped.shown));
 
     -- A field that is missing, or has another type than when the session first used it, is an error. The second block finds out.
     row_notes := row_notes || format($sql$
@@ -4544,7 +4582,7 @@ begin
   old_key := '';
   begin
     if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := %3$s; end if;
-    if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := %4$s; end if;
+    if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := %4$s; end if;%7$s
   exception when others then
     begin
       execute %5$L into new_key using new;
@@ -4560,7 +4598,8 @@ begin
     insert into gateway.note (record, source, key) values (%1$L, %2$L, old_key);
   end if;$sql$,
       mapped.record, case when mapped.affects is not null then table_name end, mapped.new_key,
-      replace(mapped.new_key, '(new.', '(old.'), 'select ' || mapped.any_key, mapped.reason);
+      replace(mapped.new_key, '(new.', '(old.'), 'select ' || mapped.any_key, mapped.reason,
+      case when mapped.shown is not null then format(same_shown, mapped.new_shown, mapped.old_shown) end);
   end loop;
 
   execute format($functions$
@@ -4651,7 +4690,7 @@ begin
 end $procedure$;
 revoke execute on procedure gateway.install_no_mapping(gateway.record_type[]) from public;
 
-CREATE OR REPLACE PROCEDURE gateway.install_rule(IN ruled gateway.record_type, IN source regclass, IN query text)
+CREATE OR REPLACE PROCEDURE gateway.install_rule(IN ruled gateway.record_type, IN source regclass, IN query text, IN shown text[])
  LANGUAGE plpgsql
 AS $procedure$
 declare
@@ -4707,12 +4746,14 @@ revoke execute on function %1$s from public$function$,
     drop table pg_temp.changed;
   end if;
   -- Triggers depend on the columns alone, and on whether these are the key.
-  insert into gateway.rule values (ruled, table_name, key_columns, case when query is not null then function_name end)
+  insert into gateway.rule
+  select ruled, table_name, key_columns, case when query is not null then function_name end, case when query is not null then shown end
   on conflict on constraint rule_pkey do update
-  set columns = excluded.columns, affects = excluded.affects,
-      is_captured = rule.is_captured and (rule.columns, rule.affects) is not distinct from (excluded.columns, excluded.affects);
+  set columns = excluded.columns, affects = excluded.affects, shown = excluded.shown,
+      is_captured = rule.is_captured
+        and (rule.columns, rule.affects, rule.shown) is not distinct from (excluded.columns, excluded.affects, excluded.shown);
 end $procedure$;
-revoke execute on procedure gateway.install_rule(gateway.record_type,regclass,text) from public;
+revoke execute on procedure gateway.install_rule(gateway.record_type,regclass,text,text[]) from public;
 
 CREATE OR REPLACE PROCEDURE gateway.prepare_mapping(IN mapped gateway.record_type, IN query text, IN rules jsonb, IN is_plain boolean)
  LANGUAGE plpgsql
@@ -4723,6 +4764,7 @@ declare
   source regclass;
   sources regclass[] := '{}';
   query_of_rule text;
+  columns text[];
   key_type text;
   key_of text := 'id::text';
   missing text;
@@ -4732,13 +4774,13 @@ declare
   more_writes text := '';
 begin
   execute format(E'create temporary view mapped_source as\n%s', query);
-  for source, query_of_rule in
-    select read, coalesce(rules ->> relname, rules ->> concat_ws('.', nspname, relname))
+  for source, columns, query_of_rule in
+    select read, gateway.shown_columns('pg_temp.mapped_source', read), coalesce(rules ->> relname, rules ->> concat_ws('.', nspname, relname))
     from gateway.relations_read_by('pg_temp.mapped_source') read
     join pg_class on pg_class.oid = read join pg_namespace on pg_namespace.oid = relnamespace
     where relkind in ('r', 'p')
   loop
-    call gateway.install_rule(mapped, source, query_of_rule);
+    call gateway.install_rule(mapped, source, query_of_rule, columns);
     sources := sources || source;
   end loop;
   delete from gateway.rule where record = mapped and coalesce(to_regclass(rule.source) <> all(sources), true);

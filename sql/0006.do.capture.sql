@@ -20,6 +20,7 @@ create table gateway.rule (
   source  text,          -- A table, with its schema.
   columns text[] not null, -- That lead to the keys of the records.
   affects text,          -- The function that returns these for some rows; null: the only column has the key.
+  shown   text[],        -- With a function: those that records show. Updates of others are not noted. Null: not known, so all are.
   is_captured boolean not null default false, -- Whether the triggers of the source follow it.
   primary key (record, source)
 );
@@ -65,7 +66,19 @@ declare
   note_statement constant text := $sql$
     insert into gateway.note (record, key, reason%1$s)
     select %2$L, case when not %3$s then key end, case when %3$s then %4$L end%5$s
-    from (select %6$s) as missing, lateral (select %7$s as key from changed where %8$s%9$s) as noted;$sql$;
+    from (select %6$s) as missing, lateral (%7$s) as noted;$sql$;
+  inserted constant text := 'select %1$s as key from changed where %2$s';
+  updated constant text := 'select %1$s as key from changed where %2$s union select %1$s from former where %2$s';
+  -- Pairs of a key and a text of what records show: an update of other columns has the same ones before and after it.
+  updated_shown constant text := $sql$
+      select distinct key from (
+        select %1$s as key, %3$s as shown, 1 as side from changed where %2$s
+        union all select %1$s, %3$s, -1 from former where %2$s) as row
+      group by key, shown having pg_catalog.sum(side) operator(pg_catalog.<>) 0 or pg_catalog.strpos(shown, '*') operator(pg_catalog.>) 0$sql$;
+  same_shown constant text := $sql$
+    if tg_op operator(pg_catalog.=) 'UPDATE' then
+      if %s operator(pg_catalog.=) %s then new_key := ''; old_key := ''; end if;
+    end if;$sql$;
   is_missing text;
   insert_notes text := '';
   update_notes text := '';
@@ -87,13 +100,18 @@ begin
 
   for mapped in
     select record, affects, format('%s has no column %s.', table_name, string_agg(name, ' or ')) as reason,
-           string_agg(format('''*''::pg_catalog.text as %I', name), ', ') as names,
+           (select string_agg(format('''*''::pg_catalog.text as %I', read), ', ')
+            from (select unnest(columns) union select unnest(shown)) one (read)) as names,
+           case when shown is not null then (select format('pg_catalog.concat(row(%s))', string_agg(quote_ident(read), ', '))
+                                             from unnest(shown) read) end as shown,
+           (select format('pg_catalog.concat(row(%s))', string_agg(format('new.%I', read), ', ')) from unnest(shown) read) as new_shown,
+           (select format('pg_catalog.concat(row(%s))', string_agg(format('old.%I', read), ', ')) from unnest(shown) read) as old_shown,
            string_agg(format('%I is not null', name), ' or ') as has_key,
            string_agg(format('pg_catalog.concat(%I) collate pg_catalog."C"', name), ', ' order by place) as key,
            string_agg(format('pg_catalog.concat(new.%I)', name), ', ' order by place) as new_key,
            string_agg(format('pg_catalog.concat(($1).%I)', name), ', ' order by place) as any_key
     from gateway.rule, unnest(columns) with ordinality as one (name, place)
-    where source = table_name group by record, affects order by record
+    where source = table_name group by record, affects, columns, shown order by record
   loop
     is_missing := 'key operator(pg_catalog.=) ''*''';
     if mapped.affects is not null then
@@ -104,11 +122,12 @@ begin
     end if;
     insert_notes := insert_notes || format(note_statement,
       case when mapped.affects is not null then ', source' end, mapped.record, is_missing, mapped.reason,
-      case when mapped.affects is not null then format(', %L', table_name) end, mapped.names, mapped.key, mapped.has_key, '');
+      case when mapped.affects is not null then format(', %L', table_name) end, mapped.names,
+      format(inserted, mapped.key, mapped.has_key));
     update_notes := update_notes || format(note_statement,
       case when mapped.affects is not null then ', source' end, mapped.record, is_missing, mapped.reason,
-      case when mapped.affects is not null then format(', %L', table_name) end, mapped.names, mapped.key, mapped.has_key,
-      format(' union select %s from former where %s', mapped.key, mapped.has_key));
+      case when mapped.affects is not null then format(', %L', table_name) end, mapped.names,
+      format(case when mapped.shown is null then updated else updated_shown end, mapped.key, mapped.has_key, mapped.shown));
 
     -- A field that is missing, or has another type than when the session first used it, is an error. The second block finds out.
     row_notes := row_notes || format($sql$
@@ -116,7 +135,7 @@ begin
   old_key := '';
   begin
     if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := %3$s; end if;
-    if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := %4$s; end if;
+    if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := %4$s; end if;%7$s
   exception when others then
     begin
       execute %5$L into new_key using new;
@@ -132,7 +151,8 @@ begin
     insert into gateway.note (record, source, key) values (%1$L, %2$L, old_key);
   end if;$sql$,
       mapped.record, case when mapped.affects is not null then table_name end, mapped.new_key,
-      replace(mapped.new_key, '(new.', '(old.'), 'select ' || mapped.any_key, mapped.reason);
+      replace(mapped.new_key, '(new.', '(old.'), 'select ' || mapped.any_key, mapped.reason,
+      case when mapped.shown is not null then format(same_shown, mapped.new_shown, mapped.old_shown) end);
   end loop;
 
   execute format($functions$

@@ -92,6 +92,23 @@ begin atomic
   select relation from reads where relation <> view;
 end;
 
+-- Returns the columns of a source that a view reads, also through other views. Null when some may be unknown: it reads whole rows, or
+-- calls functions that may read tables.
+create function gateway.shown_columns(view regclass, source regclass) returns text[]
+language sql stable
+as $$
+  with read as materialized (
+    select ev_class, refclassid, refobjid, refobjsubid
+    from pg_rewrite join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass
+    where ev_class = view or ev_class in (select gateway.relations_read_by(view))
+  )
+  select array(select attname::text from pg_attribute
+               where attrelid = source and attnum in (select refobjsubid from read where refobjid = source and refobjsubid > 0))
+  where not exists (select from read where pg_get_viewdef(ev_class) like '%.*%')
+    and not exists (select from read join pg_proc on oid = refobjid where refclassid = 'pg_proc'::regclass and provolatile <> 'i'
+                    and pronamespace not in ('pg_catalog'::regnamespace, 'gateway'::regnamespace))
+$$;
+
 -- Returns the fields of a type, and the expressions that give them over a view of its mapping: its caller has a value `assigns`, as
 -- gateway.id_of has.
 create function gateway.mapped_fields(mapped gateway.record_type, view regclass)
@@ -144,7 +161,8 @@ $$;
 -- the row itself does not have the key.
 --
 -- query: a select of the keys over the table `changed`, which has rows of the source; null: the primary key is the key.
-create procedure gateway.install_rule(ruled gateway.record_type, source regclass, query text)
+-- shown: the columns that records show; null: not known.
+create procedure gateway.install_rule(ruled gateway.record_type, source regclass, query text, shown text[])
 language plpgsql
 as $procedure$
 declare
@@ -200,10 +218,12 @@ revoke execute on function %1$s from public$function$,
     drop table pg_temp.changed;
   end if;
   -- Triggers depend on the columns alone, and on whether these are the key.
-  insert into gateway.rule values (ruled, table_name, key_columns, case when query is not null then function_name end)
+  insert into gateway.rule
+  select ruled, table_name, key_columns, case when query is not null then function_name end, case when query is not null then shown end
   on conflict on constraint rule_pkey do update
-  set columns = excluded.columns, affects = excluded.affects,
-      is_captured = rule.is_captured and (rule.columns, rule.affects) is not distinct from (excluded.columns, excluded.affects);
+  set columns = excluded.columns, affects = excluded.affects, shown = excluded.shown,
+      is_captured = rule.is_captured
+        and (rule.columns, rule.affects, rule.shown) is not distinct from (excluded.columns, excluded.affects, excluded.shown);
 end $procedure$;
 
 -- Creates the functions that read the source of a type and that write its records. The bodies of those that read sources are text,
@@ -223,6 +243,7 @@ declare
   source regclass;
   sources regclass[] := '{}';
   query_of_rule text;
+  columns text[];
   key_type text;
   key_of text := 'id::text';
   missing text;
@@ -232,13 +253,13 @@ declare
   more_writes text := '';
 begin
   execute format(E'create temporary view mapped_source as\n%s', query);
-  for source, query_of_rule in
-    select read, coalesce(rules ->> relname, rules ->> concat_ws('.', nspname, relname))
+  for source, columns, query_of_rule in
+    select read, gateway.shown_columns('pg_temp.mapped_source', read), coalesce(rules ->> relname, rules ->> concat_ws('.', nspname, relname))
     from gateway.relations_read_by('pg_temp.mapped_source') read
     join pg_class on pg_class.oid = read join pg_namespace on pg_namespace.oid = relnamespace
     where relkind in ('r', 'p')
   loop
-    call gateway.install_rule(mapped, source, query_of_rule);
+    call gateway.install_rule(mapped, source, query_of_rule, columns);
     sources := sources || source;
   end loop;
   delete from gateway.rule where record = mapped and coalesce(to_regclass(rule.source) <> all(sources), true);

@@ -95,6 +95,32 @@ test.each([
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
+test.each([
+  ['an ordinary session', (change: string) => change],
+  [
+    'an applier',
+    (change: string) => `set session_replication_role = replica; ${change}; reset session_replication_role`,
+  ],
+])('%s notes no rows whose columns no record of the rule shows', async (_, as) => {
+  const noted = async (change: string) => {
+    await platform`delete from gateway.note`
+    await run(as(change))
+    return platform`select source, count(*) from gateway.note where record = 'voucher' group by 1`
+  }
+  expect(await noted(`update shop.item set active = active, cents = cents + 1`)).toEqual([])
+  expect(await noted(`update shop.item set name = upper(name)`)).toEqual([{ source: 'shop.item', count: 1 }])
+  // Two rows exchange their values.
+  expect(
+    await noted(`update shop.venue set zone = case id when '${shop}' then 'Asia/Tokyo' else 'Europe/Paris' end`),
+  ).toEqual([{ source: 'shop.venue', count: 3 }])
+  expect(
+    await noted(`update shop.venue set zone = case id when '${spa}' then 'Asia/Tokyo' else 'Europe/Paris' end`),
+  ).toEqual([{ source: 'shop.venue', count: 2 }])
+  await run(`update shop.item set name = 'Tea'; update shop.venue set zone = 'America/New_York'`)
+  await projected(pool)
+  expect(await findRecordProblems(pool)).toEqual([])
+})
+
 test('a resolution shows the present balance', async () => {
   const { resolve } = createClient(client.app)
   const [{ id: below }] = await platform<[{ id: number }]>`select id from gateway.identity where key = ${shop!}`
