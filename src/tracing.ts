@@ -16,7 +16,7 @@ import {
   TraceFlags,
   trace,
 } from '@opentelemetry/api'
-import { operationChannel, requestChannel, statementChannel, stepChannel } from './channels.ts'
+import { operationChannel, requestChannel, statementChannel, stepChannel, subscribe } from './channels.ts'
 import { summarizeError } from './log.ts'
 import { safeName } from './operation-name.ts'
 
@@ -86,16 +86,16 @@ interface SpanMaker<Work> {
 
 /** Makes spans of the work of a channel. */
 function follow<Work extends object>({ start, asyncEnd }: TracingChannel<unknown, Work>, maker: SpanMaker<Work>): void {
-  const underWay = new WeakMap<object, { span: Span; work: Work }>()
+  const underWay = new WeakMap<Work, Span>()
   start.bindStore(new ActiveContext(), work => {
     const span = maker.start(work)
     if (!span) return context.active()
-    underWay.set(work, { span, work })
+    underWay.set(work, span)
     return maker.isLeaf ? context.active() : trace.setSpan(context.active(), span)
   })
-  asyncEnd.subscribe(message => {
-    const found = typeof message === 'object' && message !== null ? underWay.get(message) : undefined
-    if (found) maker.end(found.span, found.work)
+  subscribe(asyncEnd, work => {
+    const span = underWay.get(work)
+    if (span) maker.end(span, work)
   })
 }
 
