@@ -155,7 +155,7 @@ async function startService(
 /** Measures this process, and serves its metrics unless its primary does. @param database null: the primary does */
 async function startMetrics(app: FastifyInstance, config: Config, database: Database | null): Promise<void> {
   const { observe } = await import('../metrics/observe.ts')
-  observe(async () => (await app.checkReadiness()).reasons)
+  observe(app.checkReadiness)
   if (!database) return
   const { serveMetrics } = await import('./serve-metrics.ts')
   const { processRegistry } = await import('../metrics/registry.ts')

@@ -8,10 +8,10 @@ import {
 } from '../channels.ts'
 import * as metrics from './registry.ts'
 
-/** Counts and measures what this process does, from now on. @param readReasons reads what `/readyz` names */
-export function observe(readReasons: Parameters<typeof metrics.readReasonsBy>[0]): void {
+/** Counts and measures what this process does, from now on. @param readReadiness reads what `/readyz` says */
+export function observe(readReadiness: Parameters<typeof metrics.readReadinessBy>[0]): void {
   metrics.measureProcess()
-  metrics.readReasonsBy(readReasons)
+  metrics.readReadinessBy(readReadiness)
   subscribe(requestChannel.asyncEnd, ({ operation, status = 0, seconds = 0, errors = [], quota }) => {
     metrics.requestSeconds.observe({ operation, http_response_status_code: status }, seconds)
     for (const reason of errors) metrics.requestsRefused.inc({ reason })

@@ -1,6 +1,7 @@
 /** The metrics, with their descriptions (`docs/metrics.md` shows them). No label has a text of a caller. */
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { PoolUse } from '../channels.ts'
+import type { StandbyState } from '../db/standby.ts'
 import type { Reason } from '../reasons.ts'
 
 /** What this process does. Workers are added up, unless a metric has another aggregator. */
@@ -103,12 +104,16 @@ export const signInsRefused = new Counter({
   registers,
 })
 
-type Named = Pick<Reason, 'code' | 'level'>
-let readReasons: () => Promise<readonly Named[]> = async () => []
+/** What `/readyz` says, as far as metrics have it. */
+interface Readiness {
+  reasons: readonly Pick<Reason, 'code' | 'level'>[]
+  standbys?: readonly StandbyState[]
+}
+let readReadiness: () => Promise<Readiness> = async () => ({ reasons: [] })
 
-/** Sets what reads the reasons that `/readyz` names, at each scrape. */
-export function readReasonsBy(read: typeof readReasons): void {
-  readReasons = read
+/** Sets what reads what `/readyz` says, at each scrape. */
+export function readReadinessBy(read: typeof readReadiness): void {
+  readReadiness = read
 }
 
 new Gauge({
@@ -117,9 +122,33 @@ new Gauge({
   labelNames: ['code', 'level'],
   ...{ registers, aggregator: 'max' },
   async collect() {
-    const named = await readReasons()
+    const { reasons } = await readReadiness()
     this.reset()
-    for (const { code, level } of named) this.set({ code, level }, 1)
+    for (const { code, level } of reasons) this.set({ code, level }, 1)
+  },
+})
+
+new Gauge({
+  name: 'vgw_standby_used',
+  help: '1 while records are read from the standby, by its place in DATABASE_REPLICA_URLS; otherwise 0.',
+  labelNames: ['standby'],
+  ...{ registers, aggregator: 'min' },
+  async collect() {
+    const { standbys = [] } = await readReadiness()
+    this.reset()
+    for (const { standby, problem } of standbys) this.set({ standby }, problem === null ? 1 : 0)
+  },
+})
+
+new Gauge({
+  name: 'vgw_standby_lag_seconds',
+  help: 'Time between the last step of the standby and that of the primary.',
+  labelNames: ['standby'],
+  ...{ registers, aggregator: 'max' },
+  async collect() {
+    const { standbys = [] } = await readReadiness()
+    this.reset()
+    for (const { standby, lagSeconds } of standbys) if (lagSeconds !== null) this.set({ standby }, lagSeconds)
   },
 })
 
