@@ -1,0 +1,149 @@
+/**
+ * Prometheus scrapes a service under load and in faults. Each selector of the alerts, and each expression of the dashboards, must
+ * give something: a metric that was renamed gives nothing.
+ */
+import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { exchange } from '../faults/support/load.ts'
+import { startFaultServer } from '../faults/support/start.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { freePort } from '../support/free-port.ts'
+import { run, serve } from '../support/process.ts'
+import { until } from '../support/until.ts'
+import { createVisitor } from '../support/visitor.ts'
+import { dashboards } from './dashboards.ts'
+import { promtool, startPrometheus } from './prometheus.ts'
+
+const venues = fileURLToPath(new URL('../adopt/venues', import.meta.url))
+const venue = '00000000-0000-0000-0000-000000000001'
+// An embedded server commits without it, and only flushed changes are sent.
+const logical = { wal_level: 'logical', synchronous_commit: 'on', max_slot_wal_keep_size: '128MB' }
+const [platform, primary] = await Promise.all([startFaultServer(logical), startFaultServer()])
+await primary.stop()
+const standby = await primary.createStandby()
+afterFile(() => standby.remove())
+await Promise.all([primary.start(), standby.start()])
+await primary.use('postgres', sql => sql`create database gateway`)
+await platform.use('postgres', sql => sql`create database shop`)
+const atPlatform = (statements: string) => platform.use('shop', sql => sql.unsafe(statements).simple())
+const atGateway = (statements: string) => primary.use('gateway', sql => sql.unsafe(statements).simple())
+const cards = (from: number, to: number, cents = '5000') => `
+  insert into shop."Gift Card" ("No", venue, code, "valueCents")
+    select 'C' || n, '${venue}', 'CODE-' || n, ${cents} from generate_series(${from}, ${to}) n`
+await atPlatform(readFileSync(new URL('../adopt/venues.tables.sql', import.meta.url), 'utf8'))
+await atPlatform(`insert into shop.venue (id, path, name) values ('${venue}', 'main', 'Main'); ${cards(1, 500)}`)
+
+const metricsPort = await freePort()
+const environment = {
+  ...{ DATABASE_URL: primary.url('gateway'), PLATFORM_URL: platform.url('shop') },
+  DATABASE_REPLICA_URLS: standby.url('gateway'),
+  // So few connections that statements wait.
+  ...{ DATABASE_POOL: '2', METRICS_PORT: String(metricsPort), RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'fatal' },
+}
+expect(await run(['adopt', 'apply', venues], environment)).toMatchObject({ code: 0 })
+
+/** Creates a token for the venue. @returns its secret */
+async function createToken(...options: string[]): Promise<string> {
+  const rights = ['--tenant', '1', '--permission', 'view_vouchers', 'view_orders']
+  const { stdout } = await run(['token', 'create', '--name', 'Load', ...rights, '--json', ...options], environment)
+  return JSON.parse(stdout).token
+}
+const secret = await createToken('--expires-in', '7d')
+const slowSecret = await createToken('--rate-limit', '1')
+const service = await serve(environment)
+const prometheus = await startPrometheus(`127.0.0.1:${metricsPort}`)
+const scrape = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
+
+const { origin } = new URL(service.restAddress)
+const call = (path: string, token = secret, body?: string) =>
+  exchange(new URL(path, origin), token, body, { method: body === undefined ? 'GET' : 'POST' })
+const vouchers = '/api/external/v1/tenants/1/sales/purchased-vouchers'
+const calls = [
+  () => call('/api/external/v1/tenants'),
+  () => call(vouchers),
+  () => call(`${vouchers}/1`),
+  () => call('/graphql', secret, JSON.stringify({ query: '{ tenant(id: "1") { name } }' })),
+  () => call(vouchers, slowSecret),
+  () => call(vouchers, 'vgw_unknown'),
+]
+let stopped = false
+const load = Promise.all(
+  Array.from({ length: 6 }, async (_, caller) => {
+    for (let turn = caller; !stopped; turn++) {
+      await calls[turn % calls.length]?.()
+      await pause(20)
+    }
+  }),
+)
+afterFile(() => {
+  stopped = true
+  return load
+})
+
+/** Waits until all of these alerts fire. */
+const firing = (...names: string[]) =>
+  expect.poll(prometheus.firing, { timeout: 40_000 }).toEqual(expect.arrayContaining(names))
+
+test('promtool accepts the metrics of a loaded service', async () => {
+  await call('/api/external/export/v1/tenants/1/purchased-vouchers')
+  await createVisitor(origin).submit('/admin/login', { email: 'nobody@example.com', password: 'not this one, surely' })
+  await firing('VoucherGatewayTokensEnd')
+  await promtool(['check', 'metrics'], await scrape())
+})
+
+test('steps that cannot be made, and a platform whose changes do not arrive', async () => {
+  const session = primary.open('gateway')
+  await session.begin(async locked => {
+    await locked`lock table gateway.step_lock in exclusive mode`
+    await atPlatform(cards(501, 2600))
+    await until(
+      'the changes are notes',
+      async () => (await atGateway('select count(*) from gateway.note'))[0]?.count > 1000,
+    )
+    await atGateway('alter subscription voucher_gateway disable')
+    await atPlatform(`create table public.log as select repeat('x', 1000) from generate_series(1, 90000)`)
+    await firing(
+      'VoucherGatewayStepLate',
+      'VoucherGatewayNotesWait',
+      'VoucherGatewaySubscriptionLate',
+      'VoucherGatewaySlotEnds',
+      'VoucherGatewayError SUBSCRIPTION_DISABLED',
+    )
+  })
+  await session.end()
+  await atGateway('alter subscription voucher_gateway enable')
+})
+
+test('rows that v1 cannot show, and a source that is not captured', async () => {
+  await atPlatform(cards(3001, 3001, '-1'))
+  await firing('VoucherGatewayKeysRejected')
+  await atGateway('alter table shop."Gift Card" disable trigger all')
+  await firing('VoucherGatewayCaptureMissing CAPTURE_MISSING', 'VoucherGatewayError CAPTURE_MISSING')
+})
+
+test('a standby that is down', async () => {
+  await standby.stop('SIGQUIT')
+  await firing('VoucherGatewayStandbyLeftOut')
+})
+
+test('a database that is down', async () => {
+  await primary.stop('SIGQUIT')
+  await firing('VoucherGatewayServerErrors', 'VoucherGatewayError DATABASE_FAILED')
+  await primary.start()
+})
+
+test('each selector of an alert, and each expression of a dashboard, gives something', async () => {
+  const panels = dashboards.flatMap(({ panels }) => panels.flatMap(panel => ('targets' in panel ? panel.targets : [])))
+  const shown = panels.map(({ expr }) => expr.replaceAll('$job', '.+').replaceAll('$__rate_interval', '6s'))
+  const selected = await Promise.all((await prometheus.expressions()).map(prometheus.selectorsOf))
+  const empty: string[] = []
+  for (const query of [...shown, ...selected.flat()]) if (!(await prometheus.hasGiven(query))) empty.push(query)
+  expect(empty).toEqual([])
+})
+
+test('an instance that ended', async () => {
+  await service.stop('SIGKILL')
+  await firing('VoucherGatewayInstanceDown', 'VoucherGatewayDown')
+})
