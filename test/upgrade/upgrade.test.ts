@@ -46,7 +46,8 @@ test.each(dumpedReleases)('no request is refused while %s is upgraded', { timeou
 
   const migrate = async () => {
     const { code, stderr } = await run(['migrate'], environment, next)
-    expect([code, stderr]).toEqual([0, ''])
+    // It can have waited for a lock, and then says so.
+    expect(code, stderr).toBe(0)
   }
   // The checkout serves no database that lacks its migrations: at night the old program is built.
   if (old === undefined && status.stdout.includes('missing')) await migrate()
