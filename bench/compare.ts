@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { freePort } from '../test/support/free-port.ts'
 import { comparedCalls, maskAnswer, readRequests } from './compare/calls.ts'
 import { build, copyWorkingTree, exportCommit } from './compare/checkout.ts'
 import { postgresCpu } from './harness/cpu-time.ts'
@@ -30,6 +31,8 @@ const { values: options, positionals } = parseArgs({
     'warm-up': { type: 'string', default: '3000' },
     /** Only the calls whose names contain it, such as `rest` or `products`. */
     only: { type: 'string', default: '' },
+    /** Lets the services of the working tree measure themselves: nothing reads their metrics. */
+    metrics: { type: 'boolean', default: false },
     /** Writes the results into RESULTS.md. */
     record: { type: 'boolean', default: false },
   },
@@ -77,11 +80,12 @@ interface Competitor extends Subject, Running {
   side: Side
 }
 
-async function startCompetitor(name: string, side: Side): Promise<Competitor> {
+async function startCompetitor(name: string, side: Side, hasMetrics = false): Promise<Competitor> {
   const sql = side.server.open('compare')
   const postgres = await postgresCpu(sql)
   await sql.end()
-  const running = await startService(side.installation)
+  const settings = hasMetrics ? { METRICS_PORT: String(await freePort()) } : {}
+  const running = await startService(side.installation, { settings })
   // The first service of a side writes its records.
   const tenants = side.transports.rest.request('ListTenants', { tenant: group })
   for (let status = 503; status === 503; await sleep(100)) {
@@ -175,12 +179,12 @@ try {
   const after = await prepareSide('the working tree', directories.after)
   sides.push(after)
   competitors.push(await startCompetitor('before', before))
-  for (const name of ['after', 'after again']) competitors.push(await startCompetitor(name, after))
+  for (const name of ['after', 'after again']) competitors.push(await startCompetitor(name, after, options.metrics))
   const prepared = await prepareRequests(competitors)
   logProgress(`prepared ${prepared.requests.size} calls`)
   const results = await measureRounds(prepared.requests, load, timing)
   const text = `${describeRun(after.server.version)} Before is ${hash} (${git('show', '-s', '--format=%s', commit)}), \
-after the working tree.
+after the working tree${options.metrics ? ', with METRICS_PORT' : ''}.
 
 ${connections} connections, ${timing.rounds} rounds in turns of some ${timing.seconds} s, the second half of a round in reverse order, after \
 ${timing.warmUp} requests to warm up; the same ${size.vouchers.toLocaleString('en')} vouchers, durable commits. CPU time is a request's. Ratios are after / before, \

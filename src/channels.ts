@@ -20,8 +20,8 @@ export interface RequestWork {
   /** 499 when the caller left before the answer. */
   status?: number
   seconds?: number
-  /** The codes of its errors, each once. */
-  errors?: readonly string[]
+  /** The codes of its errors; absent without errors. */
+  errors?: ReadonlySet<string>
   /** Quota units (R28), when the request had an active token. */
   quota?: { spent: number; refused: number }
 }

@@ -15,7 +15,7 @@ export function publishRequests(app: FastifyInstance): void {
     const { url: route, config } = routeOptions
     const work: RequestWork = { id, method, route, operation: config.operation ?? route ?? 'unknown', headers }
     // Not `onResponse`: Fastify does not call it when the client has closed the connection.
-    reply.raw.once('close', () => requestChannel.asyncEnd.publish(Object.assign(work, outcomeOf(request, reply))))
+    reply.raw.on('close', () => publishEnd(work, request, reply))
     requestChannel.start.runStores(work, () => {
       if (requestChannel.start.hasSubscribers) request.inContext = AsyncLocalStorage.snapshot()
       done()
@@ -28,14 +28,14 @@ export function publishRequests(app: FastifyInstance): void {
   })
 }
 
-function outcomeOf(request: FastifyRequest, reply: FastifyReply): Partial<RequestWork> {
+function publishEnd(work: RequestWork, request: FastifyRequest, reply: FastifyReply): void {
   const { bearer, caller } = request
-  return {
-    status: reply.raw.headersSent ? reply.statusCode : clientClosedRequest,
-    seconds: reply.elapsedTime / 1000,
-    errors: [...new Set(errorsOf(request).map(({ code }) => code))],
-    ...(bearer?.status === 'active' && { quota: quotaOf(caller) }),
-  }
+  const errors = errorsOf(request)
+  work.status = reply.raw.headersSent ? reply.statusCode : clientClosedRequest
+  work.seconds = reply.elapsedTime / 1000
+  if (errors.length > 0) work.errors = new Set(errors.map(({ code }) => code))
+  if (bearer?.status === 'active') work.quota = quotaOf(caller)
+  requestChannel.asyncEnd.publish(work)
 }
 
 /** Returns the quota units of a request; a caller exists when the first unit was not refused. */

@@ -12,17 +12,17 @@ import * as metrics from './registry.ts'
 export function observe(readReadiness: Parameters<typeof metrics.readReadinessBy>[0]): void {
   metrics.measureProcess()
   metrics.readReadinessBy(readReadiness)
-  subscribe(requestChannel.asyncEnd, ({ operation, status = 0, seconds = 0, errors = [], quota }) => {
-    metrics.requestSeconds.observe({ operation, http_response_status_code: status }, seconds)
-    for (const reason of errors) metrics.requestsRefused.inc({ reason })
+  subscribe(requestChannel.asyncEnd, ({ operation, status = 0, seconds = 0, errors, quota }) => {
+    metrics.requestSeconds.add(seconds, operation, String(status))
+    for (const reason of errors ?? []) metrics.requestsRefused.inc({ reason })
     if (!quota) return
     metrics.quotaSpent.inc(quota.spent)
-    metrics.quotaRefused.inc(quota.refused)
+    if (quota.refused > 0) metrics.quotaRefused.inc(quota.refused)
   })
   subscribe(statementChannel.asyncEnd, ({ name, pool, secondsWaited, seconds }) => {
     metrics.pools.add(pool)
     if (secondsWaited !== undefined) metrics.poolWaitSeconds.observe({ pool: pool.name }, secondsWaited)
-    if (seconds !== undefined) metrics.statementSeconds.observe({ statement: name ?? 'unnamed' }, seconds)
+    if (seconds !== undefined) metrics.statementSeconds.add(seconds, name ?? 'unnamed')
   })
   subscribe(stepChannel.asyncEnd, ({ result }) => {
     if (result?.keys) metrics.stepKeys.observe(result.keys)

@@ -3,6 +3,7 @@ import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, R
 import type { PoolUse } from '../channels.ts'
 import type { StandbyState } from '../db/standby.ts'
 import type { Reason } from '../reasons.ts'
+import { HotHistogram } from './hot-histogram.ts'
 
 /** What this process does. Workers are added up, unless a metric has another aggregator. */
 export const processRegistry = new Registry()
@@ -16,7 +17,7 @@ const ofDatabase = { registers: [databaseRegistry] }
 /** Bounds in seconds: a statement and a request end within five. */
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
 
-export const requestSeconds = new Histogram({
+export const requestSeconds = new HotHistogram({
   name: 'http_server_request_duration_seconds',
   help: 'Time from the head of a request to the end of its answer; status 499: the caller left before the answer.',
   labelNames: ['operation', 'http_response_status_code'],
@@ -42,7 +43,7 @@ export const quotaRefused = new Counter({
   registers,
 })
 
-export const statementSeconds = new Histogram({
+export const statementSeconds = new HotHistogram({
   name: 'vgw_statement_duration_seconds',
   help: 'Time from when a statement was sent to its rows or its error, by its name.',
   labelNames: ['statement'],

@@ -1,0 +1,71 @@
+import { Histogram, type Registry } from 'prom-client'
+
+interface Description {
+  name: string
+  help: string
+  /** One or two. */
+  labelNames: string[]
+  /** Bounds in seconds, the lowest first. */
+  buckets: number[]
+  registers: Registry[]
+}
+
+interface Series {
+  labels: Record<string, string>
+  /** Of each bucket, without those below; the last is above all bounds. */
+  counts: number[]
+  sum: number
+}
+
+/**
+ * A histogram of each request and each statement. `observe` of prom-client takes 4 µs there, 5 % of the time of a record, because
+ * it hashes the labels each time; `add` takes a fraction of that.
+ */
+export class HotHistogram extends Histogram {
+  readonly #described: Description
+  readonly #series = new Map<string, Series>()
+
+  constructor(described: Description) {
+    super(described)
+    this.#described = described
+  }
+
+  /** Observes a value, in seconds, of a series. @param first its labels, in the order of `labelNames` */
+  add(value: number, first: string, second = ''): void {
+    const key = second === '' ? first : `${first} ${second}`
+    const series = this.#series.get(key) ?? this.#addSeries(key, [first, second])
+    let place = 0
+    for (const bound of this.#described.buckets) {
+      if (value <= bound) break
+      place++
+    }
+    series.counts[place] = (series.counts[place] ?? 0) + 1
+    series.sum += value
+  }
+
+  #addSeries(key: string, values: string[]): Series {
+    const { labelNames, buckets } = this.#described
+    const labels = Object.fromEntries(labelNames.map((name, index) => [name, values[index] ?? '']))
+    const series = { labels, counts: [0, ...buckets.map(() => 0)], sum: 0 }
+    this.#series.set(key, series)
+    return series
+  }
+
+  /** Returns all series. prom-client calls it for its text and for its JSON. */
+  async getForPromString() {
+    const { name, help, buckets } = this.#described
+    const values = [...this.#series.values()].flatMap(({ labels: sharedLabels, counts, sum }) => {
+      let count = 0
+      const cumulated = counts.map((own, place) => {
+        count += own
+        return { metricName: `${name}_bucket`, labels: { le: buckets[place] ?? '+Inf' }, sharedLabels, value: count }
+      })
+      const totals = Object.entries({ sum, count })
+      return [
+        ...cumulated,
+        ...totals.map(([total, value]) => ({ metricName: `${name}_${total}`, labels: {}, sharedLabels, value })),
+      ]
+    })
+    return { name, help, values, type: 'histogram', aggregator: 'sum' }
+  }
+}
