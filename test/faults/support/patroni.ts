@@ -59,6 +59,9 @@ async function startNode(name: string, etcd: number, directory: string, account:
         ...{ data_dir: join(home, 'data'), pgpass: join(home, 'pgpass') },
         authentication: { superuser: authentication, replication: authentication },
         parameters: { unix_socket_directories: home },
+        // A server that cannot be rewound after a fault is copied again, at once.
+        ...{ remove_data_directory_on_rewind_failure: true, remove_data_directory_on_diverged_timelines: true },
+        basebackup: { checkpoint: 'fast' },
         pg_hba: [`host all all ${host}/32 trust`, `host replication all ${host}/32 trust`],
       },
     }),
