@@ -24,6 +24,7 @@ const order = `
   domain/token
   domain/administrator
   domain/rate domain/sync
+  doctor
   staging
   adoption
   domain projection

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
 import { coalesceReads } from '../db/coalesce-reads.ts'
-import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrate.ts'
 import type { Pool } from '../db/sql.ts'
 import type { StandbyState } from '../db/standby.ts'
+import { quickChecks } from '../doctor/quick.ts'
 import type { CaptureWatch } from '../projection/capture.ts'
 import { readStepState, type StepState } from '../projection/step.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
@@ -110,7 +110,7 @@ export function createReadiness(
 
 /** Runs the checks until one fails: the checks after that count as failing. @throws the error of a statement */
 async function runChecks(sql: Pool, capture: CaptureWatch): Promise<Readiness> {
-  const checks = { database: findUnwritable, migrations: findUnmigrated, capture: capture.check }
+  const checks = { ...quickChecks, capture: capture.check }
   const result = failing()
   for (const name of checkNames) {
     result.reasons = await checks[name](sql)
@@ -119,33 +119,6 @@ async function runChecks(sql: Pool, capture: CaptureWatch): Promise<Readiness> {
   }
   return result
 }
-
-/** Returns the reason why the database cannot be written. */
-export async function findUnwritable(sql: Pool): Promise<Reason[]> {
-  // A default of the database or of a role holds for new sessions only, and this one may be old.
-  const [row] = await sql<{ standby: boolean; readOnly: boolean }[]>`
-    select /* health.read_state */ pg_is_in_recovery() as standby,
-           current_setting('transaction_read_only') = 'on' or exists (
-             select from pg_db_role_setting, unnest(setconfig) as setting
-             where setdatabase in (0, (select oid from pg_database where datname = current_database()))
-               and setrole in (0, session_user::regrole, current_user::regrole)
-               and setting ~ '^default_transaction_read_only=(on|true|yes|1)$') as "readOnly"`
-  if (row?.standby) return [reason('DATABASE_STANDBY')]
-  return row?.readOnly ? [reason('DATABASE_READ_ONLY')] : []
-}
-
-/** Returns the reason why the database is not migrated. */
-async function findUnmigrated(sql: Pool): Promise<Reason[]> {
-  try {
-    const missing = await countMissingMigrations(sql)
-    return missing === 0 ? [] : [reason('MIGRATIONS_MISSING', { missing, migrate: commands.migrate })]
-  } catch (error) {
-    if (error instanceof UnreleasedDatabaseError) return [reason('DATABASE_UNRELEASED', commands)]
-    throw error
-  }
-}
-
-const commands = { migrate: 'voucher-gateway migrate', demo: 'voucher-gateway demo' }
 
 /** Returns the code of an error without its message, which may name hosts and logins. */
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : 'no code')

@@ -20,6 +20,16 @@ interface Uncaptured {
   statement: string
 }
 
+/** Returns a reason for each source that is not captured. @param sql a pool of any role */
+export async function findUncaptured(sql: Sql): Promise<Reason[]> {
+  const rows = await sql<Uncaptured[]>`
+    select /* capture.find_missing */ source, trigger, format('call gateway.capture(%L);', source) as statement
+    from gateway.find_uncaptured() order by source`
+  return rows.map(({ source, trigger, statement }) =>
+    trigger === null ? reason('SOURCE_MISSING', { source }) : reason('CAPTURE_MISSING', { source, trigger, statement }),
+  )
+}
+
 /**
  * Creates the watch.
  *
@@ -29,14 +39,7 @@ export function createCaptureWatch(onChange: (reasons: Reason[]) => void): Captu
   let latest = '[]'
   return {
     async check(sql) {
-      const rows = await sql<Uncaptured[]>`
-        select /* capture.find_missing */ source, trigger, format('call gateway.capture(%L);', source) as statement
-        from gateway.find_uncaptured() order by source`
-      const reasons = rows.map(({ source, trigger, statement }) =>
-        trigger === null
-          ? reason('SOURCE_MISSING', { source })
-          : reason('CAPTURE_MISSING', { source, trigger, statement }),
-      )
+      const reasons = await findUncaptured(sql)
       const text = JSON.stringify(reasons)
       if (text !== latest) onChange(reasons)
       latest = text

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { expect, inject, onTestFinished, test } from 'vitest'
 import { connect } from '../../src/db/connect.ts'
 import type { Pool } from '../../src/db/sql.ts'
-import { createCaptureWatch } from '../../src/projection/capture.ts'
+import { findUncaptured as findMissing } from '../../src/projection/capture.ts'
 import { findRecordProblems } from '../../src/projection/check.ts'
 import { describeReason } from '../../src/reasons.ts'
 import { afterFile } from '../support/cleanups.ts'
@@ -256,7 +256,7 @@ const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
   },
 }
 
-const findUncaptured = async (sql: Pool) => (await createCaptureWatch(() => {}).check(sql)).map(describeReason)
+const findUncaptured = async (sql: Pool) => (await findMissing(sql)).map(describeReason)
 
 test.each(Object.entries(cases))('%s', async (_, write) => {
   const platform = await createPlatform()

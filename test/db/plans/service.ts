@@ -3,6 +3,7 @@ import { readRights } from '../../../src/db/rights.ts'
 import { routeStatement, serverCheck, sessionStatement } from '../../../src/db/session.ts'
 import type { Pool } from '../../../src/db/sql.ts'
 import { readLastStep, Standby } from '../../../src/db/standby.ts'
+import { findUnwritable } from '../../../src/doctor/quick.ts'
 import { deleteExpiredSessions } from '../../../src/domain/administrator/session.ts'
 import { countInTable, createAttemptCounter, deleteEndedWindows } from '../../../src/domain/rate/table.ts'
 import { deleteExpiredRedemptionTokens } from '../../../src/domain/record/redemption-token.ts'
@@ -10,8 +11,7 @@ import { getOrCreateSecret } from '../../../src/domain/setting.ts'
 import { reportServerChange } from '../../../src/domain/sync/full-pass.ts'
 import { createTokenDirectory } from '../../../src/domain/token/directory.ts'
 import { createRequestCounter, deleteExpiredRequestCounts } from '../../../src/domain/token/request-count.ts'
-import { findUnwritable } from '../../../src/http/health.ts'
-import { createCaptureWatch } from '../../../src/projection/capture.ts'
+import { findUncaptured } from '../../../src/projection/capture.ts'
 import { checkSomeRecords } from '../../../src/projection/check.ts'
 import { deletePassedNotes, readStepState } from '../../../src/projection/step.ts'
 import { projected } from '../../support/projected.ts'
@@ -29,7 +29,7 @@ const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] =
   ['health.read_state', findUnwritable],
   ['rights.read', readRights],
   ['full_pass.report_server_change', reportServerChange],
-  ['capture.find_missing', pool => createCaptureWatch(() => {}).check(pool)],
+  ['capture.find_missing', findUncaptured],
   ['step.read_state', readStepState],
   ['step.delete_passed_notes', deletePassedNotes],
   ['rate_window.count', pool => countInTable(pool)(new Map(Array.from({ length: 30 }, (_, n) => [`${n}`, 1])))],

@@ -1,0 +1,35 @@
+/** The quick part of `doctor`, which `/readyz` runs too. */
+import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrate.ts'
+import type { Pool } from '../db/sql.ts'
+import { findUncaptured } from '../projection/capture.ts'
+import { type Reason, reason } from '../reasons.ts'
+
+/** Returns the reason why the database cannot be written. */
+export async function findUnwritable(sql: Pool): Promise<Reason[]> {
+  // A default of the database or of a role holds for new sessions only, and this one may be old.
+  const [row] = await sql<{ standby: boolean; readOnly: boolean }[]>`
+    select /* health.read_state */ pg_is_in_recovery() as standby,
+           current_setting('transaction_read_only') = 'on' or exists (
+             select from pg_db_role_setting, unnest(setconfig) as setting
+             where setdatabase in (0, (select oid from pg_database where datname = current_database()))
+               and setrole in (0, session_user::regrole, current_user::regrole)
+               and setting ~ '^default_transaction_read_only=(on|true|yes|1)$') as "readOnly"`
+  if (row?.standby) return [reason('DATABASE_STANDBY')]
+  return row?.readOnly ? [reason('DATABASE_READ_ONLY')] : []
+}
+
+/** Returns the reason why the database is not migrated. */
+async function findUnmigrated(sql: Pool): Promise<Reason[]> {
+  try {
+    const missing = await countMissingMigrations(sql)
+    return missing === 0 ? [] : [reason('MIGRATIONS_MISSING', { missing, migrate: commands.migrate })]
+  } catch (error) {
+    if (error instanceof UnreleasedDatabaseError) return [reason('DATABASE_UNRELEASED', commands)]
+    throw error
+  }
+}
+
+const commands = { migrate: 'voucher-gateway migrate', demo: 'voucher-gateway demo' }
+
+/** The checks by name: each runs when those before it find nothing. */
+export const quickChecks = { database: findUnwritable, migrations: findUnmigrated, capture: findUncaptured }
