@@ -1,10 +1,11 @@
-import { reasonList } from '../src/reasons.ts'
+import { errors, reasonList } from '../src/reasons.ts'
 
-/** Returns `docs/reasons.md`: a row for each reason of the list. */
+/** Returns `docs/reasons.md`: a row for each reason. */
 export function toReasonsPage(): string {
   const cell = (text: string) => text.replace(/\{(\w+)\}/g, '*$1*').replaceAll('|', '\\|')
   const rows = Object.entries(reasonList).map(
-    ([code, [level, message, action]]) => `| \`${code}\` | ${level} | ${cell(message)} | ${cell(action)} |`,
+    ([code, [message, action]]) =>
+      `| \`${code}\` | ${code in errors ? 'error' : 'warning'} | ${cell(message)} | ${cell(action)} |`,
   )
   return `# Reasons
 

@@ -14,11 +14,13 @@ function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message || codeOf(error) : String(error)
 }
 
-/** Returns the reason's code for an error code of Node, of the driver or of PostgreSQL (appendix A of its manual). */
-function reasonFor(code: string) {
+/** Returns the reason's code for an error of Node, of the driver or of PostgreSQL (appendix A of its manual). */
+function reasonFor(error: unknown) {
+  const code = codeOf(error)
   if (code.startsWith('28')) return 'DATABASE_LOGIN_REFUSED'
-  if (code === '08P01') return 'DATABASE_PARAMETERS_REFUSED'
-  return code === '3D000' ? 'DATABASE_NOT_FOUND' : 'DATABASE_UNREACHABLE'
+  if (code === '3D000') return 'DATABASE_NOT_FOUND'
+  if (code !== '08P01') return 'DATABASE_UNREACHABLE'
+  return /statement pooling/.test(reasonOf(error)) ? 'PGBOUNCER_STATEMENT_MODE' : 'DATABASE_PARAMETERS_REFUSED'
 }
 
 /**
@@ -29,7 +31,7 @@ function reasonFor(code: string) {
 export function databaseError(databaseUrl: string, error: unknown): ReasonError {
   const { host, port, path, database, user } = readDatabaseUrl(databaseUrl)
   const target = `server ${path === undefined ? `${host}:${port}` : host}, database ${database || '-'}, user ${user || '-'}`
-  return new ReasonError(reason(reasonFor(codeOf(error)), { target, why: reasonOf(error) }), { cause: error })
+  return new ReasonError(reason(reasonFor(error), { target, why: reasonOf(error) }), { cause: error })
 }
 
 /**

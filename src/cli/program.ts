@@ -9,6 +9,7 @@ import { GatewayError } from '../domain/errors.ts'
 import { adminCommand } from './admin.ts'
 import { adoptCommand } from './adopt.ts'
 import { demoCommand } from './demo.ts'
+import { doctorCommand } from './doctor.ts'
 import { loadEnvFile } from './env-file.ts'
 import { importCommand } from './import.ts'
 import { migrateCommand } from './migrate.ts'
@@ -34,6 +35,7 @@ const program = new Command('voucher-gateway')
   .addCommand(syncCommand)
   .addCommand(adminCommand)
   .addCommand(verifyCommand)
+  .addCommand(doctorCommand)
   .addCommand(adoptCommand)
 
 inheritSettings(program)

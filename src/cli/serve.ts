@@ -149,6 +149,9 @@ async function startService(
     await app.close()
     throw error
   })
+  void app.checkReadiness().then(({ reasons }) => {
+    if (reasons.length > 0) app.log.warn({ reasons }, 'the service listens, but something is wrong')
+  })
   return { origin, stop: reason => stopService(app, config.shutdownDelay, reason) }
 }
 

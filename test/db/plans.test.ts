@@ -27,7 +27,7 @@ const never: Record<string, string> = {
   'touches no table':
     'database.reach demo.no_timeout demo.today migration.check_connection migration.lock migration.prepare',
   'reads the catalog, or the sessions of the server':
-    'blockers.read migration.table_exists mapping.table_exists upgrade.read_rights upgrade.find_blockers upgrade.estimate_indexes',
+    'blockers.read migration.table_exists mapping.table_exists upgrade.read_rights upgrade.find_blockers upgrade.estimate_indexes doctor.read_server doctor.read_tables doctor.read_statements',
   'reads or writes one row for each file of sql/, or of the mapping':
     'migration.read migration.record mapping.read mapping.read_kind mapping.install mapping.install_none mapping.sources_to_capture mapping.capture',
   'loads the demo data, as the owner': 'demo.analyze demo.is_demo demo.is_empty demo.move_sequence',
@@ -41,6 +41,7 @@ const never: Record<string, string> = {
     'adoption.read_tables adoption.read_progress adoption.estimate adoption.read_states adoption.export_ids adoption.import_ids adoption.continue_ids adoption.remove adoption.stage_table adoption.read_replication adoption.find_rows_of_key adoption.find_state_of_key',
   'reads the catalogue of a platform on another server, or copies its tables':
     'platform.find_rewritten platform.prepare_publication platform.read_login platform.read_position platform.read_publication platform.read_server platform.read_slot platform.read_tables staging.analyze staging.begin_copy staging.begin_reading staging.begin_switch staging.begin_table staging.create_copy staging.drop_copy staging.drop_former_copy staging.drop_slots staging.drop_subscription staging.drop_table staging.end_copy staging.end_reading staging.end_switch staging.find_slots staging.find_subscription staging.forget_slot staging.find_worker staging.follow_table staging.follow_tables staging.index_table staging.leave_slot staging.lift_limit staging.limit_wait staging.lock staging.prepare_slot staging.prepare_source staging.read_all staging.read_other_slot staging.read_own_version staging.read_rows staging.read_slots staging.read_state staging.read_subscription staging.read_tables staging.save_look staging.set_limits staging.stage_table staging.start staging.stop staging.subscribe staging.take_copy staging.take_snapshot staging.write_rows subscription.read_lag',
+  'the command doctor: reads all rejected keys': 'doctor.read_gateway',
   'the command verify: reads all records': 'figure.check figure.repair record.find_problems',
   'removals are not exported, and none is read by its id': 'removal.chunk removal.find removal.find_many',
 }

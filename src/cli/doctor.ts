@@ -1,0 +1,66 @@
+import { writeFileSync } from 'node:fs'
+import { Command, Option } from 'commander'
+import { readConfig } from '../config/config.ts'
+import { type Counts, readCounts, toBundle } from '../doctor/bundle.ts'
+import { type Facts, inspect } from '../doctor/inspect.ts'
+import { type Check, judge, toCheck } from '../doctor/judge.ts'
+import { quickChecks } from '../doctor/quick.ts'
+import { readStepState } from '../projection/step.ts'
+import { describeReason, ReasonError } from '../reasons.ts'
+import { withDatabase } from './database.ts'
+import { databaseError } from './database-errors.ts'
+import { jsonOption, printResult, readSeconds } from './output.ts'
+
+interface Options {
+  openFor: number
+  bundle?: string
+  log?: string
+  json: boolean
+}
+
+export const doctorCommand = new Command('doctor')
+  .description(
+    'Check the configuration, the database and Redis, and print one line for each check, with what to do. Changes nothing. ' +
+      'Exits with 1 when there is an error; a warning is none.',
+  )
+  .option('--open-for <seconds>', 'name transactions that are open for longer', readSeconds, 300)
+  .option('--bundle <file>', 'write a file for support: settings without secrets, versions, checks, facts')
+  .addOption(new Option('--log <file>', 'add its last lines to the bundle'))
+  .addOption(jsonOption())
+  .action(async ({ openFor, bundle, log, json }: Options, command: Command) => {
+    const { checks, found } = await examine(openFor)
+    if (bundle !== undefined) {
+      const version = command.parent?.version() ?? ''
+      writeFileSync(bundle, toBundle(process.env, { checks, found, version, ...(log !== undefined && { log }) }))
+    }
+    printResult(json, { checks }, checks.flatMap(describeCheck).join('\n'))
+    if (checks.some(({ level }) => level === 'error')) process.exitCode = 1
+  })
+
+/** Runs all checks; where the database cannot be used, the first one alone, which says why. */
+async function examine(openFor: number): Promise<{ checks: Check[]; found: (Facts & Counts) | null }> {
+  try {
+    const config = readConfig(process.env)
+    return await withDatabase(config, async ({ owner, pool }) => {
+      const checks = [toCheck('start', [])]
+      try {
+        for (const [name, find] of Object.entries(quickChecks)) checks.push(toCheck(name, await find(pool)))
+      } catch (error) {
+        throw config.databaseUrl === undefined || error instanceof ReasonError
+          ? error
+          : databaseError(config.databaseUrl, error)
+      }
+      checks.push(toCheck('records', (await readStepState(pool)).reasons))
+      const facts = await inspect({ owner, pool }, { redisUrl: config.redisUrl, openFor })
+      return { checks: [...checks, ...judge(facts)], found: { ...facts, ...(await readCounts(owner)) } }
+    })
+  } catch (error) {
+    if (!(error instanceof ReasonError)) throw error
+    return { checks: [toCheck('start', [...error.reasons])], found: null }
+  }
+}
+
+const describeCheck = ({ name, reasons }: Check): string[] =>
+  reasons.length === 0
+    ? [`ok       ${name}`]
+    : reasons.map(reason => `${reason.level.padEnd(8)} ${name}: ${describeReason(reason)}`)

@@ -1,0 +1,73 @@
+/** The file that `doctor --bundle` writes for support: it has no secret, and no value of a record. */
+import { readFileSync } from 'node:fs'
+import { platform, release } from 'node:os'
+import { variableNames } from '../config/variables.ts'
+import type { Sql } from '../db/sql.ts'
+import type { Facts } from './inspect.ts'
+import type { Check } from './judge.ts'
+
+/** The values of these variables, and every value with a URL, are left out. */
+const secretName = /KEY|SECRET|PASSWORD|TOKEN/
+const isSecret = (name: string, value: string) => secretName.test(name) || value.includes('://')
+
+/** The most lines of a log. */
+const logLines = 500
+
+/** What PostgreSQL has counted. */
+export interface Counts {
+  tables: object[]
+  /** Null: the extension pg_stat_statements is missing, or the login may not read it. */
+  statements: object[] | null
+}
+
+/** Reads what PostgreSQL has counted for tables of the gateway, and for statements of the service by their names. */
+export async function readCounts(sql: Sql): Promise<Counts> {
+  const tables = await sql<object[]>`
+    select /* doctor.read_tables */ relname, seq_scan, idx_scan, n_tup_ins, n_tup_upd, n_tup_del, n_live_tup, n_dead_tup,
+           last_autovacuum, last_autoanalyze, pg_total_relation_size(relid) as bytes
+    from pg_stat_all_tables where schemaname = 'gateway' order by relname`
+  const statements = await sql<object[]>`
+    select /* doctor.read_statements */ substring(query from '/[*] ([a-z_]+[.][a-z_]+) [*]/') as statement, sum(calls)::bigint as calls,
+           sum(total_exec_time) as milliseconds, sum(rows)::bigint as rows, sum(shared_blks_read)::bigint as blocks_read
+    from pg_stat_statements
+    where dbid = (select oid from pg_database where datname = current_database()) and query ~ '/[*] [a-z_]+[.][a-z_]+ [*]/'
+    group by 1 order by milliseconds desc`.catch(() => null)
+  return { tables, statements }
+}
+
+/**
+ * Makes the text of the file.
+ *
+ * @param found null when the database could not be used
+ * @param log a file with lines of the log; default: the bundle has none
+ */
+export function toBundle(
+  environment: NodeJS.ProcessEnv,
+  { checks, found, version, log }: { checks: Check[]; found: (Facts & Counts) | null; version: string; log?: string },
+): string {
+  const set = Object.entries(environment).flatMap(([name, value = '']) => (value === '' ? [] : [{ name, value }]))
+  const secrets = set
+    .filter(({ name, value }) => isSecret(name, value))
+    .flatMap(({ value }) => [value, ...passwordsIn(value)])
+  const configuration = set.flatMap(({ name, value }) =>
+    variableNames.includes(name) ? [[name, isSecret(name, value) ? '(set)' : value]] : [],
+  )
+  const content = {
+    time: new Date(),
+    versions: { service: version, node: process.version, system: `${platform()} ${release()}` },
+    configuration: Object.fromEntries(configuration),
+    checks,
+    ...found,
+    log: log === undefined ? undefined : readFileSync(log, 'utf8').trimEnd().split('\n').slice(-logLines),
+  }
+  // Only lines that other programs wrote to the log can have a secret.
+  const redact = (text: string) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text)
+  return `${JSON.stringify(content, (_, value) => (typeof value === 'string' ? redact(value) : value), 2)}\n`
+}
+
+/** Returns the passwords of URLs, which commas separate, as they stand there and decoded. */
+const passwordsIn = (value: string): string[] =>
+  value.split(',').flatMap(url => {
+    const password = URL.canParse(url) ? new URL(url).password : ''
+    return password === '' ? [] : [password, decodeURIComponent(password)]
+  })
