@@ -1,0 +1,233 @@
+/** The command doctor, with real faults: it names each, and what it says to run mends it. */
+import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Redis } from 'ioredis'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { addressUrl, connect } from '../../src/db/connect.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import type { Check } from '../../src/doctor/judge.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { createDatabase } from '../support/database.ts'
+import { createDirectory } from '../support/directory.ts'
+import { startServer } from '../support/embedded-postgres.ts'
+import { freePort } from '../support/free-port.ts'
+import { packagedPrograms, startPackaged } from '../support/packaged-postgres.ts'
+import { createPgBouncer } from '../support/pgbouncer.ts'
+import { run } from '../support/process.ts'
+import { projected } from '../support/projected.ts'
+import { startRedis } from '../support/redis.ts'
+
+/** Runs the command. @returns its exit code and the reasons that it names, in their order */
+async function doctor(environment: NodeJS.ProcessEnv, ...options: string[]) {
+  const { code, stdout, stderr } = await run(['doctor', '--json', ...options], environment)
+  expect(stderr).toBe('')
+  const { checks }: { checks: Check[] } = JSON.parse(stdout)
+  const reasons = checks.flatMap(check => check.reasons)
+  return { code, checks, reasons, codes: reasons.map(reason => reason.code) }
+}
+
+/** Returns the statements that actions tell to run. */
+const statementsIn = (actions: string[]) =>
+  actions.flatMap(action => /: ((?:alter|call|drop|grant|reindex|rollback|select|vacuum) .*;)$/.exec(action)?.[1] ?? [])
+
+const settings = { max_prepared_transactions: '2' }
+
+/** Faults that are mended by statements, each with the codes that name it. */
+const faults: [codes: string[], statements: string[], fromVersion?: number][] = [
+  [['CAPTURE_MISSING'], ['alter table public.product disable trigger capture_row']],
+  [['GRANT_MISSING'], ['revoke update (requests) on gateway.request_count from voucher_gateway']],
+  [['GRANT_MISSING'], ['revoke execute on function gateway.report_server_change() from voucher_gateway']],
+  // As a build that was interrupted leaves it.
+  [['INDEX_INVALID'], [`update pg_index set indisvalid = false where indexrelid = 'gateway.voucher_list'::regclass`]],
+  [
+    ['INDEX_BLOATED'],
+    [
+      `insert into gateway.rejected (record, key, reason)
+       select 'voucher', n || (select string_agg(md5(random()::text || n || part), '') from generate_series(1, 32) part), '' from generate_series(1, 20000) n`,
+      'delete from gateway.rejected',
+      'select pg_stat_force_next_flush()',
+      'vacuum gateway.rejected',
+    ],
+  ],
+  [['SLOT_UNUSED'], [`select pg_create_physical_replication_slot('forgotten', true)`]],
+  [
+    ['TABLE_NOT_VACUUMED', 'DEAD_ROWS'],
+    [
+      'alter table gateway.waiting_key set (autovacuum_enabled = off)',
+      `insert into gateway.waiting_key (record, key) select 'voucher', n::text from generate_series(1, 20000) n`,
+      'delete from gateway.waiting_key',
+    ],
+  ],
+  [['TRANSACTION_TIMEOUT'], [`alter role postgres set transaction_timeout = '1h'`], 17],
+  [['TRANSACTION_PREPARED'], ['begin; select pg_current_xact_id()', `prepare transaction 'forgotten'`]],
+]
+
+describe.each([
+  { version: 18, start: startServer, exists: true },
+  { version: 15, start: startPackaged, exists: packagedPrograms !== null },
+])('on PostgreSQL $version', ({ version, start, exists }) => {
+  test.runIf(exists)('each fault is named, and the statement that its action has mends it', async () => {
+    const server = await start(settings)
+    afterFile(() => server.stop())
+    const owner = connect(server, { max: 1, statementTimeoutMs: 60_000 })
+    onTestFinished(() => owner.end({ timeout: 1 }))
+    await migrate(owner)
+    await projected(owner)
+    const environment = { DATABASE_URL: addressUrl(server) }
+    const sound = await run(['doctor'], environment)
+    expect(sound).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^(ok +\w+\n)+$/) })
+
+    const present = faults.filter(([, , from = 0]) => version >= from)
+    for (const [, statements] of present) for (const statement of statements) await owner.unsafe(statement)
+    await owner.unsafe(`create role batch login; create role viewer login in role voucher_gateway`).simple()
+    const other = connect({ ...server, user: 'batch' }, { max: 1, statementTimeoutMs: 0 })
+    onTestFinished(() => other.end({ timeout: 0 }))
+    await other.unsafe('begin isolation level repeatable read; select 1').simple()
+    await owner`select pg_stat_force_next_flush()`
+
+    const found = await doctor(environment, '--open-for', '0')
+    const expected = [...present.flatMap(([codes]) => codes), 'TRANSACTION_OPEN']
+    expect(found.codes.sort()).toEqual(expected.sort())
+    expect(found.code).toBe(1)
+    const open = found.reasons.find(({ code }) => code === 'TRANSACTION_OPEN')
+    expect(open?.message).toMatch(/^Backend \d+, login batch, database postgres, .* is open since \d{4}-/)
+    // Transactions first: nothing can be built again while others are open.
+    const ordered = found.reasons.sort(
+      (a, b) => Number(b.code.startsWith('TRANSACTION_')) - Number(a.code.startsWith('TRANSACTION_')),
+    )
+    const statements = statementsIn(ordered.map(({ action }) => action))
+    expect(statements).toHaveLength(expected.length)
+    for (const statement of statements) await owner.unsafe(statement)
+    await owner`select pg_stat_force_next_flush()`
+    expect(await doctor(environment, '--open-for', '0')).toMatchObject({ code: 0, codes: [] })
+
+    const viewer = { DATABASE_URL: addressUrl({ ...server, user: 'viewer' }) }
+    const hidden = await doctor(viewer)
+    expect(hidden).toMatchObject({ code: 0, codes: ['SESSIONS_HIDDEN'] })
+    for (const statement of statementsIn(hidden.reasons.map(({ action }) => action))) await owner.unsafe(statement)
+    expect((await doctor(viewer)).codes).toEqual([])
+  })
+})
+
+test('rejected keys are named by their reasons, with ten examples of each and no value of a row', async () => {
+  const { platform, url } = await createDatabase()
+  await platform`
+    insert into gateway.rejected (record, key, reason)
+    select 'voucher', n, case when n < 15 then 'value "SECRET" is out of range' else 'reference is empty' end from generate_series(10, 30) n`
+  const { code, reasons } = await doctor({ DATABASE_URL: url })
+  expect([code, reasons.map(({ code, message }) => [code, message])]).toEqual([
+    0,
+    [
+      [
+        'KEYS_REJECTED',
+        'v1 cannot show 16 rows of the type voucher: reference is empty. Keys: 15, 16, 17, 18, 19, 20, 21, 22, 23, 24.',
+      ],
+      [
+        'KEYS_REJECTED',
+        'v1 cannot show 5 rows of the type voucher: value "…" is out of range. Keys: 10, 11, 12, 13, 14.',
+      ],
+    ],
+  ])
+})
+
+test('what keeps the service from its database is one reason, and exit code 1', async () => {
+  const unreachable = await doctor({ DATABASE_URL: 'postgres://ann:s3cret@127.0.0.1:1/shop' })
+  expect(unreachable).toMatchObject({
+    code: 1,
+    codes: ['DATABASE_UNREACHABLE'],
+    checks: [{ name: 'start', level: 'error' }],
+  })
+  expect(await doctor({ PORT: 'x', LOG_LEVEL: 'loud' })).toMatchObject({
+    code: 1,
+    codes: ['CONFIG_INVALID', 'CONFIG_INVALID'],
+  })
+})
+
+test('the mode of PgBouncer', async () => {
+  const { address, platform } = await createDatabase()
+  const login = `doctor_${randomBytes(4).toString('hex')}`
+  await platform
+    .unsafe(`create role ${login} login in role voucher_gateway; grant pg_read_all_stats to ${login}`)
+    .simple()
+  const pooler = createPgBouncer({ server: address, port: await freePort(), login })
+  onTestFinished(async () => {
+    await pooler.remove()
+    await platform.unsafe(`drop role ${login}`)
+  })
+  const environment = { DATABASE_URL: pooler.url(address.database), DATABASE_STARTUP_PARAMETERS: 'off' }
+  const bundle = join(createDirectory(), 'bundle.json')
+  await pooler.start({ pool_mode: 'statement' })
+  expect(await doctor(environment)).toMatchObject({ code: 1, codes: ['PGBOUNCER_STATEMENT_MODE'] })
+  await pooler.kill()
+  await pooler.start()
+  expect(await doctor(environment, '--bundle', bundle)).toMatchObject({ code: 0, codes: [] })
+  expect(JSON.parse(readFileSync(bundle, 'utf8')).gateway.pooler).not.toBeNull()
+})
+
+test('a Redis that deletes rates, or that is gone', async () => {
+  const { url } = await createDatabase()
+  const redis = await startRedis()
+  const client = new Redis(redis.url, { retryStrategy: null }).on('error', () => {})
+  onTestFinished(() => client.disconnect())
+  const environment = { DATABASE_URL: url, REDIS_URL: redis.url }
+  expect(await doctor(environment)).toMatchObject({ code: 0, codes: [] })
+  await client.config('SET', 'maxmemory-policy', 'allkeys-lru')
+  const { code, codes, reasons } = await doctor(environment)
+  expect([code, codes]).toEqual([0, ['REDIS_EVICTS']])
+  const [name = '', ...words] = /: (config set .*)$/.exec(reasons[0]?.action ?? '')?.[1]?.split(' ') ?? []
+  await client.call(name, ...words)
+  expect((await doctor(environment)).codes).toEqual([])
+  await redis.kill()
+  expect(await doctor(environment)).toMatchObject({ code: 0, codes: ['REDIS_UNREACHABLE'] })
+})
+
+test('the bundle has settings, versions, checks and counts, and no secret', async () => {
+  const { url } = await createDatabase()
+  const created = await run(['token', 'create', '--name', 'Shop', '--json'], { DATABASE_URL: url })
+  const directory = createDirectory()
+  const [bundle, log] = [join(directory, 'bundle.json'), join(directory, 'log')]
+  const secrets = {
+    CURSOR_KEY: randomBytes(32).toString('hex'),
+    OIDC_CLIENT_SECRET: 'top "secret"',
+    PGPASSWORD: 'h1dden',
+  }
+  const environment = {
+    ...secrets,
+    DATABASE_URL: url.replace('@', ':s3cr%2Ft@'),
+    PLATFORM_URL: 'postgres://ann:pl4tform@db.example.com/shop',
+    DATABASE_REPLICA_URLS: 'postgres://ann:f1rst@127.0.0.1:1/shop,postgres://ann:s3cond@127.0.0.1:1/shop',
+    REDIS_URL: 'redis://:r3dis@127.0.0.1:1/0',
+    ...{ OIDC_ISSUER: 'https://login.example.com', OIDC_CLIENT_ID: 'gateway', OIDC_DOMAINS: 'example.com' },
+    ...{ PUBLIC_URL: 'https://gateway.example.com', MAX_REQUESTS: '40' },
+  }
+  writeFileSync(
+    log,
+    ['{"msg":"old"}', ...Array.from({ length: 500 }, (_, n) => `${n} s3cr/t s3cond top "secret"`)].join('\n'),
+  )
+  expect((await doctor(environment, '--bundle', bundle, '--log', log)).codes).toEqual(['REDIS_UNREACHABLE'])
+  const text = readFileSync(bundle, 'utf8')
+  const content = JSON.parse(text)
+  expect(content).toMatchObject({
+    versions: { node: process.version, service: expect.stringMatching(/^\d/) },
+    configuration: { MAX_REQUESTS: '40', OIDC_DOMAINS: 'example.com', DATABASE_URL: '(set)', CURSOR_KEY: '(set)' },
+    server: { version: expect.stringMatching(/^\d+\.\d/) },
+    tables: expect.arrayContaining([expect.objectContaining({ relname: 'voucher' })]),
+    log: expect.arrayContaining(['499 … … …']),
+  })
+  expect([content.checks.length, content.log.length]).toEqual([13, 500])
+  const { token } = JSON.parse(created.stdout)
+  expect(token).toMatch(/\w{20}/)
+  const hidden = [...Object.values(secrets), token, 's3cr/t', 's3cr%2Ft', 'pl4tform', 'r3dis', 'f1rst', 's3cond']
+  for (const secret of hidden) expect(text.replaceAll('\\"', '"')).not.toContain(secret)
+
+  // Without a database it has what can be known.
+  const { code } = await doctor(
+    { ...environment, DATABASE_URL: 'postgres://ann:s3cr%2Ft@127.0.0.1:1/shop' },
+    '--bundle',
+    bundle,
+  )
+  const rest = readFileSync(bundle, 'utf8')
+  expect([code, JSON.parse(rest).checks.length]).toEqual([1, 1])
+  for (const secret of hidden) expect(rest).not.toContain(secret)
+})
