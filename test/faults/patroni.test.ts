@@ -116,13 +116,13 @@ async function write(random: Random, stop: AbortSignal): Promise<string[]> {
  * @returns when each request was sent, because its refusal is held for up to four seconds, and the status of its answer
  */
 async function probe(secret: string, stop: AbortSignal) {
-  const answers: { sent: number; status: number }[] = []
+  const answers: { sent: number; answered: number; status: number }[] = []
   const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }
   while (!stop.aborted) {
     for (const app of apps) {
       const sent = performance.now()
       const { statusCode } = await app.inject({ url: '/api/external/v1/tenants', headers })
-      answers.push({ sent, status: statusCode })
+      answers.push({ sent, answered: performance.now(), status: statusCode })
     }
     await pause(20)
   }
@@ -169,7 +169,7 @@ test('three failovers under load lose nothing, and the service is back when the 
   const answers = await probing
   const times = failovers.map(({ fault, began, promoted }, index) => {
     const until = failovers[index + 1]?.began ?? Number.POSITIVE_INFINITY
-    const refused = answers.filter(({ sent, status }) => sent > began && sent < until && status !== 200)
+    const refused = answers.filter(({ sent, answered, status }) => sent > began && answered < until && status !== 200)
     const back = refused.at(-1)?.sent ?? began
     return { fault, patroni: promoted - began, service: back - began, behind: Math.max(0, back - promoted) }
   })
