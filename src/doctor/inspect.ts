@@ -122,19 +122,29 @@ async function readServer(sql: Sql, openFor: number): Promise<ServerFacts> {
   return facts
 }
 
+/** The end of a grant to the service. */
+const grantee = ` to ${serviceRole}`
+
 /** Returns the rights on tables that the migrations grant to the service, each with its statement. */
 function expectedGrants() {
   const statements = describeMigrations()
     .join('\n')
-    .matchAll(/^grant ((?:(?! on ).)+?)\s+on (gateway\..+?)\s+to voucher_gateway;/gms)
-  return [...statements].flatMap(([statement, privileges = '', tables = '']) =>
-    tables.split(/,\s*/).flatMap(table =>
-      [...privileges.matchAll(/(\w+)(?:\s*\(([^)]*)\))?/g)].map(([, privilege, columns]) => ({
-        ...{ object: table, privilege, columns: columns?.split(/,\s*/) ?? null },
-        statement: statement.replaceAll(/\s+/g, ' '),
-      })),
-    ),
-  )
+    .replaceAll(/^--.*/gm, '')
+    .split(';')
+    .map(text => text.replaceAll(/\s+/g, ' ').trim())
+  return statements.flatMap(statement => {
+    const [privileges = '', tables = ''] = statement.replace(/^grant /, '').split(' on ')
+    if (!statement.startsWith('grant ') || !tables.startsWith('gateway.') || !tables.endsWith(grantee)) return []
+    return tables
+      .slice(0, -grantee.length)
+      .split(', ')
+      .flatMap(table =>
+        [...privileges.matchAll(/(\w+)(?: \(([^)]*)\))?/g)].map(([, privilege, columns]) => ({
+          ...{ object: table, privilege, columns: columns?.split(', ') ?? null },
+          statement: `${statement};`,
+        })),
+      )
+  })
 }
 
 async function readGateway(pool: Pool): Promise<GatewayFacts> {
