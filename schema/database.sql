@@ -3483,15 +3483,22 @@ CREATE OR REPLACE FUNCTION gateway.shown_columns(view regclass, source regclass)
  STABLE
 AS $function$
   with read as materialized (
-    select ev_class, refclassid, refobjid, refobjsubid
-    from pg_rewrite join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass
-    where ev_class = view or ev_class in (select gateway.relations_read_by(view))
+    select refclassid, refobjid, refobjsubid
+    from pg_rewrite join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass where ev_class = view
+  ), shown as materialized (
+    select attname::text as name, attnum < 0 or attgenerated = 'v' as is_computed from pg_attribute
+    where attrelid = source and attnum in (select refobjsubid from read where refclassid = 'pg_class'::regclass and refobjid = source)
   )
-  select array(select attname::text from pg_attribute
-               where attrelid = source and attnum in (select refobjsubid from read where refobjid = source and refobjsubid > 0))
-  where not exists (select from read where pg_get_viewdef(ev_class) like '%.*%')
-    and not exists (select from read join pg_proc on oid = refobjid where refclassid = 'pg_proc'::regclass and provolatile <> 'i'
-                    and pronamespace not in ('pg_catalog'::regnamespace, 'gateway'::regnamespace))
+  select array(select name from shown)
+  where not exists (select from shown where is_computed)
+    and pg_get_viewdef(view) not like '%.*%'
+    and not exists (select from pg_class where oid in (select gateway.relations_read_by(view)) and relkind in ('v', 'm'))
+    and not exists (
+      select from pg_proc
+      where provolatile <> 'i' and pronamespace not in ('pg_catalog'::regnamespace, 'gateway'::regnamespace)
+        and (oid in (select refobjid from read where refclassid = 'pg_proc'::regclass)
+          or oid in (select oprcode from read join pg_operator on pg_operator.oid = refobjid
+                     where refclassid = 'pg_operator'::regclass)))
 $function$;
 revoke execute on function gateway.shown_columns(regclass,regclass) from public;
 grant execute on function gateway.shown_columns(regclass,regclass) to voucher_gateway;
@@ -4516,17 +4523,20 @@ declare
     from (select %6$s) as missing, lateral (%7$s) as noted;$sql$;
   inserted constant text := 'select %1$s as key from changed where %2$s';
   updated constant text := 'select %1$s as key from changed where %2$s union select %1$s from former where %2$s';
-  -- Pairs of a key and a text of what records show: an update of other columns has the same ones before and after it.
+  -- Compares what records show as the bytes that are stored: by its settings, a session has the same text for different values. As
+  -- many rows before and after the update have each of these, unless it changes them.
   updated_shown constant text := $sql$
       select distinct key from (
-        select %1$s as key, %3$s as shown, 1 as side from changed where %2$s
-        union all select %1$s, %3$s, -1 from former where %2$s) as row
-      group by key, shown having pg_catalog.sum(side) operator(pg_catalog.<>) 0 or pg_catalog.strpos(shown, '*') operator(pg_catalog.>) 0$sql$;
+        select key, shown, pg_catalog.sum(side) over (partition by key order by shown using operator(pg_catalog.*<)) as surplus from (
+          select %1$s as key, row(%3$s) as shown, 1 as side from changed where %2$s
+          union all select %1$s, row(%3$s), -1 from former where %2$s) as row) as counted
+      where surplus operator(pg_catalog.<>) 0 or pg_catalog.strpos(pg_catalog.concat(shown), '*') operator(pg_catalog.>) 0$sql$;
   same_shown constant text := $sql$
     if tg_op operator(pg_catalog.=) 'UPDATE' then
-      if %s operator(pg_catalog.=) %s then new_key := ''; old_key := ''; end if;
+      if pg_catalog.record_image_eq(row(%s), row(%s)) then new_key := ''; old_key := ''; end if;
     end if;$sql$;
   is_missing text;
+  settings text;
   insert_notes text := '';
   update_notes text := '';
   row_notes text := '';
@@ -4549,10 +4559,9 @@ begin
     select record, affects, format('%s has no column %s.', table_name, string_agg(name, ' or ')) as reason,
            (select string_agg(format('''*''::pg_catalog.text as %I', read), ', ')
             from (select unnest(columns) union select unnest(shown)) one (read)) as names,
-           case when shown is not null then (select format('pg_catalog.concat(row(%s))', string_agg(quote_ident(read), ', '))
-                                             from unnest(shown) read) end as shown,
-           (select format('pg_catalog.concat(row(%s))', string_agg(format('new.%I', read), ', ')) from unnest(shown) read) as new_shown,
-           (select format('pg_catalog.concat(row(%s))', string_agg(format('old.%I', read), ', ')) from unnest(shown) read) as old_shown,
+           (select coalesce(string_agg(quote_ident(read), ', '), '') from unnest(shown) read) as shown_columns,
+           (select coalesce(string_agg(format('new.%I', read), ', '), '') from unnest(shown) read) as new_shown,
+           (select coalesce(string_agg(format('old.%I', read), ', '), '') from unnest(shown) read) as old_shown, shown is null as shows_any,
            string_agg(format('%I is not null', name), ' or ') as has_key,
            string_agg(format('pg_catalog.concat(%I) collate pg_catalog."C"', name), ', ' order by place) as key,
            string_agg(format('pg_catalog.concat(new.%I)', name), ', ' order by place) as new_key,
@@ -4574,7 +4583,7 @@ begin
     update_notes := update_notes || format(note_statement,
       case when mapped.affects is not null then ', source' end, mapped.record, is_missing, mapped.reason,
       case when mapped.affects is not null then format(', %L', table_name) end, mapped.names,
-      format(case when mapped.shown is null then updated else updated_shown end, mapped.key, mapped.has_key, mapped.shown));
+      format(case when mapped.shows_any then updated else updated_shown end, mapped.key, mapped.has_key, mapped.shown_columns));
 
     -- A field that is missing, or has another type than when the session first used it, is an error. The second block finds out.
     row_notes := row_notes || format($sql$
@@ -4599,12 +4608,17 @@ begin
   end if;$sql$,
       mapped.record, case when mapped.affects is not null then table_name end, mapped.new_key,
       replace(mapped.new_key, '(new.', '(old.'), 'select ' || mapped.any_key, mapped.reason,
-      case when mapped.shown is not null then format(same_shown, mapped.new_shown, mapped.old_shown) end);
+      case when not mapped.shows_any then format(same_shown, mapped.new_shown, mapped.old_shown) end);
   end loop;
 
+  -- A session that writes dates or numbers in its own way must note keys in the usual one.
+  settings := (select E'\nset datestyle = ''ISO, YMD'' set intervalstyle = postgres set extra_float_digits = 1'
+               where exists (select from gateway.rule join pg_attribute on attrelid = captured and attname = any (columns)
+                             join pg_type on pg_type.oid = atttypid
+                             where source = table_name and (typcategory in ('A', 'C', 'D', 'R', 'T') or typname like 'float_')));
   execute format($functions$
 create or replace function %1$s() returns trigger
-language plpgsql security definer
+language plpgsql security definer%6$s
 as $body$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then%2$s
@@ -4614,7 +4628,7 @@ begin
 end $body$;
 
 create or replace function %4$s() returns trigger
-language plpgsql security definer
+language plpgsql security definer%6$s
 as $body$
 declare
   new_key pg_catalog.text := '';
@@ -4624,7 +4638,7 @@ begin%5$s
 end $body$;
 
 revoke execute on function %1$s, %4$s from public$functions$,
-    statement_function, update_notes, insert_notes, row_function, row_notes);
+    statement_function, update_notes, insert_notes, row_function, row_notes, settings);
 
   -- What was written while a trigger was missing was not noted.
   insert into gateway.note (record, reason)

@@ -49,7 +49,8 @@ end;
 --
 -- The functions run with the rights of their owner, and read nothing that a caller can set: each name in them is qualified, also
 -- of operators. So they need no `set search_path`, which takes a tenth of the time of a transaction of one row. concat() makes
--- texts of keys, because a cast may be a function of the owner of the column's type.
+-- texts of keys, because a cast may be a function of the owner of the column's type. Only where settings decide what these are, the
+-- functions have some of their own.
 --
 -- A write never fails because the platform has renamed, dropped or retyped a column: then all records are noted.
 create procedure gateway.capture(captured regclass)
@@ -69,17 +70,20 @@ declare
     from (select %6$s) as missing, lateral (%7$s) as noted;$sql$;
   inserted constant text := 'select %1$s as key from changed where %2$s';
   updated constant text := 'select %1$s as key from changed where %2$s union select %1$s from former where %2$s';
-  -- Pairs of a key and a text of what records show: an update of other columns has the same ones before and after it.
+  -- Compares what records show as the bytes that are stored: by its settings, a session has the same text for different values. As
+  -- many rows before and after the update have each of these, unless it changes them.
   updated_shown constant text := $sql$
       select distinct key from (
-        select %1$s as key, %3$s as shown, 1 as side from changed where %2$s
-        union all select %1$s, %3$s, -1 from former where %2$s) as row
-      group by key, shown having pg_catalog.sum(side) operator(pg_catalog.<>) 0 or pg_catalog.strpos(shown, '*') operator(pg_catalog.>) 0$sql$;
+        select key, shown, pg_catalog.sum(side) over (partition by key order by shown using operator(pg_catalog.*<)) as surplus from (
+          select %1$s as key, row(%3$s) as shown, 1 as side from changed where %2$s
+          union all select %1$s, row(%3$s), -1 from former where %2$s) as row) as counted
+      where surplus operator(pg_catalog.<>) 0 or pg_catalog.strpos(pg_catalog.concat(shown), '*') operator(pg_catalog.>) 0$sql$;
   same_shown constant text := $sql$
     if tg_op operator(pg_catalog.=) 'UPDATE' then
-      if %s operator(pg_catalog.=) %s then new_key := ''; old_key := ''; end if;
+      if pg_catalog.record_image_eq(row(%s), row(%s)) then new_key := ''; old_key := ''; end if;
     end if;$sql$;
   is_missing text;
+  settings text;
   insert_notes text := '';
   update_notes text := '';
   row_notes text := '';
@@ -102,10 +106,9 @@ begin
     select record, affects, format('%s has no column %s.', table_name, string_agg(name, ' or ')) as reason,
            (select string_agg(format('''*''::pg_catalog.text as %I', read), ', ')
             from (select unnest(columns) union select unnest(shown)) one (read)) as names,
-           case when shown is not null then (select format('pg_catalog.concat(row(%s))', string_agg(quote_ident(read), ', '))
-                                             from unnest(shown) read) end as shown,
-           (select format('pg_catalog.concat(row(%s))', string_agg(format('new.%I', read), ', ')) from unnest(shown) read) as new_shown,
-           (select format('pg_catalog.concat(row(%s))', string_agg(format('old.%I', read), ', ')) from unnest(shown) read) as old_shown,
+           (select coalesce(string_agg(quote_ident(read), ', '), '') from unnest(shown) read) as shown_columns,
+           (select coalesce(string_agg(format('new.%I', read), ', '), '') from unnest(shown) read) as new_shown,
+           (select coalesce(string_agg(format('old.%I', read), ', '), '') from unnest(shown) read) as old_shown, shown is null as shows_any,
            string_agg(format('%I is not null', name), ' or ') as has_key,
            string_agg(format('pg_catalog.concat(%I) collate pg_catalog."C"', name), ', ' order by place) as key,
            string_agg(format('pg_catalog.concat(new.%I)', name), ', ' order by place) as new_key,
@@ -127,7 +130,7 @@ begin
     update_notes := update_notes || format(note_statement,
       case when mapped.affects is not null then ', source' end, mapped.record, is_missing, mapped.reason,
       case when mapped.affects is not null then format(', %L', table_name) end, mapped.names,
-      format(case when mapped.shown is null then updated else updated_shown end, mapped.key, mapped.has_key, mapped.shown));
+      format(case when mapped.shows_any then updated else updated_shown end, mapped.key, mapped.has_key, mapped.shown_columns));
 
     -- A field that is missing, or has another type than when the session first used it, is an error. The second block finds out.
     row_notes := row_notes || format($sql$
@@ -152,12 +155,17 @@ begin
   end if;$sql$,
       mapped.record, case when mapped.affects is not null then table_name end, mapped.new_key,
       replace(mapped.new_key, '(new.', '(old.'), 'select ' || mapped.any_key, mapped.reason,
-      case when mapped.shown is not null then format(same_shown, mapped.new_shown, mapped.old_shown) end);
+      case when not mapped.shows_any then format(same_shown, mapped.new_shown, mapped.old_shown) end);
   end loop;
 
+  -- A session that writes dates or numbers in its own way must note keys in the usual one.
+  settings := (select E'\nset datestyle = ''ISO, YMD'' set intervalstyle = postgres set extra_float_digits = 1'
+               where exists (select from gateway.rule join pg_attribute on attrelid = captured and attname = any (columns)
+                             join pg_type on pg_type.oid = atttypid
+                             where source = table_name and (typcategory in ('A', 'C', 'D', 'R', 'T') or typname like 'float_')));
   execute format($functions$
 create or replace function %1$s() returns trigger
-language plpgsql security definer
+language plpgsql security definer%6$s
 as $body$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then%2$s
@@ -167,7 +175,7 @@ begin
 end $body$;
 
 create or replace function %4$s() returns trigger
-language plpgsql security definer
+language plpgsql security definer%6$s
 as $body$
 declare
   new_key pg_catalog.text := '';
@@ -177,7 +185,7 @@ begin%5$s
 end $body$;
 
 revoke execute on function %1$s, %4$s from public$functions$,
-    statement_function, update_notes, insert_notes, row_function, row_notes);
+    statement_function, update_notes, insert_notes, row_function, row_notes, settings);
 
   -- What was written while a trigger was missing was not noted.
   insert into gateway.note (record, reason)

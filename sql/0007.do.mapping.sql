@@ -92,21 +92,29 @@ begin atomic
   select relation from reads where relation <> view;
 end;
 
--- Returns the columns of a source that a view reads, also through other views. Null when some may be unknown: it reads whole rows, or
--- calls functions that may read tables.
+-- Returns the columns of a source that a view reads. Null when some may be unknown: it reads through other views, which may be
+-- replaced, or calls functions that may read tables; or when updates of other columns change one: it reads whole rows, system columns
+-- or generated columns that are not stored, which triggers do not see.
 create function gateway.shown_columns(view regclass, source regclass) returns text[]
 language sql stable
 as $$
   with read as materialized (
-    select ev_class, refclassid, refobjid, refobjsubid
-    from pg_rewrite join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass
-    where ev_class = view or ev_class in (select gateway.relations_read_by(view))
+    select refclassid, refobjid, refobjsubid
+    from pg_rewrite join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass where ev_class = view
+  ), shown as materialized (
+    select attname::text as name, attnum < 0 or attgenerated = 'v' as is_computed from pg_attribute
+    where attrelid = source and attnum in (select refobjsubid from read where refclassid = 'pg_class'::regclass and refobjid = source)
   )
-  select array(select attname::text from pg_attribute
-               where attrelid = source and attnum in (select refobjsubid from read where refobjid = source and refobjsubid > 0))
-  where not exists (select from read where pg_get_viewdef(ev_class) like '%.*%')
-    and not exists (select from read join pg_proc on oid = refobjid where refclassid = 'pg_proc'::regclass and provolatile <> 'i'
-                    and pronamespace not in ('pg_catalog'::regnamespace, 'gateway'::regnamespace))
+  select array(select name from shown)
+  where not exists (select from shown where is_computed)
+    and pg_get_viewdef(view) not like '%.*%'
+    and not exists (select from pg_class where oid in (select gateway.relations_read_by(view)) and relkind in ('v', 'm'))
+    and not exists (
+      select from pg_proc
+      where provolatile <> 'i' and pronamespace not in ('pg_catalog'::regnamespace, 'gateway'::regnamespace)
+        and (oid in (select refobjid from read where refclassid = 'pg_proc'::regclass)
+          or oid in (select oprcode from read join pg_operator on pg_operator.oid = refobjid
+                     where refclassid = 'pg_operator'::regclass)))
 $$;
 
 -- Returns the fields of a type, and the expressions that give them over a view of its mapping: its caller has a value `assigns`, as

@@ -121,6 +121,78 @@ test.each([
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
+test('a key is noted in one form, whatever form of dates a session has', async () => {
+  const noted = async (style: string) => {
+    await platform`delete from gateway.note`
+    await run(
+      `set datestyle = '${style}'; update shop.orders set paid_at = paid_at + interval '1 minute'; reset datestyle`,
+    )
+    return platform`select key from gateway.note where source = 'shop.orders'`
+  }
+  expect(await noted('German')).toEqual([{ key: '{7,"2026-02-01 00:00:00"}' }])
+  expect(await noted('SQL, DMY')).toEqual(await noted('ISO, MDY'))
+})
+
+const generated =
+  Number((await platform`show server_version_num`)[0]?.server_version_num) < 180_000 ? 'stored' : 'virtual'
+
+test.each([
+  [
+    'a value whose text a setting shortens',
+    'alter table shop.item add weight float8 default 0.11',
+    'item.name || item.weight',
+    'set extra_float_digits = -15; update shop.item set weight = 0.12; reset extra_float_digits',
+  ],
+  [
+    'a column that is computed when it is read',
+    `alter table shop.item add label text generated always as (name || cents) ${generated}`,
+    'item.label',
+    'update shop.item set cents = cents + 1',
+  ],
+  ['a column of the system', '', 'item.name || item.xmin', 'update shop.item set cents = cents + 1'],
+  ['a row', '', 'left(to_json(item)::text, 255)', 'update shop.item set cents = cents + 1'],
+  [
+    'a view that was replaced',
+    'create view shop.label as select id, name as label from shop.item',
+    '(select label from shop.label where label.id = item.id)',
+    `create or replace view shop.label as select id, cents::text as label from shop.item;
+    update shop.item set cents = cents + 1`,
+  ],
+  [
+    'an operator that reads tables',
+    `create function shop.priced(text, integer) returns text stable return $1 || (select max(cents) from shop.item);
+    create operator shop.# (function = shop.priced, leftarg = text, rightarg = integer)`,
+    'item.name operator(shop.#) 1',
+    'update shop.item set cents = cents + 1',
+  ],
+  [
+    'a column that is named again',
+    '',
+    'item.name',
+    `alter table shop.item rename name to label; update shop.item set label = 'Oolong'; alter table shop.item rename label to name`,
+  ],
+])('records follow %s', async (_, ddl, title, change) => {
+  const [installed] = await platform<{ select: string; rules: string }[]>`
+    select files ->> 'select' as select, (files -> 'rules')::text as rules from gateway.mapping where record = 'voucher'`
+  const install = async (select = '') => {
+    await platform`call gateway.install_mapping('voucher', ${select}, ${installed!.rules}::text::jsonb)`
+    for (const { source } of await platform`select gateway.sources_to_capture()::text as source`)
+      await platform`call gateway.capture(${source}::text::regclass)`
+    await projected(pool)
+  }
+  for (const role of ['origin', 'replica']) {
+    await run(ddl)
+    await install(installed?.select.replace('item.name as product_title', `${title} as product_title`))
+    await run(`set session_replication_role = ${role}; ${change}; reset session_replication_role`)
+    await projected(pool)
+    expect(await findRecordProblems(pool)).toEqual([])
+    await install(installed?.select)
+    await run(`drop view if exists shop.label; drop function if exists shop.priced cascade;
+      alter table shop.item drop if exists weight, drop if exists label; update shop.item set name = 'Tea'`)
+  }
+  await projected(pool)
+})
+
 test('a resolution shows the present balance', async () => {
   const { resolve } = createClient(client.app)
   const [{ id: below }] = await platform<[{ id: number }]>`select id from gateway.identity where key = ${shop!}`
