@@ -50,12 +50,6 @@ export interface StandbyState {
   lagSeconds: number | null
 }
 
-/** A statement was given up, because its standby answers no more. `isOutage` knows its code. */
-class StandbyGoneError extends Error {
-  override readonly name = 'StandbyGoneError'
-  readonly code = 'CONNECTION_CLOSED'
-}
-
 /** A standby from which records are read while it keeps up with the primary. */
 export class Standby {
   /** Undefined: it was not checked yet. */
@@ -107,18 +101,18 @@ export class Standby {
 
   /** Returns whether it is used, and shows a step. */
   async shows(step: LastStep): Promise<boolean> {
-    if (this.isUsed && !(this.#shown && includes(this.#shown, step))) await this.#look().catch(() => {})
+    if (this.isUsed && !(this.#shown && includes(this.#shown, step))) await this.run(() => this.#look()).catch(() => {})
     return this.isUsed && this.#shown !== null && includes(this.#shown, step)
   }
 
   /**
-   * Runs a statement on its pool.
+   * Runs a read on its pool.
    *
-   * @throws what the statement throws; when the standby stops answering, an error without delay
+   * @throws what the read throws; when the standby stops answering, an error without delay
    */
   run<Result>(send: (pool: Pool) => PromiseLike<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {
-      const giveUp = () => reject(new StandbyGoneError('The standby does not answer.'))
+      const giveUp = () => reject(new Error('The standby does not answer.'))
       this.#underWay.add(giveUp)
       send(this.pools.pool)
         .then(resolve, reject)
