@@ -57,8 +57,14 @@ export class Standby {
   #shown: (LastStep & { takesWrites: boolean }) | null = null
   readonly #underWay = new Set<() => void>()
   readonly #look = coalesceReads(async () => {
-    this.#shown = await readShownStep(this.pools.probe)
-    return this.#shown
+    try {
+      this.#shown = await readShownStep(this.pools.probe)
+      return this.#shown
+    } catch (error) {
+      // Here, because callers may wait for the next look, which first connects again.
+      this.#become('STANDBY_UNREACHABLE', null, error)
+      return null
+    }
   })
 
   /** @param place its place in DATABASE_REPLICA_URLS, from 1 */
@@ -81,21 +87,17 @@ export class Standby {
 
   /** Decides whether it is used. @param former the step that the primary showed at the check before; null: it is not known */
   async check(former: LastStep | null): Promise<void> {
-    let error: unknown
-    const problem = await this.#look().then(
-      shown => {
-        if (shown.takesWrites) return 'STANDBY_PROMOTED'
-        if (former === null || includes(shown, former)) return null
-        return shown.epoch === former.epoch ? 'STANDBY_LATE' : 'STANDBY_REPLACED'
-      },
-      (caught: unknown) => {
-        error = caught
-        return 'STANDBY_UNREACHABLE' as const
-      },
-    )
+    const shown = await this.#look()
+    if (shown === null) return
+    if (shown.takesWrites) this.#become('STANDBY_PROMOTED', former)
+    else if (former === null || includes(shown, former)) this.#become(null, former)
+    else this.#become(shown.epoch === former.epoch ? 'STANDBY_LATE' : 'STANDBY_REPLACED', former)
+  }
+
+  #become(problem: StandbyProblem | null, primary: LastStep | null, error?: unknown): void {
     if (problem === this.#problem) return
     this.#problem = problem
-    this.onChange(this.stateBeside(former), error)
+    this.onChange(this.stateBeside(primary), error)
     if (problem === 'STANDBY_UNREACHABLE') for (const giveUp of this.#underWay) giveUp()
   }
 
