@@ -16,7 +16,11 @@ export function publishStatement(statement: Statement, pool: PoolUse, run: (stat
   const begunAt = performance.now()
   let sentAt: number | null = null
   let waits = false
+  let hasEnded = false
   const end = () => {
+    // The driver rejects a statement again when its connection closes.
+    if (hasEnded) return
+    hasEnded = true
     const now = performance.now()
     if (waits) work.secondsWaited = ((sentAt ?? now) - begunAt) / 1000
     if (sentAt !== null) {

@@ -132,7 +132,12 @@ test('statements that wait, refused sign-ins, tokens that end and reasons are th
     const text = await scrape()
     expect(text).not.toMatch(/^vgw_step_age_seconds /m)
     expect(sample(text, requestsOf('ListTenants', 200))).toBe(20)
+    // The statement has a second, as each scrape: it fails meanwhile.
+    await scrape()
+    await scrape()
   })
+  await until('it reads again', async () => sample(await scrape(), 'vgw_rejected_keys') === 0)
+  expect(await scrape()).not.toMatch(/^vgw_pool_busy\S+ -/m)
   expect(await scrape()).not.toContain('vgw_reason{')
   await platform`drop trigger capture_row on product`
   expect(sample(await scrape(), 'vgw_reason{code="CAPTURE_MISSING",level="error"}')).toBe(1)
