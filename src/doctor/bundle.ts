@@ -10,6 +10,12 @@ import type { Check } from './judge.ts'
 const secretName = /KEY|SECRET|PASSWORD|TOKEN/
 const isSecret = (name: string, value: string) => secretName.test(name) || value.includes('://')
 
+/** Secrets of tokens and of redemptions, and of links that create an administrator. */
+const secretText = /vg[wr]_\w{20,}|(?<=\/setup\/)[\w-]+/g
+
+/** The password in a URL. */
+const urlPassword = /(:\/\/[^\s/:@]*:)[^\s/@]+@/g
+
 /** The most lines of a log. */
 const logLines = 500
 
@@ -60,8 +66,12 @@ export function toBundle(
     ...found,
     log: log === undefined ? undefined : readFileSync(log, 'utf8').trimEnd().split('\n').slice(-logLines),
   }
-  // Only lines that other programs wrote to the log can have a secret.
-  const redact = (text: string) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '…'), text)
+  // Only lines that `serve` wrote for people, or that other programs wrote to the log, can have a secret.
+  const redact = (text: string) =>
+    secrets
+      .reduce((rest, secret) => rest.replaceAll(secret, '…'), text)
+      .replaceAll(secretText, '…')
+      .replaceAll(urlPassword, '$1…@')
   return `${JSON.stringify(content, (_, value) => (typeof value === 'string' ? redact(value) : value), 2)}\n`
 }
 

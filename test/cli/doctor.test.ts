@@ -201,9 +201,13 @@ test('the bundle has settings, versions, checks and counts, and no secret', asyn
     ...{ OIDC_ISSUER: 'https://login.example.com', OIDC_CLIENT_ID: 'gateway', OIDC_DOMAINS: 'example.com' },
     ...{ PUBLIC_URL: 'https://gateway.example.com', MAX_REQUESTS: '40' },
   }
+  const { token } = JSON.parse(created.stdout)
+  const demoLines = `Token ${token} http://localhost/admin/setup/0ne-time redis://x:f0reign@other/0 http://localhost:80/@`
   writeFileSync(
     log,
-    ['{"msg":"old"}', ...Array.from({ length: 500 }, (_, n) => `${n} s3cr/t s3cond top "secret"`)].join('\n'),
+    ['{"msg":"old"}', ...Array.from({ length: 499 }, (_, n) => `${n} s3cr/t s3cond top "secret"`), demoLines].join(
+      '\n',
+    ),
   )
   expect((await doctor(environment, '--bundle', bundle, '--log', log)).codes).toEqual(['REDIS_UNREACHABLE'])
   const text = readFileSync(bundle, 'utf8')
@@ -213,12 +217,22 @@ test('the bundle has settings, versions, checks and counts, and no secret', asyn
     configuration: { MAX_REQUESTS: '40', OIDC_DOMAINS: 'example.com', DATABASE_URL: '(set)', CURSOR_KEY: '(set)' },
     server: { version: expect.stringMatching(/^\d+\.\d/) },
     tables: expect.arrayContaining([expect.objectContaining({ relname: 'voucher' })]),
-    log: expect.arrayContaining(['499 … … …']),
+    log: expect.arrayContaining(['498 … … …', expect.stringContaining('http://localhost:80/@')]),
   })
   expect([content.checks.length, content.log.length]).toEqual([13, 500])
-  const { token } = JSON.parse(created.stdout)
   expect(token).toMatch(/\w{20}/)
-  const hidden = [...Object.values(secrets), token, 's3cr/t', 's3cr%2Ft', 'pl4tform', 'r3dis', 'f1rst', 's3cond']
+  const hidden = [
+    ...Object.values(secrets),
+    token,
+    's3cr/t',
+    's3cr%2Ft',
+    'pl4tform',
+    'r3dis',
+    'f1rst',
+    's3cond',
+    '0ne-time',
+    'f0reign',
+  ]
   for (const secret of hidden) expect(text.replaceAll('\\"', '"')).not.toContain(secret)
 
   // Without a database it has what can be known.
