@@ -1,12 +1,13 @@
-import type { FastifyInstance } from 'fastify'
+import Fastify, { type FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { closeSilentConnections, connectionLimits } from '../http/timeouts.ts'
 import { createDatabaseReader } from '../metrics/read-database.ts'
-import { buildMetricsServer } from '../metrics/server.ts'
+import { databaseRegistry } from '../metrics/registry.ts'
 import type { Database } from './database.ts'
 import { listenAt } from './listen.ts'
 
 /**
- * Serves the metrics on `METRICS_PORT`.
+ * Serves `GET /metrics` on `METRICS_PORT`, in the text format of Prometheus.
  *
  * @param readProcesses reads what the processes of the service do, as text
  * @param report receives errors of the database
@@ -19,7 +20,14 @@ export async function serveMetrics(
   readProcesses: () => Promise<string>,
   report: (error: unknown) => void,
 ): Promise<FastifyInstance> {
-  const server = buildMetricsServer([readProcesses, createDatabaseReader(health, report)])
+  const readDatabase = createDatabaseReader(health, report)
+  // A scraper that sends nothing, or half a request, must not delay the stop.
+  const server = Fastify({ ...connectionLimits, forceCloseConnections: true })
+  closeSilentConnections(server)
+  server.get('/metrics', async (_request, reply) => {
+    const parts = await Promise.all([readProcesses(), readDatabase()])
+    return reply.type(databaseRegistry.contentType).send(parts.join('\n'))
+  })
   await listenAt(host, 'METRICS_PORT', metricsPort, address => server.listen({ host: address, port: metricsPort }))
   return server
 }

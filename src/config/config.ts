@@ -45,52 +45,35 @@ const Environment = variables
   .transform(environment => ({
     host: environment.HOST,
     port: environment.PORT,
-    /** The port of the health checks; when undefined, they are at `port`. */
     healthPort: environment.HEALTH_PORT,
-    /** The port of the metrics; when undefined, nothing is measured. */
     metricsPort: environment.METRICS_PORT,
-    /** The time that connections are still accepted after a signal to stop, in seconds. */
     shutdownDelay: environment.SHUTDOWN_DELAY ?? (environment.NODE_ENV === 'production' ? 5 : 0),
-    /** When undefined, an embedded server runs in `dataDir`. */
     databaseUrl: environment.DATABASE_URL,
-    /** Its standbys, from which records are read. */
     replicaUrls: environment.DATABASE_REPLICA_URLS,
-    /** The database of a platform whose changes are replicated into that of `databaseUrl`. */
     platformUrl: environment.PLATFORM_URL,
     databasePool: environment.DATABASE_POOL,
-    /** True when connections set their role and limits as they start, which a pooler may refuse. */
     startupParameters: environment.DATABASE_STARTUP_PARAMETERS,
     /** The store of the rates: `memory` counts for one process, which costs least; the others for all that share them. */
     rateStore:
       environment.RATE_STORE ?? (environment.REDIS_URL ? 'redis' : environment.workers > 1 ? 'postgres' : 'memory'),
     redisUrl: environment.REDIS_URL,
     dataDir: environment.DATA_DIR,
-    /** The most requests of REST and GraphQL under way. */
     maxRequests: environment.MAX_REQUESTS,
-    /** Proxies whose `X-Forwarded-For` is trusted (R30). */
     trustProxy: environment.TRUST_PROXY,
     rateLimitPerMinute: environment.RATE_LIMIT_PER_MINUTE,
-    /** The most bulk exports that a token may begin in an hour. */
     exportsPerHour: environment.EXPORTS_PER_HOUR,
-    /** The lifetime of redemption tokens, in seconds. */
     redemptionTokenTtl: environment.REDEMPTION_TOKEN_TTL,
     /** 32 bytes; when undefined, the key in the database is used. */
     cursorKey: environment.CURSOR_KEY === undefined ? undefined : Buffer.from(environment.CURSOR_KEY, 'hex'),
     logLevel: environment.LOG_LEVEL,
-    /** The requests that have lines in the log: refused ones or not, and a share of all. */
     logRequests: environment.LOG_REQUESTS,
     graphiql: environment.GRAPHIQL ?? environment.NODE_ENV !== 'production',
-    /** The GraphQL documents that may run: any document, or only trusted ones, which requests name by id. */
     graphqlDocuments: environment.GRAPHQL_DOCUMENTS,
-    /** A file or a directory with further trusted documents. */
     graphqlDocumentsPath: environment.GRAPHQL_DOCUMENTS_PATH,
-    /** True when responses of REST and GraphQL are compressed; a reverse proxy can do that itself. */
     compression: environment.COMPRESSION ?? environment.TRUST_PROXY.length === 0,
-    /** The origin under which people reach the service; when undefined, only this machine, under any of its names. */
     publicUrl: environment.PUBLIC_URL,
     /** The contacts for reports of weaknesses (RFC 9116), as URIs, the preferred one first. */
     securityContacts: environment.SECURITY_CONTACT,
-    /** The OpenID provider for the sign-in of administrators. */
     openId:
       environment.OIDC_ISSUER === undefined
         ? undefined
@@ -100,7 +83,6 @@ const Environment = variables
             clientSecret: environment.OIDC_CLIENT_SECRET ?? '',
             /** Domains of verified e-mail addresses that may sign in, in lower case. */
             domains: environment.OIDC_DOMAINS.map(domain => domain.toLowerCase()),
-            /** Groups that may sign in, as the claim `groupsClaim` lists them. */
             groups: environment.OIDC_GROUPS,
             groupsClaim: environment.OIDC_GROUPS_CLAIM,
           },

@@ -12,7 +12,10 @@ export const processRegistry = new Registry()
 export const databaseRegistry = new Registry()
 
 const registers = [processRegistry]
-const ofDatabase = { registers: [databaseRegistry] }
+const counter = <Label extends string>(name: string, help: string, ...labelNames: Label[]) =>
+  new Counter({ name, help, labelNames, registers })
+
+const databaseGauge = (name: string, help: string) => new Gauge({ name, help, registers: [databaseRegistry] })
 
 /** Bounds in seconds: a statement and a request end within five. */
 const buckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5]
@@ -24,24 +27,18 @@ export const requestSeconds = new HotHistogram({
   ...{ buckets, registers },
 })
 
-export const requestsRefused = new Counter({
-  name: 'vgw_requests_refused_total',
-  help: 'Requests with an error, in whole or in part, by its code.',
-  labelNames: ['reason'],
-  registers,
-})
+export const requestsRefused = counter(
+  'vgw_requests_refused_total',
+  'Requests with an error, in whole or in part, by its code.',
+  'reason',
+)
 
-export const quotaSpent = new Counter({
-  name: 'vgw_quota_spent_total',
-  help: 'Quota units that requests spent.',
-  registers,
-})
+export const quotaSpent = counter('vgw_quota_spent_total', 'Quota units that requests spent.')
 
-export const quotaRefused = new Counter({
-  name: 'vgw_quota_refused_total',
-  help: 'Quota units that were refused, because the window of the token had none left.',
-  registers,
-})
+export const quotaRefused = counter(
+  'vgw_quota_refused_total',
+  'Quota units that were refused, because the window of the token had none left.',
+)
 
 export const statementSeconds = new HotHistogram({
   name: 'vgw_statement_duration_seconds',
@@ -91,19 +88,17 @@ export const exportsRunning = new Gauge({
   registers,
 })
 
-export const exportsEnded = new Counter({
-  name: 'vgw_exports_total',
-  help: 'Bulk exports that ended: complete, abandoned by the reader, or with the code of an error.',
-  labelNames: ['outcome'],
-  registers,
-})
+export const exportsEnded = counter(
+  'vgw_exports_total',
+  'Bulk exports that ended: complete, abandoned by the reader, or with the code of an error.',
+  'outcome',
+)
 
-export const signInsRefused = new Counter({
-  name: 'vgw_sign_ins_refused_total',
-  help: 'Sign-ins of administrators that were refused.',
-  labelNames: ['reason'],
-  registers,
-})
+export const signInsRefused = counter(
+  'vgw_sign_ins_refused_total',
+  'Sign-ins of administrators that were refused.',
+  'reason',
+)
 
 /** What `/readyz` says, as far as metrics have it. */
 interface Readiness {
@@ -153,41 +148,26 @@ new Gauge({
   },
 })
 
-export const stepAge = new Gauge({
-  name: 'vgw_step_age_seconds',
-  help: 'Time since the last step; absent during the first fill.',
-  ...ofDatabase,
-})
+export const stepAge = databaseGauge('vgw_step_age_seconds', 'Time since the last step; absent during the first fill.')
 
-export const notesWaiting = new Gauge({
-  name: 'vgw_notes_waiting',
-  help: 'Notes and keys that no step has taken, up to 100,000 of each kind.',
-  ...ofDatabase,
-})
+export const notesWaiting = databaseGauge(
+  'vgw_notes_waiting',
+  'Notes and keys that no step has taken, up to 100,000 of each kind.',
+)
 
-export const rejectedKeys = new Gauge({
-  name: 'vgw_rejected_keys',
-  help: 'Keys whose rows v1 cannot show.',
-  ...ofDatabase,
-})
+export const rejectedKeys = databaseGauge('vgw_rejected_keys', 'Keys whose rows v1 cannot show.')
 
-export const subscriptionLag = new Gauge({
-  name: 'vgw_subscription_lag_bytes',
-  help: 'Log of the platform that is not applied; absent without a subscription.',
-  ...ofDatabase,
-})
+export const subscriptionLag = databaseGauge(
+  'vgw_subscription_lag_bytes',
+  'Log of the platform that is not applied; absent without a subscription.',
+)
 
-export const subscriptionWalLeft = new Gauge({
-  name: 'vgw_subscription_wal_left_ratio',
-  help: 'Share of max_slot_wal_keep_size that is left at the platform; absent when it keeps all.',
-  ...ofDatabase,
-})
+export const subscriptionWalLeft = databaseGauge(
+  'vgw_subscription_wal_left_ratio',
+  'Share of max_slot_wal_keep_size that is left at the platform; absent when it keeps all.',
+)
 
-export const tokensEnding = new Gauge({
-  name: 'vgw_tokens_ending',
-  help: 'Active tokens that end within 14 days.',
-  ...ofDatabase,
-})
+export const tokensEnding = databaseGauge('vgw_tokens_ending', 'Active tokens that end within 14 days.')
 
 /** Gauges of Node whose names are those of counters. */
 const misnamed = ['handles', 'requests', 'resources'].map(noun => `nodejs_active_${noun}_total`)
