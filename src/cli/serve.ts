@@ -149,10 +149,14 @@ async function startService(
     await app.close()
     throw error
   })
-  void app.checkReadiness().then(({ reasons }) => {
+  const checked = app.checkReadiness().then(({ reasons }) => {
     if (reasons.length > 0) app.log.warn({ reasons }, 'the service listens, but something is wrong')
   })
-  return { origin, stop: reason => stopService(app, config.shutdownDelay, reason) }
+  const stop = async (reason: string) => {
+    // The caller closes the database then, which the check would report.
+    await Promise.all([stopService(app, config.shutdownDelay, reason), checked])
+  }
+  return { origin, stop }
 }
 
 /** Measures this process, and serves its metrics unless its primary does. @param database null: the primary does */

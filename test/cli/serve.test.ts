@@ -21,6 +21,13 @@ const untilServerEnds = () =>
 const askByCurl = ({ printed }: Service) =>
   JSON.parse(execFileSync('sh', ['-c', `${/^ *(curl .*)$/m.exec(printed())?.[1]} -s`], { encoding: 'utf8' }))
 
+test('stopped as soon as it listens, it has nothing to report', async () => {
+  const { url } = await createDatabase()
+  const service = await serve({ DATABASE_URL: url, RATE_STORE: 'postgres' })
+  expect(await service.stop('SIGTERM')).toBe(0)
+  expect(service.log()).not.toMatch(/"level":[456]0/)
+})
+
 test('on an embedded database it starts with demo data and a working curl line, keeps both at restarts, and recovers from SIGKILL', async () => {
   const first = await serve({ ...environment, LOG_LEVEL: 'info' })
   expect(first.printed()).toMatch(/GraphQL +http/)
