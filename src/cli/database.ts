@@ -88,10 +88,8 @@ function openPools(
   const settings = { max: databasePool, statementTimeoutMs, startupParameters }
   /** Connections as the login role, for migrations and other work outside the service. */
   const owner = connect(address, { ...settings, name: 'owner' })
-  // Migrations and demo data run as the owner, and their statements have no time limit.
   /** Connections as the service's own role, which exists once the database is migrated. */
   const pool = connect(address, { ...settings, ...serviceLimits, role: serviceRole })
-  /** One connection as the service's role for the health checks, which give up after a second. */
   const health = connect(address, { ...healthLimits, startupParameters, role: serviceRole })
   // A pooler's sessions have the same timeout as the other connections.
   const pooled = startupParameters ? {} : { statementTimeoutMs: serviceLimits.statementTimeoutMs }

@@ -2,15 +2,7 @@ import type { Sql } from '../db/sql.ts'
 import { type Reason, reason } from '../reasons.ts'
 
 /** Reports changes of sources that no trigger notes, so that records stay behind them. */
-export interface CaptureWatch {
-  /**
-   * Reads the catalog.
-   *
-   * @param sql a pool of any role
-   * @returns a reason for each source that is not captured, no older than the call
-   */
-  check(sql: Sql): Promise<Reason[]>
-}
+export type CaptureWatch = ReturnType<typeof createCaptureWatch>
 
 /** A source that is not captured. */
 interface Uncaptured {
@@ -35,10 +27,11 @@ export async function findUncaptured(sql: Sql): Promise<Reason[]> {
  *
  * @param onChange called with the reasons when they differ from the check before; before the first check there are none
  */
-export function createCaptureWatch(onChange: (reasons: Reason[]) => void): CaptureWatch {
+export function createCaptureWatch(onChange: (reasons: Reason[]) => void) {
   let latest = '[]'
   return {
-    async check(sql) {
+    /** Does the same as `findUncaptured`. */
+    async check(sql: Sql): Promise<Reason[]> {
       const reasons = await findUncaptured(sql)
       const text = JSON.stringify(reasons)
       if (text !== latest) onChange(reasons)
