@@ -30,7 +30,7 @@ async function startStandby() {
   await until('the standby is used', () => states()[0]?.problem === null)
   const records = recordPool.whileWanted(() => true)
   expect(await records`select current_database() as name`).toEqual([{ name: database }])
-  return { primary, records, states, proxy }
+  return { primary, pool, records, states, proxy }
 }
 
 test('a statement that fails on a standby runs at the primary', async () => {
@@ -43,11 +43,15 @@ test('a statement that fails on a standby runs at the primary', async () => {
 })
 
 test('a standby that freezes holds up no statement until it is connected again', async () => {
-  const { primary, records, proxy } = await startStandby()
+  const { primary, pool, records, proxy } = await startStandby()
   const read = () => records`select current_database() as name`
   proxy.silence()
+  let isSent = false
+  pool.options.debug = () => {
+    isSent = true
+  }
   const sent = read().execute()
-  await pause(20)
+  await until('it is sent', () => isSent)
   // The standby does not show it: the next statement looks whether it does.
   await primary.platform`
     insert into gateway.step select (jsonb_populate_record(step, '{"stamp": "9999-01-01 00:00Z"}')).* from gateway.step
