@@ -20,7 +20,6 @@ export const integer = (from: number, to: number) =>
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, { error: `must be one of: ${words.join(', ')}` })
 
-/** `on` or `off`. */
 export const flag = oneOf(['on', 'off']).transform(word => word === 'on')
 
 /** The requests that have a line in the log: none, the refused ones, or the refused ones and a share of the others. */
@@ -35,10 +34,8 @@ export const requestLog = z
     share: text === 'all' ? 1 : Number(/^sample:(.*)/.exec(text)?.[1] ?? 0),
   }))
 
-/** Texts, separated by commas. */
 export const words = z.string().transform(text => text.split(',').flatMap(part => part.trim() || []))
 
-/** Domains, separated by commas. */
 export const domains = words.refine(
   parts => parts.every(part => /^[\p{L}\d-]+(\.[\p{L}\d-]+)*$/u.test(part)),
   'must be domains, separated by commas, for example example.com,example.org',
@@ -50,7 +47,6 @@ const contact = z.union([
   z.url({ protocol: /^https$/, normalize: true }),
 ])
 
-/** E-mail addresses and URLs, as URIs. */
 export const contacts = z
   .string()
   .transform(text => text.split(/[\s,]+/).flatMap(part => (part === '' ? [] : [contact.safeParse(part).data])))
@@ -62,7 +58,6 @@ export const contacts = z
 
 const addressRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])
 
-/** IP addresses and CIDR ranges, separated by commas. */
 export const addressRanges = words.refine(
   // A range of all addresses is rejected: then any caller could choose its own address.
   parts => parts.length > 0 && parts.every(part => addressRange.safeParse(part).success && !part.endsWith('/0')),
@@ -79,10 +74,8 @@ export const databaseUrl = z.string().superRefine((text, context) => {
   }
 })
 
-/** Addresses of databases, separated by commas. */
 export const databaseUrls = words.pipe(z.array(databaseUrl))
 
-/** The address of a Redis. */
 export const redisUrl = z.url({
   protocol: /^rediss?$/,
   error: 'must be a redis:// or rediss:// URL, for example redis://user:password@host:6379/0',
