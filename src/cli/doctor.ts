@@ -9,6 +9,7 @@ import { readStepState } from '../projection/step.ts'
 import { describeReason, ReasonError } from '../reasons.ts'
 import { withDatabase } from './database.ts'
 import { databaseError } from './database-errors.ts'
+import { loadEnvFile } from './env-file.ts'
 import { jsonOption, printResult, readSeconds } from './output.ts'
 
 interface Options {
@@ -40,6 +41,7 @@ export const doctorCommand = new Command('doctor')
 /** Runs all checks; where the database cannot be used, the first one alone, which says why. */
 async function examine(openFor: number): Promise<{ checks: Check[]; found: (Facts & Counts) | null }> {
   try {
+    loadEnvFile()
     const config = readConfig(process.env)
     return await withDatabase(config, async ({ owner, pool }) => {
       const checks = [toCheck('start', [])]

@@ -24,8 +24,10 @@ const { version }: { version: string } = JSON.parse(
 const program = new Command('voucher-gateway')
   .description('The external integration service of a gift voucher platform.')
   .version(version)
-  // Before the command reads its options: some have a variable.
-  .hook('preSubcommand', loadEnvFile)
+  // Before the command reads its options: some have a variable. doctor reports a wrong file by itself.
+  .hook('preSubcommand', (_program, command) => {
+    if (command !== doctorCommand) loadEnvFile()
+  })
   .exitOverride()
   .addCommand(serveCommand)
   .addCommand(migrateCommand)

@@ -142,6 +142,11 @@ test('what keeps the service from its database is one reason, and exit code 1', 
     code: 1,
     codes: ['CONFIG_INVALID', 'CONFIG_INVALID'],
   })
+  const cwd = createDirectory()
+  writeFileSync(join(cwd, '.env'), 'PORT=8080\nNOPE=1\nno assignment\n')
+  const { stdout } = await run(['doctor', '--json'], {}, { cwd })
+  const codes = JSON.parse(stdout).checks.flatMap(({ reasons }: Check) => reasons.map(({ code }) => code))
+  expect(codes).toEqual(['ENV_FILE_INVALID', 'CONFIG_UNKNOWN'])
 })
 
 test('the mode of PgBouncer', async () => {
