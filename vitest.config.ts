@@ -17,6 +17,9 @@ const plans = ['test/db/plans.test.ts']
 /** As long as those: they run at night. */
 const partitions = ['test/db/partitions.test.ts']
 
+/** It scrapes a service in faults for half a minute: it runs at night. */
+const prometheus = ['test/deploy/metrics.test.ts']
+
 /** Needs the programs of the packaged server. */
 const dump = 'test/projection/dump.test.ts'
 
@@ -63,7 +66,8 @@ const suites = [
   { resolve, test: { name: 'plans', include: plans, ...common } },
   { resolve, test: { name: 'partitions', include: partitions, ...common } },
   // These tests start commands in separate processes, which takes longer than the commands themselves.
-  { resolve, test: { name: 'cli', include: ['test/{cli,upgrade}/**/*.test.ts'], isolate: false, ...common } },
+  { resolve, test: { name: 'cli', include: ['test/cli/**/*.test.ts'], isolate: false, ...common } },
+  { resolve, test: { name: 'upgrade', include: ['test/upgrade/**/*.test.ts'], ...common } },
   // Each test signs in, and checking a password is slow by design.
   { resolve, test: { name: 'admin', include: ['test/admin/**/*.test.ts'], isolate: false, ...common, ...fewWorkers } },
   // The contract through PgBouncer, which the global set-up starts for it.
@@ -91,7 +95,11 @@ const suites = [
   // These start redis-server: the main tests need Node alone.
   { resolve, test: { name: 'redis', include: ['test/redis/**/*.test.ts'], isolate: false, ...common } },
   // The files of deploy/, with the programs that read them: .ci/setup installs these.
-  { resolve, test: { name: 'deploy', include: ['test/deploy/**/*.test.ts'], isolate: false, ...common } },
+  {
+    resolve,
+    test: { name: 'deploy', include: ['test/deploy/**/*.test.ts'], exclude: prometheus, isolate: false, ...common },
+  },
+  { resolve, test: { name: 'prometheus', include: prometheus, ...common } },
   // These need packages of their own: npm install --prefix test/orms.
   { resolve, test: { name: 'orms', include: ['test/orms/*.test.ts'], ...common } },
   // On the packaged server too. It needs packages of its own: npm install --prefix test/adopt/medusa.

@@ -18,7 +18,6 @@ import { loggerOptions } from '../log.ts'
 import { createLogDestination } from '../log-destination.ts'
 import { requireProcessLimits } from '../process-limits.ts'
 import { createSteps } from '../projection/step.ts'
-import { startTracing } from '../tracing.ts'
 import { commandLine } from './actor.ts'
 import { readDataFile, removeDataFile, writeDataFile } from './data-file.ts'
 import { type Database, requireMigrated, withUnmigratedDatabase } from './database.ts'
@@ -122,8 +121,9 @@ async function startService(
   // those of pages reached it ten times a second. So the limit is twice of what is alive.
   setFlagsFromString('--heap-growing-percent=100')
   await letDriverCompile(pool)
+  // Loaded here, because they take most of a second and the other commands do not need them.
+  const { startTracing } = await import('../tracing.ts')
   startTracing()
-  // Loaded here, because it takes most of a second and the other commands do not need it.
   const { buildServer } = await import('../server.ts')
   const app = await buildServer({
     config,

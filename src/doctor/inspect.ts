@@ -2,7 +2,6 @@
 import { once } from 'node:events'
 import { serviceRole } from '../db/connect.ts'
 import { describeMigrations } from '../db/migrate.ts'
-import { connectRedis } from '../db/redis.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 
 /** Facts of the server. The names of the inner ones are those in the texts of their reasons. */
@@ -167,6 +166,8 @@ async function readGateway(pool: Pool): Promise<GatewayFacts> {
 
 async function readRedis(url: string | undefined): Promise<RedisFacts> {
   if (url === undefined) return null
+  // Loaded when it is needed: it takes longer than all else of most commands.
+  const { connectRedis } = await import('../db/redis.ts')
   const redis = connectRedis(url)
   try {
     await once(redis, 'ready', { signal: AbortSignal.timeout(2_000) })
