@@ -72,6 +72,8 @@ test('in the demo a sign-out of API access holds for all pages, and so does the 
   await visit(page, 'API access')
   await page.getByRole('button', { name: 'Sign in to the demo' }).click()
   await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor()
+  // The page fetches the token, which a visit to another page would break off.
+  await header(page).getByText('demo', { exact: false }).waitFor()
   await visit(page, 'Dashboard')
   await dashboardShown(page)
 })

@@ -7,7 +7,15 @@ import { createDirectory } from './directory.ts'
 const checkout = join(import.meta.dirname, '../..')
 
 /** The files that generating and building read. */
-const sources = ['codegen.ts', 'package.json', 'tsconfig.json', 'tsconfig.build.json', 'LICENSE', 'CHANGELOG.md']
+const sources = [
+  '.env.example',
+  'codegen.ts',
+  'package.json',
+  'tsconfig.json',
+  'tsconfig.build.json',
+  'LICENSE',
+  'CHANGELOG.md',
+]
 const folders = ['docs', 'mappings', 'packages', 'schema', 'sql', 'src', 'tools']
 
 /** Copies the sources, with the installed packages of the checkout. The copy is removed after the file's tests. */
