@@ -32,7 +32,7 @@ const server = await startPackagedServer()
 /** Writes what COPY prints of a query on the demo data. */
 function write(file: string, query: string, format: string): void {
   const args = ['-c', `copy (${query}) to stdout (format csv, ${format})`, server.url('filled')]
-  execFileSync(`${packagedPrograms}/psql`, args, { stdio: ['ignore', openSync(join(folder, file), 'w'), 'inherit'] })
+  execFileSync(`${packagedPrograms()}/psql`, args, { stdio: ['ignore', openSync(join(folder, file), 'w'), 'inherit'] })
 }
 
 async function copyInto(schema: string): Promise<void> {

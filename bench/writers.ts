@@ -3,7 +3,7 @@
  * capture, in turns, on the embedded server and on the packaged one, where it is installed.
  */
 import { parseArgs } from 'node:util'
-import { packagedPrograms } from '../test/support/packaged-postgres.ts'
+import { isPackagedInstalled } from '../test/support/packaged-postgres.ts'
 import { type DatabaseServer, startPackagedServer, startTemporaryServer } from './harness/database-server.ts'
 import { describeRatios, describeRun, logProgress, median, record, table } from './harness/report.ts'
 import { rotated } from './harness/rounds.ts'
@@ -60,7 +60,7 @@ function describe(outcome: Map<Workload, number[][][]>): string {
 const texts: string[] = []
 for (const start of [
   () => startTemporaryServer({ sharedBuffers: '512MB' }),
-  ...(packagedPrograms === null ? [] : [() => startPackagedServer()]),
+  ...(isPackagedInstalled ? [() => startPackagedServer()] : []),
 ]) {
   const server = await start()
   try {

@@ -16,7 +16,7 @@ import { createTestToken, whole } from '../support/builders.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { startServer } from '../support/embedded-postgres.ts'
-import { packagedPrograms, startPackaged } from '../support/packaged-postgres.ts'
+import { startPackaged } from '../support/packaged-postgres.ts'
 import { projected } from '../support/projected.ts'
 import { until } from '../support/until.ts'
 
@@ -33,8 +33,7 @@ const owner = connect(address, { max: 2, statementTimeoutMs: 60_000 })
 const pool = connect(address, { max: 2, statementTimeoutMs: 60_000, role: serviceRole })
 const [{ version }] = await owner<[{ version: number }]>`select current_setting('server_version_num')::int as version`
 // A platform has the version of the gateway's database, or an older one.
-const server =
-  version < 180_000 && packagedPrograms !== null ? await startPackaged(settings) : await startServer(settings)
+const server = version < 180_000 ? await startPackaged(settings) : await startServer(settings)
 const platformUrl = addressUrl(server)
 const platform = connect(server, { max: 2, statementTimeoutMs: 60_000 })
 const copies: string[] = []

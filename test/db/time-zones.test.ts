@@ -5,7 +5,7 @@ import { connect } from '../../src/db/connect.ts'
 import { arrayText, type Sql } from '../../src/db/sql.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createDatabase } from '../support/database.ts'
-import { packagedPrograms, startPackaged } from '../support/packaged-postgres.ts'
+import { isPackagedInstalled, startPackaged } from '../support/packaged-postgres.ts'
 import { projected } from '../support/projected.ts'
 
 const instants = Array.from({ length: 24 }, (_, half) => new Date(Date.UTC(2024, half / 2, half % 2 ? 16 : 1, 12)))
@@ -48,7 +48,7 @@ test('the embedded server and browsers agree about each time zone', async () => 
 })
 
 // Its files of time zones are those of the system.
-test.skipIf(packagedPrograms === null)('so do a server of Debian and browsers', async () => {
+test.skipIf(!isPackagedInstalled)('so do a server of Debian and browsers', async () => {
   const { stop, ...address } = await startPackaged()
   afterFile(stop)
   const sql = connect(address, { max: 1, statementTimeoutMs: 60_000 })

@@ -83,7 +83,7 @@ test('after a recovery to an earlier instant, partners read all again and miss n
   const before = await start(primary)
   await sync(before.origin, place)
   execFileSync(
-    join(`${packagedPrograms}`, 'pg_basebackup'),
+    join(packagedPrograms(), 'pg_basebackup'),
     ['-h', primary.host, '-p', `${primary.port}`, '-U', primary.user, '-D', backup, '-X', 'none', '-c', 'fast'],
     { ...findCluster(archive).account, cwd: '/', stdio: 'ignore' },
   )

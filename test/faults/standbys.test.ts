@@ -1,7 +1,7 @@
 /** Records are read from standbys that are paused, late, away and promoted: no call fails, and no client loses a change. */
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { packagedPrograms } from '../support/packaged-postgres.ts'
-import { canRunPgpool, startPgpool } from '../support/pgpool.ts'
+import { startPgpool } from '../support/pgpool.ts'
 import type { Service } from '../support/process.ts'
 import { until } from '../support/until.ts'
 import { fetchOperation, type Load, startLoad } from './support/load.ts'
@@ -11,12 +11,9 @@ import { startSync } from './support/sync.ts'
 import { operationOf } from './support/world.ts'
 
 describe.each([
-  { of: 'the embedded PostgreSQL', programs: null },
-  { of: 'the packaged PostgreSQL', programs: packagedPrograms },
-])('standbys of $of', ({ of, programs }) => {
-  // This machine may have no package.
-  if (of.includes('packaged') && programs === null) return test.skip('is not installed')
-
+  { of: 'the embedded PostgreSQL', findPrograms: () => null },
+  { of: 'the packaged PostgreSQL', findPrograms: packagedPrograms },
+])('standbys of $of', ({ findPrograms }) => {
   let started: Awaited<ReturnType<typeof startWorld>>
   let standbys: FaultServer[]
   let service: Service
@@ -24,7 +21,7 @@ describe.each([
   let sync: ReturnType<typeof startSync>
 
   beforeAll(async () => {
-    started = await startWorld('standbys', {}, programs)
+    started = await startWorld('standbys', {}, findPrograms())
     const { server, world, start } = started
     await server.stop()
     standbys = [await server.createStandby(), await server.createStandby()]
@@ -136,7 +133,7 @@ describe.each([
     await reports(null)
   })
 
-  test.runIf(canRunPgpool)('one Pgpool-II can stand for all of them, and never for the primary', async () => {
+  test('one Pgpool-II can stand for all of them, and never for the primary', async () => {
     const ports = standbys.map(({ port }) => port)
     const pgpool = await startPgpool(started.server.port, ports, { statement_level_load_balance: 'off' })
     onTestFinished(pgpool.remove)

@@ -12,7 +12,7 @@ test('a dump of the schema of the platform is restored without the gateway', asy
   const { address } = await createEmptyDatabase('template template0')
   const call = (program: string, args: string[], input?: string) =>
     execFileSync(
-      join(`${packagedPrograms}`, program),
+      join(packagedPrograms(), program),
       ['-h', address.host, '-p', `${address.port}`, '-U', address.user, ...args],
       { encoding: 'utf8', input, stdio: 'pipe' },
     )

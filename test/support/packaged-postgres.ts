@@ -8,12 +8,19 @@ import { findCluster } from '../../packages/embedded/src/paths.ts'
 
 const versions = '/usr/lib/postgresql'
 
-/** The directory of the programs of the newest version that is installed; null when none is. */
-export const packagedPrograms: string | null =
-  (existsSync(versions) ? readdirSync(versions) : [])
-    .sort((a, b) => Number(b) - Number(a))
-    .map(version => join(versions, version, 'bin'))
-    .find(programs => existsSync(join(programs, 'initdb'))) ?? null
+const installed = (existsSync(versions) ? readdirSync(versions) : [])
+  .sort((a, b) => Number(b) - Number(a))
+  .map(version => join(versions, version, 'bin'))
+  .find(programs => existsSync(join(programs, 'initdb')))
+
+/** Whether a package is installed: the main tests and the benchmarks need none. */
+export const isPackagedInstalled = installed !== undefined
+
+/** Returns the directory of the programs of the newest version that is installed. @throws Error when none is */
+export function packagedPrograms(): string {
+  if (installed === undefined) throw new Error('PostgreSQL is not installed. On Debian: apt-get install postgresql')
+  return installed
+}
 
 /**
  * Starts a server in a new directory, which `stop` removes. It listens on a Unix socket alone.
@@ -23,7 +30,6 @@ export const packagedPrograms: string | null =
  * @throws Error when no package is installed, or the server does not start
  */
 export async function startPackaged(settings: Record<string, string> = {}, backup?: string): Promise<EmbeddedPostgres> {
-  if (packagedPrograms === null) throw new Error('PostgreSQL is not installed. On Debian: apt-get install postgresql')
   const directory = mkdtempSync(join(tmpdir(), 'gateway-packaged-'))
   chmodSync(directory, 0o711)
   // PostgreSQL refuses to run as root.
@@ -33,7 +39,7 @@ export async function startPackaged(settings: Record<string, string> = {}, backu
   chownSync(home, account.uid, account.gid)
   const execute = (file: string, ...args: string[]) =>
     execFileSync(file, args, { ...account, cwd: '/', stdio: 'ignore' })
-  const run = (program: string, ...args: string[]) => execute(join(`${packagedPrograms}`, program), ...args)
+  const run = (program: string, ...args: string[]) => execute(join(packagedPrograms(), program), ...args)
   const [port, user, data] = [5432, 'postgres', join(home, 'data')]
   const all = { listen_addresses: '', unix_socket_directories: home, ...settings }
   const flags = Object.entries(all).map(([name, value]) => `-c ${name}='${value}'`)

@@ -1,7 +1,7 @@
 /** A real Pgpool-II, which routes reads to standbys: Debian's package `pgpool2`. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { findCluster } from '../../packages/embedded/src/paths.ts'
@@ -9,9 +9,6 @@ import { canConnect, freePort } from './free-port.ts'
 import { until } from './until.ts'
 
 const program = '/usr/sbin/pgpool'
-
-/** Whether the package is installed. */
-export const canRunPgpool = existsSync(program)
 
 /**
  * Starts Pgpool-II on a port of 127.0.0.1. It leads each statement that only reads to another standby, and all others to the

@@ -73,7 +73,7 @@ async function startPoolers(direct: Address) {
 
 const settings = { max_connections: '200', max_prepared_transactions: '50' }
 const replicated =
-  standbys > 0 ? await startReplicated(standbys, settings, packaged ? packagedPrograms : null, pgpool) : null
+  standbys > 0 ? await startReplicated(standbys, settings, packaged ? packagedPrograms() : null, pgpool) : null
 const { stop, ...address } = replicated ? { ...replicated.address, stop: replicated.stop } : await startServer(settings)
 const publisher = await startPublisher()
 const owner = connect(address, { max: 10, statementTimeoutMs: 10_000 })

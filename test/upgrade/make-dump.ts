@@ -39,7 +39,7 @@ try {
     '--rows-per-insert=100',
     'gateway',
   ]
-  const dump = execFileSync(join(`${packagedPrograms}`, 'pg_dump'), args, { encoding: 'utf8', maxBuffer: 1e9 })
+  const dump = execFileSync(join(packagedPrograms(), 'pg_dump'), args, { encoding: 'utf8', maxBuffer: 1e9 })
   const head: DumpHead = { owners }
   // The driver runs the dump, which knows no command of psql.
   const statements = dump.replaceAll(/^(--.*|\\(un)?restrict .*)?\n/gm, '')

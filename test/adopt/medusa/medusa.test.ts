@@ -55,7 +55,7 @@ test.each([
   /** Returns the catalog of Medusa's database, without the lines that differ in each dump. */
   const readCatalog = (...options: string[]) =>
     execFileSync(
-      join(`${packagedPrograms}`, 'pg_dump'),
+      join(packagedPrograms(), 'pg_dump'),
       ['--schema-only', ...options, '-h', address.host, '-p', `${address.port}`, '-U', address.user, address.database],
       { encoding: 'utf8' },
     ).replaceAll(/^\\(un)?restrict .*$/gm, '')

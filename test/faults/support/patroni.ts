@@ -55,7 +55,7 @@ async function startNode(name: string, etcd: number, directory: string, account:
         initdb: [{ encoding: 'UTF8' }, { locale: 'C.UTF-8' }],
       },
       postgresql: {
-        ...{ listen: `${host}:${port}`, connect_address: `${host}:${port}`, bin_dir: packagedPrograms },
+        ...{ listen: `${host}:${port}`, connect_address: `${host}:${port}`, bin_dir: packagedPrograms() },
         ...{ data_dir: join(home, 'data'), pgpass: join(home, 'pgpass') },
         authentication: { superuser: authentication, replication: authentication },
         parameters: { unix_socket_directories: home },
