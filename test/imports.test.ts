@@ -32,7 +32,8 @@ const order = `
   failure-log log-destination process-limits
   log
   config db json-line operation-name
-  channels reasons`
+  channels reasons
+  reason-list`
 
 const lines = order.trim().split('\n')
 const lineOf = new Map(

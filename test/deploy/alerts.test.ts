@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { reasonList } from '../../src/reasons.ts'
+import { reasonList } from '../../src/reason-list.ts'
 import { dashboards } from './dashboards.ts'
 import { alertsFile, promtool } from './prometheus.ts'
 
