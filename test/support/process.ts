@@ -29,7 +29,7 @@ export const onTerminal: ProcessOptions = { preload: 'process.stdout.isTTY = tru
 /** Returns the words of the command. */
 const commandOf = (options: ProcessOptions, args: string[]): [string, ...string[]] => {
   const words = [process.execPath, ...argumentsOf(options, args)] as const
-  return options.shell === undefined ? [...words] : ['bash', '-c', options.shell, 'bash', ...words]
+  return options.shell === undefined ? [...words] : ['bash', '--norc', '-c', options.shell, 'bash', ...words]
 }
 
 const argumentsOf = (options: ProcessOptions, args: string[]) => [
