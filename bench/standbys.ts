@@ -10,7 +10,7 @@ import { postgresCpu } from './harness/cpu-time.ts'
 import { Load } from './harness/load.ts'
 import { type HttpRequest, restTransport } from './harness/operations.ts'
 import { buildService, root } from './harness/packages.ts'
-import { createToken, runCommand, startService } from './harness/processes.ts'
+import { createToken, type Running, runCommand, startService } from './harness/processes.ts'
 import { describeRatios, describeRun, logProgress, median, record, table } from './harness/report.ts'
 import { type Figures, measureRounds, type Requests, type Subject } from './harness/rounds.ts'
 import { seed, sizes, treeOf } from './harness/seed.ts'
@@ -34,6 +34,7 @@ const settings = { wal_keep_size: '2GB', shared_buffers: '256MB' }
 const primary = await createFaultServer({ ...settings, max_connections: '150', max_wal_senders: '10' })
 const standbys = [await primary.createStandby(), await primary.createStandby()]
 const load = new Load()
+const services: Running[] = []
 try {
   for (const each of [primary, ...standbys]) await each.start()
   const installation = { checkout: root, databaseUrl: primary.url('postgres') }
@@ -42,27 +43,33 @@ try {
   await seed(sql, size, logProgress)
   for (let more: boolean | null = true; more; ) more = await makeStep(sql)
   await sql`vacuum (analyze)`
-  const transport = restTransport(await createToken(installation, treeOf(size).root))
+  const { root: group, firstLeaf } = treeOf(size)
+  const transport = restTransport(await createToken(installation, group))
   const calls = (await readCalls(sql, size)).filter(({ name }) => ['vouchers', 'products', 'voucher'].includes(name))
   const lists = calls.flatMap(({ operation, samples }) =>
     samples.slice(0, 60).map(sample => transport.request(operation, sample)),
   )
-  const query = `{ tenant(id: ${treeOf(size).firstLeaf}) {
+  const query = `{ tenant(id: ${firstLeaf}) {
     purchasedVouchers(first: 20, filter: { status: [REDEEMABLE] }) { nodes { id reference } } } }`
-  const search: HttpRequest = {
+  const createSearch = async (): Promise<HttpRequest> => ({
     ...{ method: 'POST', path: '/graphql', body: JSON.stringify({ query }) },
-    headers: { ...lists[0]?.headers, 'content-type': 'application/json' },
-  }
-  const mixed = lists.flatMap((request, n) => (n % 10 === 0 ? [request, search] : [request]))
+    headers: {
+      authorization: `Bearer ${await createToken(installation, group)}`,
+      'content-type': 'application/json',
+    },
+  })
+  // A token may have ten of them under way, and each connection may send one.
+  const [search, searchOfAnother] = [await createSearch(), await createSearch()]
+  const mixed = lists.flatMap((request, n) =>
+    n % 10 === 0 ? [request, n % 20 === 0 ? search : searchOfAnother] : [request],
+  )
 
   const [changed] = await sql<{ version: string }[]>`select current_setting('server_version') as version`
   const cpu = await postgresCpu(sql)
-  const services = await Promise.all(
-    counts.map(count => {
-      const urls = standbys.slice(0, count).map(each => each.url('postgres'))
-      return startService(installation, { settings: { DATABASE_REPLICA_URLS: urls.join() } })
-    }),
-  )
+  for (const count of counts) {
+    const urls = standbys.slice(0, count).map(each => each.url('postgres'))
+    services.push(await startService(installation, { settings: { DATABASE_REPLICA_URLS: urls.join() } }))
+  }
   const subjects = services.map((service, n): Subject => ({ ...service, name: `${counts[n]} standbys`, postgres: cpu }))
   const requests: Requests = new Map([['mixed', new Map(subjects.map(subject => [subject, mixed]))]])
   const timing = { rounds: Number(options.rounds), seconds: Number(options.seconds), warmUp: 1_500 }
@@ -83,9 +90,9 @@ try {
 ${table(heads, rows)}`
   console.log(text)
   if (options.record) record('Standbys', text)
-  await Promise.all(services.map(service => service.stop()))
   await sql.end()
 } finally {
   load.stop()
+  for (const service of services) await service.stop()
   for (const each of [...standbys, primary]) await each.remove()
 }

@@ -21,7 +21,7 @@ export function observe(readReadiness: Parameters<typeof metrics.readReadinessBy
   })
   subscribe(statementChannel.asyncEnd, ({ name, pool, secondsWaited, seconds }) => {
     metrics.pools.add(pool)
-    if (secondsWaited !== undefined) metrics.poolWaitSeconds.observe({ pool: pool.name }, secondsWaited)
+    if (secondsWaited !== undefined) metrics.poolWaitSeconds.add(secondsWaited, pool.name)
     if (seconds !== undefined) metrics.statementSeconds.add(seconds, name ?? 'unnamed')
   })
   subscribe(stepChannel.asyncEnd, ({ result }) => {

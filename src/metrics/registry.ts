@@ -47,7 +47,7 @@ export const statementSeconds = new HotHistogram({
   ...{ buckets, registers },
 })
 
-export const poolWaitSeconds = new Histogram({
+export const poolWaitSeconds = new HotHistogram({
   name: 'vgw_pool_wait_seconds',
   help: 'Time that statements waited for a connection; without those that were sent at once.',
   labelNames: ['pool'],
