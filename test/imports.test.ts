@@ -74,3 +74,14 @@ it('a transport that answers from the schema imports nothing of the database', (
   )
   expect(wrong).toEqual([])
 })
+
+it('the commands load the schema of GraphQL only when they need it, because it takes as long as all else', () => {
+  const loaded = new Set(['cli/program.ts'])
+  for (const file of loaded) {
+    const text = readFileSync(join('src', file), 'utf8')
+    for (const [, path = ''] of text.matchAll(/^import (?!type )[^']*'(\.[^']+)'/gm))
+      loaded.add(join(dirname(file), path))
+  }
+  expect(loaded.size).toBeGreaterThan(80)
+  expect([...loaded].filter(file => nameOf(file) === 'graphql')).toEqual([])
+})

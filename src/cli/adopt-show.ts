@@ -7,7 +7,7 @@ import { hasSchema } from '../db/migrate.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { requireMigrated, withUnmigratedDatabase } from './database.ts'
 import { jsonOption, printResult } from './output.ts'
-import { type Answer, readAnswers } from './v1-answers.ts'
+import type { Answer } from './v1-answers.ts'
 
 export const showCommand = new Command('show')
   .description(
@@ -26,6 +26,8 @@ export const showCommand = new Command('show')
       if (await hasSchema(owner)) await requireMigrated(database)
       return withoutTrace(owner, async transaction => {
         const state = await readKeyState(transaction, mapping, key)
+        // Loaded here, because it builds the schema of GraphQL, which the other commands do not need.
+        const { readAnswers } = await import('./v1-answers.ts')
         return { state, answers: await readAnswers(owner, transaction, record, state) }
       })
     })
