@@ -129,11 +129,17 @@ const suites = [
   },
 ]
 
-/** Starts the samples first: they wait the longest, and would run alone at the end. */
-class SamplesFirst extends BaseSequencer {
+/** The files that take the longest, and the browser's, most of which take longer than the others of their group. */
+const longest = [...plans, samples, 'test/browser/docs.test.ts', 'test/browser/graphiql.test.ts', 'test/browser/']
+
+/** Starts the longest files first: each would run alone at the end. */
+class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isSamples = ({ moduleId }: TestSpecification) => moduleId.endsWith(samples)
-    return (await super.sort(files)).sort((a, b) => Number(isSamples(b)) - Number(isSamples(a)))
+    const place = ({ moduleId }: TestSpecification) => {
+      const found = longest.findIndex(path => moduleId.includes(`/${path}`))
+      return found < 0 ? longest.length : found
+    }
+    return (await super.sort(files)).sort((a, b) => place(a) - place(b))
   }
 }
 
@@ -145,7 +151,7 @@ export default defineConfig({
   test: {
     globalSetup: 'test/support/global-setup.ts',
     pool: 'forks',
-    sequence: { sequencer: SamplesFirst },
+    sequence: { sequencer: LongestFirst },
     // Tests wait for the database and for timeouts about half of the time: three workers use two cores best.
     maxWorkers: Math.max(3, availableParallelism()),
     projects: named ? suites : suites.filter(({ test }) => main.includes(test.name)),
