@@ -35,7 +35,6 @@ export class BodyWriter {
     return body
   }
 
-  /** Writes one byte. */
   byte(code: number): void {
     this.#reserve(1)
     scratch[this.#length++] = code
@@ -55,7 +54,6 @@ export class BodyWriter {
     this.#length += text.length
   }
 
-  /** Writes a null. */
   null(): void {
     this.text(nullText)
   }

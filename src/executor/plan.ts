@@ -19,7 +19,6 @@ import { type Run, resolveLevel } from './resolve.ts'
 import { Answer, type Level, writeObject } from './serialize.ts'
 import { conditionVariables, fragmentsOf, prepareVariables, type ReadVariables } from './variables.ts'
 
-/** The result of running an operation. */
 export interface ExecutionOutcome {
   /** The value of `data`, as JSON text in UTF-8. */
   data: Buffer
@@ -38,7 +37,7 @@ const mostVariants = 8
 
 /** The plan for one combination of `@skip` and `@include`. */
 interface Variant {
-  /** Null: graphql-js has to run the operation, for example because a field returns an interface. */
+  /** Null: graphql-js has to run the operation, because a field returns an interface, or it is a mutation of several fields. */
   root: ObjectPlan | null
   estimate: Estimate
   estimates: Estimates
@@ -125,8 +124,10 @@ export class OperationPlan {
     const conditions: Record<string, unknown> = Object.create(null)
     for (const [index, name] of this.#conditions.entries()) conditions[name] = values[index]
     const planner = new FieldPlanner({ shared: this.#shared, conditions, omitNull: this.omitNull })
-    const { plan: root, estimate } = planner.planRoot(this.#rootType)
-    const variant = { root, estimate, estimates: planner.estimates }
+    const { plan, estimate } = planner.planRoot(this.#rootType)
+    // The executor runs fields together, and those of a mutation must run one after the other.
+    const isSerial = this.operation.operation === OperationTypeNode.MUTATION && plan !== null && plan.fields.length > 1
+    const variant = { root: isSerial ? null : plan, estimate, estimates: planner.estimates }
     if (this.#variants.size < mostVariants) {
       this.#variants.set(key, variant)
       this.#fields += planner.fields
@@ -166,18 +167,7 @@ export class BoundOperation {
     if (!operationChannel.hasSubscribers) return this.#execute(context)
     const { operation: type, name } = this.shared.operation
     const work: OperationWork = { type, name: name?.value }
-    const end = (error?: unknown) => operationChannel.asyncEnd.publish(Object.assign(work, { error }))
-    return operationChannel.start.runStores(work, () => {
-      try {
-        const outcome = this.#execute(context)
-        if (outcome instanceof Promise) outcome.then(() => end(), end)
-        else end()
-        return outcome
-      } catch (error) {
-        end(error)
-        throw error
-      }
-    })
+    return operationChannel.tracePromise(async () => this.#execute(context), work)
   }
 
   #execute(context: unknown): ExecutionOutcome | Promise<ExecutionOutcome> {
@@ -192,14 +182,9 @@ export class BoundOperation {
       }))
     }
     const run: Run = { context, variables: this.variables, shared: this.shared }
-    const isSerial = operation.operation === OperationTypeNode.MUTATION && root.fields.length > 1
-    return isSerial ? runSerially(root, run) : runOnce(root, run)
+    const level = resolveLevel(root, [undefined], run, () => undefined)
+    return mapMaybePromise(level, resolved => serialize(root, resolved))
   }
-}
-
-function runOnce(root: ObjectPlan, run: Run): ExecutionOutcome | Promise<ExecutionOutcome> {
-  const level = resolveLevel(root, [undefined], run, () => undefined)
-  return mapMaybePromise(level, resolved => serialize(root, resolved))
 }
 
 /** Writes the answer of an operation, when all of it is resolved. */
@@ -211,18 +196,4 @@ function serialize(root: ObjectPlan, level: Level): ExecutionOutcome {
     body.null()
   }
   return { data: body.finish(), errors }
-}
-
-/** Runs the fields of a mutation one after the other, until a non-null field fails. */
-async function runSerially(root: ObjectPlan, run: Run): Promise<ExecutionOutcome> {
-  const members: string[] = []
-  const errors: GraphQLError[] = []
-  for (const field of root.fields) {
-    const outcome = await runOnce({ ...root, fields: [field] }, run)
-    errors.push(...outcome.errors)
-    const text = outcome.data.toString()
-    if (text === 'null') return { data: outcome.data, errors }
-    members.push(text.slice(1, -1))
-  }
-  return { data: Buffer.from(`{${members.join()}}`), errors }
 }

@@ -32,8 +32,6 @@ export interface World {
   seed: number
   /** The share of positions that fail, in per cent. */
   trouble: number
-  /** The keys of the root fields, one for each call of a resolver below them, in the order of the calls. */
-  log: (string | number)[]
 }
 
 /** Returns a whole number that depends only on the seed and the text, so that a position always behaves the same. */
@@ -247,18 +245,10 @@ function wrongValue(type: GraphQLOutputType, draw: number): unknown {
 
 const idOf = (parent: unknown) => (parent instanceof Thing ? parent.id : '')
 
-const rootKeyOf = ({ path }: GraphQLResolveInfo) => {
-  let root = path
-  while (root.prev) root = root.prev
-  return root.key
-}
-
 const resolverOf =
   (type: GraphQLOutputType): GraphQLFieldResolver<unknown, World> =>
-  (parent, _args, world, info) => {
-    world.log.push(rootKeyOf(info))
-    return behave(world, type, `${idOf(parent)}.${info.fieldName}`)
-  }
+  (parent, _args, world, info) =>
+    behave(world, type, `${idOf(parent)}.${info.fieldName}`)
 
 /** A resolver that the executor may replace by one call for all parents. Its failures concern all of them. */
 function batchResolverOf(name: string, type: GraphQLOutputType): GraphQLFieldResolver<unknown, World> {
@@ -305,8 +295,8 @@ function defineProperty(prototype: object, name: string, type: GraphQLOutputType
       const run = () => behave(world, type, `${id}.${name}`)
       if (!mayBeMethod || drawOf(world, `form ${id}.${name}`) % 3 > 0) return run()
       return function (this: unknown, args: object, context: World, info: GraphQLResolveInfo) {
-        if (this === undefined || context !== world || Object.keys(args).length > 0) throw new Error('A wrong call.')
-        context.log.push(rootKeyOf(info))
+        const isRight = this !== undefined && context === world && Object.keys(args).length === 0
+        if (!isRight || info.fieldName !== name) throw new Error('A wrong call.')
         return run()
       }
     },

@@ -69,14 +69,14 @@ export class DocumentMaker {
     this.#options = { without: new Set(), depth: 4, width: 4, ...options }
   }
 
-  make(operation: 'query' | 'mutation' = 'query'): GeneratedDocument {
-    const root = operation === 'query' ? this.#schema.getQueryType() : this.#schema.getMutationType()
+  make(): GeneratedDocument {
+    const root = this.#schema.getQueryType()
     const selection = this.#selection(root!, 0)
     const variables = [...this.#variables]
     const declared = variables.map(
       ([name, { type, fallback }]) => `$${name}: ${type}${fallback === null ? '' : ` = ${fallback}`}`,
     )
-    const head = `${operation} ${declared.length > 0 ? `(${declared.join(', ')})` : ''}`
+    const head = `query ${declared.length > 0 ? `(${declared.join(', ')})` : ''}`
     const given = variables.filter(([, { value }]) => value !== undefined).map(([name, { value }]) => [name, value])
     return {
       query: [`${head} ${selection}`, ...this.#fragments.values()].join('\n'),
