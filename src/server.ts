@@ -17,16 +17,9 @@ import { limitRequests } from './http/admission.ts'
 import { registerAssets } from './http/assets.ts'
 import { createAuthenticate } from './http/caller.ts'
 import { compressResponses } from './http/compression.ts'
-import { limitConnections } from './http/connection-limit.ts'
 import { createServer } from './http/create-server.ts'
 import { registerDemoToken } from './http/demo-token.ts'
-import {
-  buildHealthServer,
-  type CheckReadiness,
-  createReadiness,
-  registerHealth,
-  type WorkerRole,
-} from './http/health.ts'
+import { type CheckReadiness, createReadiness, registerHealth, type WorkerRole } from './http/health.ts'
 import { handleInOrder } from './http/pipelining.ts'
 import { registerRequestCounts } from './http/request-count.ts'
 import { registerSecurityTxt } from './http/security-txt.ts'
@@ -34,7 +27,6 @@ import { describeSite } from './http/site.ts'
 import { registerLandingPage } from './landing/landing-page.tsx'
 import type { LogDestination } from './log.ts'
 import { openGateway } from './open-gateway.ts'
-import { connectionLimit } from './process-limits.ts'
 import { createCaptureWatch } from './projection/capture.ts'
 import { registerOpenApi } from './rest/openapi.ts'
 import { registerRest } from './rest/register.ts'
@@ -73,7 +65,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   // With PUBLIC_URL, other machines can also reach the demo, by a proxy that may hide this.
   const shownToken = config.publicUrl === undefined ? demoToken : null
   const site = describeSite(config, shownToken !== null)
-  const { app, requests, draining } = createServer(config, site, log)
+  const { app, draining, createProbeServer } = createServer(config, site, log)
   const { gateway, standbyStates, close } = await openGateway(config, { pool, rates, standbys }, app.log)
   app.addHook('onClose', close)
   const tokens = createTokenDirectory(pool)
@@ -98,10 +90,8 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   })
   registerRequestCounts(app, requestCounter)
   const checkReadiness = createReadiness(app, { own: healthPool, pool }, capture, standbyStates, role?.workers)
-  const health = config.healthPort === undefined ? null : buildHealthServer(app, requests, checkReadiness, draining)
-  if (!health) registerHealth(app, checkReadiness, draining)
-  const maxConnections = connectionLimit(config.databasePool)
-  for (const server of [app, health]) if (server) limitConnections(server, draining.sockets, maxConnections)
+  const health = config.healthPort === undefined ? null : createProbeServer()
+  registerHealth(health ?? app, checkReadiness, draining)
   app.decorate('health', health)
   app.decorate('checkReadiness', checkReadiness)
   app.addHook('onClose', () => health?.close())

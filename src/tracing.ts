@@ -17,8 +17,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import { operationChannel, requestChannel, statementChannel, stepChannel, subscribe } from './channels.ts'
-import { summarizeError } from './log.ts'
-import { safeName } from './operation-name.ts'
+import { safeName, summarizeError } from './log.ts'
 
 /** Makes spans from now on, if an SDK is registered. Without one it subscribes to nothing, so that traces cost nothing. */
 export function startTracing(): void {

@@ -31,7 +31,7 @@ const order = `
   tracing
   failure-log log-destination process-limits
   log
-  config db json-line operation-name
+  config db json-line
   channels reasons
   reason-list`
 

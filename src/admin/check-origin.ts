@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { GatewayError } from '../domain/errors.ts'
-import { directLocalOrigin, localOrigin } from '../http/local-origin.ts'
+import { directLocalOrigin, localOrigin } from '../http/origin.ts'
 
 const onlyOnThisMachine =
   'Without PUBLIC_URL this page is available only on the machine of the service, as localhost, and not through a ' +

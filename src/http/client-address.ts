@@ -1,6 +1,7 @@
 import { isIP, SocketAddress } from 'node:net'
 import { compile } from '@fastify/proxy-addr'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
+import ipaddr from 'ipaddr.js'
 
 /**
  * Reads an address in the forms in which proxies forward it (RFC 7239 §6): IPv6 in brackets, with a port, in quotation
@@ -52,3 +53,10 @@ export function clientAddress(request: FastifyRequest): string {
   if (ignored !== undefined) warn(log, proxy, ignored, 'TRUST_PROXY does not name a proxy that forwards addresses')
   return proxy
 }
+
+/**
+ * Returns the network of an address, for limits that one subscriber must not evade: the /64 of an IPv6 address, because
+ * a subscriber owns a whole /64 (RFC 6177), and any other address itself.
+ */
+export const networkOf = (address: string): string =>
+  isIP(address) === 6 ? ipaddr.IPv6.networkAddressFromCIDR(`${address}/64`).toString() : address

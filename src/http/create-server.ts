@@ -1,22 +1,23 @@
-/** The HTTP server of the service, without its routes: its limits, its connections, its log and its errors. */
+/** The HTTP servers of the service, without their routes: their limits, their connections, their log and their errors. */
+import { randomUUID } from 'node:crypto'
 import { maxHeaderSize } from 'node:http'
-import Fastify, { type FastifyServerOptions, LogController } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyServerOptions, LogController } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { createFailureLog } from '../failure-log.ts'
 import { type LogDestination, loggerOptions } from '../log.ts'
+import { connectionLimit } from '../process-limits.ts'
 import { traceFields } from '../tracing.ts'
 import { trustedProxies } from './client-address.ts'
-import { sendClientError } from './client-error.ts'
+import { limitConnections } from './connection-limit.ts'
 import { enforceDeadline } from './deadline.ts'
 import { closeWhileDraining, drain, notDraining } from './draining.ts'
 import { sendError, toGatewayError, toMessageBody } from './errors.ts'
 import { createRefusalHold } from './hold-refusals.ts'
+import { refuseInvalidHttp, sendClientError } from './invalid-http.ts'
 import { closeUnfinishedRequests } from './lingering-close.ts'
-import { registerNotFound } from './not-found.ts'
-import { sendNotFoundPage, wantsPage } from './not-found-page.tsx'
+import { registerNotFound, sendNotFoundPage, wantsPage } from './not-found.tsx'
+import { handleInOrder } from './pipelining.ts'
 import { publishRequests } from './publish-requests.ts'
-import { refuseInvalidHttp } from './refuse-invalid-http.ts'
-import { nameResponses, requestId } from './request-id.ts'
 import { registerRequestLog } from './request-log.ts'
 import type { Site } from './site.ts'
 import { closeSilentConnections, connectionLimits, requestDeadlines } from './timeouts.ts'
@@ -25,14 +26,14 @@ import { closeSilentConnections, connectionLimits, requestDeadlines } from './ti
  * Creates the server. It does not listen yet.
  *
  * @param log the destination of log lines; default: standard output
- * @returns the server, and the parts that the server of the health checks shares with it
+ * @returns the server, the state of its stop, and a function that creates a server for health checks beside it
  */
 export function createServer(config: Config, site: Site, log: LogDestination | undefined) {
   const requests: FastifyServerOptions = {
     logController: new LogController({ disableRequestLogging: true }),
     // A logger for each request takes 3 % of the time of a record, so log calls pass the id of the request themselves.
     childLoggerFactory: logger => logger,
-    genReqId: request => requestId(request.headers['x-request-id']),
+    genReqId: ({ headers }) => requestId(headers['x-request-id']),
     trustProxy: config.trustProxy.length > 0 ? trustedProxies(config.trustProxy) : false,
     rewriteUrl: ({ url = '/' }) => toRoutableTarget(url),
     // A path parameter may be as long as the request line allows: the routes decide what exists (R7).
@@ -53,25 +54,45 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
   app.server.maxHeadersCount = 0
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorateRequest('caller')
-  closeSilentConnections(app)
-  nameResponses(app)
-  refuseInvalidHttp(app)
   enforceDeadline(app, requestDeadlines)
   closeUnfinishedRequests(app)
   const draining = notDraining()
+  /** Adds what both servers do. */
+  const handleConnections = (server: FastifyInstance) => {
+    closeSilentConnections(server)
+    server.addHook('onRequest', (request, reply, done) => {
+      // The headers of every response (R17).
+      reply.header('X-Request-Id', request.id).header('Cache-Control', 'private, no-store')
+      done()
+    })
+    refuseInvalidHttp(server)
+    closeWhileDraining(server, draining)
+    limitConnections(server, draining.sockets, connectionLimit(config.databasePool))
+  }
+  handleConnections(app)
   app.decorate('drain', delay => drain(app, draining, delay))
   app.decorate(
     'holdRefusal',
     createRefusalHold(() => draining.active),
   )
-  closeWhileDraining(app, draining)
   app.setErrorHandler((thrown, request, reply) => {
     const error = toGatewayError(thrown)
     if (error.code === 'NOT_FOUND' && wantsPage(request)) return sendNotFoundPage(reply, site)
     return sendError(request, reply, error, toMessageBody)
   })
   app.register(async scope => registerNotFound(scope))
-  return { app, requests, draining }
+
+  const createProbeServer = (): FastifyInstance => {
+    // A probe that sends nothing, or half a request, must not delay the stop.
+    const server = Fastify({ ...requests, loggerInstance: app.log, forceCloseConnections: true })
+    server.decorate('failureLog', failureLog)
+    handleConnections(server)
+    server.setErrorHandler(app.errorHandler)
+    registerNotFound(server)
+    handleInOrder(server.server)
+    return server
+  }
+  return { app, draining, createProbeServer }
 }
 
 declare module 'fastify' {
@@ -80,6 +101,10 @@ declare module 'fastify' {
     drain(delay: number): Promise<void>
   }
 }
+
+/** Returns the header `X-Request-Id` of a request, or a new UUID when it has none or an invalid one (R17). */
+const requestId = (given: string | string[] | undefined): string =>
+  typeof given === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : randomUUID()
 
 /**
  * Returns the request target (RFC 9112 §3.2) in a form that the router can always parse, so that the token is checked

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import Fastify, { type FastifyInstance, type FastifyServerOptions } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import { coalesceReads } from '../db/coalesce-reads.ts'
 import type { Pool } from '../db/sql.ts'
 import type { StandbyState } from '../db/standby.ts'
@@ -7,12 +7,7 @@ import { quickChecks } from '../doctor/quick.ts'
 import type { CaptureWatch } from '../projection/capture.ts'
 import { readStepState, type StepState } from '../projection/step.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
-import { closeWhileDraining, type Draining } from './draining.ts'
-import { registerNotFound } from './not-found.ts'
-import { handleInOrder } from './pipelining.ts'
-import { refuseInvalidHttp } from './refuse-invalid-http.ts'
-import { nameResponses } from './request-id.ts'
-import { closeSilentConnections } from './timeouts.ts'
+import type { Draining } from './draining.ts'
 
 const readyTimeoutMs = 1_000
 
@@ -66,7 +61,7 @@ export function createReadiness(
   app: FastifyInstance,
   { own, pool }: { own: Pool; pool: Pool },
   capture: CaptureWatch,
-  readStandbys: () => StandbyState[] = () => [],
+  readStandbys: () => StandbyState[],
   countWorkers: () => WorkerCount | null = () => null,
 ): CheckReadiness {
   async function run(): Promise<Readiness> {
@@ -134,37 +129,9 @@ export function registerHealth(app: FastifyInstance, check: CheckReadiness, drai
     if (draining.active) return reply.code(503).send({ status: 'stopping', reasons: [reason('SERVICE_STOPPING')] })
     const { checks, reasons, records, standbys, workers } = await check()
     const ready = Object.values(checks).every(check => check === 'ok')
-    return reply.code(ready ? 200 : 503).send({
-      ...{ status: ready ? 'ok' : 'failing', checks, reasons },
-      ...(records && { records }),
-      ...(standbys && { standbys }),
-      ...(workers && { workers }),
-    })
+    const status = ready ? 'ok' : 'failing'
+    return reply
+      .code(ready ? 200 : 503)
+      .send({ status, checks, reasons, records, standbys, workers: workers ?? undefined })
   })
-}
-
-/**
- * Builds a server with the health checks alone. It does not listen yet.
- *
- * @param app the service, whose log and error handler the server uses
- * @param options the options of the service that concern all its requests
- */
-export function buildHealthServer(
-  app: FastifyInstance,
-  options: FastifyServerOptions,
-  check: CheckReadiness,
-  draining: Draining,
-): FastifyInstance {
-  // A probe that sends nothing, or half a request, must not delay the stop.
-  const server = Fastify({ ...options, loggerInstance: app.log, forceCloseConnections: true })
-  server.decorate('failureLog', app.failureLog)
-  closeSilentConnections(server)
-  nameResponses(server)
-  refuseInvalidHttp(server)
-  closeWhileDraining(server, draining)
-  server.setErrorHandler(app.errorHandler)
-  registerNotFound(server)
-  registerHealth(server, check, draining)
-  handleInOrder(server.server)
-  return server
 }

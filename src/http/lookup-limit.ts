@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { rateLimited } from '../domain/errors.ts'
 import { hashSecret } from '../domain/secret.ts'
-import { networkOf } from './network.ts'
+import { networkOf } from './client-address.ts'
 
 /** The most unknown tokens that a network may send in a window before further look-ups are refused. */
 const maxUnknown = 100

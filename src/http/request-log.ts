@@ -2,7 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { parseIdentifier } from '../domain/identifier.ts'
-import { safeName } from '../operation-name.ts'
+import { safeName } from '../log.ts'
 import { clientAddress } from './client-address.ts'
 import { graphqlPath } from './paths.ts'
 import { errorsOf } from './request-count.ts'
@@ -16,18 +16,16 @@ const maxErrors = 5
 /** Health checks are frequent, and are not requests of callers. */
 const probes = new Set<string | undefined>(['/livez', '/readyz'])
 
-/** A request that Fastify has not seen, because it is no valid HTTP. */
-interface UnroutedRequest {
+/**
+ * Writes the line of a request that Fastify has not seen, because it is no valid HTTP. `address` is that of the connection, also
+ * behind a trusted proxy, and `code` the one of Node's parser.
+ */
+export type LogUnrouted = (request: {
   reqId: string
   status: number
-  /** The address of the connection, also behind a trusted proxy. */
   address: string | undefined
-  /** The error code of Node's parser. */
   code: string
-}
-
-/** Writes the line of a request that Fastify has not seen. */
-export type LogUnrouted = (request: UnroutedRequest) => void
+}) => void
 
 /**
  * Writes a line for each request when its response has been sent, or its client has closed the connection: id, method,
@@ -128,7 +126,6 @@ function createLimiter(log: FastifyBaseLogger, limit: number) {
       statuses[status] = (statuses[status] ?? 0) + 1
       return false
     },
-    /** Writes what is counted. */
     close,
   }
 }

@@ -23,7 +23,7 @@ export const connectionLimits = {
   http: {
     headersTimeout: 10_000,
     connectionsCheckingInterval: 2_000,
-    // Node's own refusal lacks our headers (R17): `refuse-invalid-http.ts` checks the header instead.
+    // Node's own refusal lacks our headers (R17): `invalid-http.ts` checks the header instead.
     requireHostHeader: false,
   },
 } as const

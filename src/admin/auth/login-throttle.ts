@@ -5,7 +5,7 @@ import type { Actor } from '../../domain/administrator/audit.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { secondsLeft } from '../../domain/rate/rate.ts'
 import { type AttemptCounter, createAttemptCounter } from '../../domain/rate/table.ts'
-import { networkOf } from '../../http/network.ts'
+import { networkOf } from '../../http/client-address.ts'
 
 /** Failed attempts for an account and from an address, and audit entries in all, in one window. */
 const limits = { account: 5, address: 20, entries: 100 }

@@ -23,3 +23,11 @@ export function directLocalOrigin(request: FastifyRequest): string | null {
     Object.keys(headers).some(name => /^(forwarded|via|x-real-ip|x-forwarded-.+)$/.test(name))
   return isLocal && !isForwarded ? localOrigin(request) : null
 }
+
+/**
+ * Returns the origin of the request's URL; an empty text when the `Host` header of the caller or a proxy is not valid.
+ */
+export function requestOrigin({ protocol, host }: FastifyRequest): string {
+  const origin = `${protocol}://${host}`
+  return /^https?:\/\/[\w.:[\]-]+$/.test(origin) ? origin : ''
+}
