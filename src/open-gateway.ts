@@ -1,18 +1,35 @@
+/** Opens the parts of the service that all requests share, as the configuration asks for them. */
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Config } from './config/config.ts'
 import { openRecordPool } from './db/record-pool.ts'
+import { connectRedis, createRedisCounter } from './db/redis.ts'
 import type { Pool } from './db/sql.ts'
 import type { StandbyPools, StandbyState } from './db/standby.ts'
 import { createCursorCipher } from './domain/cursor.ts'
+import type { CountCalls } from './domain/rate/batch.ts'
 import { ExpensiveRequests } from './domain/rate/expensive-requests.ts'
+import { rateWindowSeconds } from './domain/rate/rate.ts'
+import { createSharedRateCounter } from './domain/rate/shared-counter.ts'
+import { countInTable } from './domain/rate/table.ts'
+import { RateWindows } from './domain/rate/windows.ts'
 import { getOrCreateSecret } from './domain/setting.ts'
 import { createTenantScope } from './domain/token/scope.ts'
 import type { Gateway } from './graphql/context.ts'
-import { openRateCounter } from './rate-counter.ts'
+
+/** The stores that processes share, each with the time that counting may take before this process counts by itself, in ms. */
+const timeLimits = { redis: 50, postgres: 100 }
+
+/** The time that a start waits for Redis, in milliseconds. */
+const connectTimeout = 1000
+
+/** The time that closing waits for the store, in milliseconds. */
+const closeTimeout = 500
 
 /**
- * Opens the parts of the service that all requests share, as the configuration asks for them.
+ * Opens these parts.
  *
  * @param pools the connections of requests, those for counting rates, and those to standbys
  * @returns the parts; the states of the standbys; and `close`, which closes the counter of rates
@@ -43,4 +60,51 @@ export async function openGateway(
     return closeCounter()
   }
   return { gateway, standbyStates: routed?.states ?? (() => []), close }
+}
+
+/**
+ * Opens the counter in the store that the configuration names (R28).
+ *
+ * @param pool the service's pool
+ * @param ratePool the connection for counting in PostgreSQL; the caller ends it after the counter is closed
+ * @returns the counter, and `close`, which shares what this process has counted by itself, and closes connections to Redis; it
+ *   takes at most 0.5 s
+ */
+async function openRateCounter(config: Config, pool: Pool, ratePool: Pool, log: FastifyBaseLogger) {
+  // The configuration is invalid with REDIS_URL and another store.
+  if (config.redisUrl !== undefined) return openRedisCounter(config.redisUrl, pool, log)
+  if (config.rateStore === 'postgres') return openSharedCounter('postgres', countInTable(ratePool), log)
+  if (config.databaseUrl !== undefined) {
+    log.info('this process counts the rate in its memory: several instances need RATE_STORE=postgres or REDIS_URL')
+  }
+  return { counter: new RateWindows(), close: async () => {} }
+}
+
+async function openRedisCounter(url: string, pool: Pool, log: FastifyBaseLogger) {
+  // Services with different databases may share a Redis.
+  const prefix = await getOrCreateSecret(pool, 'rate_key_prefix', randomBytes(6))
+  const redis = connectRedis(url)
+  const countOne = createRedisCounter(redis, `voucher-gateway:${prefix.toString('hex')}`, rateWindowSeconds)
+  await once(redis, 'ready', { signal: AbortSignal.timeout(connectTimeout) }).catch(() => {})
+  const count: CountCalls = async calls =>
+    new Map(await Promise.all([...calls].map(async ([key, calls]) => [key, await countOne(key, calls)] as const)))
+  const { counter, close } = await openSharedCounter('redis', count, log)
+  return { counter, close: () => close().then(() => redis.disconnect()) }
+}
+
+async function openSharedCounter(store: keyof typeof timeLimits, count: CountCalls, log: FastifyBaseLogger) {
+  const report = (error: unknown) => {
+    if (error === null) log.info({ store }, 'the store of rates counts again')
+    else log.warn({ store, err: error }, 'the store of rates does not answer: this process counts by itself meanwhile')
+  }
+  const counter = createSharedRateCounter(count, { timeLimit: timeLimits[store], report })
+  await counter.check()
+  return {
+    counter,
+    async close() {
+      // A failure counts as done.
+      await Promise.race([counter.share().catch(() => {}), pause(closeTimeout, undefined, { ref: false })])
+      counter.close()
+    },
+  }
 }

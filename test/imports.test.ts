@@ -16,7 +16,6 @@ const order = `
   background-jobs http open-gateway
   executor
   graphql
-  rate-counter
   domain/figures
   domain/record
   domain/search
