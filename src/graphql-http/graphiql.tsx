@@ -2,9 +2,8 @@
 import type { FastifyInstance } from 'fastify'
 import { introspectionFromSchema } from 'graphql'
 import { schema } from '../graphql/schema.ts'
-import { compressFile, sendCompressedFile } from '../http/compressed-file.ts'
+import { compressedFile } from '../http/compressed-file.ts'
 import { editorPageHeaders, HtmlPage, renderPage } from '../http/html-page.tsx'
-import { loadOnce } from '../http/load-once.ts'
 import { assetsPath, graphiqlPath, graphqlPath } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
 import { createExampleTabs, type ExampleVoucher } from './graphiql-examples.ts'
@@ -23,8 +22,8 @@ interface GraphiqlOptions {
 
 /** Registers `GET /graphiql`. */
 export function registerGraphiql(app: FastifyInstance, options: GraphiqlOptions): void {
-  const page = loadOnce(() => compressFile('text/html; charset=utf-8', renderPage(<GraphiqlPage {...options} />)))
-  app.get(graphiqlPath, async (request, reply) => sendCompressedFile(request, reply.headers(headers), await page()))
+  const send = compressedFile('text/html; charset=utf-8', async () => renderPage(<GraphiqlPage {...options} />))
+  app.get(graphiqlPath, (request, reply) => send(request, reply.headers(headers)))
 }
 
 const asset = (name: string) => `${assetsPath}/${name}`

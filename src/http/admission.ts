@@ -1,3 +1,4 @@
+import { EventEmitter, once } from 'node:events'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { hasBody } from './deadline.ts'
 import { OverloadError } from './errors.ts'
@@ -18,7 +19,7 @@ const shareOfOperation = 0.75
 export function limitRequests(scope: FastifyInstance, max: number): (limit: number) => Promise<void> {
   const maxOfOperation = Math.ceil(max * shareOfOperation)
   const activeOf = new Map<string, number>()
-  const idle = new Set<() => void>()
+  const events = new EventEmitter()
   let active = 0
   let refused = 0
 
@@ -30,7 +31,7 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
   function end(operation: string): void {
     activeOf.set(operation, (activeOf.get(operation) ?? 0) - 1)
     active--
-    if (active === 0) for (const resume of idle) resume()
+    if (active === 0) events.emit('idle')
   }
 
   const hasRoom = (operation: string) => active < max && (activeOf.get(operation) ?? 0) < maxOfOperation
@@ -97,17 +98,8 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
     request.endAdmission?.()
     done(null, payload)
   })
-  return limit => {
-    if (active === 0) return Promise.resolve()
-    return new Promise(resolve => {
-      const resume = () => {
-        clearTimeout(timer)
-        idle.delete(resume)
-        resolve()
-      }
-      const timer = setTimeout(resume, limit)
-      idle.add(resume)
-    })
+  return async limit => {
+    if (active > 0) await once(events, 'idle', { signal: AbortSignal.timeout(limit) }).catch(() => {})
   }
 }
 

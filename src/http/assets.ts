@@ -3,8 +3,7 @@ import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { FastifyInstance } from 'fastify'
-import { compressFile, sendCompressedFile } from './compressed-file.ts'
-import { loadOnce } from './load-once.ts'
+import { compressedFile } from './compressed-file.ts'
 import { assetsPath } from './paths.ts'
 
 /** The build puts the files here: the same folder for the sources and for `dist`. */
@@ -22,8 +21,7 @@ const types: Record<string, string> = {
 const fixed: readonly string[] = ['favicon.ico', 'robots.txt']
 
 /**
- * Serves each file as `GET /assets/{name}`, some as `GET /{name}`. It is read and compressed when it is first requested; browsers cache it, and
- * revalidate it by its `ETag`.
+ * Serves each file as `GET /assets/{name}`, some as `GET /{name}`. Browsers cache it, and revalidate it by its `ETag`.
  *
  * @throws Error when the build was not run
  */
@@ -31,10 +29,9 @@ export function registerAssets(app: FastifyInstance): void {
   for (const name of readdirSync(folder)) {
     const type = types[extname(name)]
     if (!type) throw new Error(`${name} has no known media type: expected ${Object.keys(types).join(', ')}.`)
-    const file = loadOnce(async () => compressFile(type, await readFile(new URL(name, folder))))
-    app.get(fixed.includes(name) ? `/${name}` : `${assetsPath}/${name}`, async (request, reply) => {
-      reply.header('X-Content-Type-Options', 'nosniff')
-      return sendCompressedFile(request, reply, await file())
-    })
+    const send = compressedFile(type, () => readFile(new URL(name, folder)))
+    app.get(fixed.includes(name) ? `/${name}` : `${assetsPath}/${name}`, (request, reply) =>
+      send(request, reply.header('X-Content-Type-Options', 'nosniff')),
+    )
   }
 }

@@ -3,26 +3,29 @@ import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 import { etagOf, namesEtag } from './etag.ts'
+import { loadOnce } from './load-once.ts'
 
 const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
 
-/** Compresses a large file once, in the threads of Node's pool. @param type its media type @returns the forms to send */
-export async function compressFile(type: string, content: string | Buffer) {
-  const identity = Buffer.from(content)
-  const [br, gz] = await Promise.all([promisify(brotliCompress)(identity, quality), promisify(gzip)(identity)])
-  return { type, etag: etagOf(identity), forms: { br, gzip: gz, identity } }
-}
-
-/** Sends a file in the form that `Accept-Encoding` asks for, or 304 when `If-None-Match` has its `ETag`. */
-export function sendCompressedFile(
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { type, etag, forms }: Awaited<ReturnType<typeof compressFile>>,
-): FastifyReply {
-  reply.headers({ 'Cache-Control': 'private, no-cache', ETag: etag, Vary: 'Accept-Encoding' })
-  if (namesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
-  const accepted = new Negotiator(request.raw).encodings(['br', 'gzip', 'identity'])
-  const encoding = (['br', 'gzip'] as const).find(coding => accepted.includes(coding))
-  if (encoding) reply.header('Content-Encoding', encoding)
-  return reply.type(type).send(forms[encoding ?? 'identity'])
+/**
+ * Makes the handler of a large file. The file is loaded and compressed when it is first requested, in the threads of Node's pool.
+ * Each request gets the form that `Accept-Encoding` asks for, or 304 when `If-None-Match` has the file's `ETag`.
+ *
+ * @param type its media type
+ */
+export function compressedFile(type: string, load: () => Promise<string | Buffer>) {
+  const file = loadOnce(async () => {
+    const identity = Buffer.from(await load())
+    const [br, gz] = await Promise.all([promisify(brotliCompress)(identity, quality), promisify(gzip)(identity)])
+    return { etag: etagOf(identity), forms: { br, gzip: gz, identity } }
+  })
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { etag, forms } = await file()
+    reply.headers({ 'Cache-Control': 'private, no-cache', ETag: etag, Vary: 'Accept-Encoding' })
+    if (namesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    const accepted = new Negotiator(request.raw).encodings(['br', 'gzip', 'identity'])
+    const encoding = (['br', 'gzip'] as const).find(coding => accepted.includes(coding))
+    if (encoding) reply.header('Content-Encoding', encoding)
+    return reply.type(type).send(forms[encoding ?? 'identity'])
+  }
 }

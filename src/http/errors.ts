@@ -67,15 +67,6 @@ export function toGatewayError(error: unknown): GatewayError {
 }
 
 /**
- * Delays the refusal of a request that exceeds a limit of its token: otherwise a caller who retries at once uses up the
- * processor.
- */
-export function holdRefusal(request: FastifyRequest): Promise<void> {
-  request.endAdmission?.()
-  return new Promise(send => request.server.holdRefusal(send))
-}
-
-/**
  * Sends an error with its status, its headers and the transport's body, and counts it for the token.
  *
  * @param toBody formats the error for the transport
@@ -86,7 +77,10 @@ export async function sendError(
   error: GatewayError,
   toBody: (error: GatewayError) => object,
 ): Promise<FastifyReply> {
-  if (error.code === 'RATE_LIMITED') await holdRefusal(request)
+  if (error.code === 'RATE_LIMITED') {
+    request.endAdmission?.()
+    await new Promise<void>(send => request.server.holdRefusal(send))
+  }
   recordError(request, toRequestError(error))
   reportFailure(request, error)
   // RFC 9110 §11.6.1: a 401 names the scheme it expects.
