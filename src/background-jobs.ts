@@ -22,29 +22,25 @@ const stepInterval = 100
 /** The time that jobs and the last writes may take when the service is closed, in milliseconds. */
 const closeLimit = second
 
+interface JobOptions {
+  tokens: TokenDirectory
+  requestCounter: RequestCounter
+  capture: CaptureWatch
+  followPlatform: () => Promise<void>
+  /** True when this process runs the jobs that one process of the service is enough for. */
+  isFirst: boolean
+}
+
 /**
  * Runs the background jobs until the service is closed. A job that fails is logged and runs again after its interval.
  *
  * @param pool the service's pool; it may be ended after `app` is closed, when no job runs any more
- * @param isFirst whether this process runs the jobs that one process of the service is enough for
  * @returns after the first checks of capture and of the server, whether they fail or not
  */
 export async function registerBackgroundJobs(
   app: FastifyInstance,
   pool: Pool,
-  {
-    tokens,
-    requestCounter,
-    capture,
-    followPlatform,
-    isFirst,
-  }: {
-    tokens: TokenDirectory
-    requestCounter: RequestCounter
-    capture: CaptureWatch
-    followPlatform: () => Promise<void>
-    isFirst: boolean
-  },
+  { tokens, requestCounter, capture, followPlatform, isFirst }: JobOptions,
 ): Promise<void> {
   const timers: NodeJS.Timeout[] = []
   const closing = new AbortController()

@@ -105,7 +105,6 @@ export function createFailureLog(log: FastifyBaseLogger) {
       isError ||= level === 'error'
       if (request && requestIds.length < limits.requestIds) requestIds.push(request.id)
     },
-    /** Writes what is counted. */
     close(): void {
       writeCounts()
       if (timer) clearInterval(timer)

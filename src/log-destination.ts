@@ -17,18 +17,16 @@ const retryInterval = 50
 const exitTimeout = 1000
 
 /**
- * Creates the destination of the log on a file descriptor. Lines of 10 ms are written together. When a pipe or a disk is
+ * Creates the destination of the log on the standard output. Lines of 10 ms are written together. When a pipe or a disk is
  * full, lines wait in memory; beyond a million characters they are dropped, and a line says later how many. Lines that
  * wait when the process exits are written then.
  *
  * pino's own destination is not used: its synchronous form blocks the process for 100 ms at each write to a full pipe,
  * and its asynchronous form can lose lines when the process exits.
- *
- * @param fd default: standard output
  */
-export function createLogDestination(fd = 1): LogDestination {
+export function createLogDestination(): LogDestination {
   // Node makes a pipe non-blocking when it creates the stream. A blocking write would stop the process.
-  if (fd === 1) void process.stdout
+  const { fd } = process.stdout
   let lines: string[] = []
   let waiting = 0
   let dropped = 0

@@ -116,26 +116,15 @@ async function startService(
   primary: PrimaryLink | null,
   demoToken: string | null,
 ): Promise<RunningService> {
-  const { owner, pool, health, rates, standbys } = database
   // V8 sets the limit at which it collects the whole heap a few MB above what is alive, and counts buffers toward it:
   // those of pages reached it ten times a second. So the limit is twice of what is alive.
   setFlagsFromString('--heap-growing-percent=100')
-  await letDriverCompile(pool)
+  await letDriverCompile(database.pool)
   // Loaded here, because they take most of a second and the other commands do not need them.
   const { startTracing } = await import('../tracing.ts')
   startTracing()
   const { buildServer } = await import('../server.ts')
-  const app = await buildServer({
-    config,
-    owner,
-    pool,
-    health,
-    rates,
-    standbys,
-    log: createLogDestination(),
-    role: primary,
-    demoToken,
-  })
+  const app = await buildServer({ ...database, config, log: createLogDestination(), role: primary, demoToken })
   process.on('uncaughtException', error => {
     // Node would print the whole error, which may quote a row or a request.
     app.log.fatal({ err: error }, 'uncaught error, the service stops')

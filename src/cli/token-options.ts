@@ -1,4 +1,4 @@
-import { InvalidArgumentError, Option } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '#sync'
 import { parseIdentifier } from '../domain/identifier.ts'
 import { type Permission, permissionNames, permissions } from '../domain/token/permission.ts'
@@ -32,13 +32,13 @@ export interface TokenOptions {
   contact?: string
 }
 
-/** The options for the properties of a token, besides its name and its rate. */
-export const tokenOptions = () => [
-  new Option('--tenant <id...>', 'the id of a tenant that the token may access').argParser(readIds),
-  new Option('--with-descendants', 'grant access to all tenants below these too'),
-  new Option('--permission <permission...>', 'what the token may do').choices(permissionNames),
-  new Option('--contact <person>', 'the person at the partner who is responsible for the token'),
-]
+/** Adds the options for the properties of a token, besides its name and its rate. */
+export const addTokenOptions = (command: Command): Command =>
+  command
+    .addOption(new Option('--tenant <id...>', 'the id of a tenant that the token may access').argParser(readIds))
+    .option('--with-descendants', 'grant access to all tenants below these too')
+    .addOption(new Option('--permission <permission...>', 'what the token may do').choices(permissionNames))
+    .option('--contact <person>', 'the person at the partner who is responsible for the token')
 
 /** The help that explains the permissions. */
 export const permissionHelp = `\nPermissions:\n${permissionNames.map(name => `  ${name}: ${permissions[name]}`).join('\n')}`

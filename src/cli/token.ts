@@ -12,13 +12,13 @@ import { withDatabase } from './database.ts'
 import { jsonOption, printResult, printTable } from './output.ts'
 import { shellCommand } from './shell-command.ts'
 import {
+  addTokenOptions,
   expiresIn,
   permissionHelp,
   readDuration,
   readId,
   readRate,
   type TokenOptions,
-  tokenOptions,
 } from './token-options.ts'
 
 interface Json {
@@ -28,9 +28,6 @@ interface Json {
 /** Prints a new token as JSON, or a sentence with its secret. */
 const printSecret = (json: boolean, sentence: string, shown: { id: number; token: string }) =>
   printResult(json, shown, `${sentence} Copy its secret now: it cannot be shown again.\n\n  ${shown.token}\n`)
-
-const withOptions = (command: Command, options: readonly Option[]) =>
-  options.reduce((built, option) => built.addOption(option), command)
 
 /** The time that steps may take to write the records of tenants, in milliseconds. */
 const stepTimeout = 5_000
@@ -42,11 +39,10 @@ const withTenants = <Result>(work: (pool: Pool) => Promise<Result>) =>
     return work(pool)
   })
 
-const create = withOptions(
+const create = addTokenOptions(
   new Command('create')
     .description('Create a token. Its secret is shown only once.')
     .requiredOption('--name <name>', 'the name of the token'),
-  tokenOptions(),
 )
   .option('--rate-limit <n>', 'operations a minute (default: the rate of the service)', readRate)
   .addOption(expiresIn('never'))
@@ -95,12 +91,11 @@ const show = new Command('show')
     else printTable(toFacts(token))
   })
 
-const edit = withOptions(
+const edit = addTokenOptions(
   new Command('edit')
     .description('Change a token. What no option names stays as it is. All instances apply it within a second.')
     .argument('<id>', 'the id of the token', readId)
     .option('--name <name>', 'the name of the token'),
-  tokenOptions(),
 )
   .addOption(
     new Option('--rate-limit <n>', 'operations a minute, or `default` for the rate of the service').argParser(text =>

@@ -6,7 +6,7 @@ import type { PageWindow } from '../domain/page.ts'
 import type { Semaphore } from '../domain/rate/semaphore.ts'
 import type { Chunk } from '../domain/record/chunk.ts'
 import type { Context } from '../graphql/context.ts'
-import type { BulkExport, ExportedList, ExportedRow } from './routes.ts'
+import type { BulkExport, ExportedList } from './routes.ts'
 
 /** The number of records that are written in one turn of the event loop: some 0.5 ms. */
 const stepSize = 100
@@ -39,9 +39,10 @@ const lineOf = (value: object) => Buffer.from(`${JSON.stringify(value)}\n`)
 
 /** The records of a chunk that are not written yet. */
 class Remainder {
-  #steps: Iterator<ExportedRow[]> | null
-  #last: ExportedRow | null = null
+  #steps: Iterator<Position[]> | null
   readonly #readAt = performance.now()
+  /** The position of the record that was written last. */
+  position: Position | null = null
   /** The number of records that have been written. */
   written = 0
   /** True when the list can have records behind the chunk. */
@@ -49,7 +50,7 @@ class Remainder {
 
   /** @param release gives the place back that the records need */
   constructor(
-    chunk: Chunk<ExportedRow>,
+    chunk: Chunk<Position>,
     private readonly release: () => void,
   ) {
     this.#steps = chunk.rows(stepSize)[Symbol.iterator]()
@@ -66,20 +67,15 @@ class Remainder {
     return performance.now() - this.#readAt > turnMs
   }
 
-  /** Returns the position of the record that was written last, or null. */
-  get position(): Position | null {
-    return this.#last && { updatedAt: this.#last.updatedAt, id: this.#last.id }
-  }
-
   /** Writes the next records; null when none are left. */
   async write({ bulkExport, createContext, waitForStep }: ExportRun): Promise<Buffer | null> {
     await waitForStep()
     const step = this.#steps?.next()
     if (!step || step.done) return null
-    const rows: ExportedRow[] = step.value
+    const rows: Position[] = step.value
     const last = rows.at(-1)
     // A copy: the row holds the text of the whole chunk.
-    if (last) this.#last = { id: last.id, updatedAt: last.updatedAt }
+    if (last) this.position = { id: last.id, updatedAt: last.updatedAt }
     this.written += rows.length
     return bulkExport.write(createContext(), rows)
   }

@@ -15,7 +15,7 @@ import { requireAccess } from '../graphql/policy.ts'
 import { RecordId, requireTenantId } from '../graphql/record-id.ts'
 import { refuseOtherMethods, registerAuthenticated } from '../http/authenticated.ts'
 import { type Authenticate, bearerSecret } from '../http/caller.ts'
-import { sendError, spreadRetryAfter, toGatewayError, toMessageBody } from '../http/errors.ts'
+import { spreadRetryAfter } from '../http/errors.ts'
 import { requireLineHeaders } from '../http/headers.ts'
 import { exportPath } from '../http/paths.ts'
 import { queryParameter } from '../http/query-parameter.ts'
@@ -116,7 +116,6 @@ export function registerExports(
           done()
         },
         handler: (request, reply) => serve(bulkExport, request, reply),
-        errorHandler: (error, request, reply) => sendError(request, reply, toGatewayError(error), toMessageBody),
       })
       refuseOtherMethods(scope, path, ['GET'])
     }

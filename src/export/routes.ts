@@ -1,7 +1,6 @@
 /** The bulk exports: each list of v1 in one response, its records as v1 gives them. */
 
-import type { ListIdentity } from '../domain/cursor.ts'
-import type { Instant } from '../domain/instant.ts'
+import type { ListIdentity, Position } from '../domain/cursor.ts'
 import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import type { PageWindow } from '../domain/page.ts'
 import { type Chunk, chunkOfPage } from '../domain/record/chunk.ts'
@@ -47,17 +46,11 @@ const writeRecordsOf =
       },
     )
 
-/** The properties of a record that its cursor needs. */
-export interface ExportedRow {
-  readonly id: number
-  readonly updatedAt: Instant
-}
-
 export interface ExportedList {
   /** The list that its cursors belong to. */
   identity: ListIdentity
   /** Reads the first records of a window. Personal data is in the audit before this returns. */
-  read(reader: Pick<Reader, 'sql' | 'records' | 'caller'>, window: PageWindow): Promise<Chunk<ExportedRow>>
+  read(reader: Pick<Reader, 'sql' | 'records' | 'caller'>, window: PageWindow): Promise<Chunk<Position>>
 }
 
 /** A bulk export as `registerExports` serves it. */
