@@ -4,8 +4,10 @@ import { type TenantListName, tenantListNames } from '#client'
 import { exitCodes, SyncError } from './errors.ts'
 import { createJsonReport, createLineReport, type Output, onlyErrors } from './report.ts'
 import { DatabaseUrlError } from './stores/database-url.ts'
-import { defaultSchema } from './stores/default-schema.ts'
 import { readTarget } from './target.ts'
+
+/** The schema of a copy in PostgreSQL, unless the command names another one. */
+const defaultSchema = 'voucher_gateway_copy'
 
 /** The variable that holds the token. */
 const tokenVariable = 'VOUCHER_GATEWAY_TOKEN'

@@ -17,7 +17,7 @@ import {
   type StoredCheckpoint,
 } from './directory-reader.ts'
 import { type FileChanges, Journal } from './journal.ts'
-import { LineFile, readLines, syncDirectory } from './lines.ts'
+import { readLines, replaceFile, syncDirectory } from './lines.ts'
 import { type Lock, takeLock } from './lock.ts'
 import { ensureDirectory, ensureOwnDirectory } from './own-file.ts'
 
@@ -94,29 +94,29 @@ export class DirectoryStore extends CopyFiles implements Store {
 }
 
 async function writeCheckpoint(path: string, stored: StoredCheckpoint): Promise<void> {
-  await LineFile.replace(path, file => file.add(JSON.stringify(stored)))
+  await replaceFile(path, [JSON.stringify(stored)])
   await syncDirectory(dirname(path))
 }
 
 /** Replaces a file by one with the changes. A list without records has no file. */
 async function applyChanges(path: string, changes: FileChanges, read: ReturnType<Journal['reader']>): Promise<void> {
   let count = 0
-  await LineFile.replace(path, async file => {
+  async function* lines() {
     if (!changes.replaced) {
       for await (const { text } of readLines(path)) {
         const id = idOf(text, changes.list)
         // A line without an id was damaged.
         if (Number.isNaN(id) || changes.records.has(id)) continue
-        await file.add(text)
+        yield text
         count += 1
       }
     }
     for (const place of changes.records.values()) {
       if (place === null) continue
-      // A copy, because the bytes are valid only until the next record is read.
-      await file.add(Buffer.from(await read(place)))
+      yield await read(place)
       count += 1
     }
-  })
+  }
+  await replaceFile(path, lines())
   if (count === 0) await rm(path)
 }

@@ -1,5 +1,5 @@
 /** Files of lines: read with the offsets of their lines, and written so that a crash leaves the old or the new file. */
-import { type FileHandle, open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm } from 'node:fs/promises'
 import { isMissing, openOwnFile, throwWithName, writing } from './own-file.ts'
 
 /** A line of a file, without its line feed. */
@@ -12,6 +12,7 @@ interface Line {
 }
 
 const lineFeed = 0x0a
+const newLine = Buffer.of(lineFeed)
 
 /** Reads the whole lines of a file; a last line without a line feed is left out. No file is an empty file. */
 export async function* readLines(path: string): AsyncGenerator<Line> {
@@ -37,48 +38,37 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
 /** Buffers this many bytes before it writes. */
 const writeSize = 1 << 20
 
-/** A file of lines that is written under another name, and then put in the place of the former one. */
-export class LineFile {
-  private readonly waiting: (string | Buffer)[] = []
-  private size = 0
-
-  private constructor(
-    private readonly draft: string,
-    private readonly file: FileHandle,
-  ) {}
-
-  /** Replaces a file by the lines that `write` adds. When it fails, the former one stays as it is. */
-  static async replace(path: string, write: (lines: LineFile) => Promise<void>): Promise<void> {
-    const draft = `${path}.tmp`
-    const lines = new LineFile(draft, await openOwnFile(draft, writing))
+/** Replaces a file by one with these lines, which is written under another name first. When that fails, the former one stays. */
+export async function replaceFile(path: string, lines: AsyncIterable<string | Buffer> | string[]): Promise<void> {
+  const draft = `${path}.tmp`
+  const file = await openOwnFile(draft, writing)
+  try {
     try {
-      try {
-        await write(lines)
-        await lines.flush()
-        await lines.file.sync().catch(throwWithName(draft))
-      } finally {
-        await lines.file.close()
-      }
-      await rename(draft, path)
-    } catch (error) {
-      await rm(draft, { force: true })
-      throw error
+      for await (const block of blocksOf(lines)) await file.writeFile(block).catch(throwWithName(draft))
+      await file.sync().catch(throwWithName(draft))
+    } finally {
+      await file.close()
     }
+    await rename(draft, path)
+  } catch (error) {
+    await rm(draft, { force: true })
+    throw error
   }
+}
 
-  /** Adds a line. */
-  async add(line: string | Buffer): Promise<void> {
-    this.waiting.push(line)
-    this.size += line.length + 1
-    if (this.size >= writeSize) await this.flush()
+/** Puts lines together, each with its line feed. The bytes of a line need to be valid only until the next one is read. */
+async function* blocksOf(lines: AsyncIterable<string | Buffer> | string[]): AsyncGenerator<Buffer> {
+  const waiting: Buffer[] = []
+  let size = 0
+  for await (const line of lines) {
+    waiting.push(Buffer.from(line), newLine)
+    size += line.length + 1
+    if (size < writeSize) continue
+    yield Buffer.concat(waiting)
+    waiting.length = 0
+    size = 0
   }
-
-  private async flush(): Promise<void> {
-    const bytes = Buffer.concat(this.waiting.flatMap(line => [Buffer.from(line), Buffer.from('\n')]))
-    this.waiting.length = 0
-    this.size = 0
-    await this.file.writeFile(bytes).catch(throwWithName(this.draft))
-  }
+  yield Buffer.concat(waiting)
 }
 
 /** Makes renames in a directory durable (fsync). */
