@@ -60,7 +60,7 @@ export async function readAnswers(
           ...{ isWaiting: () => true, cost: 0, rejectedCost: 0, requestedCost: 1 },
         }
         const context = {
-          ...{ sql, records: sql, caller, rate, fieldErrors: {}, redemptionTokenTtl: 1 },
+          ...{ sql, records: sql, caller, fieldErrors: {}, redemptionTokenTtl: 1 },
           cursors: createCursorCipher(randomBytes(32)),
           scope: createTenantScope(sql),
           loaders: new Loaders({ pool, sql, records: sql, caller, group: {} }),

@@ -22,13 +22,12 @@ export interface Gateway {
 }
 
 /** The context value of the resolvers of one request. */
-export interface Context extends Omit<Gateway, 'pool' | 'recordPool' | 'expensiveRequests'> {
+export interface Context extends Pick<Gateway, 'cursors' | 'scope' | 'redemptionTokenTtl'> {
   /** Sends statements to the primary while the caller waits for them. */
   sql: Sql
   /** Reads records while the caller waits for them. */
   records: RecordSql
   caller: Caller
-  rate: RateBudget
   /** Errors that the transport found. They are reported after scope and permission (R1), with all other errors. */
   fieldErrors: FieldErrors
   loaders: Loaders
@@ -45,12 +44,11 @@ export const isExpensive = ({ requestedCost }: Caller): boolean => requestedCost
  */
 export function createContext(gateway: Gateway, caller: Caller, fieldErrors: FieldErrors = {}): Context {
   const { pool, recordPool, cursors, scope, redemptionTokenTtl } = gateway
-  const { rate } = caller
   const { isWaiting, token } = caller
   const hasOwn = isExpensive(caller)
   const sql = hasOwn ? pool.expensive(isWaiting, token.id) : pool.whileWanted(isWaiting)
   const records = hasOwn ? recordPool.expensive(isWaiting, token.id) : recordPool.whileWanted(isWaiting)
   const loaders = new Loaders({ pool: recordPool, sql, records, caller, group: hasOwn ? caller : pool })
   // The properties are named one by one, because spreading an object takes 3 µs.
-  return { sql, records, cursors, scope, redemptionTokenTtl, caller, rate, fieldErrors, loaders }
+  return { sql, records, cursors, scope, redemptionTokenTtl, caller, fieldErrors, loaders }
 }

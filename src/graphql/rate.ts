@@ -2,7 +2,9 @@ import type { GraphQLResolveInfo } from 'graphql'
 import { getGraphQLRateLimiter, Store } from 'graphql-rate-limit'
 import { rateLimited } from '../domain/errors.ts'
 import { type RateWindow, rateWindowSeconds, secondsLeft } from '../domain/rate/rate.ts'
+import type { Caller } from '../domain/token/caller.ts'
 import type { Context } from './context.ts'
+import type { Reader } from './loaders.ts'
 
 /**
  * graphql-rate-limit over an atomic counter: its own stores read, then write, and lose calls in between. Here the read
@@ -12,7 +14,7 @@ import type { Context } from './context.ts'
 class CountingStore extends Store {
   #together: { calls: number; window: Promise<RateWindow> } | null = null
 
-  constructor(private readonly context: Context) {
+  constructor(private readonly caller: Caller) {
     super()
   }
 
@@ -22,13 +24,13 @@ class CountingStore extends Store {
     const step = this.#together
     const place = ++step.calls
     const { used } = await step.window
-    return used - step.calls + place > this.context.rate.limit ? [Date.now()] : []
+    return used - step.calls + place > this.caller.rate.limit ? [Date.now()] : []
   }
 
   override setForIdentity(): void {}
 
   #begin() {
-    const { caller } = this.context
+    const { caller } = this
     const window = Promise.resolve().then(() => this.#count())
     const end = () => {
       if (caller.counting === counting) caller.counting = undefined
@@ -39,27 +41,16 @@ class CountingStore extends Store {
   }
 
   async #count(): Promise<RateWindow> {
-    const { rate, caller } = this.context
+    const { rate, rateKey } = this.caller
     const calls = this.#together?.calls ?? 0
     this.#together = null
-    caller.window = await rate.counter.hit(caller.rateKey, calls, rate.limit)
-    return caller.window
+    this.caller.window = await rate.counter.hit(rateKey, calls, rate.limit)
+    return this.caller.window
   }
 }
 
-type Limiter = ReturnType<typeof getGraphQLRateLimiter>
-const limiters = new WeakMap<Context, Limiter>()
-
-function limiterOf(context: Context): Limiter {
-  const known = limiters.get(context)
-  if (known) return known
-  const limiter = getGraphQLRateLimiter({
-    identifyContext: ({ caller }: Context) => caller.rateKey,
-    store: new CountingStore(context),
-  })
-  limiters.set(context, limiter)
-  return limiter
-}
+const rateLimiter = ({ caller }: Reader) =>
+  getGraphQLRateLimiter({ identifyContext: () => caller.rateKey, store: new CountingStore(caller) })
 
 /**
  * Spends quota units of the caller (R28). The transport has already counted the first unit of a request.
@@ -75,7 +66,7 @@ export function spendUnits(context: Context, info: GraphQLResolveInfo, units: nu
 }
 
 async function spend(context: Context, info: GraphQLResolveInfo, units: number): Promise<void> {
-  const limiter = limiterOf(context)
+  const limiter = context.loaders.get(rateLimiter)
   const call = { parent: null, args: {}, context, info }
   const calls = Array.from({ length: units }, () => limiter(call, { max: 1, window: `${rateWindowSeconds}s` }))
   const rejected = (await Promise.all(calls)).filter(message => message !== undefined).length

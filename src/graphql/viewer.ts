@@ -53,7 +53,7 @@ const Viewer = builder.objectRef<Token>('Viewer').implement({
     rate: t.field({
       type: ViewerRate,
       description: 'Its rate limit.',
-      resolve: (_, _args, { rate, caller }) => ({ limit: rate.limit, ...caller.window }),
+      resolve: (_, _args, { caller }) => ({ limit: caller.rate.limit, ...caller.window }),
     }),
   }),
 })

@@ -3,9 +3,6 @@ import { arrayText, type Sql } from '../../db/sql.ts'
 import type { CountCalls } from './batch.ts'
 import { type RateWindow, rateWindowSeconds } from './rate.ts'
 
-/** Keys of callers; other keys of the table have other prefixes. */
-const callerPrefix = 'rate '
-
 /**
  * Counts in windows, in one statement: each key's window is opened or continued.
  *
@@ -29,14 +26,14 @@ async function count(sql: Sql, calls: ReadonlyMap<string, number>, seconds: numb
   return new Map(rows.map(({ key, used, resetsIn }) => [key, { used, resetsIn: Math.max(1, resetsIn) }]))
 }
 
-/** Returns a counter of the calls of callers, which uses one statement for all of them (R28). */
+/**
+ * Returns a counter of the calls of callers, which uses one statement for all of them (R28). Their keys begin with the
+ * number of a token; other keys of the table begin with the kind of their attempts.
+ */
 export const countInTable =
   (sql: Sql): CountCalls =>
-  async calls => {
-    const prefixed = new Map([...calls].map(([key, count]) => [callerPrefix + key, count]))
-    const windows = await count(sql, prefixed, rateWindowSeconds)
-    return new Map([...windows].map(([key, window]) => [key.slice(callerPrefix.length), window]))
-  }
+  calls =>
+    count(sql, calls, rateWindowSeconds)
 
 /** Deletes the windows that have ended. */
 export async function deleteEndedWindows(sql: Sql): Promise<void> {

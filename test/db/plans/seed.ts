@@ -59,7 +59,7 @@ const others: Record<string, string> = {
   'gateway.request_error': `(token_id, day, operation, code, reason, requests, last_at)
     select ${useOfDay}, 'o', 'c', 'r', 1, now() ${numbers}`,
   'gateway.token_export': `(token_id, day, tenant_id, records, last_at) select ${useOfDay}, 1, 1, now() ${numbers}`,
-  'gateway.rate_window': `(key, used, resets_at) select 'rate ' || n, 1, now() - n * interval '1 s' ${numbers}`,
+  'gateway.rate_window': `(key, used, resets_at) select n || ' 127.0.0.1', 1, now() - n * interval '1 s' ${numbers}`,
   'gateway.session': `(id_hash, administrator_id, generation, data, expires_at)
     select sha256(n::text::bytea), 1 + n % 100, 1, '{}', now() + interval '1 h' ${numbers} where n <= ${many} / 10`,
 }
