@@ -9,7 +9,6 @@ import { permissionNames } from '../domain/token/permission.ts'
 import { createTenantScope } from '../domain/token/scope.ts'
 import { getToken } from '../domain/token/token.ts'
 import { Loaders } from '../graphql/loaders.ts'
-import { RecordId } from '../graphql/record-id.ts'
 import { statusOf, toGatewayError, toMessageBody } from '../http/errors.ts'
 import { renameFields } from '../rest/register.ts'
 import { v1 } from '../rest/v1/routes.ts'
@@ -45,14 +44,11 @@ export async function readAnswers(
   })
   const token = await getToken(transaction, id)
   const rate = { limit: Infinity, counter: new RateWindows() }
-  const variables: Record<string, RecordId> = {
-    tenant: RecordId.parseNumeric(`${tenantId}`),
-    [record]: RecordId.parseNumeric(`${stored.id}`),
-  }
+  const variables: Record<string, string> = { tenant: `${tenantId}`, [record]: `${stored.id}` }
   const answers: Answer[] = []
   for (const { name, method, path, run, argumentNames } of v1.operations) {
     if (!operationsOf[record]?.includes(name)) continue
-    const request = `${method} ${v1.path}${path.replaceAll(/:(\w+)/g, (_, name) => `${variables[name]?.numeric}`)}`
+    const request = `${method} ${v1.path}${path.replaceAll(/:(\w+)/g, (_, name) => `${variables[name]}`)}`
     try {
       const body = await transaction.savepoint(sql => {
         const caller = {

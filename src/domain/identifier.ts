@@ -1,4 +1,4 @@
-import { notFound } from './errors.ts'
+import { orNotFound } from './errors.ts'
 
 /** Parses the id of a record: a plain positive integer up to 2^53 - 1 (R7). Returns null for any other text. */
 export function parseIdentifier(text: string): number | null {
@@ -13,8 +13,4 @@ export function parseIdentifier(text: string): number | null {
  * @param noun the noun for the record in the message: `token`
  * @throws `NOT_FOUND` when the text is no identifier, because no record has it
  */
-export function requireIdentifier(text: string, noun: string): number {
-  const id = parseIdentifier(text)
-  if (id === null) throw notFound(noun)
-  return id
-}
+export const requireIdentifier = (text: string, noun: string): number => orNotFound(noun)(parseIdentifier(text))

@@ -4,6 +4,7 @@ import { setImmediate as nextEvents } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ListIdentity } from '../domain/cursor.ts'
 import { type FieldErrors, GatewayError, unauthenticated } from '../domain/errors.ts'
+import { requireIdentifier } from '../domain/identifier.ts'
 import { type PageWindow, readWindow } from '../domain/page.ts'
 import { Semaphore } from '../domain/rate/semaphore.ts'
 import { createExportLimits } from '../domain/record/export-limits.ts'
@@ -12,7 +13,6 @@ import type { TokenDirectory } from '../domain/token/directory.ts'
 import { createContext, type Gateway } from '../graphql/context.ts'
 import { Loaders } from '../graphql/loaders.ts'
 import { requireAccess } from '../graphql/policy.ts'
-import { RecordId, requireTenantId } from '../graphql/record-id.ts'
 import { refuseOtherMethods, registerAuthenticated } from '../http/authenticated.ts'
 import { type Authenticate, bearerSecret } from '../http/caller.ts'
 import { spreadRetryAfter } from '../http/errors.ts'
@@ -130,7 +130,7 @@ const stopping = () =>
 /** Returns the tenant in the path, or null when the path has none. @throws `NOT_FOUND` (R7) */
 function readTenant({ params }: FastifyRequest): number | null {
   if (typeof params !== 'object' || params === null || !('tenant' in params)) return null
-  return requireTenantId(RecordId.parseNumeric(String(params.tenant)))
+  return requireIdentifier(String(params.tenant), 'tenant')
 }
 
 /**

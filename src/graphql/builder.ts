@@ -4,7 +4,7 @@ import type { Instant } from '../domain/instant.ts'
 import type { Count } from '../domain/search/search-table.ts'
 import type { Context } from './context.ts'
 import { policyPlugin } from './policy.ts'
-import { encodeGlobalId, type RecordId } from './record-id.ts'
+import { encodeGlobalId } from './record-id.ts'
 
 /** The types that all files of the schema share. */
 export interface SchemaTypes {
@@ -13,7 +13,6 @@ export interface SchemaTypes {
   DefaultEdgesNullability: { list: false; items: false }
   DefaultNodeNullability: false
   Scalars: {
-    ID: { Input: RecordId; Output: string | number }
     BigInt: { Input: number; Output: number }
     Money: { Input: number; Output: number }
     DateTime: { Input: string; Output: Instant }

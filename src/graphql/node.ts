@@ -4,7 +4,7 @@ import { recordComplexity, unitComplexity } from './complexity.ts'
 import type { Context } from './context.ts'
 import { findNodeType, type NodeType, typeNameOf } from './node-types.ts'
 import { requirePermissions } from './policy.ts'
-import type { RecordId, RecordPlace } from './record-id.ts'
+import { parseGlobalId, type RecordPlace } from './record-id.ts'
 
 /** A record that the caller may ask for. */
 interface Authorised {
@@ -13,12 +13,13 @@ interface Authorised {
 }
 
 /** Finds the type and the place of a record; throws `FORBIDDEN` or `NOT_FOUND` when the caller may not ask for it. */
-async function authorise(context: Context, { global }: RecordId): Promise<Authorised> {
-  const nodeType = global && findNodeType(global.type)
+async function authorise(context: Context, id: string): Promise<Authorised> {
+  const place = parseGlobalId(id)
+  const nodeType = place && findNodeType(place.type)
   if (!nodeType) throw notFound('record')
   requirePermissions(context, nodeType.permissions)
-  if (!(await context.scope.includes(context.caller.token, global.tenantId))) throw notFound('record')
-  return { nodeType, place: global }
+  if (!(await context.scope.includes(context.caller.token, place.tenantId))) throw notFound('record')
+  return { nodeType, place }
 }
 
 async function fetchRecord(context: Context, { nodeType, place }: Authorised): Promise<object> {

@@ -19,7 +19,8 @@ export const encodeGlobalId = (type: string, key: string | number | bigint) =>
 /** Returns the key of a record in its global id. Records are read through their tenant, so the key names both. */
 export const recordKey = (record: { tenantId: number; id: number }) => `${record.tenantId}.${record.id}`
 
-function parseGlobalId(text: string): RecordPlace | null {
+/** Decodes a global id. Returns null when the text is none; a numeric id is none. */
+export function parseGlobalId(text: string): RecordPlace | null {
   if (text.length > maxGlobalIdLength) return null
   const [type = '', key = '', ...more] = Buffer.from(text, 'base64url').toString().split(':')
   const hasOneId = type === 'Tenant' || type === 'Category'
@@ -30,45 +31,22 @@ function parseGlobalId(text: string): RecordPlace | null {
 }
 
 /**
- * The value of an `ID` argument. The transport parses it once: REST reads ids from a path, where they are numeric (R7),
- * and GraphQL in the scalar `ID`, which accepts numeric and global ids. A text that is not an id names no record.
+ * Returns the numeric id of the record that the value of an `ID` argument names: by its numeric or its global id.
+ *
+ * @param type the name of the record's GraphQL type
+ * @param tenantId the tenant in which the record is looked for; undefined: a global id may name any tenant
+ * @returns null when the text can name no such record
  */
-export class RecordId {
-  private constructor(
-    /** The numeric id; null when the text is not a numeric id. */
-    readonly numeric: number | null,
-    /** The record that a global id names; null for a numeric id and for a text that is no id. */
-    readonly global: RecordPlace | null,
-  ) {}
-
-  static parseNumeric(text: string): RecordId {
-    return new RecordId(parseIdentifier(text), null)
-  }
-
-  /** Parses a numeric or a global id. */
-  static parse(text: string): RecordId {
-    const numeric = parseIdentifier(text)
-    return new RecordId(numeric, numeric === null ? parseGlobalId(text) : null)
-  }
-
-  /** Returns the numeric id of the record, of any tenant; null when this id can name no record of the type. */
-  idOf(type: string): number | null {
-    return this.numeric ?? (this.global?.type === type ? this.global.id : null)
-  }
-
-  /** Returns the numeric id of the record; null when this id can name no record of the type and the tenant. */
-  idWithin(type: string, tenantId: number): number | null {
-    if (this.numeric !== null) return this.numeric
-    return this.global?.type === type && this.global.tenantId === tenantId ? this.global.id : null
-  }
+export function recordIdIn(text: string, type: string, tenantId?: number): number | null {
+  const numeric = parseIdentifier(text)
+  if (numeric !== null) return numeric
+  const place = parseGlobalId(text)
+  return place?.type === type && (tenantId ?? place.tenantId) === place.tenantId ? place.id : null
 }
 
 /** Returns the numeric id of the tenant that an argument names. @throws `NOT_FOUND` when it names none (R7, R19) */
 export function requireTenantId(argument: unknown): number {
-  if (argument instanceof RecordId) {
-    const { numeric, global } = argument
-    if (numeric !== null) return numeric
-    if (global?.type === 'Tenant') return global.id
-  }
-  throw notFound('tenant')
+  const id = typeof argument === 'string' ? recordIdIn(argument, 'Tenant') : null
+  if (id === null) throw notFound('tenant')
+  return id
 }

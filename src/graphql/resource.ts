@@ -10,7 +10,7 @@ import { pageComplexity, recordComplexity } from './complexity.ts'
 import { matchedFieldsOf, readConnection, updatedSinceDescription } from './connection.ts'
 import { createTableLoaders, type Reader } from './loaders.ts'
 import { addNodeType, describePermissions, typeNameOf } from './node-types.ts'
-import { recordKey } from './record-id.ts'
+import { recordIdIn, recordKey } from './record-id.ts'
 import { addSearchInputs, addTextFields, readSearchArguments, searchArgs, searchResource } from './search.ts'
 import { Tenant } from './tenant.ts'
 
@@ -124,7 +124,7 @@ function addType(
       complexity: recordComplexity,
       args: { id: t.arg.id({ required: true, description: 'Its numeric or its global id.' }) },
       resolve: ({ id: tenantId }, args, { loaders }) => {
-        const id = args.id.idWithin(type, tenantId)
+        const id = recordIdIn(args.id, type, tenantId)
         if (id === null) throw notFound(noun)
         return loaders.get(loadersOf).records.load({ tenantId, id }).then(orNotFound(noun))
       },

@@ -1,5 +1,4 @@
 import { builder } from './builder.ts'
-import { parseIdArguments } from './id-scalar.ts'
 import './scalars.ts'
 import './connection.ts'
 import './node.ts'
@@ -15,4 +14,4 @@ import './resolution.ts'
 import './viewer.ts'
 
 /** The one schema: REST and GraphQL are transports over it. */
-export const schema = parseIdArguments(builder.toSchema())
+export const schema = builder.toSchema()

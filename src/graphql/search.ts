@@ -12,7 +12,7 @@ import { builder, enumValues, type Types } from './builder.ts'
 import { readConnection } from './connection.ts'
 import type { Context } from './context.ts'
 import { typeNameOf } from './node-types.ts'
-import { RecordId } from './record-id.ts'
+import { recordIdIn } from './record-id.ts'
 import { VoucherStatus } from './voucher-status.ts'
 
 /** Adds the input of a range of values. @param bounds the description of each bound, by its name */
@@ -85,9 +85,7 @@ export function addSearchInputs(type: string, { filters, orders }: SearchDescrip
   })
   const Field = builder.enumType(`${type}OrderField`, {
     description: 'The value by which a list is ordered. Records with the same value are ordered by `id`.',
-    values: enumValues(
-      Object.fromEntries(Object.entries(orders).map(([name, { description }]) => [name, description])),
-    ),
+    values: orders,
   })
   const Order = builder.inputType(`${type}Order`, {
     description: 'An order of the list.',
@@ -106,11 +104,11 @@ export function addSearchInputs(type: string, { filters, orders }: SearchDescrip
 
 /** Adds the enum of the fields in which the filter's `text` is searched; null: the filter has none. */
 export function addTextFields(type: string, { filters }: SearchDescription) {
-  const fields = Object.values(filters).flatMap(({ textFields }) => Object.entries(textFields ?? {}))
-  if (fields.length === 0) return null
+  const fields = Object.values(filters).find(({ textFields }) => textFields)?.textFields
+  if (!fields) return null
   return builder.enumType(`${type}TextField`, {
     description: 'A field in which the filter searches its `text`.',
-    values: enumValues(Object.fromEntries(fields.map(([name, { description }]) => [name, description]))),
+    values: fields,
   })
 }
 
@@ -150,8 +148,8 @@ export function readSearchArguments(
   const { filter, ...others } = searchArguments.parse(args)
   const withIds = Object.entries(filter ?? {}).map(([name, value]) => {
     const kind = description.filters[name]?.kind
-    const isRecord = typeof kind === 'object' && value instanceof RecordId
-    return [name, isRecord ? referenceTo(value.idOf(typeNameOf(kind.recordOf))) : value]
+    const isRecord = typeof kind === 'object' && typeof value === 'string'
+    return [name, isRecord ? referenceTo(recordIdIn(value, typeNameOf(kind.recordOf))) : value]
   })
   const given = { ...others, filter: Object.fromEntries(withIds) }
   return isSearch(given) ? given : null

@@ -12,8 +12,8 @@ import {
 } from 'graphql'
 import type { z } from 'zod'
 import type { FieldErrors } from '../domain/errors.ts'
+import { parseIdentifier } from '../domain/identifier.ts'
 import type { Permission } from '../domain/token/permission.ts'
-import { RecordId } from '../graphql/record-id.ts'
 import { schema } from '../graphql/schema.ts'
 import type { OperationDocument } from './documents.ts'
 import { prepareOperation, type RunOperation } from './prepare-operation.ts'
@@ -66,7 +66,7 @@ type PathNames<Path extends string> = Path extends `${string}:${infer Name}/${in
  * @param returns what the response holds, in a sentence
  * @throws when the document cannot be run
  */
-export function operation<const Path extends string, Variables extends Record<PathNames<Path>, RecordId>>(
+export function operation<const Path extends string, Variables extends Record<PathNames<Path>, string>>(
   method: 'GET' | 'POST',
   path: Path,
   document: OperationDocument<Variables>,
@@ -90,10 +90,10 @@ export function operation<const Path extends string, Variables extends Record<Pa
   }
 }
 
-/** Returns the ids in the path, which are numeric (R7). */
-function readPath(request: FastifyRequest): Record<string, RecordId> {
-  const ids: Record<string, RecordId> = {}
-  for (const [name, text] of Object.entries(request.params ?? {})) ids[name] = RecordId.parseNumeric(String(text))
+/** Returns the ids in the path. They are numeric (R7): a text that is not becomes one that names no record. */
+function readPath(request: FastifyRequest): Record<string, string> {
+  const ids: Record<string, string> = {}
+  for (const [name, text] of Object.entries(request.params ?? {})) ids[name] = `${parseIdentifier(String(text)) ?? ''}`
   return ids
 }
 
