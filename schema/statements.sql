@@ -1076,24 +1076,20 @@ from gateway.token_export left join gateway.tenant on tenant.id = tenant_id
 where token_id = $1 and day > (now() at time zone 'UTC')::date - $2::integer
 order by day desc, last_at desc, tenant_id limit 200;
 
-with /* export.record */ entry as (
+with /* export.record */ exported as (
+  select * from json_to_recordset($1::text::json)
+  as entry(actor text, address text, token_id bigint, tenant_id bigint, records bigint, detail jsonb)
+), entry as (
   insert into gateway.audit_entry (actor, address, action, token_id, tenant_id, detail)
-  select actor, address, $1, token_id, tenant_id, detail
-  from unnest($2::text::text[],
-    $3::text::text[],
-    $4::text::bigint[],
-    $5::text::bigint[],
-    $6::text::jsonb[])
-  as exported(actor, address, token_id, tenant_id, detail)
+  select actor, address, $2, token_id, tenant_id, detail from exported
   returning at
 )
 insert into gateway.token_export (token_id, day, tenant_id, records, last_at)
-select token_id, (latest.at at time zone 'UTC')::date, tenant_id, records, latest.at
-from (select max(at) as at from entry) latest,
-unnest($7::text::bigint[],
-  $8::text::bigint[],
-  $9::text::bigint[])
-as exported(token_id, tenant_id, records)
+select token_id, (latest.at at time zone 'UTC')::date, tenant_id, sum(records), latest.at
+from exported, (select max(at) as at from entry) latest
+where records > 0
+group by token_id, tenant_id, latest.at
+order by token_id, tenant_id
 on conflict (token_id, day, tenant_id) do update
 set records = token_export.records + excluded.records, last_at = greatest(token_export.last_at, excluded.last_at);
 
@@ -2679,11 +2675,9 @@ from (
 delete /* redemption_token.delete_expired */ from gateway.redemption_token where expires_at < now() - interval '1 day';
 
 insert /* redemption_token.issue */ into gateway.redemption_token (token_hash, voucher_id, tenant_id, token_id, expires_at)
-select hash, voucher_id, tenant_id, token_id, now() + seconds * interval '1 second'
-from unnest($1::text::bytea[],
-  $2::text::bigint[], $3::text::bigint[],
-  $4::text::bigint[], $5::text::integer[])
-as issued (hash, voucher_id, tenant_id, token_id, seconds)
+select hash, "voucherId", "tenantId", "tokenId", now() + "timeToLive" * interval '1 second'
+from json_to_recordset($1::text::json)
+as issued (hash bytea, "voucherId" bigint, "tenantId" bigint, "tokenId" bigint, "timeToLive" integer)
 on conflict do nothing;
 
 select /* removal.count */ (

@@ -1,5 +1,5 @@
 import { shareStatements } from '../../db/shared-statement.ts'
-import { arrayText, type Sql } from '../../db/sql.ts'
+import type { Sql } from '../../db/sql.ts'
 import type { AuditAction } from '../administrator/audit.ts'
 import type { Instant } from '../instant.ts'
 import type { SearchTable } from '../search/search-table.ts'
@@ -115,35 +115,25 @@ const saveExports = shareStatements<CallerExports, null>(async (sql, saved) => {
   const action: AuditAction = 'customer.export'
   const entries = saved.flatMap(({ caller: { token, address, requestId }, operation, exports }) =>
     exports.map(({ tenantId, records }) => ({
-      ...{ actor: `token ${token.id} (${token.name})`, address, tokenId: token.id, tenantId, records },
-      detail: JSON.stringify({ records, operation, requestId }),
+      ...{ actor: `token ${token.id} (${token.name})`, address, token_id: token.id, tenant_id: tenantId, records },
+      detail: { records, operation, requestId },
     })),
   )
-  const counts = new Map<string, { tokenId: number; tenantId: number; records: number }>()
-  for (const { tokenId, tenantId, records } of entries.filter(isExport)) {
-    const key = `${tokenId} ${tenantId}`
-    counts.set(key, { tokenId, tenantId, records: (counts.get(key)?.records ?? 0) + records })
-  }
-  const sorted = [...counts.values()].sort((one, other) => one.tokenId - other.tokenId || one.tenantId - other.tenantId)
   await sql`
-    with /* export.record */ entry as (
+    with /* export.record */ exported as (
+      select * from json_to_recordset(${JSON.stringify(entries)}::text::json)
+        as entry(actor text, address text, token_id bigint, tenant_id bigint, records bigint, detail jsonb)
+    ), entry as (
       insert into gateway.audit_entry (actor, address, action, token_id, tenant_id, detail)
-      select actor, address, ${action}, token_id, tenant_id, detail
-      from unnest(${arrayText(entries.map(({ actor }) => actor))}::text::text[],
-                  ${arrayText(entries.map(({ address }) => address))}::text::text[],
-                  ${arrayText(entries.map(({ tokenId }) => tokenId))}::text::bigint[],
-                  ${arrayText(entries.map(({ tenantId }) => tenantId))}::text::bigint[],
-                  ${arrayText(entries.map(({ detail }) => detail))}::text::jsonb[])
-           as exported(actor, address, token_id, tenant_id, detail)
+      select actor, address, ${action}, token_id, tenant_id, detail from exported
       returning at
     )
     insert into gateway.token_export (token_id, day, tenant_id, records, last_at)
-    select token_id, (latest.at at time zone 'UTC')::date, tenant_id, records, latest.at
-    from (select max(at) as at from entry) latest,
-         unnest(${arrayText(sorted.map(({ tokenId }) => tokenId))}::text::bigint[],
-                ${arrayText(sorted.map(({ tenantId }) => tenantId))}::text::bigint[],
-                ${arrayText(sorted.map(({ records }) => records))}::text::bigint[])
-           as exported(token_id, tenant_id, records)
+    select token_id, (latest.at at time zone 'UTC')::date, tenant_id, sum(records), latest.at
+    from exported, (select max(at) as at from entry) latest
+    where records > 0
+    group by token_id, tenant_id, latest.at
+    order by token_id, tenant_id
     on conflict (token_id, day, tenant_id) do update
     set records = token_export.records + excluded.records, last_at = greatest(token_export.last_at, excluded.last_at)`
   return saved.map(() => null)

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { shareStatements } from '../../db/shared-statement.ts'
-import { arrayText, type Sql } from '../../db/sql.ts'
+import type { Sql } from '../../db/sql.ts'
 import { hashSecret } from '../secret.ts'
 
 interface Issued {
-  hash: Buffer
+  /** As PostgreSQL writes a `bytea`. */
+  hash: string
   voucherId: number
   tenantId: number
   tokenId: number
@@ -16,14 +17,11 @@ const maxShared = 8
 
 /** Stores tokens. When the answer to the shared statement is lost, each is stored again: then it is there already. */
 const store = shareStatements<Issued, Issued>(async (sql, issued) => {
-  const list = (read: (token: Issued) => string | number) => arrayText(issued.map(read))
   await sql`
     insert /* redemption_token.issue */ into gateway.redemption_token (token_hash, voucher_id, tenant_id, token_id, expires_at)
-    select hash, voucher_id, tenant_id, token_id, now() + seconds * interval '1 second'
-    from unnest(${list(({ hash }) => `\\x${hash.toString('hex')}`)}::text::bytea[],
-                ${list(({ voucherId }) => voucherId)}::text::bigint[], ${list(({ tenantId }) => tenantId)}::text::bigint[],
-                ${list(({ tokenId }) => tokenId)}::text::bigint[], ${list(({ timeToLive }) => timeToLive)}::text::integer[])
-      as issued (hash, voucher_id, tenant_id, token_id, seconds)
+    select hash, "voucherId", "tenantId", "tokenId", now() + "timeToLive" * interval '1 second'
+    from json_to_recordset(${JSON.stringify(issued)}::text::json)
+      as issued (hash bytea, "voucherId" bigint, "tenantId" bigint, "tokenId" bigint, "timeToLive" integer)
     on conflict do nothing`
   return issued
 }, maxShared)
@@ -45,7 +43,8 @@ export async function issueRedemptionToken(
   timeToLive: number,
 ): Promise<string> {
   const secret = `vgr_${randomBytes(32).toString('base64url')}`
-  await store(group, sql, { hash: hashSecret(secret), voucherId, tenantId, tokenId, timeToLive })
+  const hash = `\\x${hashSecret(secret).toString('hex')}`
+  await store(group, sql, { hash, voucherId, tenantId, tokenId, timeToLive })
   return secret
 }
 
