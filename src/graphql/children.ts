@@ -8,23 +8,11 @@ import type { Reader } from './loaders.ts'
 /** Reads the children of each parent, in the order of the parents. */
 type ReadChildren<Parent, Child> = (parents: readonly Parent[]) => Promise<Child[][]>
 
-/**
- * Loads the children of one parent or of a list of parents. The calls of one turn share a statement. Children that were
- * loaded for one parent are not reused for lists.
- */
-export class BatchChildren<Parent extends { id: number }, Child> {
-  readonly ofOne: DataLoader<Parent, Child[], number>
-  /** Loads the children of a list of parents. For the same array they are read once. */
-  readonly ofList: DataLoader<readonly Parent[], Child[][]>
-
-  constructor(read: ReadChildren<Parent, Child>) {
-    this.ofOne = new DataLoader(read, { cacheKeyFn: ({ id }) => id })
-    this.ofList = new DataLoader(lists => readLists(read, lists))
-  }
-}
+/** Loads the children of lists of parents. The calls of one turn share a statement; the same array is read once. */
+type ChildLoader<Parent, Child> = DataLoader<readonly Parent[], Child[][]>
 
 /** Reads the children of all lists in one call; a parent that occurs several times is read once. */
-async function readLists<Parent extends { id: number }, Child>(
+export async function readLists<Parent extends { id: number }, Child>(
   read: ReadChildren<Parent, Child>,
   lists: readonly (readonly Parent[])[],
 ): Promise<Child[][][]> {
@@ -39,9 +27,7 @@ async function readLists<Parent extends { id: number }, Child>(
 /** The most lists of parents, of requests that share a statement. */
 const maxShared = 4
 
-/**
- * Defines the loader of children. Requests share its statements.
- */
+/** Defines the loader of children. Requests share its statements. */
 export function childLoader<Parent extends { id: number; tenantId: number }, Child>(
   read: (sql: RecordSql, parents: readonly Parent[]) => Promise<Child[][]>,
 ) {
@@ -52,8 +38,8 @@ export function childLoader<Parent extends { id: number; tenantId: number }, Chi
         : readLists(parents => read(sql, parents), lists),
     maxShared,
   )
-  return ({ records, group }: Pick<Reader, 'records' | 'group'>) =>
-    new BatchChildren<Parent, Child>(parents => readShared(group, records, parents))
+  return ({ records, group }: Pick<Reader, 'records' | 'group'>): ChildLoader<Parent, Child> =>
+    new DataLoader(lists => readLists(parents => readShared(group, records, parents), lists))
 }
 
 /**
@@ -75,13 +61,15 @@ function hasMoved(parents: readonly { id: number; tenantId: number }[]): boolean
  * @param derive the field's value from a parent's children
  */
 export function childField<Parent extends { id: number }, Child, Value>(
-  loader: (reader: Reader) => BatchChildren<Parent, Child>,
+  loader: (reader: Reader) => ChildLoader<Parent, Child>,
   derive: (children: Child[]) => Value,
 ) {
-  const resolve = async (parent: Parent, _args: object, { loaders }: Context) =>
-    derive(await loaders.get(loader).ofOne.load(parent))
+  const resolve = async (parent: Parent, _args: object, { loaders }: Context) => {
+    const [children = []] = await loaders.get(loader).load([parent])
+    return derive(children)
+  }
   offerBatch(resolve, async (parents: readonly Parent[], { loaders }: Context) =>
-    (await loaders.get(loader).ofList.load(parents)).map(derive),
+    (await loaders.get(loader).load(parents)).map(derive),
   )
   return { resolve }
 }

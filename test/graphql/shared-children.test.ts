@@ -20,7 +20,7 @@ function defineLoader() {
   })
   // A platform uses nothing else of a request.
   const load = (parents: readonly Parent[]) =>
-    platform({ records: pool, group: pool } satisfies Pick<Reader, 'records' | 'group'>).ofList.load(parents)
+    platform({ records: pool, group: pool } satisfies Pick<Reader, 'records' | 'group'>).load(parents)
   return { reads, load }
 }
 

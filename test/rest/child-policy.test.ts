@@ -1,7 +1,8 @@
+import DataLoader from 'dataloader'
 import { GraphQLError, type GraphQLField, isObjectType, parse } from 'graphql'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Permission } from '../../src/domain/token/permission.ts'
-import { BatchChildren, childField } from '../../src/graphql/children.ts'
+import { childField, readLists } from '../../src/graphql/children.ts'
 import { Tenant } from '../../src/graphql/tenant.ts'
 import { createContexts } from '../support/gateway.ts'
 
@@ -11,11 +12,13 @@ const { builder } = await import('../../src/graphql/builder.ts')
 const policy = { permissions: ['redeem_vouchers' as const] }
 /** The tenants whose children were read, each time. */
 const reads: (readonly number[])[] = []
-const children = new BatchChildren<{ id: number }, string>(async parents => {
-  const ids = parents.map(({ id }) => id)
-  reads.push(ids)
-  return ids.map(id => [`child of ${id}`])
-})
+const children = new DataLoader((lists: readonly (readonly { id: number }[])[]) =>
+  readLists(async parents => {
+    const ids = parents.map(({ id }) => id)
+    reads.push(ids)
+    return ids.map(id => [`child of ${id}`])
+  }, lists),
+)
 const below = childField(
   () => children,
   names => names.join(),
