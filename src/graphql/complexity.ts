@@ -10,7 +10,6 @@ interface Complexity {
   multiplier: number
 }
 
-/** The complexity of a field, which may depend on its arguments. */
 export type FieldComplexity<Args> = Complexity | ((args: Args) => Complexity)
 
 /**

@@ -14,7 +14,6 @@ const CountPrecision = builder.enumType('CountPrecision', {
   },
 })
 
-/** The type `Count`. */
 const CountType = builder.objectRef<Count>('Count').implement({
   description: `How many records a list has. Counting reads at most ${mostCandidates.toLocaleString('en')} records.`,
   fields: t => ({
@@ -151,22 +150,18 @@ class Connection<Row extends Listed> {
 
 class Edge<Row extends Listed> {
   constructor(
-    private readonly connection: Connection<Row>,
+    readonly connection: Connection<Row>,
     readonly node: Row,
   ) {}
 
   get cursor(): string {
     return this.connection.cursorOf(this.node)
   }
-
-  matchedFields(): Promise<readonly string[]> {
-    return this.connection.matchedFieldsOf(this.node)
-  }
 }
 
 /** Returns the fields of the edge's record that contain words of the filter. */
 export const matchedFieldsOf = async (edge: object): Promise<readonly string[]> =>
-  edge instanceof Edge ? edge.matchedFields() : []
+  edge instanceof Edge ? edge.connection.matchedFieldsOf(edge.node) : []
 
 /** The quota units that a count adds to its page, as `npm run bench -- searches` measures. */
 const costOfCount = 2
@@ -194,5 +189,4 @@ builder.globalConnectionFields(t => ({
   }),
 }))
 
-/** The description of the argument `updatedSince`. */
 export const updatedSinceDescription = 'Only records updated at or after this instant.'

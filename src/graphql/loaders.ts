@@ -21,17 +21,15 @@ export const createPageLoader = <Wanted, Row>(read: (wanted: readonly Wanted[]) 
   new DataLoader<Wanted, RecordPage<Row>>(read, { cache: false })
 
 /** Creates loaders of a table that tenants own. They cache nothing: each field counts as an operation, and reads (R28). */
-export const createTableLoaders = <Row>({ pool, records, caller }: Reader, table: TenantTable<Row>) => {
-  return {
-    pages: createPageLoader((wanted: readonly PageRequest[]) => table.pages(records, wanted)),
-    /** A count may read a million rows, even in a request that is not expensive. */
-    counts: new DataLoader(
-      (wanted: readonly CountRequest[]) => table.counts(pool.expensive(caller.isWaiting, caller.token.id), wanted),
-      { cache: false },
-    ),
-    records: new DataLoader((wanted: readonly RecordRequest[]) => table.records(records, wanted), { cache: false }),
-  }
-}
+export const createTableLoaders = <Row>({ pool, records, caller }: Reader, table: TenantTable<Row>) => ({
+  pages: createPageLoader((wanted: readonly PageRequest[]) => table.pages(records, wanted)),
+  /** A count may read a million rows, even in a request that is not expensive. */
+  counts: new DataLoader(
+    (wanted: readonly CountRequest[]) => table.counts(pool.expensive(caller.isWaiting, caller.token.id), wanted),
+    { cache: false },
+  ),
+  records: new DataLoader((wanted: readonly RecordRequest[]) => table.records(records, wanted), { cache: false }),
+})
 
 /**
  * The loaders of one request. A loader reads in one statement for all fields of the request that call it in the same

@@ -73,18 +73,14 @@ builder.objectField(CatalogVoucher, 'purchasedVouchers', t =>
       description:
         `The ${noun}s of this product and of its variants that its tenant sold, by \`updatedAt\`, then \`id\`. In the ` +
         `filter, \`productId\` is always this product.${describePermissions(permissions)}`,
-      policy: {
-        cost: args => costOfSearch(search, ofProduct(args, null)),
-        permissions,
-      },
+      policy: { cost: args => costOfSearch(search, ofProduct(args, null)), permissions },
       complexity: pageComplexity,
       args: {
         updatedSince: t.arg({ type: 'DateTime', description: updatedSinceDescription }),
         ...searchArgs(t.arg, inputs, noun, 'its own'),
       },
-      resolve: ({ id, tenantId }, args, context) => {
-        return searchResource(context, vouchers, tenantId, ofProduct(args, id), args)
-      },
+      resolve: ({ id, tenantId }, args, context) =>
+        searchResource(context, vouchers, tenantId, ofProduct(args, id), args),
     },
     connection,
   ),

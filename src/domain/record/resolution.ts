@@ -18,7 +18,6 @@ interface Verdict {
   reasonCode: ReasonCode | null
 }
 
-/** The columns of a voucher that a resolution shows. */
 export const resolvedColumns = {
   id: column('voucher.id', 'bigint', 'The numeric id, as in v1.'),
   reference: column('voucher.reference', 'text', 'The reference that is printed on it.'),
@@ -57,13 +56,11 @@ export type Redeemability = Pick<
   'void' | 'dateValidStart' | 'dateValidEnd' | 'redemptionStatus' | 'currentBalance'
 >
 
-/** A voucher as a resolution shows it. */
 export type ResolvedVoucher = VoucherState & Verdict
 
 /** The tenant at which a voucher was resolved, and the one that owns the voucher (R24). */
 export type ResolutionTenant = RowOf<typeof resolutionTenantColumns>
 
-/** The result of resolving a voucher at a tenant. */
 export interface Resolution extends Verdict {
   voucher: ResolvedVoucher
   tenant: ResolutionTenant
@@ -101,17 +98,13 @@ export async function resolveVoucher(
   caller: Token,
   at: number,
   placePath: TenantPath,
-  name: VoucherName,
+  { field, texts }: VoucherName,
   timeToLive: number,
 ): Promise<Resolution> {
-  const [find, field, texts] =
-    'reference' in name
-      ? ([findBy.reference, 'voucherReference', [name.reference]] as const)
-      : ([findBy.qrToken, 'qrToken', name.qrTokens] as const)
   let found: Found | null = null
   for (const text of texts) {
     // PostgreSQL cannot store U+0000, and its protocol rejects it.
-    if (!text.includes('\0')) found ??= await find(group, sql, { text, at, placePath, tokenId: caller.id })
+    if (!text.includes('\0')) found ??= await findBy[field](group, sql, { text, at, placePath, tokenId: caller.id })
   }
   if (!found) throw notFound('voucher')
   const { voucher, tenant, isFaulty, isAmbiguous } = found
@@ -155,7 +148,7 @@ const faulty = 'The data of this voucher are not valid now. Ask the platform to 
 
 /** Finds a voucher by each of its names, as the indexes have them (`sql/0003`). */
 const findBy = {
-  reference: findByCondition(
+  voucherReference: findByCondition(
     name => `gateway.folded(gateway.trimmed(${name})) collate "C"`,
     'reference',
     '(reference = wanted.text or gateway.trimmed(reference) = gateway.trimmed(wanted.text))',

@@ -16,7 +16,6 @@ export const variantColumns = {
   updatedAt: nullable('updated_at', 'instant', 'When it was last changed.'),
 }
 
-/** A variant of a product, with its own price. */
 export type Variant = RowOf<typeof variantColumns>
 
 const variantRow = rowCodec<Variant>(variantColumns)

@@ -1,8 +1,12 @@
 import { type FieldErrors, hasErrors, throwIfErrors } from '../errors.ts'
 import { notBlank, trimmed } from '../trimmed.ts'
 
-/** A voucher by its reference, or by its QR token: the first of these texts that is one. */
-export type VoucherName = { reference: string } | { qrTokens: readonly string[] }
+/** A voucher by its reference or by its QR token: the first of the texts that is one. */
+export interface VoucherName {
+  /** The field of the input, for its errors. */
+  field: keyof typeof maxLengths
+  texts: readonly string[]
+}
 
 /** The longest inputs, in characters (R9). */
 export const maxLengths = { qrToken: 2048, voucherReference: 255 }
@@ -32,7 +36,9 @@ export function readVoucherName(
     fieldErrors.voucherReference = [error]
   }
   throwIfErrors(fieldErrors)
-  return qrToken === null ? { reference: voucherReference ?? '' } : { qrTokens: [...new Set(qrTokensIn(qrToken))] }
+  return qrToken === null
+    ? { field: 'voucherReference', texts: [voucherReference ?? ''] }
+    : { field: 'qrToken', texts: [...new Set(qrTokensIn(qrToken))] }
 }
 
 /** Returns what may be the QR token in a scanned text: the text itself, or a part of its URL (R27). */

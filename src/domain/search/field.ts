@@ -52,9 +52,7 @@ export type FilterKind =
 export interface FilterField {
   readonly kind: FilterKind
   readonly description: string
-  /** True when it searches a text: that costs more than a comparison. */
-  readonly searches?: boolean
-  /** The fields of records whose text it searches, by their names. */
+  /** The fields of records whose text it searches, by their names: that costs more than a comparison. */
   readonly textFields?: Readonly<Record<string, TextField>>
   /** The key of the order whose index has its rows as one range: a list in that order then reads only matching rows. */
   readonly servedBy?: string

@@ -53,7 +53,7 @@ const unitsOf = { page: 2, text: 2, unservedOfDescendants: 3, textOfDescendants:
 
 /** Returns the cost of a page of such a list in quota units (R28). */
 export function costOfSearch(description: SearchDescription, args: SearchArguments): number {
-  const searches = givenNames(args).some(name => description.filters[name]?.searches)
+  const searches = givenNames(args).some(name => description.filters[name]?.textFields)
   const ofMany = args.withDescendants === true
   return (
     unitsOf.page +
@@ -98,12 +98,7 @@ export function readSearch(
   const names = givenNames(args)
   const isGiven = (name: string) => names.includes(name)
   const order = orderOf(description, args)
-  const conditions: Condition[] = []
-  const ranges = new Map<string, Condition>()
-  const textConditions: Condition[] = []
-  let searchesPersonalData = false
-  let words: SearchedWords | null = null
-
+  const effects: FilterEffect[] = []
   for (const [name, field] of Object.entries(filters)) {
     if (!isGiven(name)) continue
     if (field.needs && !isGiven(field.needs.field)) fieldErrors[`filter.${name}`] = [field.needs.message]
@@ -111,26 +106,25 @@ export function readSearch(
       fieldErrors[part === undefined ? `filter.${name}` : `filter.${name}.${part}`] = [message]
     }
     const effect = field.read(filter[name], report, token.permissions)
-    if (!effect) continue
-    conditions.push(effect.where)
-    for (const { key, where } of effect.ranges ?? []) ranges.set(key, both(ranges.get(key), where))
-    textConditions.push(...(effect.textConditions ?? []))
-    searchesPersonalData ||= effect.searchesPersonalData === true
-    words = effect.words ?? words
+    if (effect) effects.push(effect)
   }
   if (order.needs && !isGiven(order.needs.field)) fieldErrors.orderBy = [order.needs.message]
   throwIfErrors(fieldErrors)
 
+  const ranges = new Map<string, Condition>()
+  for (const { key, where } of effects.flatMap(effect => effect.ranges ?? [])) {
+    ranges.set(key, both(ranges.get(key), where))
+  }
   return {
     list: { ...list, name: `${list.name}?${digest(args, Object.keys(filters))}` },
     tenantId: list.tenantId,
     descendantsOf: args.withDescendants === true ? token : null,
-    conditions,
+    conditions: effects.map(({ where }) => where),
     ranges: [...ranges].map(([key, where]) => ({ key, where })),
     served: ranges.get(order.key),
-    textConditions,
-    searchesPersonalData,
-    words,
+    textConditions: effects.flatMap(({ textConditions = [] }) => textConditions),
+    searchesPersonalData: effects.some(effect => effect.searchesPersonalData),
+    words: effects.find(({ words }) => words)?.words ?? null,
     order,
     descending: args.orderBy?.direction === 'DESC',
     isServed: isServed(description, args),

@@ -30,7 +30,6 @@ export const searchedText = (description: string, ...texts: readonly SearchedTex
   description:
     `${description} Case does not matter. All words must occur; one of one or two characters must begin a word of the ` +
     'text: a word begins after anything that is neither a letter nor a digit.',
-  searches: true,
   textFields: fieldsOf(texts),
   read(given, report, permissions) {
     const text = z.string().parse(given)

@@ -62,12 +62,17 @@ const selecting =
   (source: FiguresRead, _args: object, { loaders }: Context) =>
     loaders.get(figuresLoader).load(source, select)
 
-/** Returns the resolver of a figure without arguments. */
-const only = <Name extends 'periods' | 'totals' | 'outstanding' | 'status' | 'consents'>(name: Name) =>
-  selecting(selection => {
+/** Returns the options of a figure without arguments, with its resolver. */
+const plainFigure = <Name extends 'periods' | 'totals' | 'outstanding' | 'status' | 'consents'>(
+  name: Name,
+  permissions = vouchers.permissions,
+) => ({
+  ...figure(name, permissions),
+  resolve: selecting(selection => {
     selection[name] = true
     return figures => figures[name]
-  })
+  }),
+})
 
 /** The intervals that most periods have; a limit of its own bounds them. */
 const intervalComplexity = { field: unitComplexity, multiplier: 150 }
@@ -99,16 +104,14 @@ const Figures = builder.objectRef<FiguresRead>('Figures').implement({
       description:
         'Each interval of the period, including intervals without sales. The first and the last interval are cut to ' +
         `the period. Vouchers without a purchase timestamp are left out.${needsSales}`,
-      ...figure('periods'),
+      ...plainFigure('periods'),
       complexity: intervalComplexity,
-      resolve: only('periods'),
     }),
     totals: t.field({
       type: [SalesFigure],
       description: `The sales of the whole period, by currency.${needsSales}`,
-      ...figure('totals'),
+      ...plainFigure('totals'),
       complexity: currencyComplexity,
-      resolve: only('totals'),
     }),
     topProducts: t.field({
       type: [ProductFigure],
@@ -141,9 +144,8 @@ const Figures = builder.objectRef<FiguresRead>('Figures').implement({
     outstanding: t.field({
       type: [OutstandingFigure],
       description: `The vouchers that are outstanding now, by currency. The period does not matter.${needsSales}`,
-      ...figure('outstanding'),
+      ...plainFigure('outstanding'),
       complexity: currencyComplexity,
-      resolve: only('outstanding'),
     }),
     expiring: t.field({
       type: [OutstandingFigure],
@@ -172,18 +174,16 @@ const Figures = builder.objectRef<FiguresRead>('Figures').implement({
     status: t.field({
       type: [StatusFigure],
       description: `How many vouchers have each status now; the period does not matter.${needsSales}`,
-      ...figure('status'),
+      ...plainFigure('status'),
       complexity: { field: unitComplexity, multiplier: 6 },
-      resolve: only('status'),
     }),
     consents: t.field({
       type: [ConsentPeriod],
       description:
         'The consents to marketing in each interval of the period, including intervals without ' +
         `any.${describePermissions(signups.permissions)}`,
-      ...figure('consents', signups.permissions),
+      ...plainFigure('consents', signups.permissions),
       complexity: intervalComplexity,
-      resolve: only('consents'),
     }),
   }),
 })

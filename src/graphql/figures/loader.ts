@@ -33,15 +33,14 @@ export class FiguresLoader {
 
   constructor({ records, caller }: Reader) {
     this.#reads = new DataLoader<FiguresRead, Figures>(
-      async sources => {
-        const distinct = [...new Set(sources)]
-        const reads = distinct.map(source => ({ ...source }))
-        for (const source of distinct) source.selection = nothing()
-        const figures = await readFigures(records, caller.token, reads)
-        const found = new Map(distinct.map((source, place) => [source, figures[place]]))
-        return sources.map(source => found.get(source) ?? new Error('These figures were not read.'))
+      sources => {
+        // A figure that is selected from now on belongs to the next read.
+        this.#reads.clearAll()
+        const reads = sources.map(source => ({ ...source }))
+        for (const source of sources) source.selection = nothing()
+        return readFigures(records, caller.token, reads)
       },
-      { cache: false, batchScheduleFn: read => void untilAllHaveAsked(caller).then(read) },
+      { batchScheduleFn: read => void untilAllHaveAsked(caller).then(read) },
     )
   }
 

@@ -1,11 +1,10 @@
 /** Reads queries and bodies of version 1 into the variables of its documents. */
-import type { FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import type { FieldErrors } from '../../domain/errors.ts'
 import { maxLengths } from '../../domain/record/voucher-name.ts'
 import { notBlank } from '../../domain/trimmed.ts'
 import { queryParameter, queryParameterValues } from '../../http/query-parameter.ts'
-import type { Input, InputSource } from '../operation.ts'
+import type { InputSource } from '../operation.ts'
 
 const listParameters = {
   updated_since: z.iso
@@ -28,12 +27,23 @@ const isIncludable = (word: string): word is (typeof includable)[number] => incl
 /** The input of an operation that takes only its path. */
 export const nothing: InputSource<object> = { read: () => ({ variables: {}, fieldErrors: {} }) }
 
+interface ListVariables {
+  cursor: string | null
+  updated_since: string | null
+}
+
 /** The input of a list: its query (R4, R5, R6, R10). */
-export const listQuery: InputSource<ListVariables> = { read: readListQuery, query: z.object(listParameters) }
+export const listQuery: InputSource<ListVariables> = {
+  query: z.object(listParameters),
+  read(request) {
+    const fieldErrors: FieldErrors = {}
+    const read = (name: string) => queryParameter(request, name, fieldErrors)
+    return { variables: { cursor: read('cursor'), updated_since: read('updated_since') }, fieldErrors }
+  },
+}
 
 /** The input of the catalog list: its query. */
 export const catalogQuery: InputSource<ListVariables & Record<(typeof includable)[number], boolean>> = {
-  read: readCatalogQuery,
   query: z.object({
     ...listParameters,
     include: z
@@ -45,6 +55,16 @@ export const catalogQuery: InputSource<ListVariables & Record<(typeof includable
           'with each `cursor`.',
       }),
   }),
+  /** `include` may be given twice, repeat a value, and have spaces (R5). */
+  read(request) {
+    const { variables, fieldErrors } = listQuery.read(request)
+    const wanted = queryParameterValues(request, 'include').flatMap(words => words.split(',').map(word => word.trim()))
+    if (!wanted.every(isIncludable)) {
+      fieldErrors.include = ['Name categories, variants or both, separated by a comma.']
+    }
+    const included = { categories: wanted.includes('categories'), variants: wanted.includes('variants') }
+    return { variables: Object.assign(included, variables), fieldErrors }
+  },
 }
 
 const nameOfVoucher = (field: keyof typeof maxLengths, description: string) =>
@@ -52,7 +72,6 @@ const nameOfVoucher = (field: keyof typeof maxLengths, description: string) =>
 
 /** The input of a resolution: its body (R9). */
 export const resolveBody: InputSource<{ qr_token?: string | null; voucher_reference?: string | null }> = {
-  read: readResolveBody,
   body: z
     .union([
       z
@@ -72,42 +91,17 @@ export const resolveBody: InputSource<{ qr_token?: string | null; voucher_refere
         .meta({ title: 'By QR token' }),
     ])
     .meta({ description: 'The name of the voucher: exactly one of the two fields. Unknown fields are ignored.' }),
-}
-
-interface ListVariables {
-  cursor: string | null
-  updated_since: string | null
-}
-
-function readListQuery(request: FastifyRequest): Input<ListVariables> {
-  const fieldErrors: FieldErrors = {}
-  const read = (name: string) => queryParameter(request, name, fieldErrors)
-  return { variables: { cursor: read('cursor'), updated_since: read('updated_since') }, fieldErrors }
-}
-
-/** `include` may be given twice, repeat a value, and have spaces (R5). */
-function readCatalogQuery(request: FastifyRequest): Input<ListVariables & { categories: boolean; variants: boolean }> {
-  const { variables, fieldErrors } = readListQuery(request)
-  const wanted = queryParameterValues(request, 'include').flatMap(words => words.split(',').map(word => word.trim()))
-  if (!wanted.every(isIncludable)) {
-    fieldErrors.include = ['Name categories, variants or both, separated by a comma.']
-  }
-  const included = { categories: wanted.includes('categories'), variants: wanted.includes('variants') }
-  return { variables: Object.assign(included, variables), fieldErrors }
-}
-
-function readResolveBody(
-  request: FastifyRequest,
-): Input<{ qr_token?: string | null; voucher_reference?: string | null }> {
-  const body = parseObject(request.body)
-  if (!body) return { variables: {}, fieldErrors: { body: ['The body must be a JSON object.'] } }
-  const fieldErrors: FieldErrors = {}
-  const read = (name: string) => {
-    const value = body[name] ?? null
-    if (value !== null && typeof value !== 'string') fieldErrors[name] = ['This must be a string.']
-    return typeof value === 'string' ? value : null
-  }
-  return { variables: { qr_token: read('qr_token'), voucher_reference: read('voucher_reference') }, fieldErrors }
+  read(request) {
+    const body = parseObject(request.body)
+    if (!body) return { variables: {}, fieldErrors: { body: ['The body must be a JSON object.'] } }
+    const fieldErrors: FieldErrors = {}
+    const read = (name: string) => {
+      const value = body[name] ?? null
+      if (value !== null && typeof value !== 'string') fieldErrors[name] = ['This must be a string.']
+      return typeof value === 'string' ? value : null
+    }
+    return { variables: { qr_token: read('qr_token'), voucher_reference: read('voucher_reference') }, fieldErrors }
+  },
 }
 
 function parseObject(text: unknown): Record<string, unknown> | null {
