@@ -69,9 +69,8 @@ const loadersByTypes = new Map<string, RemovalLoaders>()
 /** Returns the definition of the loaders that read removals of these types: a statement for each choice of types. */
 function loadersOf(types: readonly NodeType[]): RemovalLoaders {
   const key = types.map(({ record }) => record).join()
-  const defined = loadersByTypes.get(key)
-  if (defined) return defined
-  const define: RemovalLoaders = reader => createTableLoaders(reader, removalsOf(types, reader.caller.token))
+  const define: RemovalLoaders =
+    loadersByTypes.get(key) ?? (reader => createTableLoaders(reader, removalsOf(types, reader.caller.token)))
   loadersByTypes.set(key, define)
   return define
 }
