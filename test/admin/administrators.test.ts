@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { listAdministrators, removeAdministrator } from '../../src/domain/administrator/administrator.ts'
-import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { inviteAdministrator } from '../../src/domain/administrator/invitation.ts'
 import { tester } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
 import { atOnce } from './contention.ts'
-import { type Browser, createBrowser, formsOf, root, rowsOf, signIn } from './support.ts'
+import { type Browser, createAccount, createBrowser, formsOf, root, rowsOf, signIn } from './support.ts'
 
 const { database, client } = await startService()
 const { pool } = database
@@ -62,7 +61,7 @@ describe('inviting', () => {
   })
 
   test('rejects an existing administrator, whose account the link would take over', async () => {
-    await createAdministrator(pool, tester, 'ann@example.com', root.password)
+    await createAccount(database, 'ann@example.com')
     const answer = await browser.submit('/admin/administrators', { email: 'ANN@example.com' })
     expect(answer.status).toBe(422)
     expect(answer.text).toContain('This is an administrator already.')
@@ -130,7 +129,7 @@ describe('removing', () => {
   })
 
   test('rejects the signed-in administrator and the last one', async () => {
-    await createAdministrator(pool, tester, 'ann@example.com', root.password)
+    await createAccount(database, 'ann@example.com')
     const own = await idOf(root.email)
     const path = `/admin/administrators/${own}/remove`
     expect(await browser.get(path)).toMatchObject({ status: 422 })
@@ -141,7 +140,7 @@ describe('removing', () => {
   })
 
   test('keeps one of two who remove each other at the same time', async () => {
-    await createAdministrator(pool, tester, 'ann@example.com', root.password)
+    await createAccount(database, 'ann@example.com')
     const emails = [root.email, 'ann@example.com']
     const removals = emails.map(email => () => removeAdministrator(pool, tester, email))
     const outcomes = await atOnce(database.platform, 'gateway.administrator', removals)

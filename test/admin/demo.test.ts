@@ -1,11 +1,10 @@
 /** The sign-in of the demo: it exists in the demo only, and for browsers on its own machine only. */
 import { expect, test } from 'vitest'
 import { removeAdministrator } from '../../src/domain/administrator/administrator.ts'
-import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
-import { createBrowser, root } from './support.ts'
+import { createAccount, createBrowser } from './support.ts'
 
 const database = await createDatabase()
 
@@ -40,7 +39,7 @@ test('it needs the form of the page, sent from the page', async () => {
 
 test('an administrator of the demo cannot sign in after the removal', async () => {
   expect(await createBrowser(demo).submit('/admin/login', {}, { action: path })).toMatchObject({ status: 303 })
-  await createAdministrator(database.pool, tester, root.email, root.password)
+  await createAccount(database)
   await removeAdministrator(database.pool, tester, 'demo@example.com')
   const answer = await createBrowser(demo).submit('/admin/login', {}, { action: path })
   expect(answer).toMatchObject({ status: 403, text: expect.stringContaining('was removed') })

@@ -3,10 +3,10 @@ import { createAdministrator } from '../../src/domain/administrator/administrato
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
-import { createBrowser, root, signIn } from './support.ts'
+import { createAccount, createBrowser, root, signIn } from './support.ts'
 
 const { database, client } = await startService()
-await createAdministrator(database.pool, tester, root.email, root.password)
+await createAccount(database)
 
 /** A browser from an address of its own, so that tests do not spend each other's attempts. */
 let addresses = 0
@@ -139,7 +139,7 @@ describe('the limits', () => {
   test('allow five wrong attempts for an account from all addresses, then not even the right password', async () => {
     const app = await createApp(database)
     const fields = { email: 'limited@example.com', password: 'wrong wrong wrong' }
-    await createAdministrator(database.pool, tester, fields.email, root.password)
+    await createAccount(database, fields.email)
     for (let attempt = 0; attempt < 5; attempt++) {
       expect((await stranger(app.app).submit('/admin/login', fields)).status).toBe(422)
     }

@@ -2,7 +2,6 @@ import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { listAdministrators, removeAdministrator } from '../../src/domain/administrator/administrator.ts'
-import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { inviteFirstAdministrator } from '../../src/domain/administrator/invitation.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
@@ -12,7 +11,7 @@ import { collectLog } from '../support/log.ts'
 import { atOnce } from './contention.ts'
 import { readJwt, writeJwt } from './jwt.ts'
 import { createSigningKey, type Person, startProvider } from './provider.ts'
-import { type Browser, createBrowser, root } from './support.ts'
+import { type Browser, createAccount, createBrowser, root } from './support.ts'
 
 const origin = 'https://gateway.example.com'
 const callback = '/admin/login/callback'
@@ -187,7 +186,7 @@ describe('a person who returns', () => {
   })
 
   test('is bound once to the account of the e-mail, and no other person is', async () => {
-    await createAdministrator(pool, tester, 'ann@example.com', root.password)
+    await createAccount(database, 'ann@example.com')
     expect((await enter(open(), ann)).status).toBe(200)
     expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
     // The binding is a new means of sign-in: it is audited.
@@ -204,7 +203,7 @@ describe('a person who returns', () => {
   })
 
   test('is rejected after the removal of the account, by subject and by e-mail', async () => {
-    await createAdministrator(pool, tester, 'bob@example.com', root.password)
+    await createAccount(database, 'bob@example.com')
     await enter(open(), ann)
     await pool`update gateway.administrator set removed_at = now()`
     for (const person of [
@@ -224,7 +223,7 @@ describe('a person who returns', () => {
     ['an e-mail whose domain is not verified', { email: 'ann@example.com', xms_edov: false }],
     ['an e-mail that is verified elsewhere', { email: 'ann@example.com', idToken: { email_verified: true } }],
   ])('in an allowed group with %s is bound to the subject alone', async (_what, claims) => {
-    await createAdministrator(pool, tester, 'ann@example.com', root.password)
+    await createAccount(database, 'ann@example.com')
     const eve = { sub: 'Eve@1', groups: 'gateway-admins', ...claims }
     for (const client of [byGroup, byEither, byGroup]) {
       const browser = open(client)
@@ -244,7 +243,7 @@ describe('a person who returns', () => {
 
   test('in an allowed group is rejected after the removal of the account, and when the subject is too long', async () => {
     const group = { groups: 'gateway-admins' }
-    await createAdministrator(pool, tester, root.email, root.password)
+    await createAccount(database)
     await enter(open(byGroup), { sub: 'eve', ...group })
     await removeAdministrator(pool, tester, 'eve@127.0.0.1.invalid')
     for (const sub of ['eve', 'e'.repeat(255)]) {
@@ -257,7 +256,7 @@ describe('a person who returns', () => {
 
 test('a person who is removed during the sign-in is rejected', async () => {
   await enter(open(), ann)
-  await createAdministrator(pool, tester, root.email, root.password)
+  await createAccount(database)
   const browser = open()
   const path = await journey(browser, ann)
   const [removed, entered] = await atOnce<unknown>(database.platform, 'gateway.administrator', [
@@ -453,7 +452,7 @@ test('a provider that is down gives 503, passwords keep working, and a later sig
   const client = await createApp(database, settings, log)
   vi.unstubAllEnvs()
   expect(lines()[0]?.msg).toMatch(/^the OpenID provider is asked directly: HTTPS_PROXY is not used: set /)
-  await createAdministrator(pool, tester, root.email, root.password)
+  await createAccount(database)
   const browser = open(client)
   const page = await browser.get('/admin/login/openid')
   expect(page.status).toBe(503)

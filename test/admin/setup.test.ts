@@ -13,7 +13,7 @@ import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { startService } from '../support/service.ts'
 import { atOnce } from './contention.ts'
-import { createBrowser, root, signIn } from './support.ts'
+import { createAccount, createBrowser, root, signIn } from './support.ts'
 
 const { database, client } = await startService()
 const { pool } = database
@@ -50,7 +50,7 @@ describe('the sign-in without an administrator', () => {
     expect(rejected.status).toBe(422)
     expect(rejected.text).toContain(command)
 
-    await createAdministrator(pool, tester, root.email, root.password)
+    await createAccount(database)
     for (const path of signInPages) expect((await browser.get(path)).text).not.toContain('no administrator')
     const wrong = await browser.submit('/admin/login', { ...root, password: 'not the right one' })
     expect(wrong.text).not.toContain('no administrator')
@@ -170,7 +170,7 @@ describe('the link of the first administrator', () => {
     // An expired link does not void the others either.
     expect(await acceptInvitation(pool, rootActor, old ?? '', { email: null }, root.password)).toBeNull()
     const form = await browser.load(pathOf(newer), { email: root.email, ...chosen })
-    await createAdministrator(pool, tester, 'sooner@example.com', root.password)
+    await createAccount(database, 'sooner@example.com')
     expect((await browser.send(form)).status).toBe(404)
     expect((await browser.get(pathOf(first))).status).toBe(404)
     expect(await inviteFirstAdministrator(pool, tester)).toBeNull()
@@ -210,7 +210,7 @@ describe('the link of an account', () => {
   })
 
   test('starts no session that survives a password change at the same time', async () => {
-    await createAdministrator(pool, tester, root.email, root.password)
+    await createAccount(database)
     const browser = createBrowser(client.app)
     const path = pathOf(await inviteAdministrator(pool, tester, root.email))
     await atOnce<unknown>(database.platform, 'gateway.administrator', [
@@ -222,8 +222,8 @@ describe('the link of an account', () => {
   })
 
   test('is invalid after a newer one, or the removal of the account', async () => {
-    await createAdministrator(pool, tester, root.email, root.password)
-    await createAdministrator(pool, tester, 'ann@example.com', root.password)
+    await createAccount(database)
+    await createAccount(database, 'ann@example.com')
     const older = await inviteAdministrator(pool, tester, 'ann@example.com')
     const newer = await inviteAdministrator(pool, tester, 'ann@example.com')
     expect((await createBrowser(client.app).get(pathOf(older))).status).toBe(404)

@@ -1,12 +1,5 @@
 import type { Page } from 'playwright-core'
-import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { root } from '../admin/support.ts'
-import { tester } from '../support/builders.ts'
-import type { TestDatabase } from '../support/database.ts'
-
-/** Creates the administrator that `signIn` uses. */
-export const createRoot = ({ pool }: Pick<TestDatabase, 'pool'>) =>
-  createAdministrator(pool, tester, root.email, root.password)
 
 /** Fills in the sign-in and sends it. */
 export async function trySignIn(page: Page, origin: string, { email, password } = root): Promise<void> {

@@ -1,11 +1,10 @@
 import { expect, test } from 'vitest'
-import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { inviteAdministrator, inviteFirstAdministrator } from '../../src/domain/administrator/invitation.ts'
 import { editToken, revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { rotateToken } from '../../src/domain/token/rotation.ts'
 import { getToken } from '../../src/domain/token/token.ts'
 import { startProvider } from '../admin/provider.ts'
-import { root } from '../admin/support.ts'
+import { createAccount, root } from '../admin/support.ts'
 import { startBrowser } from '../support/browser.ts'
 import { tester } from '../support/builders.ts'
 import { freePort } from '../support/free-port.ts'
@@ -27,7 +26,7 @@ async function open(environment: NodeJS.ProcessEnv = {}, port = 0) {
 const bare = await open()
 const full = await open({ RATE_LIMIT_PER_MINUTE: '120' })
 const ada = { email: 'ada@hollis.example', password: root.password }
-await createAdministrator(full.database.pool, tester, ada.email, ada.password)
+await createAccount(full.database, ada.email)
 const busyId = await fillLifelike(full)
 await signIn(full.page, full.origin, ada)
 
@@ -197,7 +196,7 @@ test('the audit, the administrators, the account', async () => {
   await page.getByText('No entry matches all filters.').waitFor()
   await visit('audit-field-errors', '/admin/audit?token=x&from=2026-02-30')
 
-  await createAdministrator(database.pool, tester, 'ben@hollis.example', root.password)
+  await createAccount(database, 'ben@hollis.example')
   await page.goto(`${origin}/admin/administrators`)
   await page.getByLabel('E-mail').fill('carol@hollis.example')
   await page.getByRole('button', { name: 'Create the link' }).click()

@@ -1,15 +1,13 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
 import { getToken } from '../../src/domain/token/token.ts'
-import { root } from '../admin/support.ts'
-import { tester } from '../support/builders.ts'
-import { createRoot, pickTenant, secretOn, signIn, tokenIdOf } from './admin-actions.ts'
+import { createAccount, root } from '../admin/support.ts'
+import { pickTenant, secretOn, signIn, tokenIdOf } from './admin-actions.ts'
 import { openPage, startSite } from './site.ts'
 
 const { database, build, origin, browser } = await startSite()
 const { pool } = database
-await createRoot(database)
+await createAccount(database)
 const mill = await build.tenant({ name: 'The Old Mill' })
 
 /** Waits until a new page has been drawn: the browser moves the focus only then. */
@@ -24,7 +22,7 @@ test('HTML in names is shown as entered, and does not run', async () => {
   const html = `<script>document.title = 'ran'</script><img src=x onerror="document.title='ran'">&amp;'"`
   const email = '<img/src=x/onerror=alert(1)>@example.com'
   await build.tenant({ name: `Tenant ${html}`, parent_id: await build.tenant({ name: `Above ${html}` }) })
-  await createAdministrator(pool, tester, email, root.password)
+  await createAccount(database, email)
   const { page } = await openPage(browser, origin, { expected: /status of 422/ })
   // The browser, unlike the service, would reject it as an e-mail.
   await page.addInitScript(

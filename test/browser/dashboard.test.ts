@@ -2,9 +2,10 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { listTokens } from '../../src/domain/token/list.ts'
+import { createAccount } from '../admin/support.ts'
 import { tester, whole } from '../support/builders.ts'
 import { until } from '../support/until.ts'
-import { createRoot, signIn } from './admin-actions.ts'
+import { signIn } from './admin-actions.ts'
 import { openDashboard, rateLimited, typeToken } from './dashboard-page.ts'
 import { look } from './look.ts'
 import { keptBeyondTab, startSite } from './site.ts'
@@ -16,7 +17,7 @@ const group = await build.tenant({ name: 'Hollis Leisure' })
 const north = await build.tenant({ name: 'Hollis North', parent_id: group })
 const mill = await build.tenant({ name: 'The Old Mill', parent_id: north, time_zone: 'Asia/Kolkata' })
 const bistro = await build.tenant({ name: 'Bistro Verde' })
-await createRoot(database)
+await createAccount(database)
 const vouchers = ['view_vouchers', 'view_orders'] as const
 
 const createSecret = async (name = 'Viewer', permissions: readonly (typeof vouchers)[number][] = vouchers) =>

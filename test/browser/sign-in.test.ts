@@ -3,8 +3,9 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
 import { permissionNames } from '../../src/domain/token/permission.ts'
+import { createAccount } from '../admin/support.ts'
 import { createApp } from '../support/app.ts'
-import { createRoot, signIn } from './admin-actions.ts'
+import { signIn } from './admin-actions.ts'
 import { load, openTab, run } from './graphiql-page.ts'
 import { look } from './look.ts'
 import { openPage, startSite } from './site.ts'
@@ -17,7 +18,7 @@ const demoToken = (
 const { app: demo } = await createApp({ ...database, demoToken })
 const demoOrigin = await demo.listen({ host: '127.0.0.1', port: 0 })
 const { secret } = await build.token([{ tenantId: 1, withDescendants: true }], { name: 'Explorer' })
-await createRoot(database)
+await createAccount(database)
 
 const places = ['Dashboard', 'GraphiQL', 'Docs', 'API access']
 

@@ -1,12 +1,13 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { listTokens } from '../../src/domain/token/list.ts'
-import { createRoot, secretOn, signIn } from './admin-actions.ts'
+import { createAccount } from '../admin/support.ts'
+import { secretOn, signIn } from './admin-actions.ts'
 import { look } from './look.ts'
 import { openPage, startSite } from './site.ts'
 
 const { database, origin, browser } = await startSite()
-await createRoot(database)
+await createAccount(database)
 // A group of 40 regions, of which one has 900 shops and the first shop 60 tills; 1,000 stores in the other regions.
 await database.platform`
   insert into tenant (id, parent_id, name)
