@@ -16,9 +16,9 @@ const group = 1
 const { secret } = await build.token([whole(group)], { name: 'Viewer' })
 
 /** Opens the dashboard with the figures of all that was written. */
-async function open(query = '', token = secret) {
+async function open(query = '', token = secret, tenant: number | string = group) {
   await projected(database.pool)
-  return openDashboard(browser, origin, `tenant=${group}&${query}`, token)
+  return openDashboard(browser, origin, `tenant=${tenant}&${query}`, token)
 }
 
 const textOf = async (page: Page, name: string) =>
@@ -56,8 +56,7 @@ test('the cards show what the records add up to, and the change against the days
   await build.sale(shop, 50, days.to, { void: true })
   await build.sale(shop, 30, days.to, { currency: 'EUR' })
   const { secret: other } = await build.token([shop])
-  await projected(database.pool)
-  const { page } = await openDashboard(browser, origin, `tenant=${shop}&${period}&currency=GBP`, other)
+  const { page } = await open(`${period}&currency=GBP`, other, shop)
   const cards = page.locator('.figure-card')
   await cards.first().waitFor()
   const texts = (await cards.allInnerTexts()).map(text => text.split('\n').filter(Boolean))
@@ -96,9 +95,8 @@ test('a currency is chosen for all figures, and none is added to another', async
 })
 
 test('an address that is not valid, or that has nothing, is explained', async () => {
-  const { page } = await open()
+  const { page } = await open('currency=pounds&from=2026-02-30&to=2026-03-01', secret, 'x1')
   const see = (words: string) => page.getByText(words).waitFor()
-  await page.goto(`${origin}/dashboard?tenant=x1&currency=pounds&from=2026-02-30&to=2026-03-01`)
   await see('“x1” in the address is not the number of a tenant')
   await see('“pounds” in the address is not a currency code')
   await see('The days in the address are not a period: another one is shown.')
@@ -115,8 +113,7 @@ test('an address that is not valid, or that has nothing, is explained', async ()
 test('the amounts on an axis are whole in each currency', async () => {
   const [gulf] = await platform<{ id: number }[]>`select id::int from tenant where name = 'Paper Lantern Gulf'`
   const { secret: other } = await build.token([whole(gulf!.id)])
-  const { page } = await open(`tenant=${gulf!.id}`, other)
-  await page.goto(`${origin}/dashboard?tenant=${gulf!.id}&currency=KWD`)
+  const { page } = await open('currency=KWD', other, gulf!.id)
   await page.locator('.plot text').getByText('KWD').first().waitFor()
   const cut = await page.evaluate<string[]>(`[...document.querySelectorAll('.plot text')]
     .filter(text => text.getBoundingClientRect().right > text.closest('.plot-frame').getBoundingClientRect().right)
@@ -211,8 +208,7 @@ test('many tenants are compared a page at a time, which costs a part of the usua
     await build.sale(await build.tenant({ name, parent_id: chain }), index + 1, days.from)
   }
   const token = await build.token([whole(chain)], { rateLimit: 1200 })
-  const { page } = await open(`tenant=${chain}`, token.secret)
-  await page.goto(`${origin}/dashboard?tenant=${chain}&${period}&table=tenants`)
+  const { page } = await open(`${period}&table=tenants`, token.secret, chain)
   const names = async () => (await textOf(page, 'Tenants below')).map(([name]) => name)
   const see = (name: string) => table(page, 'Tenants below').getByRole('link', { name }).waitFor()
   await see('Shop 10')
@@ -253,8 +249,7 @@ test('products with the same title show their tenants, or their ids within one t
   await sell(hill, 'Massage', 20)
   const names = ['Spa day · Lake', `Spa day · Hill · ${first}`, `Spa day · Hill · ${second}`, 'Massage']
   const token = await build.token([whole(chain)])
-  const { page } = await open(`tenant=${chain}`, token.secret)
-  await page.goto(`${origin}/dashboard?tenant=${chain}&${period}&table=products`)
+  const { page } = await open(`${period}&table=products`, token.secret, chain)
   await table(page, 'Products').waitFor()
   expect((await textOf(page, 'Products')).map(([name]) => name)).toEqual(names)
   const total = await table(page, 'Products').locator('tfoot').innerText()
@@ -421,9 +416,8 @@ test('the file of the vouchers that were sold adds up to the figures, as plain n
 })
 
 test('the address of the view is copied, also when it is short', async () => {
-  const { page } = await open()
+  const { page } = await openDashboard(browser, origin, '', secret)
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-  await page.goto(`${origin}/dashboard`)
   await page.getByRole('button', { name: 'Copy link' }).click()
   await page.getByRole('button', { name: 'Copied' }).waitFor()
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
@@ -459,8 +453,7 @@ test('a voucher is shown over the page, by keyboard too, and going back returns 
 test('a sentence replaces figures that cannot be shown', async () => {
   const empty = await build.tenant({ name: 'Nothing sold' })
   const { secret: other } = await build.token([empty], { permissions: ['view_vouchers', 'view_orders'] })
-  const { page } = await open('', other)
-  await page.goto(`${origin}/dashboard?tenant=${empty}`)
+  const { page } = await open('', other, empty)
   await page.getByText('No vouchers were sold in this period.').first().waitFor()
   await page.getByText('There are no vouchers yet.').waitFor()
   await tables(page).getByText('There are no sales yet.', { exact: true }).waitFor()

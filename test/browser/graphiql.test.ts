@@ -15,9 +15,9 @@ await build.product(tenantId, { title: 'A day at the mill' })
 const { secret } = await build.token([tenantId], { name: 'Explorer' })
 
 /** GraphiQL in a browser of its own. */
-async function open(width = 1280) {
+async function open({ width, colorScheme }: (typeof views)[number] = views[0]) {
   // The browser itself reports refused requests, which some tests provoke.
-  const options = { viewport: { width, height: 900 }, expected: /status of 40[01]/ }
+  const options = { viewport: { width, height: 900 }, colorScheme, expected: /status of 40[01]/ }
   const opened = await openPage(browser, `${origin}/graphiql`, options)
   await load(opened.page, async () => {})
   return opened
@@ -142,9 +142,6 @@ test('the documentation is open on the first visit, where there is room, and aft
   const another = await page.context().newPage()
   await load(another, () => another.goto(`${origin}/graphiql`))
   expect(await explorer(another).count()).toBe(0)
-
-  const { page: narrow } = await open(390)
-  expect(await explorer(narrow).count()).toBe(0)
 })
 
 test('an Authorization header that is typed in the headers editor wins', async () => {
@@ -164,9 +161,9 @@ test('an Authorization header that is typed in the headers editor wins', async (
 })
 
 test('neither tokens nor queries outlive the browser tab', async () => {
-  const { page } = await open()
+  const { page } = await openPage(browser, `${origin}/docs`)
   await page.evaluate(`localStorage.setItem('graphiql:queries', 'with headers, by an earlier version')`)
-  await load(page, () => page.reload())
+  await load(page, () => page.goto(`${origin}/graphiql`))
   await useToken(page)
   await run(page, 'The Old Mill')
   await page.getByRole('button', { name: /new tab/i }).click()
@@ -183,10 +180,8 @@ test('neither tokens nor queries outlive the browser tab', async () => {
 })
 
 test('it is accessible and fits, wide and narrow, light and dark', async () => {
-  for (const { width, colorScheme } of views) {
-    const { page } = await open(width)
-    await page.emulateMedia({ colorScheme })
-    await load(page, () => page.reload())
+  for (const view of views) {
+    const { page } = await open(view)
     for (const [state, enter] of [
       ['none', async () => {}],
       ['wrong', async () => typeToken(page, 'vgw_wrong')],
@@ -197,7 +192,7 @@ test('it is accessible and fits, wide and narrow, light and dark', async () => {
         .getByText({ none: 'Type a token', wrong: 'refuses', used: 'Explorer' }[state])
         .waitFor()
       if (state === 'used') await run(page, 'The Old Mill')
-      const name = `graphiql-${state}-${width}-${colorScheme}`
+      const name = `graphiql-${state}-${view.width}-${view.colorScheme}`
       await screenshot(page, name)
       await page.evaluate(axe.source)
       // The page repairs the elements of GraphiQL in the next frame.
@@ -208,8 +203,9 @@ test('it is accessible and fits, wide and narrow, light and dark', async () => {
   }
 })
 
-test('on a narrow screen query and answer are both in view, without scrolling sideways', async () => {
-  const { page } = await open(390)
+test('on a narrow screen query and answer are both in view, without scrolling sideways or documentation', async () => {
+  const { page } = await open(views[1])
+  expect(await explorer(page).count()).toBe(0)
   await useToken(page)
   await run(page, 'The Old Mill')
   const query = page.getByRole('region', { name: 'Operation Editor' })

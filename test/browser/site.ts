@@ -24,8 +24,8 @@ interface PageOptions extends BrowserContextOptions {
 }
 
 /**
- * Opens a page in a browser context of its own. Errors of scripts, of the policy and of requests, and dialogs, fail the
- * test. `requested` receives the addresses of all requests.
+ * Opens a page in a browser context of its own, which ends with the test. Errors of scripts, of the policy and of requests,
+ * and dialogs, fail the test. `requested` receives the addresses of all requests.
  */
 export async function openPage(browser: Browser, url: string, { expected, ...options }: PageOptions = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, locale: 'en-GB', ...options })
@@ -41,7 +41,11 @@ export async function openPage(browser: Browser, url: string, { expected, ...opt
     problems.push(`a dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
-  onTestFinished(() => expect(problems, `problems of ${url}`).toEqual([]))
+  onTestFinished(async () => {
+    // Its scripts would go on beside the next tests.
+    await context.close()
+    expect(problems, `problems of ${url}`).toEqual([])
+  })
   await page.goto(url)
   return { page, requested }
 }
