@@ -4,13 +4,11 @@
  * all partitions.
  */
 import { readFileSync } from 'node:fs'
-import { beforeAll, describe, expect, it } from 'vitest'
-import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
+import { expect, it } from 'vitest'
 import { createDatabase, type TestDatabase } from '../support/database.ts'
 import { integration } from './plans/integration.ts'
-import type { Parts } from './plans/journey.ts'
-import { createPlanReader, namesIn, type Plan, type PlanReader, type Step } from './plans/plan.ts'
+import { testJourneys } from './plans/journey.ts'
+import { namesIn, type Plan, type Step } from './plans/plan.ts'
 import { search } from './plans/search.ts'
 import { seedTables } from './plans/seed.ts'
 
@@ -92,40 +90,20 @@ const lookUps = [
   'voucher.search_sample',
 ]
 
-let database: TestDatabase
+const database = await createDatabase()
+await seedTables(database)
+await partition(database)
 const read = new Set<string>()
 const lookedUp = new Set<string>()
 
-beforeAll(async () => {
-  database = await createDatabase()
-  await seedTables(database)
-  await partition(database)
-}, 600_000)
-
-describe.each([
-  { kind: 'generic' as const, made: integration },
-  // The journeys whose statements the server plans for their own parameters.
-  { kind: 'custom' as const, made: [...integration, ...search] },
-])('with $kind plans', ({ kind, made }) => {
-  let reader: PlanReader
-  let parts: Parts
-
-  beforeAll(async () => {
-    reader = await createPlanReader(database, kind)
-    parts = { pool: reader.pool, client: await createApp({ pool: reader.pool }), build: createBuilders(database) }
-    return () => parts.client.app.close()
-  })
-
-  it.each(made)('$what', async ({ go }) => {
-    const plans = await reader.during(() => go(parts))
-    for (const plan of plans) {
-      const name = plan.name ?? 'a function'
-      if (partitionOf(plan.root) !== undefined) read.add(name)
-      const wide = wideSteps(plan)
-      if (wide.length > 0 && wide.every(isLookUp)) lookedUp.add(name)
-      else expect(wide, name).toEqual([])
-    }
-  })
+testJourneys(database, { generic: integration, custom: [...integration, ...search] }, plans => {
+  for (const plan of plans) {
+    const name = plan.name ?? 'a function'
+    if (partitionOf(plan.root) !== undefined) read.add(name)
+    const wide = wideSteps(plan)
+    if (wide.length > 0 && wide.every(isLookUp)) lookedUp.add(name)
+    else expect(wide, name).toEqual([])
+  }
 })
 
 it('only these statements look rows up in all partitions', () => {

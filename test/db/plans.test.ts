@@ -1,12 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createApp } from '../support/app.ts'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase, type TestDatabase } from '../support/database.ts'
+import { expect, it } from 'vitest'
+import { createDatabase } from '../support/database.ts'
 import { administration } from './plans/administration.ts'
 import { integration } from './plans/integration.ts'
-import type { Parts } from './plans/journey.ts'
-import { createPlanReader, namesIn, type PlanReader } from './plans/plan.ts'
+import { testJourneys } from './plans/journey.ts'
+import { namesIn } from './plans/plan.ts'
 import { problemsOf } from './plans/problems.ts'
 import { search } from './plans/search.ts'
 import { large, seedTables, small } from './plans/seed.ts'
@@ -46,45 +44,24 @@ const never: Record<string, string> = {
   'removals are not exported, and none is read by its id': 'removal.chunk removal.find removal.find_many',
 }
 
-let database: TestDatabase
+const database = await createDatabase()
+await seedTables(database)
 const sent = new Set<string>()
 
-beforeAll(async () => {
-  database = await createDatabase()
-  await seedTables(database)
-})
-
-describe.each([
-  { kind: 'generic' as const, made: generic },
-  // The journeys that can run twice, and those whose statements the server plans for their own parameters.
-  { kind: 'custom' as const, made: [...integration, ...search] },
-])('with $kind plans', ({ kind, made }) => {
-  let reader: PlanReader
-  let parts: Parts
-
-  beforeAll(async () => {
-    reader = await createPlanReader(database, kind)
-    const { pool } = reader
-    pool.options.debug = (_connection, text) => sent.add(text)
-    // Its background jobs have other connections: their statements belong to no journey.
-    const apart = new Proxy(pool, {
-      get: (target, key) => Reflect.get(key === 'background' ? database.pool : target, key),
-    })
-    parts = { pool, client: await createApp({ pool: apart }), build: createBuilders(database) }
-  })
-
-  afterAll(() => parts.client.app.close())
-
-  it.each(made)('$what', async ({ runs, go, walks, excused, mostRows }) => {
-    const plans = await reader.during(() => go(parts))
+testJourneys(
+  database,
+  // The custom ones: journeys that can run twice, and those whose statements the server plans for their own parameters.
+  { generic, custom: [...integration, ...search] },
+  (plans, { runs, walks, excused, mostRows }) => {
     expect(plans.map(({ name }) => name)).toEqual(expect.arrayContaining(runs))
     // A statement without a name is part of a function, or checks a foreign key.
     const checked = plans.filter(({ name }) => name === null || runs.includes(name))
     const problems = (leave: boolean) => checked.flatMap(plan => problemsOf(plan, leave, mostRows))
     if (!excused) expect(problems(walks !== undefined)).toEqual([])
     if (excused || walks) expect(problems(false), 'needs no excuse').not.toEqual([])
-  })
-})
+  },
+  text => sent.add(text),
+)
 
 it('the plan of every statement of src/ is checked', () => {
   const files = readdirSync('src', { recursive: true, encoding: 'utf8' }).filter(file => /\.tsx?$/.test(file))

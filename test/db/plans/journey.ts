@@ -1,6 +1,9 @@
+import { afterAll, beforeAll, describe, it } from 'vitest'
 import type { Pool } from '../../../src/db/sql.ts'
-import type { Client } from '../../support/app.ts'
-import type { Builders } from '../../support/builders.ts'
+import { type Client, createApp } from '../../support/app.ts'
+import { type Builders, createBuilders } from '../../support/builders.ts'
+import type { TestDatabase } from '../../support/database.ts'
+import { createPlanReader, type Plan, type PlanReader } from './plan.ts'
 
 /** What the statements of a journey may read. */
 interface Limits {
@@ -30,4 +33,38 @@ export interface Parts {
   pool: Pool
   client: Client
   build: Builders
+}
+
+/**
+ * Declares a test of each journey.
+ *
+ * @param made the journeys with generic plans, and those with custom ones
+ * @param check gets the plans of all statements that ran
+ * @param onStatement gets the text of each statement
+ */
+export function testJourneys(
+  database: TestDatabase,
+  made: { generic: Journey[]; custom: Journey[] },
+  check: (plans: Plan[], journey: Journey) => void,
+  onStatement = (_text: string) => {},
+): void {
+  describe.each(['generic', 'custom'] as const)('with %s plans', kind => {
+    let reader: PlanReader
+    let parts: Parts
+
+    beforeAll(async () => {
+      reader = await createPlanReader(database, kind)
+      const { pool } = reader
+      pool.options.debug = (_connection, text) => onStatement(text)
+      // Its background jobs have other connections: their statements belong to no journey.
+      const apart = new Proxy(pool, {
+        get: (target, key) => Reflect.get(key === 'background' ? database.pool : target, key),
+      })
+      parts = { pool, client: await createApp({ pool: apart }), build: createBuilders(database) }
+    })
+
+    afterAll(() => parts.client.app.close())
+
+    it.each(made[kind])('$what', async journey => check(await reader.during(() => journey.go(parts)), journey))
+  })
 }
