@@ -11,7 +11,7 @@ import { freePort } from '../support/free-port.ts'
 import { startService } from '../support/service.ts'
 import { pickTenant, signIn, trySignIn } from './admin-actions.ts'
 import { fillLifelike } from './lifelike.ts'
-import { look, picture } from './look.ts'
+import { hasPictures, look, picture } from './look.ts'
 
 const browser = await startBrowser()
 
@@ -31,7 +31,7 @@ const busyId = await fillLifelike(full)
 await signIn(full.page, full.origin, ada)
 
 // `PICTURES=on npm test -- --project browser` puts them where the docs show them.
-test('the pictures of the docs', async () => {
+test.runIf(hasPictures)('the pictures of the docs', async () => {
   const { page, origin } = full
   await page.goto(`${origin}/admin/tokens`)
   await picture(page, 'tokens')

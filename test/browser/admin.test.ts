@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { getToken } from '../../src/domain/token/token.ts'
 import { createAccount, root } from '../admin/support.ts'
 import { pickTenant, secretOn, signIn, tokenIdOf } from './admin-actions.ts'
+import { untilDrawn } from './look.ts'
 import { openPage, startSite } from './site.ts'
 
 const { database, build, origin, browser } = await startSite()
@@ -13,7 +14,7 @@ const mill = await build.tenant({ name: 'The Old Mill' })
 /** Waits until a new page has been drawn: the browser moves the focus only then. */
 async function rendered(page: Page): Promise<void> {
   await page.waitForLoadState('load')
-  await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
+  await untilDrawn(page)
 }
 
 const countTokens = async () => (await pool`select count(*)::integer as count from gateway.token`)[0]?.count

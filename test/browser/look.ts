@@ -5,6 +5,9 @@ import { expect } from 'vitest'
 
 const screenshots = 'test/screenshots'
 
+/** True when `PICTURES=on` asks for pictures: each takes as long as the checks of its page. */
+export const hasPictures = process.env.PICTURES === 'on'
+
 /** Each width and each scheme is looked at once. */
 export const views = [
   { width: 1280, colorScheme: 'light' },
@@ -26,8 +29,7 @@ export async function look(page: Page, name: string): Promise<void> {
     const place = `${name}, ${width} px, ${colorScheme}`
     await page.setViewportSize({ width, height: 900 })
     await page.emulateMedia({ colorScheme })
-    // The page adapts to its new size within a frame: what scrolls then can be focused.
-    await page.evaluate('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    await untilDrawn(page)
     const excess = await excessOf(page)
     if (excess > 0) problems.push(`${place}: ${excess} px wider than the screen`)
     problems.push(...(await violations(page)).map(violation => `${place}: ${violation}`))
@@ -36,9 +38,26 @@ export async function look(page: Page, name: string): Promise<void> {
   expect.soft(problems).toEqual([])
 }
 
-/** Leaves a picture of the whole page in test/screenshots, when pictures are asked for: it takes as long as the checks. */
-export async function screenshot(page: Page, name: string): Promise<void> {
-  if (process.env.PICTURES !== 'on') return
+/** Waits until the page is drawn: within a frame it adapts to its size, and repairs the elements of other programs. */
+export const untilDrawn = (page: Page) =>
+  page.evaluate<void>('new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))')
+
+/**
+ * Waits until axe-core finds nothing on a page that other programs draw, and checks that it is not wider than the screen.
+ *
+ * @param rules the parameters of `violations`
+ */
+export async function untilAccessible(page: Page, name: string, ...rules: (readonly string[])[]): Promise<void> {
+  await page.evaluate(axe.source)
+  await untilDrawn(page)
+  await expect.poll(() => violations(page, ...rules), { message: name, timeout: 30_000 }).toEqual([])
+  expect(await excessOf(page), name).toBe(0)
+  await screenshot(page, name)
+}
+
+/** Leaves a picture of the whole page in test/screenshots, when pictures are asked for. */
+async function screenshot(page: Page, name: string): Promise<void> {
+  if (!hasPictures) return
   mkdirSync(screenshots, { recursive: true })
   await page.screenshot({ path: `${screenshots}/${name}.png`, fullPage: true })
 }
@@ -49,11 +68,7 @@ export async function screenshot(page: Page, name: string): Promise<void> {
  * @param left the rules that are left out
  * @param added rules that axe-core does not check by default
  */
-export async function violations(
-  page: Page,
-  left: readonly string[] = [],
-  added: readonly string[] = [],
-): Promise<string[]> {
+async function violations(page: Page, left: readonly string[] = [], added: readonly string[] = []): Promise<string[]> {
   const rules = Object.fromEntries(added.map(rule => [rule, { enabled: true }]))
   const options = JSON.stringify({ resultTypes: ['violations'], rules })
   const { violations } = await page.evaluate<AxeResults>(`axe.run(${options})`)
@@ -66,16 +81,15 @@ export async function violations(
 }
 
 /** Returns by how many pixels the page is wider than the screen. */
-export const excessOf = (page: Page) =>
+const excessOf = (page: Page) =>
   page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth')
 
 /**
- * Takes a picture for the docs; it is put there only when the pictures are asked for.
+ * Puts a picture into the docs.
  *
  * @param height how much of a long page it shows, in pixels
  */
 export async function picture(page: Page, name: string, height?: number): Promise<void> {
-  if (process.env.PICTURES !== 'on') return
   await page.setViewportSize({ width: 1280, height: 900 })
   await page.emulateMedia({ colorScheme: 'light' })
   const clip = height === undefined ? undefined : { x: 0, y: 0, width: 1280, height }
