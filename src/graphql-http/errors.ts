@@ -17,6 +17,8 @@ export interface ShownError {
   }
   /** The status and headers of a request that fails as a whole; null: the error of a field. */
   http: GraphQLErrorExtensions['http'] | null
+  /** The error as it is counted, without a message of graphql-js, because that quotes the caller. */
+  counted: RequestError
   /** The service's own error, for the log only. */
   failure: GatewayError | null
 }
@@ -30,6 +32,9 @@ export const toErrorsBody = (error: GatewayError) => ({
 
 /** The most characters of a message of graphql-js that are shown: it quotes the caller's text, of any length. */
 const longestMessage = 200
+
+/** The codes of errors of graphql-js whose messages are ours: they quote nothing. */
+const ownCodes: ReadonlySet<unknown> = new Set(documentErrorCodes)
 
 /** The message of graphql-js when it has compared 500,000 pairs of fields that may be merged. */
 const tooManyComparisons = 'Validation aborted.'
@@ -54,14 +59,17 @@ export function showError(error: unknown, code = 'BAD_USER_INPUT'): ShownError {
   if (origin instanceof GraphQLError) {
     const { message, extensions } = error instanceof GraphQLError ? error : origin
     const { http = { status: 400, spec: true } } = extensions
-    const body = { message: explain(message), locations, path, extensions: { code: extensions.code ?? code } }
-    return { body, http: path ? null : http, failure: null }
+    const shownCode = extensions.code ?? code
+    const body = { message: explain(message), locations, path, extensions: { code: shownCode } }
+    const reason = ownCodes.has(shownCode) ? message : 'The GraphQL request is not valid.'
+    return { body, http: path ? null : http, counted: { code: String(shownCode), reason }, failure: null }
   }
   const gatewayError = toGatewayError(origin)
   const isFailure = gatewayError.code === 'INTERNAL' || gatewayError.code === 'UNAVAILABLE'
   return {
     body: { message: gatewayError.message, locations, path, extensions: toExtensions(gatewayError) },
     http: path ? null : { status: statusOf[gatewayError.code] },
+    counted: toRequestError(gatewayError),
     failure: isFailure ? gatewayError : null,
   }
 }
@@ -74,27 +82,12 @@ export function writeRetryAfter(reply: FastifyReply, errors: readonly ShownError
 /** Records the errors of a response, and writes each cause of the service's own errors to the log once. */
 export function recordErrors(request: FastifyRequest, errors: readonly ShownError[]): void {
   const logged = new Set<unknown>()
-  for (const { body, failure } of errors) {
-    recordError(request, countedErrorOf(body))
+  for (const { counted, failure } of errors) {
+    recordError(request, counted)
     if (!failure || logged.has(failure.cause)) continue
     logged.add(failure.cause)
     reportFailure(request, failure, 'field failed')
   }
-}
-
-/** The codes of errors whose messages are ours: they quote nothing. */
-const ownCodes: ReadonlySet<string> = new Set([
-  ...Object.keys(statusOf).filter(code => code !== 'BAD_USER_INPUT'),
-  ...documentErrorCodes,
-])
-
-/** Returns the error as it is counted, without a message of graphql-js, because that quotes the caller. */
-function countedErrorOf({ message, extensions }: ShownError['body']): RequestError {
-  const { code = 'BAD_USER_INPUT', errors: fieldErrors } = extensions
-  if (typeof fieldErrors === 'object' && fieldErrors !== null)
-    return toRequestError({ code: String(code), message, fieldErrors })
-  const isOurs = ownCodes.has(String(code))
-  return toRequestError({ code: String(code), message: isOurs ? message : 'The GraphQL request is not valid.' })
 }
 
 /** Returns the error that was thrown: graphql-js wraps it to locate it. */

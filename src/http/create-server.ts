@@ -29,7 +29,7 @@ import { closeSilentConnections, connectionLimits, requestDeadlines } from './ti
  * @returns the server, the state of its stop, and a function that creates a server for health checks beside it
  */
 export function createServer(config: Config, site: Site, log: LogDestination | undefined) {
-  const requests: FastifyServerOptions = {
+  const options: FastifyServerOptions = {
     logController: new LogController({ disableRequestLogging: true }),
     // A logger for each request takes 3 % of the time of a record, so log calls pass the id of the request themselves.
     childLoggerFactory: logger => logger,
@@ -42,7 +42,7 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
     ...connectionLimits,
     return503OnClosing: false,
   }
-  const app = Fastify({ ...requests, logger: { ...loggerOptions(config.logLevel, log), mixin: traceFields } })
+  const app = Fastify({ ...options, logger: { ...loggerOptions(config.logLevel, log), mixin: traceFields } })
   const failureLog = createFailureLog(app.log)
   app.decorate('failureLog', failureLog)
   // `onClose` hooks run in reverse order, so this one runs after the background jobs.
@@ -84,7 +84,7 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
 
   const createProbeServer = (): FastifyInstance => {
     // A probe that sends nothing, or half a request, must not delay the stop.
-    const server = Fastify({ ...requests, loggerInstance: app.log, forceCloseConnections: true })
+    const server = Fastify({ ...options, loggerInstance: app.log, forceCloseConnections: true })
     server.decorate('failureLog', failureLog)
     handleConnections(server)
     server.setErrorHandler(app.errorHandler)
