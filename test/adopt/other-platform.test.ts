@@ -13,10 +13,9 @@ import { afterFile } from '../support/cleanups.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
 
-const { address } = await createEmptyDatabase()
-const platform = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+const { address, owner: platform } = await createEmptyDatabase()
 const pool = connect(address, { max: 2, statementTimeoutMs: 60_000, role: serviceRole })
-afterFile(() => Promise.all([platform, pool].map(each => each.end({ timeout: 1 }))))
+afterFile(() => pool.end({ timeout: 1 }))
 
 const run = (statements: string) => platform.unsafe(statements).simple()
 // The UUID of zeros is a usual key of a first row.

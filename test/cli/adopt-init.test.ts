@@ -2,8 +2,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { connect } from '../../src/db/connect.ts'
-import { afterFile } from '../support/cleanups.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { run } from '../support/process.ts'
@@ -12,9 +10,7 @@ const tablesOf = (name: string) => readFileSync(new URL(`../adopt/${name}.tables
 
 /** Creates a platform, and runs `adopt init` for it. @param statements its tables and rows */
 async function initialize(statements: string) {
-  const { address, url } = await createEmptyDatabase()
-  const platform = connect(address, { max: 1, statementTimeoutMs: 60_000 })
-  afterFile(() => platform.end({ timeout: 1 }))
+  const { owner: platform, url } = await createEmptyDatabase()
   await platform.unsafe(statements).simple()
   const folder = join(createDirectory(), 'mapping')
   const command = (...words: string[]) => run(['adopt', ...words, folder], { DATABASE_URL: url })

@@ -3,8 +3,6 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { connect } from '../../src/db/connect.ts'
-import { afterFile } from '../support/cleanups.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { run } from '../support/process.ts'
@@ -13,9 +11,7 @@ const adopt = new URL('../adopt/', import.meta.url)
 const folder = fileURLToPath(new URL('venues', adopt))
 const venue = '00000000-0000-0000-0000-000000000001'
 
-const { address, url } = await createEmptyDatabase()
-const platform = connect(address, { max: 1, statementTimeoutMs: 60_000 })
-afterFile(() => platform.end({ timeout: 1 }))
+const { owner: platform, url } = await createEmptyDatabase()
 await platform
   .unsafe(`${readFileSync(new URL('venues.tables.sql', adopt), 'utf8')};
     insert into shop.venue (id, path, name) values ('${venue}', 'shop', 'Shop');

@@ -3,9 +3,7 @@ import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { connect } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { afterFile } from '../support/cleanups.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { run, start } from '../support/process.ts'
@@ -18,9 +16,7 @@ const venue = '0'.repeat(32)
 
 /** Creates a database of the platform with 300 cards. */
 async function createPlatform() {
-  const { address, url } = await createEmptyDatabase()
-  const platform = connect(address, { max: 1, statementTimeoutMs: 60_000 })
-  afterFile(() => platform.end({ timeout: 1 }))
+  const { owner: platform, url } = await createEmptyDatabase()
   await platform
     .unsafe(`${tables};
       insert into shop.venue (id, path, name) values ('${venue}', 'shop', 'Shop');

@@ -3,7 +3,6 @@ import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
-import { connect } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { run, start } from '../support/process.ts'
@@ -21,11 +20,9 @@ const write = `insert into gateway.removal select 'voucher', 1, 1, 'deleted', cl
 
 /** Creates a database that has the first migrations only. @param count how many */
 async function createFormerDatabase(count = before) {
-  const { address, url } = await createEmptyDatabase()
+  const { address, owner, url } = await createEmptyDatabase()
   const open = (connection = {}) => postgres({ ...address, max: 1, onnotice: () => {}, connection })
-  const owner = connect(address, { max: 1, statementTimeoutMs: 60_000 })
   await migrate(owner, { last: count })
-  await owner.end()
   const sql = open({ lock_timeout: 5_000 })
   onTestFinished(() => sql.end())
   return { open, sql, environment: { DATABASE_URL: url } }

@@ -2,8 +2,6 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import postgres from '#postgres'
-import { connect } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { createDatabase, createEmptyDatabase } from '../support/database.ts'
 import { createLaterVersion } from '../support/later-version.ts'
@@ -75,9 +73,7 @@ test('a skipped release that is a stop is refused with its name; with it, the up
 })
 
 test('a first installation stops nowhere, also after an interruption', async () => {
-  const { address, url } = await createEmptyDatabase()
-  const owner = connect(address, { max: 1, statementTimeoutMs: 60_000 })
-  onTestFinished(() => owner.end())
+  const { owner, url } = await createEmptyDatabase()
   await migrate(owner, { last: 9 })
   const checked = await json(['migrate', '--check'], { DATABASE_URL: url }, latest)
   expect(checked).toMatchObject({ code: 0, stops: [], findings: [] })
@@ -95,9 +91,7 @@ test('--status lists the files, with the time at which each was applied', async 
 })
 
 test('--dry-run prints the SQL that makes the same database, and nothing for one that is up to date', async () => {
-  const { address, url } = await createEmptyDatabase()
-  const sql = postgres({ ...address, max: 1, onnotice: () => {} })
-  onTestFinished(() => sql.end())
+  const { owner: sql, url } = await createEmptyDatabase()
   const { stdout } = await run(['migrate', '--dry-run'], { DATABASE_URL: url })
   expect(await sql`select from pg_class where relnamespace = to_regnamespace('gateway')`).toHaveLength(0)
   await sql.unsafe(stdout).simple()

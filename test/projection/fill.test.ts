@@ -8,10 +8,9 @@ import { makeStep, readStepState } from '../../src/projection/step.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 
-const { address } = await createEmptyDatabase()
-const platform = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+const { address, owner: platform } = await createEmptyDatabase()
 const pool = connect(address, { max: 1, statementTimeoutMs: 60_000, role: serviceRole })
-afterFile(() => Promise.all([platform, pool].map(each => each.end({ timeout: 1 }))))
+afterFile(() => pool.end({ timeout: 1 }))
 await migrate(platform)
 
 test('it is complete after interruptions and writes between its steps', async () => {
@@ -52,9 +51,7 @@ test('it is complete after interruptions and writes between its steps', async ()
 })
 
 test('it waits for a mapping that does not fit its source, and names it', async () => {
-  const { address } = await createEmptyDatabase()
-  const owner = connect(address, { max: 1, statementTimeoutMs: 60_000 })
-  afterFile(() => owner.end({ timeout: 1 }))
+  const { owner } = await createEmptyDatabase()
   await migrate(owner)
   await owner`insert into tenant (name) values ('Shop')`
   await owner`insert into purchased_voucher (tenant_id, reference) values (1, 'A')`

@@ -31,8 +31,13 @@ async function create(options: string) {
   return { address: { host, port, user, database }, url }
 }
 
-/** Creates a database without tables. @param options of `create database` */
-export const createEmptyDatabase = (options = '') => create(options)
+/** Creates a database without tables, with a session of its owner. @param options of `create database` */
+export async function createEmptyDatabase(options = '') {
+  const database = await create(options)
+  const owner = connect(database.address, { max: 1, statementTimeoutMs: 60_000 })
+  afterFile(() => owner.end({ timeout: 1 }))
+  return { ...database, owner }
+}
 
 /** Clones the migrated template database. @param options of `create database`, for another one, which is migrated */
 export async function createDatabase(options?: string): Promise<TestDatabase> {
