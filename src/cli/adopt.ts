@@ -5,7 +5,6 @@ import { estimateRows, type Progress, writeRecords } from '../adoption/fill.ts'
 import { exportIds, importIds } from '../adoption/ids.ts'
 import { readRecordStates, readReplication } from '../adoption/status.ts'
 import { readConfig } from '../config/config.ts'
-import { type Blocker, describeBlockers } from '../db/blockers.ts'
 import { captureSources, describeMappings, hasMappings, readMappings } from '../db/mappings.ts'
 import { defaultLockWait, describeMigrations, hasSchema, migrate } from '../db/migrate.ts'
 import { readStepState } from '../projection/step.ts'
@@ -17,12 +16,9 @@ import { checkCommand, describeFinding, fromOption } from './adopt-check.ts'
 import { initCommand } from './adopt-init.ts'
 import { showCommand } from './adopt-show.ts'
 import { withDatabase, withUnmigratedDatabase } from './database.ts'
-import { jsonOption, printResult, printTable, readSeconds } from './output.ts'
+import { jsonOption, onBlocked, printResult, printTable, readSeconds } from './output.ts'
 import { shellCommand } from './shell-command.ts'
 import { verifyCommand } from './verify.ts'
-
-const onBlocked = (blockers: Blocker[]) =>
-  console.error(`Waiting for a lock that is held by ${describeBlockers(blockers)}. Others go first meanwhile.`)
 
 interface ApplyOptions {
   from?: string

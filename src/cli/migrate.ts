@@ -1,12 +1,11 @@
 import { Command } from 'commander'
 import { readConfig } from '../config/config.ts'
-import { type Blocker, describeBlockers } from '../db/blockers.ts'
 import { defaultLockWait, describeUpgrade, migrate, readMigrations } from '../db/migrate.ts'
 import type { Pool } from '../db/sql.ts'
 import { checkUpgrade } from '../db/upgrade-check.ts'
 import { describeReason } from '../reasons.ts'
 import { withUnmigratedDatabase } from './database.ts'
-import { jsonOption, printResult, printTable, readSeconds } from './output.ts'
+import { jsonOption, onBlocked, printResult, printTable, readSeconds } from './output.ts'
 
 interface MigrateOptions {
   wait: number
@@ -33,8 +32,6 @@ export const migrateCommand = new Command('migrate')
   })
 
 async function apply(owner: Pool, wait: number, json: boolean): Promise<void> {
-  const onBlocked = (blockers: Blocker[]) =>
-    console.error(`Waiting for a lock that is held by ${describeBlockers(blockers)}. Others go first meanwhile.`)
   const applied = await migrate(owner, { lockWait: wait, onBlocked })
   const lines = applied.length > 0 ? applied.map(file => `applied ${file}`) : [upToDate]
   printResult(json, { applied }, lines.join('\n'))

@@ -42,3 +42,7 @@ export function printTable(rows: readonly Readonly<Record<string, string>>[]): v
 export function printResult(json: boolean, result: object, sentence: string): void {
   console.log(json ? toJsonLine(result) : sentence)
 }
+
+/** Says which transactions hold a lock that the command tries to get. */
+export const onBlocked = (holders: string) =>
+  console.error(`Waiting for a lock that is held by ${holders}. Others go first meanwhile.`)

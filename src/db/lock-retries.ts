@@ -1,10 +1,10 @@
 /** Statements that need a lock: they wait for a short time, because writers queue behind them, and are tried again. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Blocker, describeBlockers, watchBlockers } from './blockers.ts'
-import type { Sql } from './sql.ts'
+import { codeOf } from './outage.ts'
+import type { Fragment, Sql } from './sql.ts'
 
-/** The pause before a statement is tried again, in milliseconds. */
-const retryMs = 1_500
+/** The interval at which the holders of locks are read, less than `lock_timeout`, and the pause after an attempt; in milliseconds. */
+const times = { read: 50, retry: 1_500 }
 
 /** The SQLSTATEs of a lock that another transaction holds: `lock_timeout`, and a deadlock. */
 const lockConflict = /^(55P03|40P01)$/
@@ -12,10 +12,8 @@ const lockConflict = /^(55P03|40P01)$/
 export interface LockRetryOptions {
   /** The time for which a statement is tried, in seconds. */
   lockWait: number
-  /** Ends the reading of blockers. */
-  signal: AbortSignal
-  /** Called after each attempt that failed, and during a long wait, with the transactions that hold the locks. */
-  onBlocked?: ((blockers: Blocker[]) => void) | undefined
+  /** Called after each attempt that failed, with the transactions that hold the locks. */
+  onBlocked?: ((holders: string) => void) | undefined
   /** Who needs the locks, as the subject of a sentence, and what to do when it does not get them. */
   subject: string
   remedy: string
@@ -32,22 +30,46 @@ export interface LockRetryOptions {
 export function retryLocks(
   sql: Sql,
   pid: number,
-  { lockWait, signal, onBlocked, subject, remedy }: LockRetryOptions,
+  { lockWait, onBlocked, subject, remedy }: LockRetryOptions,
 ): <Result>(work: () => Promise<Result>) => Promise<Result> {
-  const latestBlockers = watchBlockers(sql, pid, { signal, onBlocked })
   return async work => {
-    for (const deadline = performance.now() + lockWait * 1000; ; await pause(retryMs, undefined, { signal })) {
+    let holders = 'another transaction'
+    for (const deadline = performance.now() + lockWait * 1000; ; await pause(times.retry)) {
+      const reading = setInterval(async () => {
+        // When this fails, so do the session's own statements.
+        holders = (await readHolders(sql, pid).catch(() => '')) || holders
+      }, times.read)
       try {
         return await work()
       } catch (error) {
-        if (!(error instanceof Error && 'code' in error && lockConflict.test(String(error.code)))) throw error
-        const blockers = latestBlockers()
+        if (!lockConflict.test(codeOf(error))) throw error
         if (performance.now() > deadline) {
-          const held = `It is held by ${describeBlockers(blockers)}.`
-          throw new Error(`${subject} did not get a lock that it needs. ${held} ${remedy}`, { cause: error })
+          throw new Error(`${subject} did not get a lock that it needs. It is held by ${holders}. ${remedy}`, {
+            cause: error,
+          })
         }
-        onBlocked?.(blockers)
+        onBlocked?.(holders)
+      } finally {
+        clearInterval(reading)
       }
     }
   }
 }
+
+/** Reads the transactions for which a session waits; empty when it does not wait. */
+async function readHolders(sql: Sql, pid: number): Promise<string> {
+  const rows = await sql<{ holder: string }[]>`
+    select /* blockers.read */ ${describeHolder(sql)} as holder
+    from (select distinct unnest(pg_blocking_pids(${pid})) as pid) blocker left join pg_stat_activity using (pid)`
+  return rows.map(({ holder }) => holder).join('; ')
+}
+
+/**
+ * Returns an expression that describes a transaction for the person who may end it. In `pg_stat_activity` most columns are null
+ * when the login may not see the sessions of that role; a prepared transaction is not there, and has the `pid` 0 or none.
+ */
+export const describeHolder = (sql: Sql): Fragment => sql`
+  case when coalesce(pid, 0) = 0 then 'a prepared transaction (select * from pg_prepared_xacts)'
+       else format('backend %s (%s)', pid, coalesce(nullif(concat_ws(', ', 'application ' || nullif(application_name, ''),
+              'login ' || usename, state, 'open for ' || extract(epoch from now() - xact_start)::integer || ' s'), ''), 'of another role'))
+            || coalesce(': ' || nullif(left(regexp_replace(query, '[[:space:]]+', ' ', 'g'), 80), ''), '') end`

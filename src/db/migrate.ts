@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
-import type { Blocker } from './blockers.ts'
 import { retryLocks } from './lock-retries.ts'
 import { describePlainMappings, hasMappings, installMappings, type Mapping, readKindOfTables } from './mappings.ts'
 import { releasesBetween } from './releases.ts'
@@ -52,8 +51,8 @@ interface MigrationOptions {
   last?: number
   /** The mappings of a platform whose tables are not the plain ones; null: those that the database has stay. */
   adopted?: Mapping[] | null
-  /** Called after each attempt that failed, and during a long wait, with the transactions that hold the locks. */
-  onBlocked?: (blockers: Blocker[]) => void
+  /** Called after each attempt that failed, with the transactions that hold the locks. */
+  onBlocked?: (holders: string) => void
 }
 
 /**
@@ -69,14 +68,13 @@ export async function migrate(
   { lockWait = defaultLockWait, last = Infinity, adopted, onBlocked }: MigrationOptions = {},
 ): Promise<string[]> {
   const session = sql.openSession()
-  const done = new AbortController()
   try {
     // Behind a pooler, the settings of a session would stay for its next client.
     const lacksNone = (await readMissing(session)).length === 0
     if (lacksNone && (adopted === null || (await hasMappings(session, adopted)))) return []
     const pid = await prepareSession(session)
     const attempt = retryLocks(sql, pid, {
-      ...{ lockWait, onBlocked, signal: done.signal, subject: 'The migration' },
+      ...{ lockWait, onBlocked, subject: 'The migration' },
       remedy: 'The files that were applied so far stay: end that transaction, and run the migration again.',
     })
     await attempt(() => session`select /* migration.lock */ pg_advisory_lock(${migrationLock})`)
@@ -89,7 +87,6 @@ export async function migrate(
     if (last === Infinity && adopted !== null) await attempt(() => installMappings(session, adopted))
     return applied
   } finally {
-    done.abort()
     await session.end({ timeout: 1 })
   }
 }

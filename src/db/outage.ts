@@ -1,6 +1,6 @@
 /**
  * The error codes of a database that cannot be reached or used, or is full: of Node's sockets, of the driver and of
- * ours (`socket.ts`, `statement-queue.ts`, `refused.ts`), and of Postgres: the classes 08 connection, 28 authorization,
+ * ours (`socket.ts`, `statement-queue.ts`, `session.ts`), and of Postgres: the classes 08 connection, 28 authorization,
  * 53 resources, 57 operator intervention (57014 is the statement timeout) and 58 system error; 3D000 no such database,
  * 25006 a standby, 40001 and 40P01 a lost conflict, 55P03 a lock, and 0A000 and 26000 a prepared statement that is no
  * longer valid.
@@ -13,9 +13,9 @@ const codes = [
 
 const outage = new RegExp(`^(${codes.map(({ source }) => source).join('|')})$`)
 
-/**
- * Decides whether a failed statement means that the database is out of reach, so that a caller may try again.
- */
-export function isOutage(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string' && outage.test(error.code)
-}
+/** Decides whether a failed statement means that the database is out of reach, so that a caller may try again. */
+export const isOutage = (error: unknown): boolean => outage.test(codeOf(error))
+
+/** Returns the code of an error of Node, of the driver or of PostgreSQL, without its message, which may name hosts and logins. */
+export const codeOf = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'no code'

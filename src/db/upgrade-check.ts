@@ -1,6 +1,6 @@
 /** Looks for what would stop a migration, and estimates what it takes. Changes nothing. */
 import { type Reason, reason } from '../reasons.ts'
-import { type Blocker, describeBlockers } from './blockers.ts'
+import { describeHolder } from './lock-retries.ts'
 import { type MigrationState, readMigrations, refuseUpgrade } from './migrate.ts'
 import { releaseOf, releasesBetween } from './releases.ts'
 import { readRights } from './rights.ts'
@@ -70,12 +70,9 @@ async function findMissingRights(sql: Sql): Promise<Reason[]> {
 
 /** Finds transactions that have held locks of the gateway's tables, or of its sources, for five seconds. */
 async function findLongTransactions(sql: Sql): Promise<Reason[]> {
-  const blockers = await sql<(Blocker & { remedy: string })[]>`
-    select /* upgrade.find_blockers */ distinct coalesce(pid, 0) as pid, usename as login,
-           nullif(application_name, '') as application, state,
-           extract(epoch from clock_timestamp() - xact_start)::integer as seconds,
-           left(regexp_replace(query, '[[:space:]]+', ' ', 'g'), 80) as statement,
-           coalesce(format('select pg_terminate_backend(%s);', pid), 'rollback prepared ''…'';') as remedy
+  const rows = await sql<{ blocker: string; statement: string }[]>`
+    select /* upgrade.find_blockers */ distinct ${describeHolder(sql)} as blocker,
+           case when pid is null then 'rollback prepared ''…'';' else format('select pg_terminate_backend(%s);', pid) end as statement
     from pg_locks
     join pg_class on pg_class.oid = relation
     left join pg_stat_activity using (pid)
@@ -83,9 +80,7 @@ async function findLongTransactions(sql: Sql): Promise<Reason[]> {
       and (relnamespace = to_regnamespace('gateway') or exists (select from pg_trigger where tgrelid = relation and tgname like 'capture\\_%'))
       and (xact_start < clock_timestamp() - interval '5 seconds' or pid is null) and pid is distinct from pg_backend_pid()
       and backend_type is distinct from 'autovacuum worker'`
-  return blockers.map(({ remedy, ...blocker }) =>
-    reason('MIGRATION_BLOCKED', { blocker: describeBlockers([blocker]), statement: remedy }),
-  )
+  return rows.map(facts => reason('MIGRATION_BLOCKED', facts))
 }
 
 /** Estimates the indexes that files create on tables that have rows. Each is as large as the largest of its table. */

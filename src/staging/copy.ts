@@ -3,7 +3,6 @@
  * on. Staged tables that exist already are made equal to the copy: so the first copy, a slot that was lost, a failover and a column
  * that cannot be followed are one and the same.
  */
-import type { Blocker } from '../db/blockers.ts'
 import { connect } from '../db/connect.ts'
 import { sendCopy } from '../db/copy.ts'
 import type { DriverPool } from '../db/driver-pool.ts'
@@ -33,7 +32,7 @@ interface CopyOptions {
   /** The time to wait for transactions of the platform: a slot begins when those that run have ended; in seconds. */
   lockWait?: number
   signal?: AbortSignal | undefined
-  onBlocked?: (blockers: Blocker[]) => void
+  onBlocked?: (holders: string) => void
   /** Tables that are staged first, those that are not staged yet. */
   tables?: readonly PlatformTable[]
   /** Called when it begins: no other process copies. */
@@ -129,7 +128,6 @@ async function createSlot(
   platform: Pool,
   { slot, server, ...options }: { slot: string; server: Server } & Pick<LockRetryOptions, 'lockWait' | 'onBlocked'>,
 ): Promise<string> {
-  const done = new AbortController()
   const send = (command: string) => walSender.unsafe<Record<string, string>[]>(command).simple()
   const [session] = await send('select /* staging.prepare_slot */ pg_backend_pid() as pid')
   // The connection keeps the snapshot, in a transaction that does nothing.
@@ -138,13 +136,12 @@ async function createSlot(
   const failover = server.version >= 170_000 ? ', FAILOVER' : ''
   const attempt = retryLocks(platform, Number(session?.pid), {
     ...options,
-    signal: done.signal,
     subject: 'A slot begins when the transactions that run at the platform have ended. It',
     remedy: 'Wait for the end of that transaction, or end it, and run the command again.',
   })
   const [created] = await attempt(() =>
     send(`CREATE_REPLICATION_SLOT ${slot} LOGICAL pgoutput (SNAPSHOT 'export'${failover})`),
-  ).finally(() => done.abort())
+  )
   if (!created?.snapshot_name) throw new Error('The server of the platform returned no snapshot.')
   return created.snapshot_name
 }

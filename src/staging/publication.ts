@@ -1,5 +1,4 @@
 /** The publication of a platform: the tables whose changes its log has for the subscription. */
-import type { Blocker } from '../db/blockers.ts'
 import { retryLocks } from '../db/lock-retries.ts'
 import type { Pool } from '../db/sql.ts'
 import { type PlatformTable, pathOf } from './platform-tables.ts'
@@ -46,17 +45,15 @@ export async function planPublication(sql: Pool, tables: readonly PlatformTable[
 export async function publish(
   platform: Pool,
   tables: readonly PlatformTable[],
-  options: { lockWait: number; onBlocked?: ((blockers: Blocker[]) => void) | undefined },
+  options: { lockWait: number; onBlocked?: ((holders: string) => void) | undefined },
 ): Promise<void> {
   if ((await planPublication(platform, tables)).length === 0) return
   const session = platform.openSession()
-  const done = new AbortController()
   try {
     const [own] = await session<{ pid: number }[]>`
       select /* platform.prepare_publication */ pg_backend_pid() as pid, set_config('lock_timeout', ${String(lockMs)}, false)`
     const attempt = retryLocks(platform, own?.pid ?? 0, {
       ...options,
-      signal: done.signal,
       subject: 'The publication',
       remedy: 'End that transaction, and run the command again.',
     })
@@ -69,7 +66,6 @@ export async function publish(
     const remedy = `Let the owner of the tables run at the platform: ${statements.join(' ')}`
     throw new Error(`The login may not publish the tables of the platform (${error.message}). ${remedy}`)
   } finally {
-    done.abort()
     await session.end({ timeout: 1 })
   }
 }

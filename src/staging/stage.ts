@@ -1,6 +1,5 @@
 /** Stages the tables of a platform on another server that a mapping reads. */
 import { type CheckedMapping, checkMapping } from '../adoption/check.ts'
-import type { Blocker } from '../db/blockers.ts'
 import { connect } from '../db/connect.ts'
 import { arrayText, type Pool } from '../db/sql.ts'
 import { copyPlatform } from './copy.ts'
@@ -65,7 +64,7 @@ interface StageOptions {
   platformUrl: string
   folder: string
   lockWait: number
-  onBlocked: (blockers: Blocker[]) => void
+  onBlocked: (holders: string) => void
   onTable: (table: PlatformTable) => void
 }
 
