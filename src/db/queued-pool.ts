@@ -1,7 +1,7 @@
 import type { PoolUse } from '../channels.ts'
 import type { DriverPool } from './driver-pool.ts'
 import { publishStatement } from './publish-statements.ts'
-import { isStatement, namedText, nounIn, type Statement } from './statement.ts'
+import { isStatement, namedText, nameOf, type Statement } from './statement.ts'
 import { StatementQueue } from './statement-queue.ts'
 
 /**
@@ -13,8 +13,7 @@ import { StatementQueue } from './statement-queue.ts'
  *   a key those whose names have the same noun, which stands for the tables that they need
  */
 export function queueStatements(driver: DriverPool, pool: PoolUse, maxWaitMs: number) {
-  const queue = new StatementQueue({ connections: pool.connections, maxWaitMs }, senderOf(driver))
-  const keyOf = createNounKeys()
+  const queue = new StatementQueue(pool.connections, maxWaitMs, senderOf(driver))
   const end = driver.end
   driver.end = options => {
     queue.close()
@@ -64,15 +63,5 @@ function senderOf(driver: DriverPool): (statement: Statement) => void {
   }
 }
 
-/** Returns the function that returns the noun of a statement's name, or its text when it has no name. */
-function createNounKeys(): (statement: Statement) => unknown {
-  const known = new WeakMap<readonly string[], unknown>()
-  return statement => {
-    const found = known.get(statement.strings)
-    if (found !== undefined) return found
-    const text = namedText(statement)
-    const key = known.get(text) ?? nounIn(text) ?? text
-    known.set(text, key)
-    return key
-  }
-}
+/** Returns the noun of a statement's name, `voucher` of `voucher.list`, or its text when it has no name. */
+const keyOf = (statement: Statement) => nameOf(statement)?.split('.')[0] ?? namedText(statement)

@@ -4,13 +4,6 @@
  */
 import { CallerGoneError, type Statement, StatementNotSentError } from './statement.ts'
 
-export interface QueueLimits {
-  /** The number of connections of the pool, which is the most statements under way. */
-  connections: number
-  /** After this long in the queue a statement fails, in milliseconds. */
-  maxWaitMs: number
-}
-
 /** The interval at which waiting statements are checked for their end, in milliseconds. */
 const sweepMs = 100
 
@@ -25,12 +18,11 @@ interface Waiting {
 }
 
 /** The statements that share a key, while there are any. */
-class StatementClass {
-  underWay = 0
+interface StatementClass {
+  readonly key: unknown
+  underWay: number
   /** In the order in which they came. */
-  readonly waiting = new Set<Waiting>()
-
-  constructor(readonly key: unknown) {}
+  readonly waiting: Set<Waiting>
 }
 
 /**
@@ -39,17 +31,21 @@ class StatementClass {
  * Classes that wait take turns.
  */
 export class StatementQueue {
+  /** By their keys, in the order of their turns: the class that has sent a statement last is the last one. */
   readonly #classes = new Map<unknown, StatementClass>()
-  /** The classes with waiting statements, in the order of their turns. */
-  readonly #waitingClasses = new Set<StatementClass>()
+  readonly #sweeping = setInterval(() => this.#sweep(), sweepMs).unref()
   #underWay = 0
-  #sweeping: NodeJS.Timeout | null = null
   #draining = false
   #closed = false
 
-  /** @param send passes a statement to the driver */
+  /**
+   * @param connections the number of connections of the pool, which is the most statements under way
+   * @param maxWaitMs after this long in the queue a statement fails, in milliseconds
+   * @param send passes a statement to the driver
+   */
   constructor(
-    private readonly limits: QueueLimits,
+    private readonly connections: number,
+    private readonly maxWaitMs: number,
     private readonly send: (statement: Statement) => void,
   ) {}
 
@@ -60,30 +56,33 @@ export class StatementQueue {
    * @param isWanted whether its caller still waits; a statement fails unsent when its caller is gone
    */
   run(statement: Statement, key: unknown, isWanted: () => boolean): void {
+    const statements = this.#classes.get(key) ?? { key, underWay: 0, waiting: new Set() }
     if (!isWanted()) {
       statement.reject(new CallerGoneError(statement))
-      return
+    } else if (statements.waiting.size === 0 && this.#hasRoom(statements)) {
+      this.#start(statements, statement)
+    } else if (this.#closed || statements.waiting.size >= this.connections * waitingPerConnection) {
+      statement.reject(new StatementNotSentError(statement, 'found too many others waiting'))
+    } else {
+      this.#classes.set(key, statements)
+      statements.waiting.add({ statement, isWanted, deadline: performance.now() + this.maxWaitMs })
     }
-    const statements = this.#classes.get(key) ?? new StatementClass(key)
-    this.#classes.set(key, statements)
-    if (statements.waiting.size === 0 && this.#hasRoom(statements)) this.#start(statements, statement)
-    else this.#wait(statements, statement, isWanted)
   }
 
   /** Rejects the statements that wait, and those that come later when they would have to wait. */
   close(): void {
     this.#closed = true
-    for (const statements of this.#waitingClasses) {
-      for (const entry of statements.waiting)
-        this.#fail(statements, entry, new StatementNotSentError(entry.statement, 'came as the pool closed'))
-    }
+    clearInterval(this.#sweeping)
+    this.#failWaiting(({ statement }) => new StatementNotSentError(statement, 'came as the pool closed'))
   }
 
   #hasRoom({ underWay }: StatementClass): boolean {
-    return underWay < this.limits.connections - this.#underWay
+    return underWay < this.connections - this.#underWay
   }
 
   #start(statements: StatementClass, statement: Statement): void {
+    this.#classes.delete(statements.key)
+    this.#classes.set(statements.key, statements)
     this.#underWay++
     statements.underWay++
     const { resolve, reject } = statement
@@ -106,48 +105,33 @@ export class StatementQueue {
   #end(statements: StatementClass): void {
     this.#underWay--
     statements.underWay--
-    this.#forgetIdle(statements)
-    if (this.#waitingClasses.size > 0) this.#drain()
+    this.#deleteIdle(statements)
+    this.#drain()
   }
 
-  #forgetIdle({ key, underWay, waiting }: StatementClass): void {
+  #deleteIdle({ key, underWay, waiting }: StatementClass): void {
     if (underWay === 0 && waiting.size === 0) this.#classes.delete(key)
-  }
-
-  #wait(statements: StatementClass, statement: Statement, isWanted: () => boolean): void {
-    if (this.#closed || statements.waiting.size >= this.limits.connections * waitingPerConnection) {
-      statement.reject(new StatementNotSentError(statement, 'found too many others waiting'))
-      return
-    }
-    statements.waiting.add({ statement, isWanted, deadline: performance.now() + this.limits.maxWaitMs })
-    this.#waitingClasses.add(statements)
-    this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref()
-  }
-
-  #leave(statements: StatementClass, entry: Waiting): void {
-    statements.waiting.delete(entry)
-    if (statements.waiting.size === 0) this.#waitingClasses.delete(statements)
-    if (this.#waitingClasses.size > 0 || !this.#sweeping) return
-    clearInterval(this.#sweeping)
-    this.#sweeping = null
-  }
-
-  #fail(statements: StatementClass, entry: Waiting, error: StatementNotSentError): void {
-    this.#leave(statements, entry)
-    this.#forgetIdle(statements)
-    entry.statement.reject(error)
   }
 
   /** Rejects the statements whose time limit is over or whose callers are gone. */
   #sweep(): void {
     const now = performance.now()
-    for (const statements of this.#waitingClasses) {
+    this.#failWaiting(({ statement, isWanted, deadline }) => {
+      if (!isWanted()) return new CallerGoneError(statement)
+      return deadline <= now ? new StatementNotSentError(statement, 'waited too long for a connection') : null
+    })
+  }
+
+  /** Rejects waiting statements. @param errorOf returns the error of a statement; null: it waits on */
+  #failWaiting(errorOf: (entry: Waiting) => StatementNotSentError | null): void {
+    for (const statements of this.#classes.values()) {
       for (const entry of statements.waiting) {
-        const { statement } = entry
-        if (!entry.isWanted()) this.#fail(statements, entry, new CallerGoneError(statement))
-        else if (entry.deadline <= now)
-          this.#fail(statements, entry, new StatementNotSentError(statement, 'waited too long for a connection'))
+        const error = errorOf(entry)
+        if (error === null) continue
+        statements.waiting.delete(entry)
+        entry.statement.reject(error)
       }
+      this.#deleteIdle(statements)
     }
   }
 
@@ -158,18 +142,17 @@ export class StatementQueue {
     this.#draining = true
     for (let next = this.#nextWithRoom(); next; next = this.#nextWithRoom()) {
       const { statements, entry } = next
-      if (entry.isWanted()) {
-        this.#leave(statements, entry)
-        // Its next turn comes after the turns of the other classes.
-        if (this.#waitingClasses.delete(statements)) this.#waitingClasses.add(statements)
-        this.#start(statements, entry.statement)
-      } else this.#fail(statements, entry, new CallerGoneError(entry.statement))
+      const { statement, isWanted } = entry
+      statements.waiting.delete(entry)
+      if (isWanted()) this.#start(statements, statement)
+      else statement.reject(new CallerGoneError(statement))
+      this.#deleteIdle(statements)
     }
     this.#draining = false
   }
 
   #nextWithRoom(): { statements: StatementClass; entry: Waiting } | null {
-    for (const statements of this.#waitingClasses) {
+    for (const statements of this.#classes.values()) {
       const [entry] = statements.waiting
       if (entry && this.#hasRoom(statements)) return { statements, entry }
     }

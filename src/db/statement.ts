@@ -20,8 +20,8 @@ export interface Statement extends Fragment {
 export const isStatement = (made: unknown): made is Statement =>
   typeof made === 'object' && made !== null && 'handler' in made
 
-/** The comment that names a statement; its groups are the name and the noun. */
-const nameComment = /\/\* (([a-z_]+)\.[a-z_]+) \*\//
+/** The comment that names a statement; its group is the name. */
+const nameComment = /\/\* ([a-z_]+\.[a-z_]+) \*\//
 
 /**
  * Returns the text that contains the name of a statement: its own text, or that of its first fragments when several tables
@@ -29,9 +29,6 @@ const nameComment = /\/\* (([a-z_]+)\.[a-z_]+) \*\//
  */
 export const namedText = ({ strings, args: [first] }: Pick<Statement, 'strings' | 'args'>): readonly string[] =>
   isFragment(first) && !nameComment.test(strings[0] ?? '') ? namedText(first) : strings
-
-/** Returns the noun of a name, `voucher` of `voucher.list`, or null when the text has no name. */
-export const nounIn = ([start = '']: readonly string[]): string | null => nameComment.exec(start)?.[2] ?? null
 
 const names = new WeakMap<readonly string[], string | null>()
 
