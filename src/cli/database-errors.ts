@@ -1,10 +1,9 @@
 /** Errors of a database that cannot be used; each names the variable to change, or the directory to delete. */
 import { readDatabaseUrl } from '#database-url'
 import type { Config } from '../config/config.ts'
+import { codeOf } from '../db/outage.ts'
 import { ReasonError, reason } from '../reasons.ts'
 import { shellCommand } from './shell-command.ts'
-
-const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : '')
 
 /** Node's error has no message when every address of a host name refuses the connection. */
 function reasonOf(error: unknown): string {

@@ -138,12 +138,6 @@ export type ColumnValue<Kind extends ColumnKind> = ReturnType<(typeof codecs)[Ki
 
 export const columnCodecs: { readonly [Kind in ColumnKind]: ColumnCodec<ColumnValue<Kind>> } = codecs
 
-/** Returns the codec of a column kind. @throws when it has none, which only a cast or JavaScript can cause */
-export function columnCodecOf<Kind extends ColumnKind>(kind: Kind): ColumnCodec<ColumnValue<Kind>> {
-  if (!Object.hasOwn(columnCodecs, kind)) throw new Error(`There is no column codec for the kind "${kind}".`)
-  return columnCodecs[kind]
-}
-
 /**
  * Returns the most bytes that the JSON of a column, or a null, can have.
  *

@@ -1,5 +1,5 @@
 /** Describes the columns of a row type: how each is selected and read, and what the schema says about its field. */
-import { type ColumnCodec, type ColumnKind, type ColumnValue, columnCodecOf } from './column-codecs.ts'
+import { type ColumnCodec, type ColumnKind, type ColumnValue, columnCodecs } from './column-codecs.ts'
 
 export interface Column<Value = unknown, Nullable extends boolean = boolean> {
   readonly expression: string
@@ -26,13 +26,12 @@ export type RowOf<Described extends Readonly<Record<string, Column>>> = {
  *
  * @param expression the SQL expression that selects it
  * @param description of its field in the schema; a column without one is no field
- * @throws when there is no codec for the kind
  */
 export const column = <Kind extends ColumnKind>(
   expression: string,
   kind: Kind,
   description?: string,
-): Column<ColumnValue<Kind>, false> => ({ expression, kind, codec: columnCodecOf(kind), nullable: false, description })
+): Column<ColumnValue<Kind>, false> => ({ expression, kind, codec: columnCodecs[kind], nullable: false, description })
 
 /** Describes a column that can be null, as `column` does. */
 export const nullable = <Kind extends ColumnKind>(

@@ -9,33 +9,13 @@ const chunkLength = 64 * 1024
 
 const escapes: Record<string, string> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 
-const escaped = (text: string) =>
-  /[\\\t\n\r]/.test(text) ? text.replace(/[\\\t\n\r]/g, character => escapes[character]!) : text
+const escaped = (text: string) => text.replace(/[\\\t\n\r]/g, character => escapes[character]!)
 
 function columnText(cell: CopiedRow[string]): string {
   if (cell === null) return '\\N'
   if (typeof cell === 'string') return escaped(cell)
   if (typeof cell !== 'object') return String(cell)
   return escaped(`{${cell.map(element => `"${element.replace(/["\\]/g, '\\$&')}"`).join(',')}}`)
-}
-
-type RowIterator = Iterator<CopiedRow, unknown> | AsyncIterator<CopiedRow, unknown>
-
-/** Yields the rows in COPY's text format, in chunks: one write per row would cost more than the row. */
-async function* toChunks(first: CopiedRow, rest: RowIterator, onRow: () => void): AsyncGenerator<string> {
-  let chunk = ''
-  for (let row = first; ; ) {
-    chunk += `${Object.values(row).map(columnText).join('\t')}\n`
-    onRow()
-    if (chunk.length >= chunkLength) {
-      yield chunk
-      chunk = ''
-    }
-    const next = await rest.next()
-    if (next.done) break
-    row = next.value
-  }
-  yield chunk
 }
 
 /**
@@ -51,12 +31,26 @@ export async function copyRows(
   rows: Iterable<CopiedRow> | AsyncIterable<CopiedRow>,
   onRow = () => {},
 ): Promise<void> {
-  const iterator: RowIterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]()
+  const iterator = Symbol.asyncIterator in rows ? rows[Symbol.asyncIterator]() : rows[Symbol.iterator]()
   const first = await iterator.next()
   if (first.done) return
+
+  /** Yields the rows in COPY's text format, in chunks: one write per row would cost more than the row. */
+  async function* toChunks(): AsyncGenerator<string> {
+    let chunk = ''
+    for (let next = first; !next.done; next = await iterator.next()) {
+      chunk += `${Object.values(next.value).map(columnText).join('\t')}\n`
+      onRow()
+      if (chunk.length < chunkLength) continue
+      yield chunk
+      chunk = ''
+    }
+    yield chunk
+  }
+
   const command = sql`
     copy /* copy.rows */ ${sql(table)} (${sql(Object.keys(first.value))}) from stdin`
-  await sendCopy(command, toChunks(first.value, iterator, onRow))
+  await sendCopy(command, toChunks())
 }
 
 /**

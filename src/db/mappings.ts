@@ -50,13 +50,13 @@ export function readMappings(folder: string): Mapping[] {
 
 /** Returns whether records are made of the plain tables or of those of an adopted platform; null: there are no mappings. */
 export async function readKindOfTables(sql: Sql): Promise<'plain' | 'adopted' | null> {
-  const [table] = await sql<{ exists: boolean }[]>`
+  const [table] = await sql<[{ exists: boolean }]>`
     select /* mapping.table_exists */ to_regclass('gateway.mapping') is not null as exists`
-  if (!table?.exists) return null
-  const [row] = await sql<{ kind: 'plain' | 'adopted' | null }[]>`
+  if (!table.exists) return null
+  const [row] = await sql<[{ kind: 'plain' | 'adopted' | null }]>`
     select /* mapping.read_kind */ case when bool_and(is_plain) then 'plain' when count(*) > 0 then 'adopted' end as kind
     from gateway.mapping`
-  return row?.kind ?? null
+  return row.kind
 }
 
 /**
@@ -101,7 +101,7 @@ interface Installed {
 }
 
 async function readInstalled(sql: Sql, mappings: Mapping[]): Promise<Installed> {
-  const [row] = await sql<Installed[]>`
+  const [installed] = await sql<[Installed]>`
     select /* mapping.read */ exists (select from gateway.mapping where not is_plain) as is_adopted,
            not exists (select from gateway.mapping) and to_regclass('public.purchased_voucher') is null as is_empty,
            not exists (
@@ -110,8 +110,7 @@ async function readInstalled(sql: Sql, mappings: Mapping[]): Promise<Installed> 
              -- A type that a platform does not have reads no table.
              where wanted is null and record in (select record from gateway.rule) or installed is null
            ) and not exists (select from gateway.sources_to_capture()) as is_current`
-  if (!row) throw new Error('The database returned no state of the mappings.')
-  return row
+  return installed
 }
 
 /**

@@ -102,10 +102,10 @@ async function prepareSession(session: Sql): Promise<number> {
   await session.unsafe(`do /* migration.check_connection */ $$ begin
     perform set_config('client_connection_check_interval', '${times.connectionCheck}', false);
   exception when invalid_parameter_value then null; end $$`)
-  const [row] = await session<{ pid: number }[]>`
+  const [row] = await session<[{ pid: number }]>`
     select /* migration.prepare */ pg_backend_pid() as pid, set_config('statement_timeout', '0', false),
            set_config('lock_timeout', ${String(times.lock)}, false), set_config('synchronous_commit', 'off', false)`
-  return row?.pid ?? 0
+  return row.pid
 }
 
 /** Runs a file and records it. PostgreSQL runs the statements of one message in one transaction. */
@@ -117,9 +117,9 @@ const recordOf = (version: number, file: string, md5: string) =>
 
 /** Returns whether the database has any migration. */
 export async function hasSchema(sql: Sql): Promise<boolean> {
-  const [table] = await sql<{ exists: boolean }[]>`
+  const [table] = await sql<[{ exists: boolean }]>`
     select /* migration.table_exists */ to_regclass('gateway.migration') is not null as exists`
-  return table?.exists ?? false
+  return table.exists
 }
 
 /** Applies all migrations in the transaction of the caller, without mappings. The database has none. */

@@ -9,14 +9,11 @@ interface Release {
   isStop: boolean
 }
 
-/** Read once: the files of a running service do not change. */
-let releases: Release[] | undefined
-const readReleases = (): Release[] =>
-  (releases ??= JSON.parse(readFileSync(new URL('../../sql/releases.json', import.meta.url), 'utf8')))
+const releases: Release[] = JSON.parse(readFileSync(new URL('../../sql/releases.json', import.meta.url), 'utf8'))
 
 /** Returns the newest release of which a database has all migrations, or null. @param last its last migration */
 export const releaseOf = (last: number): string | null =>
-  readReleases().findLast(({ migration }) => migration <= last)?.version ?? null
+  releases.findLast(({ migration }) => migration <= last)?.version ?? null
 
 /**
  * Returns the releases of an upgrade, the oldest first, with those at which it has to stop.
@@ -25,7 +22,7 @@ export const releaseOf = (last: number): string | null =>
  * @param to the last migration of this version, which needs no stop
  */
 export function releasesBetween(from: number, to: number): { releases: string[]; stops: string[] } {
-  const passed = readReleases().filter(({ migration }) => from < migration && migration <= to)
+  const passed = releases.filter(({ migration }) => from < migration && migration <= to)
   const stops = passed.filter(({ migration, isStop }) => isStop && migration < to)
   return { releases: passed.map(({ version }) => version), stops: stops.map(({ version }) => version) }
 }

@@ -1,7 +1,7 @@
 import { serviceRole } from './connect.ts'
 import type { Sql } from './sql.ts'
 
-interface LoginRights {
+export interface LoginRights {
   /** The name of the login, quoted for SQL. */
   login: string
   /** True when it may read the list of applied migrations; also true before the first migration. */
@@ -13,7 +13,7 @@ interface LoginRights {
 /** Reads the rights of the login. @param sql a connection under the role that logs in */
 export async function readRights(sql: Sql): Promise<LoginRights> {
   // From PostgreSQL 16 on, some members may not set the role.
-  const [rights] = await sql<LoginRights[]>`
+  const [rights] = await sql<[LoginRights]>`
     select /* rights.read */ quote_ident(session_user) as login,
            coalesce((select has_schema_privilege(relnamespace, 'usage') and has_table_privilege(pg_class.oid, 'select')
                      from pg_class join pg_namespace on pg_namespace.oid = relnamespace
@@ -21,6 +21,5 @@ export async function readRights(sql: Sql): Promise<LoginRights> {
            (select pg_has_role(oid, case when current_setting('server_version_num')::integer < 160000
                                          then 'member' else 'set' end)
             from pg_roles where rolname = ${serviceRole}) as "setsServiceRole"`
-  if (!rights) throw new Error('The database returned no rights of the login.')
   return rights
 }

@@ -2,8 +2,13 @@
  * Checks the requirements of each session of the service: its role, its limits, how it writes times, and a primary that
  * can be written. A pooler or a setting of the database can change each of these without an error.
  */
-import { type Reason, reason } from '../reasons.ts'
-import { DatabaseRefusedError } from './refused.ts'
+import { type Reason, ReasonError, reason } from '../reasons.ts'
+
+/** The error of a database that answers, but that the service must not use. Like an outage, it may end by itself. */
+export class DatabaseRefusedError extends ReasonError {
+  override readonly name = 'DatabaseRefusedError'
+  readonly code = 'DATABASE_REFUSED'
+}
 
 export interface SessionRequirements {
   role: string
@@ -78,19 +83,18 @@ export function requireSession(
     if (isRouted) throw new DatabaseRefusedError(reason('DATABASE_ROUTED'))
   }
   const limit = required.statementTimeoutMs
-  const problems: string[] = []
-  const expect = (holds: boolean, problem: string) => {
-    if (!holds) problems.push(problem)
-  }
-  expect(role === required.role, `the role is ${role} and not ${required.role}`)
-  expect(
-    limit === 0 || (Number(timeout) > 0 && Number(timeout) <= limit),
-    `statement_timeout is ${timeout} and not ${limit} ms or less`,
-  )
-  expect(isolated === isolation, `default_transaction_isolation is ${isolated} and not ${isolation}`)
-  expect(timeZone === timeFormat.TimeZone, `TimeZone is ${timeZone} and not ${timeFormat.TimeZone}`)
-  expect(dateStyle === timeFormat.DateStyle, `DateStyle is ${dateStyle} and not ${timeFormat.DateStyle}`)
-  expect(jit === figureSettings.jit, `jit is ${jit} and not ${figureSettings.jit}`)
+  const isLimited = limit === 0 || (Number(timeout) > 0 && Number(timeout) <= limit)
+  const expected = [
+    ['the role', role, required.role],
+    ['statement_timeout', timeout, isLimited ? timeout : `${limit} ms or less`],
+    ['default_transaction_isolation', isolated, isolation],
+    ['TimeZone', timeZone, timeFormat.TimeZone],
+    ['DateStyle', dateStyle, timeFormat.DateStyle],
+    ['jit', jit, figureSettings.jit],
+  ]
+  const problems = expected
+    .filter(([, found, wanted]) => found !== wanted)
+    .map(([what, found, wanted]) => `${what} is ${found} and not ${wanted}`)
   const reasons: Reason[] = []
   if (problems.length > 0) {
     const code = required.startupParameters ? 'SESSION_DROPS_PARAMETERS' : 'SESSION_LACKS_SETTINGS'

@@ -6,8 +6,7 @@ import { once } from 'node:events'
 import { connect, isIP, Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Tls } from '#database-url'
-import { DatabaseRefusedError } from './refused.ts'
-import type { SessionRequirements } from './session.ts'
+import { DatabaseRefusedError, type SessionRequirements } from './session.ts'
 import { checkSession } from './session-check.ts'
 
 const tlsAnswerTimeoutMs = 4_000

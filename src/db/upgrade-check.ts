@@ -3,7 +3,7 @@ import { type Reason, reason } from '../reasons.ts'
 import { describeHolder } from './lock-retries.ts'
 import { type MigrationState, readMigrations, refuseUpgrade } from './migrate.ts'
 import { releaseOf, releasesBetween } from './releases.ts'
-import { readRights } from './rights.ts'
+import { type LoginRights, readRights } from './rights.ts'
 import type { Sql } from './sql.ts'
 
 /** Rows that a server indexes in a second: 0.6 to 0.95 million rows of three columns on a core that others used too. */
@@ -29,9 +29,10 @@ interface UpgradeCheck {
  * @throws `UnreleasedDatabaseError`
  */
 export async function checkUpgrade(sql: Sql): Promise<UpgradeCheck> {
-  const forbidden = await findMissingRights(sql)
+  const rights = await readRights(sql)
+  const forbidden = await findMissingRights(sql, rights)
   const none = { release: null, releases: [], stops: [], missing: [], indexes: { count: 0, bytes: 0, seconds: 0 } }
-  if (!(await readRights(sql)).readsMigrations) return { ...none, findings: forbidden }
+  if (!rights.readsMigrations) return { ...none, findings: forbidden }
   const state = await readMigrations(sql)
   const { releases, stops } = releasesBetween(state.from, state.to)
   const refused = await refuseUpgrade(sql, state)
@@ -46,8 +47,7 @@ export async function checkUpgrade(sql: Sql): Promise<UpgradeCheck> {
 }
 
 /** Finds the rights that the login lacks, each with the statement that grants it. */
-async function findMissingRights(sql: Sql): Promise<Reason[]> {
-  const { login, setsServiceRole } = await readRights(sql)
+async function findMissingRights(sql: Sql, { login, setsServiceRole }: LoginRights): Promise<Reason[]> {
   const rows = await sql<{ what: string; statement: string }[]>`
     select /* upgrade.read_rights */ 'create a schema in the database' as what,
            format('grant create on database %I to %s;', current_database(), ${login}::text) as statement
@@ -88,11 +88,10 @@ async function estimateIndexes(sql: Sql, files: MigrationState['missing']): Prom
   const statements = files.map(({ text }) => text).join('\n')
   const created = statements.matchAll(/\bcreate (?:unique )?index [^;]*?\bon (?:only )?(\w+\.\w+)/gi)
   const tables = [...created].map(([, table = '']) => table)
-  const [row] = await sql<{ count: number; bytes: number; rows: number }[]>`
+  const [{ rows, ...row }] = await sql<[{ count: number; bytes: number; rows: number }]>`
     select /* upgrade.estimate_indexes */ count(*)::integer as count, coalesce(sum(greatest(reltuples, 0)), 0) as rows,
            coalesce(sum((select max(pg_relation_size(indexrelid)) from pg_index where indrelid = pg_class.oid)), 0)::float8 as bytes
     from unnest(${`{${tables.join()}}`}::text::text[]) name join pg_class on pg_class.oid = to_regclass(name)
     where reltuples <> 0`
-  const { count = 0, bytes = 0, rows = 0 } = row ?? {}
-  return { count, bytes, seconds: Math.ceil(rows / rowsPerSecond) }
+  return { ...row, seconds: Math.ceil(rows / rowsPerSecond) }
 }

@@ -62,7 +62,7 @@ export async function inspect(
 const bloat = { bytesOfRow: 1_000, bytes: 2 ** 24 }
 
 async function readServer(sql: Sql, openFor: number): Promise<ServerFacts> {
-  const [facts] = await sql<ServerFacts[]>`
+  const [facts] = await sql<[ServerFacts]>`
     with index_in_gateway as (
       select format('%I.%I', nspname, relname) as name, relname, pg_relation_size(indexrelid) as bytes, reltuples, indisvalid, amname
       from pg_index join pg_class on pg_class.oid = indexrelid join pg_namespace on pg_namespace.oid = relnamespace
@@ -117,7 +117,6 @@ async function readServer(sql: Sql, openFor: number): Promise<ServerFacts> {
         from pg_proc, format('%s', oid::regprocedure) as signature
         where pronamespace = 'gateway'::regnamespace and prokind = 'f' and prorettype <> 'trigger'::regtype
           and not has_function_privilege(${serviceRole}, oid, 'execute'))) as "missingGrants"`
-  if (!facts) throw new Error('The database returned no facts.')
   return facts
 }
 
@@ -147,7 +146,7 @@ function expectedGrants() {
 }
 
 async function readGateway(pool: Pool): Promise<GatewayFacts> {
-  const rows = await pool<(Omit<GatewayFacts, 'pooler'> & { pid: number })[]>`
+  const rows = await pool<[Omit<GatewayFacts, 'pooler'> & { pid: number }]>`
     select /* doctor.read_gateway */ pg_backend_pid() as pid,
       coalesce(current_setting('transaction_timeout', true), '0') as "transactionTimeout",
       format('alter role %I in database %I set transaction_timeout = 0;', session_user, current_database()) as "setTimeout",
@@ -156,9 +155,7 @@ async function readGateway(pool: Pool): Promise<GatewayFacts> {
                                  'examples', array_to_string((array_agg(key order by key))[1:10], ', '))
         from (select record, key, regexp_replace(split_part(reason, ': ', 1), '".*"', '"…"') as why from gateway.rejected) row
         group by record, why order by record, why)) as rejected`
-  const [row] = rows
-  if (!row) throw new Error('The database returned no facts.')
-  const { pid, ...facts } = row
+  const [{ pid, ...facts }] = rows
   // A pooler gives its clients numbers of its own.
   const unreported = rows.state.pid === pid ? null : 'unknown'
   return { ...facts, pooler: String(pool.parameters['pgbouncer.pool_mode'] ?? '') || unreported }

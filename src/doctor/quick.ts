@@ -7,15 +7,15 @@ import { type Reason, reason } from '../reasons.ts'
 /** Returns the reason why the database cannot be written. */
 export async function findUnwritable(sql: Pool): Promise<Reason[]> {
   // A default of the database or of a role holds for new sessions only, and this one may be old.
-  const [row] = await sql<{ standby: boolean; readOnly: boolean }[]>`
+  const [state] = await sql<[{ standby: boolean; readOnly: boolean }]>`
     select /* health.read_state */ pg_is_in_recovery() as standby,
            current_setting('transaction_read_only') = 'on' or exists (
              select from pg_db_role_setting, unnest(setconfig) as setting
              where setdatabase in (0, (select oid from pg_database where datname = current_database()))
                and setrole in (0, session_user::regrole, current_user::regrole)
                and setting ~ '^default_transaction_read_only=(on|true|yes|1)$') as "readOnly"`
-  if (row?.standby) return [reason('DATABASE_STANDBY')]
-  return row?.readOnly ? [reason('DATABASE_READ_ONLY')] : []
+  if (state.standby) return [reason('DATABASE_STANDBY')]
+  return state.readOnly ? [reason('DATABASE_READ_ONLY')] : []
 }
 
 /** Returns the reason why the database is not migrated. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { coalesceReads } from '../db/coalesce-reads.ts'
+import { codeOf } from '../db/outage.ts'
 import type { Pool } from '../db/sql.ts'
 import type { StandbyState } from '../db/standby.ts'
 import { quickChecks } from '../doctor/quick.ts'
@@ -114,9 +115,6 @@ async function runChecks(sql: Pool, capture: CaptureWatch): Promise<Readiness> {
   }
   return result
 }
-
-/** Returns the code of an error without its message, which may name hosts and logins. */
-const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : 'no code')
 
 /**
  * Registers the health checks, which need no token and return no value of a record. `GET /livez` answers while the process

@@ -1,4 +1,5 @@
 import { type StepWork, stepChannel } from '../channels.ts'
+import { codeOf } from '../db/outage.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { type Reason, reason } from '../reasons.ts'
 
@@ -58,8 +59,6 @@ export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<voi
     }
   }
 }
-
-const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? error.code : undefined)
 
 /**
  * Makes one step. The statements of a message are one transaction: the lock comes before its snapshot.
@@ -123,7 +122,7 @@ interface StepFacts {
 
 /** Reads the state of the steps. */
 export async function readStepState(sql: Sql): Promise<StepState> {
-  const [found] = await sql<(Omit<StepState, 'reasons'> & { facts: StepFacts })[]>`
+  const [{ facts, ...state }] = await sql<[Omit<StepState, 'reasons'> & { facts: StepFacts }]>`
     select /* step.read_state */
       round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsSinceStep",
       (select count(*) from (select from gateway.notes_after(snapshot) limit 100000) note)
@@ -145,8 +144,6 @@ export async function readStepState(sql: Sql): Promise<StepState> {
           from gateway.subscription)) as facts
     from (select from (values (1)) one) one
     left join (select * from gateway.step order by stamp desc limit 1) step on true`
-  if (!found) throw new Error('The database returned no state of the steps.')
-  const { facts, ...state } = found
   return { ...state, reasons: judgeSteps(facts) }
 }
 

@@ -5,10 +5,9 @@
  */
 import { connect } from '../db/connect.ts'
 import { sendCopy } from '../db/copy.ts'
-import type { DriverPool } from '../db/driver-pool.ts'
 import { type LockRetryOptions, retryLocks } from '../db/lock-retries.ts'
 import { defaultLockWait } from '../db/migrate.ts'
-import { arrayText, type Pool, type Sql } from '../db/sql.ts'
+import { arrayText, type DriverPool, type Pool, type Sql } from '../db/sql.ts'
 import { type PlatformTable, pathOf, quoted, readPlatformTables } from './platform-tables.ts'
 import { publish, replicationName } from './publication.ts'
 import { readServer, type Server } from './server.ts'

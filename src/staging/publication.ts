@@ -1,5 +1,6 @@
 /** The publication of a platform: the tables whose changes its log has for the subscription. */
 import { retryLocks } from '../db/lock-retries.ts'
+import { codeOf } from '../db/outage.ts'
 import type { Pool } from '../db/sql.ts'
 import { type PlatformTable, pathOf } from './platform-tables.ts'
 
@@ -7,8 +8,7 @@ import { type PlatformTable, pathOf } from './platform-tables.ts'
 export const replicationName = 'voucher_gateway'
 
 /** Returns whether a login lacks a right for what it tried. */
-export const isForbidden = (error: unknown): error is Error =>
-  error instanceof Error && 'code' in error && error.code === '42501'
+export const isForbidden = (error: unknown): error is Error => codeOf(error) === '42501'
 
 /** The time that a statement waits for a lock at the platform, in milliseconds. */
 const lockMs = 100

@@ -1,7 +1,6 @@
 /** The subscription to a platform on another server, and its slots there. */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { DriverPool } from '../db/driver-pool.ts'
-import { arrayText, type Sql } from '../db/sql.ts'
+import { arrayText, type DriverPool, type Sql } from '../db/sql.ts'
 import { replicationName } from './publication.ts'
 
 /** The time in which its worker has to end, and the interval at which it is looked for, in milliseconds. */

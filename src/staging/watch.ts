@@ -3,6 +3,7 @@
  * lost, a failover. What it cannot mend it names.
  */
 import { connect } from '../db/connect.ts'
+import { codeOf } from '../db/outage.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { type Reason, reason } from '../reasons.ts'
 import { copyPlatform, dropOtherSlot } from './copy.ts'
@@ -191,8 +192,6 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
   }
 }
 
-const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : 'no code')
-
 async function readSubscription(owner: Sql): Promise<Subscription | undefined> {
   const [subscription] = await owner<Subscription[]>`
     select /* staging.read_subscription */ slot, server, needs_copy, coalesce(subenabled, false) as is_enabled,
@@ -218,8 +217,7 @@ async function readSlot(platform: Sql, name: string, position: string): Promise<
 }
 
 async function readPosition(platform: Sql): Promise<string> {
-  const [row] = await platform<{ position: string }[]>`
+  const [row] = await platform<[{ position: string }]>`
     select /* platform.read_position */ pg_current_wal_insert_lsn()::text as position`
-  if (!row) throw new Error('The server of the platform returned no position.')
   return row.position
 }

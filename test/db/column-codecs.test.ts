@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { type GraphQLLeafType, isLeafType } from 'graphql'
 import { describe, expect, test } from 'vitest'
-import { column, nullable } from '../../src/db/column.ts'
+import { nullable } from '../../src/db/column.ts'
 import { type ColumnKind, type ColumnValue, columnCodecs, maxJsonBytes } from '../../src/db/column-codecs.ts'
 import { LazyRow, rowCodec } from '../../src/db/row-codec.ts'
 import { columnTypes } from '../../src/graphql/columns.ts'
@@ -105,10 +105,4 @@ describe.each(Object.keys(kinds) as ColumnKind[])('a column of the kind %s', kin
       { numRuns: 25 },
     )
   })
-})
-
-test('a kind without a codec fails when the service starts', () => {
-  for (const kind of ['money', 'constructor', undefined]) {
-    expect(() => column('price', kind as never)).toThrow(`There is no column codec for the kind "${kind}".`)
-  }
 })
