@@ -73,6 +73,9 @@ export interface PoolOptions {
 /** The lifetime of a connection whose session can change behind a pooler, in seconds. A new one is checked again. */
 const pooledLifetime = 60
 
+/** A statement on a standby waits this long for a lock that the replay holds, in milliseconds: then the primary answers. */
+const standbyLockTimeoutMs = 200
+
 /** A connection that takes longer to open fails, in milliseconds: less than `answerTimeoutMs` of the service. */
 const connectTimeoutMs = 4_000
 
@@ -174,6 +177,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
       ...(startupParameters && {
         statement_timeout: statementTimeoutMs,
         default_transaction_isolation: isolation,
+        ...(readsOnly && { lock_timeout: standbyLockTimeoutMs }),
         ...(role !== undefined && { role, ...figureSettings }),
       }),
     },

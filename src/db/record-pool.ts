@@ -19,7 +19,7 @@ const slowMs = 1_000
  *
  * @param pool the connections to the primary, which reads when no standby can
  * @param standbys those of each standby; the caller ends them, after `close`
- * @param onChange receives the new state of a standby, and why it cannot be reached
+ * @param onChange receives a new state of a standby that lasts, and why it cannot be reached
  */
 export function openRecordPool(
   pool: Pool,

@@ -2,6 +2,12 @@ import type { ReasonCode } from '../reasons.ts'
 import { coalesceReads } from './coalesce-reads.ts'
 import { onPrimary, type Pool, type Sql } from './sql.ts'
 
+/** The checks in a row that find no problem before a standby that was left out is used again. */
+const checksToReturn = 4
+
+/** A change is reported when it has lasted for this long, in milliseconds: longer than one late check leaves a standby out. */
+const lastingMs = 2_000
+
 /** The last step that a server shows, and the epoch of its records (`sql/0008`, `sql/0010`). */
 export interface LastStep {
   epoch: number
@@ -54,6 +60,10 @@ export interface StandbyState {
 export class Standby {
   /** Undefined: it was not checked yet. */
   #problem: StandbyProblem | null | undefined
+  /** The checks since the last one that found a problem. */
+  #passed = Number.POSITIVE_INFINITY
+  #reported: StandbyProblem | null | undefined
+  #reporting: NodeJS.Timeout | undefined
   #shown: (LastStep & { takesWrites: boolean }) | null = null
   readonly #underWay = new Set<() => void>()
   readonly #look = coalesceReads(async () => {
@@ -67,7 +77,10 @@ export class Standby {
     }
   })
 
-  /** @param place its place in DATABASE_REPLICA_URLS, from 1 */
+  /**
+   * @param place its place in DATABASE_REPLICA_URLS, from 1
+   * @param onChange called with a new state that lasts
+   */
   constructor(
     readonly place: number,
     private readonly pools: StandbyPools,
@@ -95,10 +108,16 @@ export class Standby {
   }
 
   #become(problem: StandbyProblem | null, primary: LastStep | null, error?: unknown): void {
-    if (problem === this.#problem) return
+    this.#passed = problem === null ? this.#passed + 1 : 0
+    if (problem === this.#problem || (problem === null && this.#passed < checksToReturn)) return
     this.#problem = problem
-    this.onChange(this.stateBeside(primary), error)
     if (problem === 'STANDBY_UNREACHABLE') for (const giveUp of this.#underWay) giveUp()
+    const state = this.stateBeside(primary)
+    clearTimeout(this.#reporting)
+    this.#reporting = setTimeout(() => {
+      if (problem !== this.#reported) this.onChange(state, error)
+      this.#reported = problem
+    }, lastingMs).unref()
   }
 
   /** Returns whether it is used, and shows a step. */

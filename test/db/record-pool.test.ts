@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import { openRecordPool } from '../../src/db/record-pool.ts'
+import type { StandbyState } from '../../src/db/standby.ts'
 import { createDatabase } from '../support/database.ts'
 import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
@@ -19,9 +20,12 @@ async function startStandby() {
     alter database ${database} set default_transaction_read_only = on`)
   const proxy = await startProxy(() => `${host}/.s.PGSQL.${port}`)
   const address = `postgres://${user}@127.0.0.1:${proxy.port}/${database}?sslmode=prefer`
-  const options = { max: 1, statementTimeoutMs: 4_000, role: serviceRole, readsOnly: true }
+  const options = { max: 1, statementTimeoutMs: 0, role: serviceRole, readsOnly: true }
   const [pool, probe] = [connect(address, options), connect(address, { ...options, answerTimeoutMs: 500 })]
-  const { recordPool, states, close } = openRecordPool(primary.pool, [{ pool, probe }], () => {})
+  const reported: StandbyState['problem'][] = []
+  const { recordPool, states, close } = openRecordPool(primary.pool, [{ pool, probe }], ({ problem }) =>
+    reported.push(problem),
+  )
   onTestFinished(async () => {
     close()
     proxy.stop()
@@ -30,8 +34,13 @@ async function startStandby() {
   await until('the standby is used', () => states()[0]?.problem === null)
   const records = recordPool.whileWanted(() => true)
   expect(await records`select current_database() as name`).toEqual([{ name: database }])
-  return { primary, pool, records, states, proxy }
+  return { primary, copy, pool, probe, records, states, reported, proxy }
 }
+
+/** A step that is later than all others. */
+const lateStep = `
+  insert into gateway.step select (jsonb_populate_record(step, '{"stamp": "9999-01-01 00:00Z"}')).* from gateway.step
+  order by stamp desc limit 1`
 
 test('a statement that fails on a standby runs at the primary', async () => {
   const { primary, records, states } = await startStandby()
@@ -53,10 +62,34 @@ test('a standby that freezes holds up no statement until it is connected again',
   const sent = read().execute()
   await until('it is sent', () => isSent)
   // The standby does not show it: the next statement looks whether it does.
-  await primary.platform`
-    insert into gateway.step select (jsonb_populate_record(step, '{"stamp": "9999-01-01 00:00Z"}')).* from gateway.step
-    order by stamp desc limit 1`
+  await primary.platform.unsafe(lateStep)
   const answers = Promise.all([sent, read()])
   const atPrimary = [{ name: primary.address.database }]
   expect(await Promise.race([answers, pause(3_000, 'late')])).toEqual([atPrimary, atPrimary])
+})
+
+test('a statement that waits for a lock at a standby runs at the primary', async () => {
+  const { primary, copy, records } = await startStandby()
+  await copy.platform.begin('read write', async holder => {
+    await holder`lock table gateway.customer`
+    const found = records`select current_database() as name from (select count(*) from gateway.customer) customers`
+    expect(await found).toEqual([{ name: primary.address.database }])
+  })
+})
+
+test('a standby that was late is used after some checks, and only a change that lasts is reported', async () => {
+  const { primary, copy, probe, states, reported, proxy } = await startStandby()
+  await until('its use is reported', () => reported.length > 0)
+  await primary.platform.unsafe(lateStep)
+  await until('it is late', () => states()[0]?.problem === 'STANDBY_LATE')
+  await copy.platform.begin('read write', writer => writer.unsafe(lateStep))
+  let looks = 0
+  probe.options.debug = () => {
+    looks++
+  }
+  await until('it is used again', () => states()[0]?.problem === null)
+  expect(looks).toBeGreaterThanOrEqual(3)
+  proxy.silence()
+  await until('that it is away is reported', () => reported.length > 1)
+  expect(reported).toEqual([null, 'STANDBY_UNREACHABLE'])
 })
