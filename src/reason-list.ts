@@ -178,7 +178,7 @@ const warnings = {
     'Let it follow the primary, or remove its address.',
   ],
   STANDBY_REPLACED: [
-    'Standby {standby} of DATABASE_REPLICA_URLS follows a server that the primary has replaced.',
+    'Standby {standby} of DATABASE_REPLICA_URLS follows another server than the primary, or one that it has replaced.',
     'Let it follow the primary, or remove its address.',
   ],
   MIGRATION_BLOCKED: [

@@ -21,8 +21,8 @@ interface Options {
 
 export const doctorCommand = new Command('doctor')
   .description(
-    'Check the configuration, the database and Redis, and print one line for each check, with what to do. Changes nothing. ' +
-      'Exits with 1 when there is an error; a warning is none.',
+    'Check the configuration, the database, its standbys, the platform and Redis, and print one line for each check, with ' +
+      'what to do. Changes nothing. Exits with 1 when there is an error; a warning is none.',
   )
   .option('--open-for <seconds>', 'name transactions that are open for longer', readSeconds, 300)
   .option('--bundle <file>', 'write a file for support: settings without secrets, versions, checks, facts')
@@ -32,7 +32,8 @@ export const doctorCommand = new Command('doctor')
     const { checks, found } = await examine(openFor)
     if (bundle !== undefined) {
       const version = command.parent?.version() ?? ''
-      writeFileSync(bundle, toBundle(process.env, { checks, found, version, ...(log !== undefined && { log }) }))
+      const text = toBundle(process.env, { checks, found, version, ...(log !== undefined && { log }) })
+      writeFileSync(bundle, text, { mode: 0o600 })
     }
     printResult(json, { checks }, checks.flatMap(describeCheck).join('\n'))
     if (checks.some(({ level }) => level === 'error')) process.exitCode = 1
@@ -43,7 +44,8 @@ async function examine(openFor: number): Promise<{ checks: Check[]; found: (Fact
   try {
     loadEnvFile()
     const config = readConfig(process.env)
-    return await withDatabase(config, async ({ owner, pool }) => {
+    return await withDatabase(config, async database => {
+      const { owner, pool } = database
       const checks = [toCheck('start', [])]
       try {
         for (const [name, find] of Object.entries(quickChecks)) checks.push(toCheck(name, await find(pool)))
@@ -53,7 +55,7 @@ async function examine(openFor: number): Promise<{ checks: Check[]; found: (Fact
           : databaseError(config.databaseUrl, error)
       }
       checks.push(toCheck('records', (await readStepState(pool)).reasons))
-      const facts = await inspect({ owner, pool }, { redisUrl: config.redisUrl, openFor })
+      const facts = await inspect(database, { ...config, openFor })
       return { checks: [...checks, ...judge(facts)], found: { ...facts, ...(await readCounts(owner)) } }
     })
   } catch (error) {

@@ -3,6 +3,7 @@
  * the last step that the primary had when the statement came. So no answer is older than one from the primary would be, and
  * clients may mix answers of all servers. A statement that fails there, for whatever reason, runs at the primary.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { coalesceReads } from './coalesce-reads.ts'
 import type { Pool, RecordPool, RecordSql } from './sql.ts'
 import { type LastStep, readLastStep, Standby, type StandbyPools, type StandbyState } from './standby.ts'
@@ -85,6 +86,18 @@ export function openRecordPool(
     states: () => all.map(standby => standby.stateBeside(primary)),
     close: () => clearInterval(timer),
   }
+}
+
+/** Checks each standby once. @returns their states */
+export async function checkStandbys(pool: Pool, standbys: readonly StandbyPools[]): Promise<StandbyState[]> {
+  const primary = await readLastStep(pool).catch(() => null)
+  await pause(checkMs)
+  const checked = standbys.map(async (pools, index) => {
+    const standby = new Standby(index + 1, pools, () => {})
+    await standby.check(primary)
+    return standby.stateBeside(primary)
+  })
+  return Promise.all(checked)
 }
 
 /** Puts a statement into one that fails on a server which does not show a step. */

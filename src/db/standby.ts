@@ -1,4 +1,4 @@
-import type { ReasonCode } from '../reasons.ts'
+import { type Reason, type ReasonCode, reason } from '../reasons.ts'
 import { coalesceReads } from './coalesce-reads.ts'
 import { onPrimary, type Pool, type Sql } from './sql.ts'
 
@@ -55,6 +55,10 @@ export interface StandbyState {
   /** The time between its last step and the one of the primary, in seconds; null: it has not answered yet. */
   lagSeconds: number | null
 }
+
+/** Returns the reasons for which records are not read from standbys. */
+export const reasonsOf = (standbys: readonly StandbyState[]): Reason[] =>
+  standbys.flatMap(({ standby, problem }) => (problem ? [reason(problem, { standby })] : []))
 
 /** A standby from which records are read while it keeps up with the primary. */
 export class Standby {

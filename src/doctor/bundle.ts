@@ -6,9 +6,11 @@ import type { Sql } from '../db/sql.ts'
 import type { Facts } from './inspect.ts'
 import type { Check } from './judge.ts'
 
-/** The values of these variables, and every value with a URL, are left out. */
+/** The values of these variables, and every value with a URL that is not public, are left out. */
 const secretName = /KEY|SECRET|PASSWORD|TOKEN/
-const isSecret = (name: string, value: string) => secretName.test(name) || value.includes('://')
+const publicUrls = /^(PUBLIC_URL|OIDC_ISSUER|SECURITY_CONTACT)$/
+const isSecret = (name: string, value: string) =>
+  secretName.test(name) || (value.includes('://') && !publicUrls.test(name))
 
 /** Secrets of tokens and of redemptions, and of links that create an administrator. */
 const secretText = /vg[wr]_\w{20,}|(?<=\/setup\/)[\w-]+/g

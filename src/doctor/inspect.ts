@@ -1,8 +1,13 @@
-/** The facts that `doctor` judges: of the server, of the gateway, and of Redis. */
+/** The facts that `doctor` judges: of the server, of the gateway, of Redis, of the standbys and of a platform. */
 import { once } from 'node:events'
-import { serviceRole } from '../db/connect.ts'
+import type { Config } from '../config/config.ts'
+import { connect, serviceRole } from '../db/connect.ts'
 import { describeMigrations } from '../db/migrate.ts'
+import { codeOf } from '../db/outage.ts'
+import { checkStandbys } from '../db/record-pool.ts'
 import type { Pool, Sql } from '../db/sql.ts'
+import type { StandbyPools, StandbyState } from '../db/standby.ts'
+import { readServer as readPlatformServer } from '../staging/server.ts'
 
 /** Facts of the server. The names of the inner ones are those in the texts of their reasons. */
 interface ServerFacts {
@@ -40,6 +45,9 @@ export interface Facts {
   server: ServerFacts
   gateway: GatewayFacts
   redis: RedisFacts
+  standbys: StandbyState[]
+  /** The code of the error of a platform on another server; null: it can be used, or there is none. */
+  platformError: string | null
 }
 
 /**
@@ -47,15 +55,21 @@ export interface Facts {
  *
  * @param owner connections of the login
  * @param pool connections of the service
+ * @param standbys its connections to each standby
  * @param openFor transactions that are open for longer are named; in seconds
  */
 export async function inspect(
-  { owner, pool }: { owner: Pool; pool: Pool },
-  { redisUrl, openFor }: { redisUrl: string | undefined; openFor: number },
+  { owner, pool, standbys }: { owner: Pool; pool: Pool; standbys: readonly StandbyPools[] },
+  { redisUrl, platformUrl, openFor }: Pick<Config, 'redisUrl' | 'platformUrl'> & { openFor: number },
 ): Promise<Facts> {
-  const [gateway, redis] = await Promise.all([readGateway(pool), readRedis(redisUrl)])
+  const [gateway, redis, states, platformError] = await Promise.all([
+    readGateway(pool),
+    readRedis(redisUrl),
+    readStandbys(pool, standbys),
+    findPlatformError(platformUrl),
+  ])
   // Alone, because it would name the transactions of the others.
-  return { server: await readServer(owner, openFor), gateway, redis }
+  return { server: await readServer(owner, openFor), gateway, redis, standbys: states, platformError }
 }
 
 /** An index with more bytes for each row, and of this size, is bloated. */
@@ -173,5 +187,36 @@ async function readRedis(url: string | undefined): Promise<RedisFacts> {
     return { error: error instanceof Error ? error.message : String(error) }
   } finally {
     redis.disconnect()
+  }
+}
+
+/** Reads the states of standbys, each of which must also be of the cluster of the primary. */
+async function readStandbys(pool: Pool, standbys: readonly StandbyPools[]): Promise<StandbyState[]> {
+  if (standbys.length === 0) return []
+  const states = await checkStandbys(pool, standbys)
+  const [primary, ...clusters] = await Promise.all([pool, ...standbys.map(({ probe }) => probe)].map(readCluster))
+  return states.map((state, index) => {
+    const isSame = (clusters[index] ?? primary) === primary
+    return state.problem !== null || isSame ? state : { ...state, problem: 'STANDBY_REPLACED' }
+  })
+}
+
+/** Returns the identity that standbys share with their primary; undefined: it cannot be read. */
+async function readCluster(sql: Sql): Promise<string | undefined> {
+  const rows = await sql<[{ cluster: string }]>`
+    select /* doctor.read_cluster */ system_identifier::text as cluster from pg_control_system()`.catch(() => null)
+  return rows?.[0].cluster
+}
+
+async function findPlatformError(url: string | undefined): Promise<string | null> {
+  if (url === undefined) return null
+  const platform = connect(url, { max: 1, statementTimeoutMs: 4_000, answerTimeoutMs: 4_500 })
+  try {
+    await readPlatformServer(platform)
+    return null
+  } catch (error) {
+    return codeOf(error)
+  } finally {
+    await platform.end({ timeout: 1 })
   }
 }

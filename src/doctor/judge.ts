@@ -1,4 +1,5 @@
 /** Judges facts: from each follow the reasons of one check, or none. */
+import { reasonsOf } from '../db/standby.ts'
 import { type Reason, reason } from '../reasons.ts'
 import type { Facts } from './inspect.ts'
 
@@ -35,6 +36,8 @@ const judges: Record<string, (facts: Facts) => Reason[]> = {
     if ('error' in redis) return [reason('REDIS_UNREACHABLE', redis)]
     return redis.policy === 'noeviction' ? [] : [reason('REDIS_EVICTS', redis)]
   },
+  standbys: ({ standbys }) => reasonsOf(standbys),
+  platform: ({ platformError: error }) => (error === null ? [] : [reason('PLATFORM_UNREACHABLE', { error })]),
 }
 
 /** Makes the line of a check from its reasons. */

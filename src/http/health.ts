@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { coalesceReads } from '../db/coalesce-reads.ts'
 import { codeOf } from '../db/outage.ts'
 import type { Pool } from '../db/sql.ts'
-import type { StandbyState } from '../db/standby.ts'
+import { reasonsOf, type StandbyState } from '../db/standby.ts'
 import { quickChecks } from '../doctor/quick.ts'
 import type { CaptureWatch } from '../projection/capture.ts'
 import { readStepState, type StepState } from '../projection/step.ts'
@@ -96,7 +96,7 @@ export function createReadiness(
     const standbys = readStandbys()
     const shown = { ...result, ...(standbys.length > 0 && { standbys }), workers: countWorkers() }
     if (result.reasons.length > 0) return shown
-    const ofStandbys = standbys.flatMap(({ standby, problem }) => (problem ? [reason(problem, { standby })] : []))
+    const ofStandbys = reasonsOf(standbys)
     const state = await Promise.race([records(), sleep(stateTimeoutMs, undefined, { ref: false })])
     if (!state) return { ...shown, reasons: ofStandbys }
     const { reasons, ...rest } = state

@@ -1,6 +1,6 @@
 /** The command doctor, with real faults: it names each, and what it says to run mends it. */
 import { randomBytes } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -187,6 +187,28 @@ test('a Redis that deletes rates, or that is gone', async () => {
   expect(await doctor(environment)).toMatchObject({ code: 0, codes: ['REDIS_UNREACHABLE'] })
 })
 
+test('standbys of another cluster or that are away, and a platform that is away', async () => {
+  const { pool, url } = await createDatabase()
+  const server = await startServer({})
+  afterFile(() => server.stop())
+  const owner = connect(server, { max: 1, statementTimeoutMs: 60_000 })
+  onTestFinished(() => owner.end({ timeout: 1 }))
+  await migrate(owner)
+  await projected(owner)
+  // It shows the step of the primary, and takes no writes.
+  const [step] = await pool<[{ epoch: number; stamp: string }]>`
+    select epoch, (select max(stamp) from gateway.step) as stamp from gateway.sync_state`
+  await owner.unsafe(`
+    update gateway.sync_state set epoch = ${step.epoch};
+    insert into gateway.step select (jsonb_populate_record(step, '{"stamp": "${step.stamp}"}')).* from gateway.step
+    order by stamp desc limit 1 on conflict do nothing;
+    alter database postgres set default_transaction_read_only = on`)
+  const away = 'postgres://postgres@127.0.0.1:1/shop'
+  const environment = { DATABASE_URL: url, DATABASE_REPLICA_URLS: `${addressUrl(server)},${away}`, PLATFORM_URL: away }
+  const codes = ['STANDBY_REPLACED', 'STANDBY_UNREACHABLE', 'PLATFORM_UNREACHABLE']
+  expect(await doctor(environment)).toMatchObject({ code: 1, codes })
+})
+
 test('the bundle has settings, versions, checks and counts, and no secret', async () => {
   const { url } = await createDatabase()
   const created = await run(['token', 'create', '--name', 'Shop', '--json'], { DATABASE_URL: url })
@@ -200,7 +222,7 @@ test('the bundle has settings, versions, checks and counts, and no secret', asyn
   const environment = {
     ...secrets,
     DATABASE_URL: url.replace('@', ':s3cr%2Ft@'),
-    PLATFORM_URL: 'postgres://ann:pl4tform@db.example.com/shop',
+    PLATFORM_URL: 'postgres://ann:pl4tform@127.0.0.1:1/shop',
     DATABASE_REPLICA_URLS: 'postgres://ann:f1rst@127.0.0.1:1/shop,postgres://ann:s3cond@127.0.0.1:1/shop',
     REDIS_URL: 'redis://:r3dis@127.0.0.1:1/0',
     ...{ OIDC_ISSUER: 'https://login.example.com', OIDC_CLIENT_ID: 'gateway', OIDC_DOMAINS: 'example.com' },
@@ -214,17 +236,23 @@ test('the bundle has settings, versions, checks and counts, and no secret', asyn
       '\n',
     ),
   )
-  expect((await doctor(environment, '--bundle', bundle, '--log', log)).codes).toEqual(['REDIS_UNREACHABLE'])
+  const { codes } = await doctor(environment, '--bundle', bundle, '--log', log)
+  const standby = 'STANDBY_UNREACHABLE'
+  expect(codes).toEqual(['REDIS_UNREACHABLE', standby, standby, 'PLATFORM_UNREACHABLE'])
+  expect(statSync(bundle).mode & 0o777).toBe(0o600)
   const text = readFileSync(bundle, 'utf8')
   const content = JSON.parse(text)
   expect(content).toMatchObject({
     versions: { node: process.version, service: expect.stringMatching(/^\d/) },
-    configuration: { MAX_REQUESTS: '40', OIDC_DOMAINS: 'example.com', DATABASE_URL: '(set)', CURSOR_KEY: '(set)' },
+    configuration: {
+      ...{ MAX_REQUESTS: '40', OIDC_DOMAINS: 'example.com', DATABASE_URL: '(set)', CURSOR_KEY: '(set)' },
+      ...{ PUBLIC_URL: 'https://gateway.example.com', OIDC_ISSUER: 'https://login.example.com' },
+    },
     server: { version: expect.stringMatching(/^\d+\.\d/) },
     tables: expect.arrayContaining([expect.objectContaining({ relname: 'voucher' })]),
     log: expect.arrayContaining(['498 … … …', expect.stringContaining('http://localhost:80/@')]),
   })
-  expect([content.checks.length, content.log.length]).toEqual([13, 500])
+  expect([content.checks.length, content.log.length]).toEqual([15, 500])
   expect(token).toMatch(/\w{20}/)
   const hidden = [
     ...Object.values(secrets),

@@ -25,7 +25,7 @@ const never: Record<string, string> = {
   'touches no table':
     'database.reach demo.no_timeout demo.today migration.check_connection migration.lock migration.prepare',
   'reads the catalog, or the sessions of the server':
-    'blockers.read migration.table_exists mapping.table_exists upgrade.read_rights upgrade.find_blockers upgrade.estimate_indexes doctor.read_server doctor.read_tables doctor.read_statements',
+    'blockers.read migration.table_exists mapping.table_exists upgrade.read_rights upgrade.find_blockers upgrade.estimate_indexes doctor.read_cluster doctor.read_server doctor.read_tables doctor.read_statements',
   'reads or writes one row for each file of sql/, or of the mapping':
     'migration.read migration.record mapping.read mapping.read_kind mapping.install mapping.install_none mapping.sources_to_capture mapping.capture',
   'loads the demo data, as the owner': 'demo.analyze demo.is_demo demo.is_empty demo.move_sequence',

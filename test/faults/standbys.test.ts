@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { packagedPrograms } from '../support/packaged-postgres.ts'
 import { startPgpool } from '../support/pgpool.ts'
-import type { Service } from '../support/process.ts'
+import { run, type Service } from '../support/process.ts'
 import { until } from '../support/until.ts'
 import { fetchOperation, type Load, startLoad } from './support/load.ts'
 import type { FaultServer } from './support/server.ts'
@@ -20,13 +20,15 @@ describe.each([
   let load: Load
   let sync: ReturnType<typeof startSync>
 
+  const replicaUrls = () => standbys.map(each => each.url(started.world.database)).join()
+
   beforeAll(async () => {
     started = await startWorld('standbys', {}, findPrograms())
     const { server, world, start } = started
     await server.stop()
     standbys = [await server.createStandby(), await server.createStandby()]
     for (const each of [server, ...standbys]) await each.start()
-    service = await start({ DATABASE_REPLICA_URLS: standbys.map(each => each.url(world.database)).join() })
+    service = await start({ DATABASE_REPLICA_URLS: replicaUrls() })
     load = startLoad(() => service.restAddress, world, 4)
     sync = startSync(
       () => new URL(service.restAddress).origin,
@@ -47,6 +49,12 @@ describe.each([
       const isReason = reasons.some((reason: { message: string }) => reason.message.startsWith('Standby 1 '))
       return status === 200 && standbys[0].problem === problem && isReason === (problem !== null)
     })
+  /** Checks that `doctor` names a problem. */
+  const isNamed = async (problem: string) => {
+    const { server, world } = started
+    const environment = { DATABASE_URL: server.url(world.database), DATABASE_REPLICA_URLS: replicaUrls() }
+    expect((await run(['doctor'], environment)).stdout).toContain(`standbys: ${problem}: Standby 1 `)
+  }
   const [first, second] = [() => standbys[0]!, () => standbys[1]!]
 
   /** Returns how often a server has read the table of customers. */
@@ -106,6 +114,7 @@ describe.each([
   ])('one $what is left out until it is back', async ({ problem, begin, end }) => {
     await begin()
     await reports(problem)
+    await isNamed(problem)
     await load.succeed(100)
     await end()
     await reports(null)
@@ -126,6 +135,7 @@ describe.each([
     await first().start()
     await first().use('postgres', sql => sql`select pg_promote()`)
     await reports('STANDBY_PROMOTED')
+    await isNamed('STANDBY_PROMOTED')
     await load.succeed(100)
     await first().stop()
     restore()
