@@ -42,6 +42,8 @@ const journeys = (list: string, noun: string, all: Record<string, string>, walks
   }))
 
 const found = Math.floor(many / 2)
+/** The highest amounts. */
+const highest = `{ from: ${many / 10 - 10}, to: ${many / 10} }`
 const ordered = (...fields: string[]) =>
   Object.fromEntries(
     fields.flatMap(field =>
@@ -62,7 +64,7 @@ export const search: Journey[] = [
       orderBy: { field: VALID_UNTIL }`,
     'valid on a day': 'filter: { validOn: { from: "2026-03-01", to: "2026-03-01" } }',
     'of a currency': 'filter: { currency: "GBP" }',
-    'a balance that few have': 'filter: { currency: "GBP", balance: { from: 9990, to: 10000 } }',
+    'a balance that few have': `filter: { currency: "GBP", balance: ${highest} }`,
     'purchased in a short time':
       'filter: { purchased: { from: "2026-01-01T00:00:00Z", before: "2026-01-01T00:10:00Z" } }, orderBy: { field: PURCHASED_AT }',
     'of a product that few bought': 'filter: { productId: 78 }',
@@ -89,7 +91,7 @@ export const search: Journey[] = [
   ...journeys('catalogVouchers', 'product', {
     ...ordered('UPDATED_AT', 'TITLE', 'SORT_ORDER'),
     'by price': 'filter: { currency: "GBP" }, orderBy: { field: PRICE }',
-    'a price': 'filter: { currency: "GBP", price: { from: 9990, to: 10000 } }',
+    'a price': `filter: { currency: "GBP", price: ${highest} }`,
     'of a category': `filter: { categoryId: ${found} }`,
     monetary: 'filter: { isMonetary: true }, orderBy: { field: SORT_ORDER }',
     'a word': 'filter: { text: "unicorn" }',

@@ -4,7 +4,7 @@ import { projected } from '../../support/projected.ts'
 const recordTypes = ['tenant', 'category', 'variant', 'product', 'voucher', 'customer']
 
 /** The number of rows of each table that is large in a large installation. */
-export const many = 100_000
+export const many = 80_000
 
 const numbers = `from generate_series(1, ${many}) n`
 /** One tenant owns half of all records, a hundred others own the other half. */
