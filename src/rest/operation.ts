@@ -18,18 +18,13 @@ import { schema } from '../graphql/schema.ts'
 import type { OperationDocument } from './documents.ts'
 import { prepareOperation, type RunOperation } from './prepare-operation.ts'
 
-/** The content of a request: variables of the operation's document, and the errors that only REST can find. */
-export interface Input<Variables> {
-  variables: Variables
-  fieldErrors: FieldErrors
-}
-
 /**
  * Where an operation takes its variables from, besides the path. The schemas describe what `read` accepts to those who
  * write clients; `read` alone decides, because it costs less.
  */
 export interface InputSource<Variables> {
-  read: (request: FastifyRequest) => Input<Variables>
+  /** Returns variables of the operation's document. @param fieldErrors receives the errors that only REST can find */
+  read: (request: FastifyRequest, fieldErrors: FieldErrors) => Variables
   /** The parameters of the query; an array is written with commas. */
   query?: z.ZodObject
   body?: z.ZodType
@@ -82,10 +77,7 @@ export function operation<const Path extends string, Variables extends Record<Pa
     run: prepareOperation(document),
     input: {
       ...input,
-      read: request => {
-        const { variables, fieldErrors } = input.read(request)
-        return { variables: Object.assign(readPath(request), variables), fieldErrors }
-      },
+      read: (request, fieldErrors) => Object.assign(readPath(request), input.read(request, fieldErrors)),
     },
   }
 }

@@ -48,7 +48,8 @@ function registerOperation(
       done()
     },
     handler: (request, reply) => {
-      const { variables, fieldErrors } = input.read(request)
+      const fieldErrors: FieldErrors = {}
+      const variables = input.read(request, fieldErrors)
       return mapMaybePromise(run(createContext(gateway, request.caller, fieldErrors), variables), body =>
         reply.type('application/json; charset=utf-8').send(body),
       )

@@ -104,9 +104,6 @@ interface CallerExports {
   exports: readonly Export[]
 }
 
-/** The most requests whose exports are recorded in one statement. */
-const maxShared = 8
-
 /**
  * Adds an audit entry for each export, and adds the records to the day's count of token and tenant. Counts are locked
  * in the order of tokens and tenants, so that requests do not deadlock.
@@ -137,7 +134,7 @@ const saveExports = shareStatements<CallerExports, null>(async (sql, saved) => {
     on conflict (token_id, day, tenant_id) do update
     set records = token_export.records + excluded.records, last_at = greatest(token_export.last_at, excluded.last_at)`
   return saved.map(() => null)
-}, maxShared)
+})
 
 /** Records the exports of a request. @param group requests with the same one share a statement */
 async function recordExports(

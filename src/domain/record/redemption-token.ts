@@ -12,9 +12,6 @@ interface Issued {
   timeToLive: number
 }
 
-/** The most tokens that a statement stores. */
-const maxShared = 8
-
 /** Stores tokens. When the answer to the shared statement is lost, each is stored again: then it is there already. */
 const store = shareStatements<Issued, Issued>(async (sql, issued) => {
   await sql`
@@ -24,7 +21,7 @@ const store = shareStatements<Issued, Issued>(async (sql, issued) => {
       as issued (hash bytea, "voucherId" bigint, "tenantId" bigint, "tokenId" bigint, "timeToLive" integer)
     on conflict do nothing`
   return issued
-}, maxShared)
+})
 
 /**
  * Issues a token of 256 random bits and stores its SHA-256 (R26).

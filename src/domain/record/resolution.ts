@@ -139,9 +139,6 @@ interface Found {
 const voucherRow = rowCodec<VoucherState>(resolvedColumns)
 const tenantRow = rowCodec<ResolutionTenant>(resolutionTenantColumns)
 
-/** The most requests that share a statement. */
-const maxShared = 8
-
 const ambiguous =
   'Several tenants below this one have a voucher of this name. Resolve it at the tenant that owns the voucher.'
 const faulty = 'The data of this voucher are not valid now. Ask the platform to correct them.'
@@ -212,5 +209,5 @@ function findByCondition(nameOf: (text: string) => string, column: string, isExa
         all[Number(place)] = { voucher, tenant, isFaulty: String(isFaulty) === 't', isAmbiguous: false }
     }
     return all
-  }, maxShared)
+  })
 }

@@ -1,8 +1,8 @@
 import { shareStatements } from '../../db/shared-statement.ts'
 import type { TenantTable } from './tenant-table.ts'
 
-/** The most pages, and the most records, of requests that share a statement. */
-const maxShared = { pages: 4, records: 8 }
+/** The most pages of requests that share a statement. */
+const maxPages = 4
 
 /**
  * Shares the statements of single pages and single records between requests. The statement of a request may then read
@@ -11,8 +11,8 @@ const maxShared = { pages: 4, records: 8 }
  * @returns a function that returns the reader for a request: those with the same `group` share statements
  */
 export function shareTable<Row>(table: TenantTable<Row>): (group: object) => TenantTable<Row> {
-  const readPage = shareStatements(table.pages, maxShared.pages)
-  const readRecord = shareStatements(table.records, maxShared.records)
+  const readPage = shareStatements(table.pages, maxPages)
+  const readRecord = shareStatements(table.records)
   return group => ({
     ...table,
     pages(sql, requests) {

@@ -1,6 +1,5 @@
 /** Reads queries and bodies of version 1 into the variables of its documents. */
 import { z } from 'zod'
-import type { FieldErrors } from '../../domain/errors.ts'
 import { maxLengths } from '../../domain/record/voucher-name.ts'
 import { notBlank } from '../../domain/trimmed.ts'
 import { queryParameter, queryParameterValues } from '../../http/query-parameter.ts'
@@ -25,7 +24,7 @@ const includable = ['categories', 'variants'] as const
 const isIncludable = (word: string): word is (typeof includable)[number] => includable.some(name => name === word)
 
 /** The input of an operation that takes only its path. */
-export const nothing: InputSource<object> = { read: () => ({ variables: {}, fieldErrors: {} }) }
+export const nothing: InputSource<object> = { read: () => ({}) }
 
 interface ListVariables {
   cursor: string | null
@@ -35,11 +34,10 @@ interface ListVariables {
 /** The input of a list: its query (R4, R5, R6, R10). */
 export const listQuery: InputSource<ListVariables> = {
   query: z.object(listParameters),
-  read(request) {
-    const fieldErrors: FieldErrors = {}
-    const read = (name: string) => queryParameter(request, name, fieldErrors)
-    return { variables: { cursor: read('cursor'), updated_since: read('updated_since') }, fieldErrors }
-  },
+  read: (request, fieldErrors) => ({
+    cursor: queryParameter(request, 'cursor', fieldErrors),
+    updated_since: queryParameter(request, 'updated_since', fieldErrors),
+  }),
 }
 
 /** The input of the catalog list: its query. */
@@ -56,14 +54,14 @@ export const catalogQuery: InputSource<ListVariables & Record<(typeof includable
       }),
   }),
   /** `include` may be given twice, repeat a value, and have spaces (R5). */
-  read(request) {
-    const { variables, fieldErrors } = listQuery.read(request)
+  read(request, fieldErrors) {
+    const variables = listQuery.read(request, fieldErrors)
     const wanted = queryParameterValues(request, 'include').flatMap(words => words.split(',').map(word => word.trim()))
     if (!wanted.every(isIncludable)) {
       fieldErrors.include = ['Name categories, variants or both, separated by a comma.']
     }
     const included = { categories: wanted.includes('categories'), variants: wanted.includes('variants') }
-    return { variables: Object.assign(included, variables), fieldErrors }
+    return Object.assign(included, variables)
   },
 }
 
@@ -91,16 +89,15 @@ export const resolveBody: InputSource<{ qr_token?: string | null; voucher_refere
         .meta({ title: 'By QR token' }),
     ])
     .meta({ description: 'The name of the voucher: exactly one of the two fields. Unknown fields are ignored.' }),
-  read(request) {
+  read(request, fieldErrors) {
     const body = parseObject(request.body)
-    if (!body) return { variables: {}, fieldErrors: { body: ['The body must be a JSON object.'] } }
-    const fieldErrors: FieldErrors = {}
+    if (!body) fieldErrors.body = ['The body must be a JSON object.']
     const read = (name: string) => {
-      const value = body[name] ?? null
+      const value = body?.[name] ?? null
       if (value !== null && typeof value !== 'string') fieldErrors[name] = ['This must be a string.']
       return typeof value === 'string' ? value : null
     }
-    return { variables: { qr_token: read('qr_token'), voucher_reference: read('voucher_reference') }, fieldErrors }
+    return { qr_token: read('qr_token'), voucher_reference: read('voucher_reference') }
   },
 }
 
