@@ -18,7 +18,7 @@ export type ReasonCode = keyof typeof reasonList
 type NamesIn<Text extends string> = Text extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never
 
 /** The names of the facts of a reason. */
-type FactsOf<Code extends ReasonCode> = NamesIn<(typeof reasonList)[Code][number]>
+type FactsOf<Code extends ReasonCode> = NamesIn<(typeof reasonList)[Code]>
 
 /** The codes whose texts need no facts. */
 type PlainCode = { [Code in ReasonCode]: [FactsOf<Code>] extends [never] ? Code : never }[ReasonCode]
@@ -27,9 +27,9 @@ type PlainCode = { [Code in ReasonCode]: [FactsOf<Code>] extends [never] ? Code 
 export function reason(code: PlainCode): Reason
 export function reason<Code extends ReasonCode>(code: Code, facts: Record<FactsOf<Code>, string | number>): Reason
 export function reason(code: ReasonCode, facts: Record<string, string | number> = {}): Reason {
-  const [message, action] = reasonList[code]
   const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, name: string) => String(facts[name]))
-  return { code, level: code in errors ? 'error' : 'warning', message: fill(message), action: fill(action) }
+  const [message = '', action = ''] = reasonList[code].split(/\n */).map(fill)
+  return { code, level: code in errors ? 'error' : 'warning', message, action }
 }
 
 /** Returns the line for people: the code, what is wrong, and what to do. */
