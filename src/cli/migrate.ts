@@ -1,4 +1,4 @@
-import { Command } from 'commander'
+import { Command, Option } from 'commander'
 import { readConfig } from '../config/config.ts'
 import { defaultLockWait, describeUpgrade, migrate, readMigrations } from '../db/migrate.ts'
 import type { Pool } from '../db/sql.ts'
@@ -19,8 +19,10 @@ export const migrateCommand = new Command('migrate')
   .description('Apply the migrations that the database lacks.')
   .option('--wait <seconds>', 'how long to wait for transactions that hold a lock', readSeconds, defaultLockWait)
   .option('--check', 'change nothing; look for what would stop it, and exit with 1 for an error')
-  .option('--status', 'change nothing; print when each migration was applied')
-  .option('--dry-run', 'change nothing; print the SQL, which psql can run')
+  .addOption(new Option('--status', 'change nothing; print when each migration was applied').conflicts('check'))
+  .addOption(
+    new Option('--dry-run', 'change nothing; print the SQL, which psql can run').conflicts(['check', 'status']),
+  )
   .addOption(jsonOption())
   .action(async ({ check, status, dryRun, wait, json }: MigrateOptions) => {
     await withUnmigratedDatabase(readConfig(process.env), async ({ owner }) => {

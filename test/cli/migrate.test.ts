@@ -114,3 +114,12 @@ test('it gives up after the time that --wait sets, and changes nothing', async (
   const wrong = await run(['migrate', '--wait', 'long'], environment)
   expect(wrong.code).toBe(2)
 })
+
+test.each([
+  ['--status', '--check'],
+  ['--dry-run', '--check'],
+  ['--dry-run', '--status'],
+])('%s is refused beside %s', async (one, other) => {
+  const stderr = `error: option '${one}' cannot be used with option '${other}'\n`
+  expect(await run(['migrate', other, one], {})).toEqual({ code: 2, stdout: '', stderr })
+})
