@@ -1,18 +1,23 @@
-/** Registers an OpenTelemetry SDK, as an operator does with NODE_OPTIONS. The file SPANS_FILE gets its spans when the process ends. */
+/** An OpenTelemetry SDK with an exporter that writes its spans into the file SPANS_FILE, when it is shut down. */
 import { writeFileSync } from 'node:fs'
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node'
 
-const exporter = new InMemorySpanExporter()
-new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).register()
+export class NodeSDK {
+  #exporter = new InMemorySpanExporter()
 
-process.on('exit', () => {
-  const spans = exporter.getFinishedSpans().map(span => ({
-    ...{ name: span.name, kind: span.kind, status: span.status.code, attributes: span.attributes },
-    ...{
-      traceId: span.spanContext().traceId,
-      spanId: span.spanContext().spanId,
-      parentId: span.parentSpanContext?.spanId,
-    },
-  }))
-  writeFileSync(process.env.SPANS_FILE ?? '', JSON.stringify(spans))
-})
+  start() {
+    new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(this.#exporter)] }).register()
+  }
+
+  async shutdown() {
+    const spans = this.#exporter.getFinishedSpans().map(span => ({
+      ...{ name: span.name, kind: span.kind, status: span.status.code, attributes: span.attributes },
+      ...{
+        traceId: span.spanContext().traceId,
+        spanId: span.spanContext().spanId,
+        parentId: span.parentSpanContext?.spanId,
+      },
+    }))
+    writeFileSync(process.env.SPANS_FILE ?? '', JSON.stringify(spans))
+  }
+}

@@ -1,6 +1,6 @@
-/** An operator loads an OpenTelemetry SDK with NODE_OPTIONS: the service makes spans, which continue the trace of a caller. */
+/** An operator loads an OpenTelemetry SDK as the docs say: the service makes spans, which continue the trace of a caller. */
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
@@ -39,7 +39,12 @@ const provider = await listen(
   }),
 )
 
-const spansFile = join(createDirectory(), 'spans.json')
+const directory = createDirectory()
+const spansFile = join(directory, 'spans.json')
+const guide = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8')
+const [, start = ''] = /\/tracing\.mjs <<'END'\n(.*?)^END$/ms.exec(guide) ?? []
+const sdk = pathToFileURL(join(import.meta.dirname, 'tracing-sdk.mjs')).href
+writeFileSync(join(directory, 'tracing.mjs'), start.replace('@opentelemetry/sdk-node', sdk))
 const port = String(await freePort())
 const service = await serve({
   ...{ DATABASE_URL: database.url, PORT: port, PUBLIC_URL: `http://127.0.0.1:${port}`, LOG_REQUESTS: 'all' },
@@ -49,7 +54,7 @@ const service = await serve({
     OIDC_CLIENT_SECRET: 'x',
     OIDC_DOMAINS: 'x.org',
   },
-  NODE_OPTIONS: `--import ${pathToFileURL(join(import.meta.dirname, 'tracing-sdk.mjs'))}`,
+  NODE_OPTIONS: `--import ${pathToFileURL(join(directory, 'tracing.mjs'))}`,
   SPANS_FILE: spansFile,
 })
 
