@@ -1,5 +1,5 @@
 import { type PoolUse, type StatementWork, statementChannel } from '../channels.ts'
-import { nameOf, type Statement } from './statement.ts'
+import { nameOf, onceEnded, type Statement } from './statement.ts'
 
 /**
  * Runs a statement, and publishes it on its channel.
@@ -12,35 +12,22 @@ export function publishStatement(statement: Statement, pool: PoolUse, run: (stat
     return
   }
   const work: StatementWork = { name: nameOf(statement), pool }
-  const { resolve, reject } = statement
   const begunAt = performance.now()
   let sentAt: number | null = null
   let waits = false
-  let hasEnded = false
-  const end = () => {
-    // The driver rejects a statement again when its connection closes.
-    if (hasEnded) return
-    hasEnded = true
+  onceEnded(statement, error => {
     const now = performance.now()
     if (waits) work.secondsWaited = ((sentAt ?? now) - begunAt) / 1000
     if (sentAt !== null) {
       work.seconds = (now - sentAt) / 1000
       pool.busy--
     }
+    if (error !== undefined) work.error = error
     statementChannel.asyncEnd.publish(work)
-  }
+  })
   statement.onSend = () => {
     sentAt = performance.now()
     pool.busy++
-  }
-  statement.resolve = rows => {
-    end()
-    resolve(rows)
-  }
-  statement.reject = error => {
-    work.error = error
-    end()
-    reject(error)
   }
   statementChannel.start.runStores(work, run, undefined, statement)
   waits = sentAt === null

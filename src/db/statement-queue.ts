@@ -2,7 +2,7 @@
  * The queue before the connections of a pool. Statements belong to classes, which share the connections: a class whose
  * statements are slow, or wait for a lock, must not hold up the others.
  */
-import { CallerGoneError, type Statement, StatementNotSentError } from './statement.ts'
+import { CallerGoneError, onceEnded, type Statement, StatementNotSentError } from './statement.ts'
 
 /** The interval at which waiting statements are checked for their end, in milliseconds. */
 const sweepMs = 100
@@ -85,20 +85,7 @@ export class StatementQueue {
     this.#classes.set(statements.key, statements)
     this.#underWay++
     statements.underWay++
-    const { resolve, reject } = statement
-    let isUnderWay = true
-    const end = () => {
-      if (isUnderWay) this.#end(statements)
-      isUnderWay = false
-    }
-    statement.resolve = rows => {
-      resolve(rows)
-      end()
-    }
-    statement.reject = error => {
-      reject(error)
-      end()
-    }
+    onceEnded(statement, () => this.#end(statements))
     this.send(statement)
   }
 

@@ -16,6 +16,28 @@ export interface Statement extends Fragment {
   onSend?: () => void
 }
 
+/**
+ * Calls a listener when a statement has its rows or its error: once, although the driver rejects a statement again when its
+ * connection closes.
+ */
+export function onceEnded(statement: Statement, listener: (error?: unknown) => void): void {
+  const { resolve, reject } = statement
+  let hasEnded = false
+  const end = (error?: unknown) => {
+    if (hasEnded) return
+    hasEnded = true
+    listener(error)
+  }
+  statement.resolve = rows => {
+    resolve(rows)
+    end()
+  }
+  statement.reject = error => {
+    reject(error)
+    end(error)
+  }
+}
+
 /** Returns whether the driver made a statement, and not a part of one. */
 export const isStatement = (made: unknown): made is Statement =>
   typeof made === 'object' && made !== null && 'handler' in made
