@@ -57,6 +57,8 @@ export interface StatementWork {
 
 /** A step, or an attempt to make one. */
 export interface StepWork {
+  /** In milliseconds since 1970. */
+  readonly startedAt: number
   /** `keys`: null in the first fill. `more`: whether more keys wait; null: there was none to evaluate. */
   result?: { keys: number | null; more: boolean | null }
   error?: unknown

@@ -34,7 +34,6 @@ export function startTracing(): void {
     end(span, { status = 0 }) {
       span.setAttribute('http.response.status_code', status)
       if (status >= 500) fail(span, String(status))
-      span.end()
     },
   })
   follow(operationChannel, {
@@ -42,10 +41,6 @@ export function startTracing(): void {
       const shown = safeName(name)
       const attributes = { 'graphql.operation.type': type, 'graphql.operation.name': shown }
       return tracer.startSpan(shown ? `${type} ${shown}` : type, { attributes })
-    },
-    end(span, { error }) {
-      if (error !== undefined) fail(span, summarizeError(error).code)
-      span.end()
     },
   })
   follow(statementChannel, {
@@ -56,20 +51,14 @@ export function startTracing(): void {
       const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': summary, 'vgw.pool': pool.name }
       return tracer.startSpan(summary ?? 'postgresql', { kind: SpanKind.CLIENT, attributes })
     },
-    end(span, { secondsWaited, error }) {
+    end(span, { secondsWaited }) {
       if (secondsWaited !== undefined) span.setAttribute('vgw.pool.wait_seconds', secondsWaited)
-      if (error !== undefined) fail(span, summarizeError(error).code)
-      span.end()
     },
   })
-  follow(stepChannel, {
-    start: () => tracer.startSpan('step'),
-    end(span, { result }) {
-      // A span that does not end is not exported: most steps find no keys. The log has those that fail.
-      if (!result?.keys) return
-      span.setAttribute('vgw.step.keys', result.keys).end()
-    },
-    isLeaf: true,
+  subscribe(stepChannel.asyncEnd, ({ startedAt: startTime, result }) => {
+    // Most steps find no keys, and have no span. The log has those that fail.
+    if (!result?.keys) return
+    tracer.startSpan('step', { startTime, attributes: { 'vgw.step.keys': result.keys } }).end()
   })
 }
 
@@ -77,10 +66,8 @@ export function startTracing(): void {
 interface SpanMaker<Work> {
   /** Starts a span in the context of the caller; null: this work has none. */
   start(work: Work): Span | null
-  /** Ends the span with what is known then. */
-  end(span: Span, work: Work): void
-  /** True when the work within has no spans. */
-  isLeaf?: boolean
+  /** Adds what is known at the end, besides the error. */
+  end?(span: Span, work: Work): void
 }
 
 /** Makes spans of the work of a channel. */
@@ -90,11 +77,14 @@ function follow<Work extends object>({ start, asyncEnd }: TracingChannel<unknown
     const span = maker.start(work)
     if (!span) return context.active()
     underWay.set(work, span)
-    return maker.isLeaf ? context.active() : trace.setSpan(context.active(), span)
+    return trace.setSpan(context.active(), span)
   })
   subscribe(asyncEnd, work => {
     const span = underWay.get(work)
-    if (span) maker.end(span, work)
+    if (!span) return
+    if ('error' in work && work.error !== undefined) fail(span, summarizeError(work.error).code)
+    maker.end?.(span, work)
+    span.end()
   })
 }
 

@@ -74,6 +74,7 @@ const makeLongStep = (sql: Sql): Promise<boolean | null> =>
   sendStep(sql, stepSize, `set /* step.make */ local statement_timeout = '${longStepMinutes}min';`)
 
 async function sendStep(sql: Sql, most: number, settings: string): Promise<boolean | null> {
+  const work = { startedAt: Date.now() }
   const { more } = await stepChannel.tracePromise(async (): Promise<NonNullable<StepWork['result']>> => {
     const results = await sql
       .unsafe<NonNullable<StepWork['result']>[][]>(
@@ -83,7 +84,7 @@ async function sendStep(sql: Sql, most: number, settings: string): Promise<boole
       )
       .simple()
     return results.at(-1)?.[0] ?? { more: null, keys: null }
-  }, {})
+  }, work)
   return more
 }
 
