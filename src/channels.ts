@@ -10,7 +10,6 @@ import type { IncomingHttpHeaders } from 'node:http'
 
 /** A request, from its head to the end of its answer. */
 export interface RequestWork {
-  readonly id: string
   readonly method: string
   /** The path of the route with the names of its parameters; undefined: no route has the path. */
   readonly route: string | undefined
@@ -66,7 +65,6 @@ export interface StepWork {
 
 /** A bulk export, from its first line to the end of its connection. */
 export interface ExportWork {
-  readonly name: string
   /** `complete`, `abandoned` by its reader, or the code of the error that ended it. */
   outcome?: string
 }

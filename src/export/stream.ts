@@ -39,7 +39,7 @@ export class ExportStream {
   #hasEnded = false
   /** The stages that the response passes through, from the lines to the encoder. */
   #stages: (Readable | Transform)[] = []
-  readonly #work: ExportWork
+  readonly #work: ExportWork = { outcome: 'abandoned' }
 
   constructor(
     private readonly request: FastifyRequest,
@@ -47,7 +47,6 @@ export class ExportStream {
     private readonly options: StreamOptions,
     onClose: () => void,
   ) {
-    this.#work = { name: request.routeOptions.config.operation ?? 'unknown', outcome: 'abandoned' }
     exportChannel.start.publish(this.#work)
     this.#timer = setInterval(() => void this.#check(), checkInterval).unref()
     const { socket } = request.raw

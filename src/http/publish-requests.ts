@@ -11,9 +11,9 @@ export function publishRequests(app: FastifyInstance): void {
       done()
       return
     }
-    const { id, method, headers, routeOptions } = request
+    const { method, headers, routeOptions } = request
     const { url: route, config } = routeOptions
-    const work: RequestWork = { id, method, route, operation: config.operation ?? route ?? 'unknown', headers }
+    const work: RequestWork = { method, route, operation: config.operation ?? route ?? 'unknown', headers }
     // Not `onResponse`: Fastify does not call it when the client has closed the connection.
     reply.raw.on('close', () => publishEnd(work, request, reply))
     requestChannel.start.runStores(work, () => {

@@ -1,14 +1,9 @@
-import { Histogram, type Registry } from 'prom-client'
+import { Histogram, type HistogramConfiguration } from 'prom-client'
 
-interface Description {
-  name: string
-  help: string
-  /** One or two. */
-  labelNames: string[]
-  /** Bounds in seconds, the lowest first. */
-  buckets: number[]
-  registers: Registry[]
-}
+/** One or two labels, and bounds in seconds, the lowest first. */
+type Description = Required<
+  Pick<HistogramConfiguration<string>, 'name' | 'help' | 'labelNames' | 'buckets' | 'registers'>
+>
 
 interface Series {
   labels: Record<string, string>

@@ -6,12 +6,13 @@ import {
   stepChannel,
   subscribe,
 } from '../channels.ts'
+import type { CheckReadiness } from '../http/health.ts'
 import * as metrics from './registry.ts'
 
-/** Counts and measures what this process does, from now on. @param readReadiness reads what `/readyz` says */
-export function observe(readReadiness: Parameters<typeof metrics.readReadinessBy>[0]): void {
+/** Counts and measures what this process does, from now on. */
+export function observe(checkReadiness: CheckReadiness): void {
   metrics.measureProcess()
-  metrics.readReadinessBy(readReadiness)
+  metrics.readReadinessBy(checkReadiness)
   subscribe(requestChannel.asyncEnd, ({ operation, status = 0, seconds = 0, errors, quota }) => {
     metrics.requestSeconds.add(seconds, operation, String(status))
     for (const reason of errors ?? []) metrics.requestsRefused.inc({ reason })

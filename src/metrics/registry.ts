@@ -1,8 +1,7 @@
 /** The metrics, with their descriptions (`docs/metrics.md` shows them). No label has a text of a caller. */
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { PoolUse } from '../channels.ts'
-import type { StandbyState } from '../db/standby.ts'
-import type { Reason } from '../reasons.ts'
+import type { CheckReadiness } from '../http/health.ts'
 import { HotHistogram } from './hot-histogram.ts'
 
 /** What this process does. Workers are added up, unless a metric has another aggregator. */
@@ -100,15 +99,11 @@ export const signInsRefused = counter(
   'reason',
 )
 
-/** What `/readyz` says, as far as metrics have it. */
-interface Readiness {
-  reasons: readonly Pick<Reason, 'code' | 'level'>[]
-  standbys?: readonly StandbyState[]
-}
+type Readiness = Pick<Awaited<ReturnType<CheckReadiness>>, 'reasons' | 'standbys'>
 let readReadiness: () => Promise<Readiness> = async () => ({ reasons: [] })
 
 /** Sets what reads what `/readyz` says, at each scrape. */
-export function readReadinessBy(read: typeof readReadiness): void {
+export function readReadinessBy(read: CheckReadiness): void {
   readReadiness = read
 }
 
