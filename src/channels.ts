@@ -79,7 +79,11 @@ export const operationChannel = tracingChannel<unknown, OperationWork>('voucher-
 export const statementChannel = tracingChannel<unknown, StatementWork>('voucher-gateway:statement')
 export const stepChannel = tracingChannel<unknown, StepWork>('voucher-gateway:step')
 export const exportChannel = tracingChannel<unknown, ExportWork>('voucher-gateway:export')
-// An event: it has no end. Only the channels of a tracing channel have types.
+// Events: they have no end. Only the channels of a tracing channel have types.
+/** A request that Node's parser refused with this code: no route sees it. */
+export const { start: unparsedRequestChannel } = tracingChannel<unknown, { code: string }>(
+  'voucher-gateway:unparsed-request',
+)
 export const { start: refusedSignInChannel } = tracingChannel<unknown, RefusedSignIn>('voucher-gateway:refused-sign-in')
 
 /** Subscribes to a channel. The types of Node lack the type of its messages: they are those that are published here. */

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyInstance } from 'fastify'
+import { unparsedRequestChannel } from '../channels.ts'
 import { closeAfterResponse, closeLingering } from './lingering-close.ts'
 import { recordError } from './request-count.ts'
 import type { LogUnrouted } from './request-log.ts'
@@ -37,6 +38,7 @@ export function sendClientError({ code }: ConnectionError, socket: Socket, log: 
   ]
   socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
   log({ reqId, status: Number.parseInt(status, 10), address: socket.remoteAddress, code })
+  unparsedRequestChannel.publish({ code })
   closeLingering(socket)
 }
 

@@ -5,6 +5,7 @@ import {
   statementChannel,
   stepChannel,
   subscribe,
+  unparsedRequestChannel,
 } from '../channels.ts'
 import type { CheckReadiness } from '../http/health.ts'
 import * as metrics from './registry.ts'
@@ -33,5 +34,6 @@ export function observe(checkReadiness: CheckReadiness): void {
     metrics.exportsRunning.dec()
     metrics.exportsEnded.inc({ outcome })
   })
+  subscribe(unparsedRequestChannel, ({ code }) => metrics.requestsRefused.inc({ reason: code }))
   subscribe(refusedSignInChannel, ({ reason }) => metrics.signInsRefused.inc({ reason }))
 }

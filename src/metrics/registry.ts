@@ -28,7 +28,7 @@ export const requestSeconds = new HotHistogram({
 
 export const requestsRefused = counter(
   'vgw_requests_refused_total',
-  'Requests with an error, in whole or in part, by its code.',
+  "Requests with an error, in whole or in part, by its code; those that are no valid HTTP, by the code of Node's parser.",
   'reason',
 )
 

@@ -1,4 +1,5 @@
 /** METRICS_PORT: metrics of a real service, by HTTP. */
+import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { createBuilders, createTestToken } from '../support/builders.ts'
@@ -86,6 +87,17 @@ test('after known requests the metrics have their operations, statuses, quota an
 
   await build.tenant()
   await until('a step evaluates its key', async () => (sample(await scrape(), 'vgw_step_keys_sum') ?? 0) > 0)
+
+  // Requests that Node's parser refuses.
+  for (const bytes of ['planted\r\n\r\n', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`]) {
+    const socket = connect(Number(new URL(origin).port), '127.0.0.1').on('error', () => {})
+    socket.end(bytes).resume()
+    await once(socket, 'close')
+  }
+  const unparsed = await scrape()
+  expect(sample(unparsed, 'vgw_requests_refused_total{reason="HPE_INVALID_METHOD"}')).toBe(1)
+  expect(sample(unparsed, 'vgw_requests_refused_total{reason="HPE_HEADER_OVERFLOW"}')).toBe(1)
+  expect(unparsed).not.toContain('planted')
 
   // The server of the metrics has this page alone, and the public port has none.
   const head = await at('/metrics', 'HEAD')
