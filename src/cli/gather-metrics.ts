@@ -1,7 +1,8 @@
 /** The metrics of all workers, which their primary serves. */
-import type { Worker } from 'node:cluster'
+import cluster from 'node:cluster'
 import { once } from 'node:events'
-import { addUp, type ProcessMetrics } from '../metrics/registry.ts'
+import type { WorkerCount } from '../http/health.ts'
+import { addUp, type ProcessMetrics, processRegistry, workers } from '../metrics/registry.ts'
 import { metricsRequest } from './worker.ts'
 
 /** What a scrape waits for the workers, in milliseconds: each looks at the database for up to 1.2 seconds. */
@@ -10,34 +11,38 @@ const timeLimitMs = 2_000
 /** Counts of ended workers stay: Prometheus would take a smaller sum for a restart of all workers. */
 const isCount = ({ type }: ProcessMetrics[number]) => ['counter', 'histogram'].includes(`${type}`)
 
-/** Gathers the metrics of workers. A worker that does not answer in time has those of its last answer. */
-export class MetricsGatherer {
-  /** The last answers of running workers. */
-  readonly #answers = new Map<Worker, ProcessMetrics>()
+/**
+ * Gathers the metrics of all workers from now on. A worker that does not answer in time has those of its last answer.
+ *
+ * @param countWorkers how many workers listen
+ * @returns reads the sums as text
+ */
+export function gatherMetrics(countWorkers: () => WorkerCount): () => Promise<string> {
+  /** The last answers of running workers, by their ids. */
+  const answers = new Map<number, ProcessMetrics>()
   /** The counts of workers that have ended. */
-  #ended: ProcessMetrics = []
+  let ended = Promise.resolve<ProcessMetrics>([])
 
-  /** Adds a worker until it ends. */
-  add(worker: Worker): void {
-    this.#answers.set(worker, [])
-    worker.on('message', message => {
-      if (isAnswer(message)) this.#answers.set(worker, message.metrics)
-    })
-    worker.once('exit', async () => {
-      const counts = this.#answers.get(worker)?.filter(isCount) ?? []
-      this.#answers.delete(worker)
-      this.#ended = await addUp([this.#ended, counts]).getMetricsAsJSON()
-    })
-  }
-
-  /** Reads the sums as text. */
-  async read(): Promise<string> {
+  cluster.on('message', ({ id }, message) => {
+    if (isAnswer(message)) answers.set(id, message.metrics)
+  })
+  // Not `exit`, which may come before the last answer.
+  cluster.on('disconnect', ({ id }) => {
+    const counts = answers.get(id)?.filter(isCount) ?? []
+    answers.delete(id)
+    ended = ended.then(sums => addUp([sums, counts]).getMetricsAsJSON())
+  })
+  return async () => {
     const signal = AbortSignal.timeout(timeLimitMs)
-    const asked = [...this.#answers.keys()].filter(worker => worker.isConnected())
+    const asked = Object.values(cluster.workers ?? {}).flatMap(worker => (worker?.isConnected() ? [worker] : []))
     const answered = asked.map(worker => once(worker, 'message', { signal }))
     for (const worker of asked) worker.send(metricsRequest)
     await Promise.allSettled(answered)
-    return addUp([this.#ended, ...this.#answers.values()]).metrics()
+    const { listening, total } = countWorkers()
+    workers.set({ state: 'listening' }, listening)
+    workers.set({ state: 'starting' }, total - listening)
+    const own = await processRegistry.getMetricsAsJSON()
+    return addUp([await ended, ...answers.values(), own]).metrics()
   }
 }
 

@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Logger, pino } from 'pino'
 import type { Config } from '../config/config.ts'
 import { addressUrl } from '../db/connect.ts'
+import type { WorkerCount } from '../http/health.ts'
 import { loggerOptions } from '../log.ts'
 import { createLogDestination } from '../log-destination.ts'
 import type { Database } from './database.ts'
@@ -52,20 +53,17 @@ export async function startPrimary(
   const environment = { DATABASE_URL: addressUrl(database.address), [demoTokenVariable]: demoToken ?? '' }
   const running = new Map<number, Worker>()
   const listening = new Set<number>()
-  /**
-   * True once any worker has listened. A cause that ends the first worker before it listens would end the next one
-   * too.
-   */
+  /** True once any worker has listened. A cause that ends the first one before it listens would end the next one, too. */
   let served = false
   let stopping = false
-  const metrics = metricsPort === undefined ? null : await openMetrics(config, database, log)
+  const countWorkers = () => ({ listening: listening.size, total: count })
+  const metrics = metricsPort === undefined ? null : await openMetrics(config, database, log, countWorkers)
 
   /** Starts a worker. @returns its origin once it listens */
   function start(number: number, wait = backOff.first): Promise<string> {
     const worker = cluster.fork({ ...environment, [workerVariable]: String(number) })
     const startedAt = performance.now()
     running.set(number, worker)
-    metrics?.gatherer.add(worker)
     const killing = setTimeout(() => worker.process.kill('SIGKILL'), startTimeout)
     relayLines(worker.process.stdout, line => destination.write(tagLine(number, line)))
     relayLines(worker.process.stderr, line => process.stderr.write(line))
@@ -96,8 +94,7 @@ export async function startPrimary(
   }
 
   function sendCount(): void {
-    const workers = { listening: listening.size, total: count }
-    for (const worker of running.values()) if (worker.isConnected()) worker.send(workers)
+    for (const worker of running.values()) if (worker.isConnected()) worker.send(countWorkers())
   }
 
   async function endWorkers(): Promise<void> {
@@ -111,6 +108,7 @@ export async function startPrimary(
     const killing = setTimeout(killAll, shutdownDelay * 1000 + stopTimeout, 'SIGKILL')
     await ended
     clearTimeout(killing)
+    await metrics?.close()
   }
 
   cluster.setupPrimary({ silent: true })
@@ -124,24 +122,21 @@ export async function startPrimary(
         log.info({ reason, delay: shutdownDelay }, 'the service stops')
         limitStop(log, shutdownDelay)
         await endWorkers()
-        await metrics?.server.close()
         log.info('the service has stopped')
       },
     }
   } catch (error) {
     await endWorkers()
-    await metrics?.server.close()
     throw error
   }
 }
 
-/** Serves the metrics of the workers that are added. */
-async function openMetrics(config: Config, database: Database, log: Logger) {
-  const { MetricsGatherer } = await import('./gather-metrics.ts')
+/** Serves the metrics of the workers that start from now on. */
+async function openMetrics(config: Config, database: Database, log: Logger, countWorkers: () => WorkerCount) {
+  const { gatherMetrics } = await import('./gather-metrics.ts')
   const { serveMetrics } = await import('./serve-metrics.ts')
-  const gatherer = new MetricsGatherer()
   const report = (err: unknown) => log.warn({ err }, 'the metrics of the database are absent')
-  return { gatherer, server: await serveMetrics(config, database, () => gatherer.read(), report) }
+  return serveMetrics(config, database, gatherMetrics(countWorkers), report)
 }
 
 /** Adds the number of its worker to a line of the log. */

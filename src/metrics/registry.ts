@@ -4,7 +4,7 @@ import type { PoolUse } from '../channels.ts'
 import type { CheckReadiness } from '../http/health.ts'
 import { HotHistogram } from './hot-histogram.ts'
 
-/** What this process does. Workers are added up, unless a metric has another aggregator. */
+/** What this process does. Processes are added up, unless a metric has another aggregator. */
 export const processRegistry = new Registry()
 
 /** Facts of the database, which are the same for all processes. */
@@ -98,6 +98,13 @@ export const signInsRefused = counter(
   'Sign-ins of administrators that were refused.',
   'reason',
 )
+
+export const workers = new Gauge({
+  name: 'vgw_workers',
+  help: 'Workers of --workers that listen, and those that do not yet; absent without that option.',
+  labelNames: ['state'],
+  registers,
+})
 
 type Readiness = Pick<Awaited<ReturnType<CheckReadiness>>, 'reasons' | 'standbys'>
 let readReadiness: () => Promise<Readiness> = async () => ({ reasons: [] })

@@ -181,11 +181,14 @@ test('one port adds up all workers, also one that was killed, and does not wait 
   const text = await scrape()
   expect(text.match(/^vgw_step_age_seconds /gm)).toHaveLength(1)
   expect(sample(text, 'vgw_pool_connections{pool="requests"}')).toBe(20)
+  expect(sample(text, 'vgw_workers{state="listening"}')).toBe(2)
+  expect(sample(text, 'vgw_workers{state="starting"}')).toBe(0)
 
   const [first = 0, second = 0] = pids
   process.kill(first, 'SIGSTOP')
   expect(sample(await scrape(), counted)).toBe(20)
   process.kill(first, 'SIGKILL')
+  await until('a worker is missing', async () => sample(await scrape(), 'vgw_workers{state="starting"}') === 1)
   await until('another worker listens', () => readPids() === 3)
   expect(sample(await scrape(), counted)).toBe(20)
   await ask(10)

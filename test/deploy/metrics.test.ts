@@ -52,7 +52,7 @@ async function createToken(...options: string[]): Promise<string> {
 }
 const secret = await createToken('--expires-in', '7d')
 const slowSecret = await createToken('--rate-limit', '1')
-const service = await serve(environment)
+const service = await serve(environment, { args: ['--workers', '2'] })
 const prometheus = await startPrometheus(`127.0.0.1:${metricsPort}`)
 const scrape = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text()
 
@@ -70,7 +70,7 @@ const calls = [
 ]
 let stopped = false
 const load = Promise.all(
-  Array.from({ length: 6 }, async (_, caller) => {
+  Array.from({ length: 12 }, async (_, caller) => {
     for (let turn = caller; !stopped; turn++) {
       await calls[turn % calls.length]?.()
       await pause(20)
