@@ -48,6 +48,7 @@ const suites = [
         'test/cli/**',
         'test/deploy/**',
         'test/faults/**',
+        'test/orms/**',
         'test/redis/**',
         'test/upgrade/**',
         samples,
@@ -99,6 +100,8 @@ const suites = [
     test: { name: 'deploy', include: ['test/deploy/**/*.test.ts'], exclude: prometheus, isolate: false, ...common },
   },
   { resolve, test: { name: 'prometheus', include: prometheus, ...common } },
+  // These need packages of their own: npm install --prefix test/orms.
+  { resolve, test: { name: 'orms', include: ['test/orms/*.test.ts'], ...common } },
   // On the packaged server too. It needs packages of its own: npm install --prefix test/adopt/medusa.
   { resolve, test: { name: 'medusa', include: ['test/adopt/medusa/*.test.ts'], ...common } },
   { resolve, test: { name: 'samples', include: [samples], ...common } },

@@ -1,0 +1,35 @@
+/** Capture beside the libraries with which platforms write: what they hold of a row stays true, and records follow. */
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import { findRecordProblems } from '../../src/projection/check.ts'
+import { createBuilders } from '../support/builders.ts'
+import { createDatabase } from '../support/database.ts'
+import { projected } from '../support/projected.ts'
+
+const database = await createDatabase()
+const { pool, platform, address } = database
+await createBuilders(database).tenant({ id: 1 })
+// The platform's own column, for optimistic locks.
+await platform`alter table purchased_voucher add column version integer not null default 1`
+
+test.each(['knex', 'sequelize', 'typeorm', 'drizzle'])('%s', async library => {
+  const { stdout } = await promisify(execFile)('node', [join(import.meta.dirname, 'write.mjs'), library], {
+    env: {
+      ...process.env,
+      PGHOST: address.host,
+      PGPORT: String(address.port),
+      PGUSER: address.user,
+      PGDATABASE: address.database,
+    },
+  })
+  const held: { id: number; balance: number; version: number } = JSON.parse(stdout)
+  const [row] = await platform`
+    select id, current_balance as balance, version from purchased_voucher where id = ${held.id}`
+  expect(held).toEqual(row)
+  await projected(pool)
+  const [record] = await platform`select current_balance as balance from gateway.voucher where id = ${held.id}`
+  expect(record).toEqual({ balance: held.balance })
+  expect(await findRecordProblems(pool)).toEqual([])
+})
