@@ -162,12 +162,13 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
       ...{ slot: null, needsCopy: null },
       reasons: [reason('PLATFORM_UNREACHABLE', { error: codeOf(error) })],
     }))
-    await owner`
-        update /* staging.save_look */ gateway.subscription
-        set reasons = ${JSON.stringify(reasons)}::text::jsonb, behind = ${slot?.behind ?? null},
-            log_left = ${slot?.log_left ?? null}, seen_at = clock_timestamp(), needs_copy = coalesce(needs_copy, ${needsCopy})
-        -- Another instance may have copied the tables meanwhile.
-        where slot is not distinct from ${subscription.slot}`
+    const { count } = await owner`
+      update /* staging.save_look */ gateway.subscription
+      set reasons = ${JSON.stringify(reasons)}::text::jsonb, behind = ${slot?.behind ?? null},
+          log_left = ${slot?.log_left ?? null}, seen_at = clock_timestamp(), needs_copy = coalesce(needs_copy, ${needsCopy})
+      where slot is not distinct from ${subscription.slot}`
+    // Another instance has copied the tables meanwhile.
+    if (count === 0) return
     if (needsCopy === null) await dropOtherSlot(owner, platform)
     if (needsCopy === null || performance.now() < copyAfter) return
     // Each attempt reads all tables: one that fails is not repeated at once.

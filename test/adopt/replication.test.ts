@@ -1,5 +1,6 @@
 /** A platform on another server: its tables are copied, and a subscription and the watch keep them in step. */
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { addressUrl, connect, serviceRole } from '../../src/db/connect.ts'
@@ -18,6 +19,7 @@ import { createEmptyDatabase } from '../support/database.ts'
 import { startServer } from '../support/embedded-postgres.ts'
 import { startPackaged } from '../support/packaged-postgres.ts'
 import { projected } from '../support/projected.ts'
+import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 
 const folder = fileURLToPath(new URL('venues', import.meta.url))
@@ -434,6 +436,28 @@ test('a slot that was lost is replaced, with the changes that nobody kept', asyn
   await applied()
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 48 })
   await agrees()
+})
+
+test('an instance whose look is late does not copy what another one has copied meanwhile', async () => {
+  const proxy = await startProxy(() => join(server.host, `.s.PGSQL.${server.port}`))
+  const late = createPlatformWatch(owner, {
+    platformUrl: `postgres://${server.user}@127.0.0.1:${proxy.port}/${server.database}`,
+    onCopy: reason => copies.push(`late: ${reason}`),
+  })
+  await late.follow()
+  await owner`update gateway.subscription set needs_copy = 'A test.'`
+  const release = proxy.hold()
+  const looked = late.follow()
+  await until('the late look has begun', async () => {
+    const waiting = await platform`select from pg_stat_activity where query ~ 'platform[.]read_server'`
+    return waiting.length > 0
+  })
+  await watch.follow()
+  release()
+  await looked
+  await late.close()
+  proxy.stop()
+  expect(copies.splice(0)).toEqual(['A test.'])
 })
 
 test('the slot of a former subscription is dropped, also after an interruption', async () => {

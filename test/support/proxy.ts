@@ -9,6 +9,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
  */
 export async function startProxy(target: () => number | string, port = 0) {
   const sockets = new Set<Socket>()
+  const backends = new Set<Socket>()
   let silent = false
   let accepted = 0
   const keep = (socket: Socket) => {
@@ -21,9 +22,13 @@ export async function startProxy(target: () => number | string, port = 0) {
     if (silent) return
     const to = target()
     const backend = keep(typeof to === 'number' ? connect(to, '127.0.0.1') : connect(to))
+    backends.add(backend)
     client.pipe(backend).pipe(client)
     client.on('close', () => backend.destroy())
-    backend.on('close', () => client.destroy())
+    backend.on('close', () => {
+      backends.delete(backend)
+      client.destroy()
+    })
   }).listen(port, '127.0.0.1')
   await once(server, 'listening')
   const cut = () => {
@@ -35,6 +40,13 @@ export async function startProxy(target: () => number | string, port = 0) {
     accepted: () => accepted,
     /** Cuts all connections, as when the address of a cluster moves. */
     cut,
+    /** Holds back the answers of all open connections. @returns a function that lets them pass */
+    hold() {
+      for (const backend of backends) backend.pause()
+      return () => {
+        for (const backend of backends) backend.resume()
+      }
+    },
     /** Silences all open connections for ever, and new connections until `accept`: no byte passes, and none is closed. */
     silence() {
       silent = true
