@@ -36,6 +36,12 @@ begin
   return null;
 end $$;
 
+-- Returns the name of a relation with its schema.
+create function gateway.name_of(relation regclass) returns text
+language sql stable
+return (select format('%I.%I', nspname, relname)
+        from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = relation);
+
 -- Returns a source and its partitions, at all levels. A foreign one is left out: its rows are written on another server.
 create function gateway.tables_of(source regclass) returns setof regclass
 language sql stable
@@ -57,17 +63,18 @@ create procedure gateway.capture(captured regclass)
 language plpgsql
 as $procedure$
 declare
-  table_name text;
-  is_partitioned boolean;
-  types text;
-  statement_function text;
-  row_function text;
+  table_name constant text := gateway.name_of(captured);
+  types constant text := (select string_agg(quote_literal(record), ', ' order by record) from gateway.rule where source = table_name);
+  is_partitioned constant boolean := (select relkind = 'p' from pg_class where oid = captured);
+  statement_function constant text := format('gateway.%I', 'capture_rows_of_' || table_name);
+  row_function constant text := format('gateway.%I', 'capture_row_of_' || table_name);
   mapped record;
-  -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
+  -- The query of the keys follows. When the table has no such column any more, its name means the column of `missing`. An exception
+  -- block costs a subtransaction.
   note_statement constant text := $sql$
-    insert into gateway.note (record, key, reason%1$s)
-    select %2$L, case when not %3$s then key end, case when %3$s then %4$L end%5$s
-    from (select %6$s) as missing, lateral (%7$s) as noted;$sql$;
+    insert into gateway.note (record, key, reason, source)
+    select %1$L, case when not %2$s then noted.key end, case when %2$s then %3$L end, %4$L
+    from (select %5$s) as missing, lateral ($sql$;
   inserted constant text := 'select %1$s as key from changed where %2$s';
   updated constant text := 'select %1$s as key from changed where %2$s union select %1$s from former where %2$s';
   -- Compares what records show as the bytes that are stored: by its settings, a session has the same text for different values. As
@@ -82,18 +89,12 @@ declare
     if tg_op operator(pg_catalog.=) 'UPDATE' then
       if pg_catalog.record_image_eq(row(%s), row(%s)) then new_key := ''; old_key := ''; end if;
     end if;$sql$;
-  is_missing text;
+  note text;
   settings text;
   insert_notes text := '';
   update_notes text := '';
   row_notes text := '';
 begin
-  select format('%I.%I', nspname, relname), relkind = 'p',
-         format('gateway.%I', concat_ws('_', 'capture_rows_of', nspname, relname)),
-         format('gateway.%I', concat_ws('_', 'capture_row_of', nspname, relname))
-  into table_name, is_partitioned, statement_function, row_function
-  from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = captured;
-  types := (select string_agg(quote_literal(record), ', ' order by record) from gateway.rule where source = table_name);
   if types is null then
     execute (select string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; ')
              from gateway.tables_of(captured) part join pg_trigger on tgrelid = part
@@ -103,34 +104,27 @@ begin
   end if;
 
   for mapped in
-    select record, affects, format('%s has no column %s.', table_name, string_agg(name, ' or ')) as reason,
+    select record, case when affects is not null then table_name end as rule_source, shown is null as shows_any,
+           format('%s has no column %s.', table_name, string_agg(name, ' or ')) as reason,
            (select string_agg(format('''*''::pg_catalog.text as %I', read), ', ')
             from (select unnest(columns) union select unnest(shown)) one (read)) as names,
            (select coalesce(string_agg(quote_ident(read), ', '), '') from unnest(shown) read) as shown_columns,
            (select coalesce(string_agg(format('new.%I', read), ', '), '') from unnest(shown) read) as new_shown,
-           (select coalesce(string_agg(format('old.%I', read), ', '), '') from unnest(shown) read) as old_shown, shown is null as shows_any,
+           (select coalesce(string_agg(format('old.%I', read), ', '), '') from unnest(shown) read) as old_shown,
            string_agg(format('%I is not null', name), ' or ') as has_key,
-           string_agg(format('pg_catalog.concat(%I) collate pg_catalog."C"', name), ', ' order by place) as key,
-           string_agg(format('pg_catalog.concat(new.%I)', name), ', ' order by place) as new_key,
-           string_agg(format('pg_catalog.concat(($1).%I)', name), ', ' order by place) as any_key
-    from gateway.rule, unnest(columns) with ordinality as one (name, place)
-    where source = table_name group by record, affects, columns, shown order by record
+           case when affects is null then 'noted.key operator(pg_catalog.=) ''*'''
+                else '''*'' operator(pg_catalog.=) any (noted.key::pg_catalog.text[])' end as is_missing,
+           format(form, string_agg(format('pg_catalog.concat(%I) collate pg_catalog."C"', name), ', ' order by place)) as key,
+           format(form, string_agg(format('pg_catalog.concat(new.%I)', name), ', ' order by place)) as new_key,
+           format(form, string_agg(format('pg_catalog.concat(($1).%I)', name), ', ' order by place)) as any_key
+    from gateway.rule, unnest(columns) with ordinality as one (name, place),
+         lateral (select case when affects is null then '%s' else '(array[%s])::pg_catalog.text' end as form) text_of_key
+    where source = table_name group by record, affects, columns, shown, form order by record
   loop
-    is_missing := 'key operator(pg_catalog.=) ''*''';
-    if mapped.affects is not null then
-      is_missing := '''*'' operator(pg_catalog.=) any (key::pg_catalog.text[])';
-      mapped.key := format('(array[%s])::pg_catalog.text', mapped.key);
-      mapped.new_key := format('(array[%s])::pg_catalog.text', mapped.new_key);
-      mapped.any_key := format('(array[%s])::pg_catalog.text', mapped.any_key);
-    end if;
-    insert_notes := insert_notes || format(note_statement,
-      case when mapped.affects is not null then ', source' end, mapped.record, is_missing, mapped.reason,
-      case when mapped.affects is not null then format(', %L', table_name) end, mapped.names,
-      format(inserted, mapped.key, mapped.has_key));
-    update_notes := update_notes || format(note_statement,
-      case when mapped.affects is not null then ', source' end, mapped.record, is_missing, mapped.reason,
-      case when mapped.affects is not null then format(', %L', table_name) end, mapped.names,
-      format(case when mapped.shows_any then updated else updated_shown end, mapped.key, mapped.has_key, mapped.shown_columns));
+    note := format(note_statement, mapped.record, mapped.is_missing, mapped.reason, mapped.rule_source, mapped.names);
+    insert_notes := concat(insert_notes, note, format(inserted, mapped.key, mapped.has_key), ') as noted;');
+    update_notes := concat(update_notes, note, format(case when mapped.shows_any then updated else updated_shown end,
+                                                      mapped.key, mapped.has_key, mapped.shown_columns), ') as noted;');
 
     -- A field that is missing, or has another type than when the session first used it, is an error. The second block finds out.
     row_notes := row_notes || format($sql$
@@ -153,7 +147,7 @@ begin
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
     insert into gateway.note (record, source, key) values (%1$L, %2$L, old_key);
   end if;$sql$,
-      mapped.record, case when mapped.affects is not null then table_name end, mapped.new_key,
+      mapped.record, mapped.rule_source, mapped.new_key,
       replace(mapped.new_key, '(new.', '(old.'), 'select ' || mapped.any_key, mapped.reason,
       case when not mapped.shows_any then format(same_shown, mapped.new_shown, mapped.old_shown) end);
   end loop;
@@ -225,9 +219,8 @@ language sql stable
 begin atomic
   select to_regclass(source) from gateway.rule where not is_captured and to_regclass(source) is not null
   union
-  select tgrelid::regclass
-  from pg_trigger join pg_class on pg_class.oid = tgrelid join pg_namespace on pg_namespace.oid = relnamespace
+  select tgrelid::regclass from pg_trigger
   where tgname = 'capture_row' and tgparentid = 0
     and tgfoid in (select oid from pg_proc where pronamespace = 'gateway'::regnamespace)
-    and format('%I.%I', nspname, relname) not in (select source from gateway.rule);
+    and gateway.name_of(tgrelid) not in (select source from gateway.rule);
 end;

@@ -202,6 +202,21 @@ const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
     ])
   },
 
+  'tables whose names read alike with those of their schemas, and a key that is called so': async ({ owner }) => {
+    await run(
+      owner,
+      'create schema a',
+      'create schema a_b',
+      'create table a.b_c (key text)',
+      'create table a_b.c (key text)',
+      `insert into gateway.rule values ('voucher', 'a.b_c', '{key}'), ('product', 'a_b.c', '{key}')`,
+      `call gateway.capture('a.b_c')`,
+      `call gateway.capture('a_b.c')`,
+      `insert into a.b_c values ('7')`,
+    )
+    expect(await owner`select record::text from gateway.note where key = '7'`).toEqual([{ record: 'voucher' }])
+  },
+
   'a table that became partitioned, after capture was called again': async ({ owner, shop }) => {
     await run(owner, partition)
     await run(shop, changes)
