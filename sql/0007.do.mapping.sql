@@ -78,6 +78,11 @@ create type gateway.present_voucher as (
   error         text -- Why v1 cannot show it; null: it can.
 );
 
+-- What views refer to, as pg_depend has it: relations, their columns, functions and operators.
+create view gateway.view_reference as
+select ev_class as reader, refclassid, refobjid, refobjsubid
+from pg_rewrite join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass;
+
 -- Returns the relations that a view reads, also through other views.
 create function gateway.relations_read_by(view regclass) returns setof regclass
 language sql stable
@@ -85,9 +90,7 @@ begin atomic
   with recursive reads (relation) as (
     select view
     union
-    select refobjid::regclass
-    from reads join pg_rewrite on ev_class = relation join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass
-    where refclassid = 'pg_class'::regclass
+    select refobjid::regclass from reads join gateway.view_reference on reader = relation where refclassid = 'pg_class'::regclass
   )
   select relation from reads where relation <> view;
 end;
@@ -99,8 +102,7 @@ create function gateway.shown_columns(view regclass, source regclass) returns te
 language sql stable
 as $$
   with read as materialized (
-    select refclassid, refobjid, refobjsubid
-    from pg_rewrite join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass where ev_class = view
+    select * from gateway.view_reference where reader = view
   ), shown as materialized (
     select attname::text as name, attnum < 0 or attgenerated = 'v' as is_computed from pg_attribute
     where attrelid = source and attnum in (select refobjsubid from read where refclassid = 'pg_class'::regclass and refobjid = source)
@@ -174,9 +176,8 @@ create procedure gateway.install_rule(ruled gateway.record_type, source regclass
 language plpgsql
 as $procedure$
 declare
-  table_name constant text := (select format('%I.%I', nspname, relname)
-                               from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = source);
-  function_name constant text := format('gateway.%I', concat_ws('_', ruled || 's_of', table_name));
+  table_name constant text := gateway.name_of(source);
+  function_name constant text := format('gateway.%I', ruled || 's_of_' || table_name);
   former_path constant text := current_setting('search_path');
   key_columns text[];
   types text;
@@ -199,9 +200,8 @@ begin
       select attribute.*, row_number() over (order by attnum) as place
       from pg_attribute attribute
       cross join (
-        select array_agg(refobjsubid) as numbers
-        from pg_depend join pg_rewrite on pg_rewrite.oid = objid and classid = 'pg_rewrite'::regclass
-        where ev_class = 'pg_temp.affected'::regclass and refobjid = 'pg_temp.changed'::regclass and refobjsubid > 0
+        select array_agg(refobjsubid) as numbers from gateway.view_reference
+        where reader = 'pg_temp.affected'::regclass and refobjid = 'pg_temp.changed'::regclass and refobjsubid > 0
       ) read
       -- A rule that reads none has the same keys for each row.
       where attrelid = 'pg_temp.changed'::regclass and attnum > 0 and attnum = any(coalesce(read.numbers, array[attnum]))
@@ -249,7 +249,6 @@ declare
   former_path constant text := current_setting('search_path');
   source_query text;
   source regclass;
-  sources regclass[] := '{}';
   query_of_rule text;
   columns text[];
   key_type text;
@@ -268,9 +267,9 @@ begin
     where relkind in ('r', 'p')
   loop
     call gateway.install_rule(mapped, source, query_of_rule, columns);
-    sources := sources || source;
   end loop;
-  delete from gateway.rule where record = mapped and coalesce(to_regclass(rule.source) <> all(sources), true);
+  delete from gateway.rule
+  where record = mapped and coalesce(to_regclass(rule.source) not in (select gateway.relations_read_by('pg_temp.mapped_source')), true);
   perform set_config('search_path', 'pg_catalog, pg_temp', true);
   source_query := rtrim(pg_get_viewdef('pg_temp.mapped_source'::regclass), ';');
   select string_agg(expression, ', ' order by place)
@@ -369,6 +368,8 @@ $body$;
 
 -- Returns the next keys, of the source and of the records: up to `at_most` of each.
 --
+-- Plans are made for the value of `after`: one that is not null is the bound of an index.
+--
 -- reached: the key up to which these are all; null: the last.
 -- lost: how many of them are keys of records alone.
 create or replace function gateway.scan_%1$s(after %6$s, at_most integer, out keys text[], out reached text, out lost bigint)
@@ -379,17 +380,10 @@ declare
   record_keys %6$s[];
   last_key %6$s;
 begin
-  if after is null then
-    source_keys := array(select %9$s from (
+  source_keys := array(select %9$s from (
 %3$s
-    ) mapping order by %9$s limit at_most);
-    record_keys := array(select key from (%7$s) record order by key limit at_most);
-  else
-    source_keys := array(select %9$s from (
-%3$s
-    ) mapping where %9$s > after order by %9$s limit at_most);
-    record_keys := array(select key from (%7$s) record where key > after order by key limit at_most);
-  end if;
+  ) mapping where after is null or %9$s > after order by %9$s limit at_most);
+  record_keys := array(select key from (%7$s) record where after is null or key > after order by key limit at_most);
   -- Beyond the last key of a full part there may be more.
   last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
                     case when cardinality(record_keys) = at_most then record_keys[at_most] end);

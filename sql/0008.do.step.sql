@@ -41,21 +41,15 @@ grant update on gateway.step_lock to voucher_gateway;
 
 -- Returns the path of a tenant: its id, then those of the tenants above it; null when there is no such record.
 create function gateway.record_path(lowest bigint) returns bigint[]
-language plpgsql stable
-as $$
-declare
-  next bigint := lowest;
-  above bigint;
-  path bigint[] := '{}';
-begin
-  while next <> all(path) loop
-    select parent_id into above from gateway.tenant where id = next;
-    exit when not found;
-    path := path || next;
-    next := above;
-  end loop;
-  return nullif(path, '{}');
-end $$;
+language sql stable
+begin atomic
+  with recursive above (parent_id, path) as (
+    select parent_id, array[id] from gateway.tenant where id = lowest
+    union all
+    select tenant.parent_id, path || id from above join gateway.tenant on id = above.parent_id where id <> all(path)
+  )
+  select path from above order by cardinality(path) desc limit 1;
+end;
 
 -- Brings the paths of changed tenants, and of all below them, up to date. A tenant leaves the lists of those that are no longer
 -- above it; one that stays gets a stamp, so that those that are above it now list it.
@@ -119,7 +113,7 @@ returns gateway.written
 language plpgsql
 as $$
 declare
-  written gateway.written;
+  written gateway.written := (latest, null, null, null)::gateway.written;
   half constant integer := cardinality(keys) / 2;
   second gateway.written;
 begin
@@ -128,11 +122,9 @@ begin
 exception
   when syntax_error_or_access_rule_violation then
     insert into gateway.broken_mapping (record, reason) values (type, sqlerrm) on conflict do nothing;
-    written.latest := latest;
     return written;
   when lock_not_available then
     insert into gateway.waiting_key (record, key) select type, unnest(keys);
-    written.latest := latest;
     return written;
   when transaction_rollback or insufficient_resources or operator_intervention or system_error then
     raise; -- No key causes these: the next step evaluates all of them again.
@@ -140,7 +132,6 @@ exception
     if half = 0 then
       insert into gateway.rejected (record, key, reason) values (type, keys[1], sqlerrm)
       on conflict (record, key) do update set reason = excluded.reason, waits_for = null, waits_id = null;
-      written.latest := latest;
       return written;
     end if;
     written := gateway.write_keys(type, keys[:half], latest, counts);
@@ -545,4 +536,5 @@ begin
   delete from gateway.step where stamp < last.stamp - interval '1 minute';
 end $$;
 
-grant select on gateway.note, gateway.step, gateway.waiting_key, gateway.waiting_row, gateway.scan to voucher_gateway;
+grant select on gateway.note, gateway.step, gateway.waiting_key, gateway.waiting_row, gateway.scan, gateway.open_scan
+  to voucher_gateway;

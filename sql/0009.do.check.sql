@@ -114,11 +114,8 @@ begin
     insert into gateway.note (record, key)
     select record, key from gateway.rejected where record = progress.record and key = any(keys);
     return query
-      with differing as (
-        insert into gateway.note (record, key) select record, key from gateway.find_differences(progress.record, keys, last)
-        returning note.record, note.key
-      )
-      select * from differing;
+      insert into gateway.note (record, key) select record, key from gateway.find_differences(progress.record, keys, last)
+      returning note.record, note.key;
     is_equal := not found;
   end if;
   following := case when next is null then (select min(record) from gateway.mapping where record > progress.record)

@@ -86,10 +86,9 @@ declare
   former text;
 begin
   perform gateway.detect_server_change();
-  if exists (select from gateway.sync_state where former_server is not null) then
-    select former_server into former from gateway.sync_state for update;
-    update gateway.sync_state set former_server = null;
-  end if;
+  update gateway.sync_state set former_server = null
+  from (select former_server from gateway.sync_state where former_server is not null for update) changed
+  returning changed.former_server into former;
   return former;
 end $$;
 

@@ -14,12 +14,6 @@ create function gateway.view_of(mapped text) returns regclass
 language sql stable
 return to_regclass('pg_temp.mapped_' || mapped);
 
--- Returns the name of a relation with its schema.
-create function gateway.name_of(relation regclass) returns text
-language sql stable
-return (select format('%I.%I', nspname, relname)
-        from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = relation);
-
 -- Returns what is wrong with the columns of a mapping: with their names, then with their types.
 create function gateway.find_column_faults(mapped gateway.record_type) returns setof gateway.finding
 language plpgsql
@@ -93,18 +87,16 @@ as $$
   select 'warning', format('It reads %s.%I, a generated column, which logical replication leaves out before PostgreSQL 18',
                            gateway.name_of(attrelid), attname), 'If the table is replicated, write the expression in the select', null::jsonb
   from (select distinct attrelid, attname
-        from pg_rewrite join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass
-        join pg_attribute on attrelid = refobjid and attnum = refobjsubid
-        where ev_class = gateway.view_of(mapped::text) and refclassid = 'pg_class'::regclass and attgenerated <> '') generated
+        from gateway.view_reference join pg_attribute on attrelid = refobjid and attnum = refobjsubid
+        where reader = gateway.view_of(mapped::text) and refclassid = 'pg_class'::regclass and attgenerated <> '') generated
   union all
   select distinct 'warning',
          format('%s calls %s, and changes of tables that this function reads are not noted',
-                case ev_class when gateway.view_of(mapped::text) then 'It' else 'The view ' || gateway.name_of(ev_class) end, proc.oid::regprocedure),
+                case reader when gateway.view_of(mapped::text) then 'It' else 'The view ' || gateway.name_of(reader) end, proc.oid::regprocedure),
          format('Write what it does in the select. If it depends on its arguments alone, run: alter function %s immutable;',
                 proc.oid::regprocedure), null::jsonb
-  from pg_rewrite join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass
-  join pg_proc proc on proc.oid = refobjid
-  where ev_class in (select gateway.view_of(mapped::text) union select gateway.relations_read_by(gateway.view_of(mapped::text)))
+  from gateway.view_reference join pg_proc proc on proc.oid = refobjid
+  where reader in (select gateway.view_of(mapped::text) union select gateway.relations_read_by(gateway.view_of(mapped::text)))
     and refclassid = 'pg_proc'::regclass and provolatile <> 'i'
     and pronamespace not in ('pg_catalog'::regnamespace, 'gateway'::regnamespace)
 $$;
@@ -180,10 +172,10 @@ returns table (schema_name text, table_name text, column_name text)
 language sql stable
 as $$
   select distinct relnamespace::regnamespace::text, gateway.name_of(pg_class.oid), quote_ident(attname)
-  from pg_rewrite join pg_depend on objid = pg_rewrite.oid and classid = 'pg_rewrite'::regclass and refclassid = 'pg_class'::regclass
+  from gateway.view_reference
   join pg_class on pg_class.oid = case when refobjid = to_regclass('pg_temp.changed') then source else refobjid end
   join pg_attribute on attrelid = refobjid and attnum = refobjsubid
-  where ev_class = view and relpersistence <> 't'
+  where reader = view and refclassid = 'pg_class'::regclass and relpersistence <> 't'
   order by 2, 3
 $$;
 
@@ -231,11 +223,9 @@ begin
     join pg_attribute on attrelid = source and quote_ident(attname) = column_name and attgenerated = 'v'
     where table_name = gateway.name_of(source)
     union all
-    select 'error', format('Its keys are of the type %s, but the key of %s.sql is of the type %s', given.type, mapped, key.type),
-           'Select the keys of the mapping', null
-    from (select attrelid, attnum, attname, atttypid, format_type(atttypid, null) as type from pg_attribute) given
-    join (select attrelid, attname, atttypid, format_type(atttypid, null) as type from pg_attribute) key
-      on key.attrelid = gateway.view_of(mapped::text) and key.attname = 'key'
+    select 'error', format('Its keys are of the type %s, but the key of %s.sql is of the type %s', format_type(given.atttypid, null),
+                           mapped, format_type(key.atttypid, null)), 'Select the keys of the mapping', null
+    from pg_attribute given join pg_attribute key on key.attrelid = gateway.view_of(mapped::text) and key.attname = 'key'
     where given.attrelid = 'pg_temp.affected'::regclass and given.attnum = 1
       and (given.atttypid in ('int2'::regtype, 'int4'::regtype, 'int8'::regtype), given.atttypid = 'uuid'::regtype)
         <> (key.atttypid in ('int2'::regtype, 'int4'::regtype, 'int8'::regtype), key.atttypid = 'uuid'::regtype);

@@ -214,12 +214,11 @@ begin
                    join pg_attribute on attrelid = staged and attname = key order by place)) then
     perform gateway.empty_table(staged, key_columns);
   end if;
-  select string_agg(quote_ident(attname), ', ') filter (where is_key),
-         string_agg(format('copied.%1$I = staged.%1$I', attname), ' and ') filter (where is_key),
+  select string_agg(quote_ident(attname), ', ') filter (where attname = any(key_columns)),
+         string_agg(format('copied.%1$I = staged.%1$I', attname), ' and ') filter (where attname = any(key_columns)),
          string_agg(format('%1$I = excluded.%1$I', attname), ', ')
   into keys, same_keys, assignments
-  from (select attname, exists (select from pg_index where indrelid = staged and indisprimary and attnum = any(indkey)) as is_key
-        from pg_attribute where attrelid = staged and attnum > 0 and not attisdropped) one;
+  from pg_attribute where attrelid = staged and attnum > 0 and not attisdropped;
   execute format('delete from %s staged where not exists (select from %s copied where %s)', staged, copied, same_keys);
   execute format('insert into %1$s as staged select * from %2$s on conflict (%3$s) do update set %4$s where (staged.*)::text <> (excluded.*)::text',
                  staged, copied, keys, assignments);

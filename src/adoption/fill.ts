@@ -21,8 +21,7 @@ const interval = 200
 export async function readProgress(sql: Sql): Promise<Progress> {
   const [progress] = await sql<Progress[]>`
     select /* adoption.read_progress */
-      case when exists (select from gateway.scan where stopped is null and record not in (select record from gateway.broken_mapping))
-                or not exists (select from gateway.step) then 'records'
+      case when exists (select from gateway.open_scan) or not exists (select from gateway.step) then 'records'
            when problem is not null then 'stopped'
            when (select is_complete from gateway.step order by stamp desc limit 1) then 'done'
            when exists (select from gateway.record_indexes() where to_regclass('gateway.' || name) is null) then 'indexes'

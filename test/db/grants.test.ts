@@ -6,13 +6,13 @@ const { platform } = await createDatabase()
 
 const read = `
   administrator audit_entry broken_mapping category check_progress consent_withdrawal customer figure_member figure_rollup
-  invitation kind_grain mapping migration note product rate_window record_figure rejected removal request_count request_error
+  invitation kind_grain mapping migration note open_scan product rate_window record_figure rejected removal request_count request_error
   rule scan session setting step subscription sync_state tenant tenant_path token token_export token_tenant variant voucher voucher_count
   voucher_text waiting_key waiting_row`
 
 /** Only steps use them, with the rights of the owner. */
 const hidden = `
-  category_fields customer_fields identity open_scan product_fields staged_table tenant_fields variant_fields
+  category_fields customer_fields identity product_fields staged_table tenant_fields variant_fields view_reference
   voucher_fields`
 
 /** The rights of the service on tables and views, besides the columns that its statements write. Others fail the test. */
