@@ -66,8 +66,20 @@ class Check {
   }
 
   async run(mappings: Mapping[], readsRows: boolean): Promise<CheckedMapping> {
+    const [types] = await this.#sql<{ names: string[] }[]>`
+      select /* adoption.read_types */ to_json(enum_range(null::gateway.record_type)) as names`
     const viewed: Mapping[] = []
-    for (const mapping of mappings) if (await this.#createView(mapping)) viewed.push(mapping)
+    for (const mapping of mappings) {
+      const { record, select } = mapping
+      const file = `${record}.sql`
+      if (!types?.names.includes(record)) {
+        const remedy = `Name it after one of these: ${types?.names.join(', ')}`
+        this.#add(file, { level: 'error', problem: `There is no type of record ${record}`, remedy })
+        continue
+      }
+      const create = `create temporary view mapped_${record} as\n${select}`
+      if (await this.#attempt(file, sql => sql.unsafe(create, [], oneStatement))) viewed.push(mapping)
+    }
     if (!mappings.some(({ record }) => record === 'tenant')) {
       const remedy = `Add it. A platform of one shop may have: select 1 as key, 'The name of the shop' as name`
       this.#add('tenant.sql', { level: 'error', problem: 'The file is missing, but each record has a tenant', remedy })
@@ -90,21 +102,6 @@ class Check {
       )
     }
     return { findings: this.#findings, columns: this.#columns, grants: await this.#describeGrants() }
-  }
-
-  /** Creates the view of a select. @returns whether PostgreSQL accepts it */
-  async #createView({ record, select }: Mapping): Promise<boolean> {
-    const file = `${record}.sql`
-    const [types] = await this.#sql<{ names: string[] }[]>`
-      select /* adoption.read_types */ to_json(enum_range(null::gateway.record_type)) as names`
-    if (types?.names.includes(record)) {
-      return this.#attempt(file, sql =>
-        sql.unsafe(`create temporary view mapped_${record} as\n${select}`, [], oneStatement),
-      )
-    }
-    const remedy = `Name it after one of these: ${types?.names.join(', ')}`
-    this.#add(file, { level: 'error', problem: `There is no type of record ${record}`, remedy })
-    return false
   }
 
   /** Checks the columns of a mapping, the tables that it reads, and its rules. */

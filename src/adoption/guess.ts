@@ -28,8 +28,6 @@ function findColumn({ name, columns }: Table, sought: readonly string[], type: s
 /** Returns a table for a `from`. */
 export const fromOf = ({ path, alias, source, name }: Table): string => (source === name ? path : `${path} ${alias}`)
 
-const soughtColumns = (name: string): string[] => [name, ...(names.columnNames[name] ?? [])]
-
 /** Returns the condition that an enum of a table has one of the words. */
 function findWord({ alias, columns }: Table, words: readonly string[]): string | undefined {
   const labels = columns.flatMap(({ sql, labels }) => labels.map(label => ({ sql, label })))
@@ -66,13 +64,13 @@ export function createGuesser(source: Table, { tables, candidates, targets, hasO
 
   /** Finds a column in the source, else in a table to which a column leads. */
   function locate(name: string, type: string): { column: Column; value: string } | undefined {
-    const own = findColumn(source, soughtColumns(name), type)
+    const own = findColumn(source, names.columnNames(name), type)
     if (own) return { column: own, value: at(own) }
     const place = names.joinedColumns[name]
     for (const leading of place ? source.columns : []) {
       const target = targets.get(leading)
       if (!place || !target || target === source || (place.record && target !== tableOf(place.record))) continue
-      const column = findColumn(target, soughtColumns(place.column), type)
+      const column = findColumn(target, names.columnNames(place.column), type)
       if (!column) continue
       if (!joins.has(target)) joins.set(target, leading)
       return { column, value: `${target.alias}.${column.sql}` }
@@ -95,9 +93,9 @@ export function createGuesser(source: Table, { tables, candidates, targets, hasO
 
   /** Reads whether a voucher is void from a column, from its opposite, from the date, or from a word of an enum. */
   function guessVoid(): Guess {
-    const flag = findColumn(source, soughtColumns('void'), 'boolean')
+    const flag = findColumn(source, names.columnNames('void'), 'boolean')
     const opposite = findColumn(source, names.activeNames, 'boolean')
-    const time = findColumn(source, soughtColumns('void_date'), 'timestamp with time zone')
+    const time = findColumn(source, names.columnNames('void_date'), 'timestamp with time zone')
     if (flag) return { value: at(flag) }
     if (opposite) return { value: `not ${at(opposite)}` }
     if (time) return { value: `${at(time)} is not null` }

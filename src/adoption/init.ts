@@ -5,7 +5,8 @@ import { z } from 'zod'
 import type { Sql } from '../db/sql.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { createGuesser, fromOf, guessConditions } from './guess.ts'
-import { findRecords, keyOf, type Platform, soughtNames } from './platform.ts'
+import { tableNames } from './names.ts'
+import { findRecords, keyOf, type Platform } from './platform.ts'
 import { readTables, type Table } from './tables.ts'
 
 /** The words of the data dictionary, by type of record and column. A required column has no default. */
@@ -114,7 +115,7 @@ export async function initMapping(sql: Sql, folder: string): Promise<Draft[]> {
     const [source] = candidates
     return {
       record,
-      sought: soughtNames(record),
+      sought: tableNames(record),
       candidates: candidates.map(({ path }) => path),
       files: source
         ? toFiles(record, description, source, platform)

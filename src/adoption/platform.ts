@@ -23,9 +23,6 @@ export const toSnakeCase = (name: string): string =>
 /** Returns the column that is the primary key of a table. */
 export const keyOf = ({ columns }: Table): Column | undefined => columns.find(({ isKey }) => isKey)
 
-/** Returns the names of tables that are looked for, of a type of records. */
-export const soughtNames = (record: string): string[] => [record, ...(tableNames[record] ?? [])]
-
 const withoutSeparators = (name: string) => toSnakeCase(name).replaceAll('_', '')
 
 /** Returns a name of one thing: `category` of `categories`. */
@@ -73,12 +70,12 @@ export function findRecords(tables: Table[], records: readonly string[]): Platfo
   )
   const candidates = new Map(
     records.map(record => {
-      const found = soughtNames(record).flatMap(name => named.get(withoutSeparators(name)) ?? [])
+      const found = tableNames(record).flatMap(name => named.get(withoutSeparators(name)) ?? [])
       return [record, [...new Set(found)]] as const
     }),
   )
   const [tenant] = candidates.get('tenant') ?? []
-  const tenantColumns = ['tenant_id', ...(columnNames.tenant_id ?? [])]
+  const tenantColumns = columnNames('tenant_id')
   const columns = [...candidates.values()].flatMap(([source]) => (source && source !== tenant ? source.columns : []))
   const hasOneShop = !columns.some(
     column => tenantColumns.includes(toSnakeCase(column.name)) || (tenant && targets.get(column) === tenant),

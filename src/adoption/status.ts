@@ -23,18 +23,3 @@ export async function readRecordStates(sql: Sql): Promise<RecordState[]> {
     left join gateway.broken_mapping broken on broken.record = mapping.record
     order by mapping.record`
 }
-
-/** How far a subscription follows a platform on another server, at the last look of a service. */
-export interface ReplicationState {
-  /** The bytes of the platform's log that are not applied. */
-  behind: number
-  /** The share of `max_slot_wal_keep_size` that is left; null: the platform keeps all of its log for the slot. */
-  log_left: number | null
-}
-
-/** Reads the state of the subscription; null when there is none, or no service has looked. */
-export async function readReplication(sql: Sql): Promise<ReplicationState | null> {
-  const [state] = await sql<ReplicationState[]>`
-    select /* adoption.read_replication */ behind, log_left from gateway.subscription where behind is not null`
-  return state ?? null
-}

@@ -3,7 +3,6 @@ import { copyRows } from '../db/copy.ts'
 import { requirePlainTables } from '../db/mappings.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 
-const largestScale = 99_999
 const progressStep = 2_000
 
 /** The tables whose rows the progress counts. */
@@ -33,7 +32,7 @@ export async function isEmpty(sql: Sql): Promise<boolean> {
  * @param options.today the day of the data, in days since 1970-01-01; default: the database's
  * @param options.onProgress called every 2,000 records with the number sent so far and the total
  * @returns the numbers of loaded records
- * @throws RangeError for an invalid scale, Error when the database is not empty or serves other tables, or the database's error
+ * @throws Error when the database is not empty or serves other tables, or the database's error
  */
 export async function loadDemo(
   sql: Pool,
@@ -43,9 +42,6 @@ export async function loadDemo(
     onProgress,
   }: { scale: number; today?: number; onProgress?: (done: number, total: number) => void },
 ) {
-  if (!Number.isInteger(scale) || scale < 1 || scale > largestScale) {
-    throw new RangeError(`The scale of the demo data must be a whole number from 1 to ${largestScale}, not ${scale}.`)
-  }
   const counts = countsAt(scale)
   const total = Object.values(counts).reduce((sum, count) => sum + count, 0)
   let done = 0

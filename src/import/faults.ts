@@ -59,14 +59,10 @@ const isValid = `
   language plpgsql as $$
   begin
     case type
-      when 'text' then return true;
-      when 'bigint' then perform value::bigint;
-      when 'integer' then perform value::integer;
-      when 'numeric' then perform value::numeric;
-      when 'boolean' then perform value::boolean;
-      when 'date' then perform value::date;
-      when 'timestamp with time zone' then perform value::timestamptz;
-      when 'text[]' then perform value::text[];
+      ${Object.keys(expected)
+        .map(type => `when '${type}' then perform value::${type};`)
+        .join(' ')}
+      else null;
     end case;
     return true;
   exception when data_exception then
@@ -109,11 +105,11 @@ export async function findWrongValues(sql: Sql, { source, table, columns }: Stag
 /** Adds the rows that break a constraint of the table. All values of the file are right. */
 export async function findBrokenConstraints(sql: Sql, staged: Staged, faults: Faults): Promise<void> {
   const given = staged.columns.map(({ name }) => name)
-  for (const constraint of staged.table.constraints) {
-    if (!constraint.columns.every(name => given.includes(name))) continue
+  for (const { columns, target } of staged.table.constraints) {
+    if (!columns.every(name => given.includes(name))) continue
     const rows = await sql<{ line: number; reason: string; total: number }[]>`
       select /* import.find_broken_constraints */ line, reason, count(*) over () as total
-      from (${breakingRows(sql, staged, constraint)}) broken
+      from (${target ? dangling(sql, staged, columns, target) : duplicates(sql, staged, columns)}) broken
       order by line limit ${mostListed}`
     faults.add(
       rows.map(({ line, reason }) => ({ file: staged.source.name, line, reason })),
@@ -121,9 +117,6 @@ export async function findBrokenConstraints(sql: Sql, staged: Staged, faults: Fa
     )
   }
 }
-
-const breakingRows = (sql: Sql, staged: Staged, { columns, target }: Constraint) =>
-  target ? dangling(sql, staged, columns, target) : duplicates(sql, staged, columns)
 
 /** Selects the rows whose values another row has: one of an earlier line, or one of the table that has another key. */
 function duplicates(sql: Sql, { table, columns: all }: Staged, columns: string[]): Fragment {

@@ -28,18 +28,13 @@ export function readFolder(folder: string): Source[] {
   if (unknown.length > 0) {
     throw new Error(`${folder} has ${unknown.map(({ name }) => name).join(', ')}. ${rule}`)
   }
-  return tableNames.flatMap(table => {
+  return tableNames.flatMap((table): Source[] => {
     const [file, second] = sources.filter(({ path }) => path.name === table)
-    if (second) throw new Error(`${folder} has ${file?.name} and ${second.name}: leave one of them.`)
-    return file ? [fileSource(folder, file.name, table)] : []
+    if (!file) return []
+    if (second) throw new Error(`${folder} has ${file.name} and ${second.name}: leave one of them.`)
+    const open = () => createReadStream(join(folder, file.name), { highWaterMark: 256 * 1024 })
+    return [{ name: file.name, table, format: file.path.ext === '.csv' ? 'csv' : 'ndjson', open }]
   })
-}
-
-function fileSource(folder: string, name: string, table: string): Source {
-  return {
-    ...{ name, table, format: name.endsWith('.csv') ? 'csv' : 'ndjson' },
-    open: () => createReadStream(join(folder, name), { highWaterMark: 256 * 1024 }),
-  }
 }
 
 /** Returns the standard input, which has lines of JSON. */

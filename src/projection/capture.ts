@@ -4,17 +4,10 @@ import { type Reason, reason } from '../reasons.ts'
 /** Reports changes of sources that no trigger notes, so that records stay behind them. */
 export type CaptureWatch = ReturnType<typeof createCaptureWatch>
 
-/** A source that is not captured. */
-interface Uncaptured {
-  source: string
-  /** What is missing; null: the source itself. */
-  trigger: string | null
-  statement: string
-}
-
 /** Returns a reason for each source that is not captured. @param sql a pool of any role */
 export async function findUncaptured(sql: Sql): Promise<Reason[]> {
-  const rows = await sql<Uncaptured[]>`
+  // Without a trigger, the source itself is missing.
+  const rows = await sql<{ source: string; trigger: string | null; statement: string }[]>`
     select /* capture.find_missing */ source, trigger, format('call gateway.capture(%L);', source) as statement
     from gateway.find_uncaptured() order by source`
   return rows.map(({ source, trigger, statement }) =>

@@ -15,6 +15,7 @@ const idlePauseMs = 350
 
 /** The longest time that a step of the first fill may take, in minutes: one creates an index, or sums all figures. */
 const longStepMinutes = 60
+const longStepLimit = `set /* step.make */ local statement_timeout = '${longStepMinutes}min';`
 
 /** The SQLSTATEs of a lock that another transaction holds, and of a statement that took too long. */
 const lockNotAvailable = '55P03'
@@ -41,7 +42,7 @@ export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<voi
     try {
       for (let more: boolean | null = true; more && !closing.aborted; ) {
         try {
-          more = session ? await makeLongStep(session) : await makeStep(pool.background)
+          more = session ? await makeStep(session, stepSize, longStepLimit) : await makeStep(pool.background)
           if (more !== null) busyUntil = performance.now() + busyMs
         } catch (error) {
           if (session || codeOf(error) !== timedOut) throw error
@@ -64,16 +65,11 @@ export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<voi
  * Makes one step. The statements of a message are one transaction: the lock comes before its snapshot.
  *
  * @param most how many keys it evaluates
+ * @param settings a statement that comes first
  * @returns whether more keys wait; null when there was none to evaluate
  * @throws an error with the code `55P03` while another step is made
  */
-export const makeStep = (sql: Sql, most = stepSize): Promise<boolean | null> => sendStep(sql, most, '')
-
-/** Makes one step in a message that also sets its time limit. */
-const makeLongStep = (sql: Sql): Promise<boolean | null> =>
-  sendStep(sql, stepSize, `set /* step.make */ local statement_timeout = '${longStepMinutes}min';`)
-
-async function sendStep(sql: Sql, most: number, settings: string): Promise<boolean | null> {
+export async function makeStep(sql: Sql, most = stepSize, settings = ''): Promise<boolean | null> {
   const work = { startedAt: Date.now() }
   const { more } = await stepChannel.tracePromise(async (): Promise<NonNullable<StepWork['result']>> => {
     const results = await sql
