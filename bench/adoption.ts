@@ -49,7 +49,7 @@ async function subscribe(gateway: DatabaseServer, name: string, platformUrl: str
   await gateway.create(name)
   const owner = gateway.open(name)
   await migrate(owner, { adopted: null })
-  await stagePlatform(owner, { platformUrl, folder, lockWait: 60, onBlocked: () => {}, onTable: () => {} })
+  await stagePlatform(owner, folder, { platformUrl, lockWait: 60 })
   if (name === 'captured') await migrate(owner, { adopted: readMappings(folder) })
   return owner
 }

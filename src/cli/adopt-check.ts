@@ -4,7 +4,7 @@ import { readConfig } from '../config/config.ts'
 import { hasSchema } from '../db/migrate.ts'
 import { checkPlatform } from '../staging/stage.ts'
 import { requireMigrated, withUnmigratedDatabase } from './database.ts'
-import { jsonOption, printResult } from './output.ts'
+import { counted, jsonOption, printResult } from './output.ts'
 
 /** The option for a platform whose database is not that of the gateway. */
 export const fromOption = () =>
@@ -36,7 +36,7 @@ export const checkCommand = new Command('check')
         : '-- What the platform has to allow, and to publish:',
       ...grants,
       '',
-      countOf(errors, findings.length - errors),
+      `${counted(errors, 'error')}, ${counted(findings.length - errors, 'warning')}`,
     ]
     printResult(json, { findings, grants }, lines.join('\n'))
     if (errors > 0) process.exitCode = 1
@@ -50,6 +50,3 @@ export function describeFinding({ file, line, level, problem, remedy, keys }: Fi
 }
 
 const withStop = (sentence: string) => (/[.;)]$/.test(sentence) ? sentence : `${sentence}.`)
-
-const countOf = (errors: number, warnings: number) =>
-  `${errors} error${errors === 1 ? '' : 's'}, ${warnings} warning${warnings === 1 ? '' : 's'}`

@@ -3,7 +3,7 @@ import { Command } from 'commander'
 import { checkMapping, type Finding } from '../adoption/check.ts'
 import { estimateRows, type Progress, writeRecords } from '../adoption/fill.ts'
 import { exportIds, importIds } from '../adoption/ids.ts'
-import { readRecordStates, readReplication } from '../adoption/status.ts'
+import { readRecordStates } from '../adoption/status.ts'
 import { readConfig } from '../config/config.ts'
 import { captureSources, describeMappings, hasMappings, readMappings } from '../db/mappings.ts'
 import { defaultLockWait, describeMigrations, hasSchema, migrate } from '../db/migrate.ts'
@@ -12,6 +12,7 @@ import { describeReason } from '../reasons.ts'
 import type { PlatformTable } from '../staging/platform-tables.ts'
 import { removeStaging } from '../staging/remove.ts'
 import { checkPlatform, stagePlatform } from '../staging/stage.ts'
+import { readLag } from '../staging/subscription.ts'
 import { checkCommand, describeFinding, fromOption } from './adopt-check.ts'
 import { initCommand } from './adopt-init.ts'
 import { showCommand } from './adopt-show.ts'
@@ -48,8 +49,8 @@ const applyCommand = new Command('apply')
       if (isMigrated) await migrate(owner, { lockWait: wait, adopted: null, onBlocked })
       if (from !== undefined) {
         const onTable = ({ schema, name }: PlatformTable) => console.error(`Copying ${schema}.${name} …`)
-        const options = { platformUrl: from, folder, lockWait: wait, onBlocked, onTable }
-        requireNone(await stagePlatform(owner, options))
+        const options = { platformUrl: from, lockWait: wait, onBlocked, onTable }
+        requireNone(await stagePlatform(owner, folder, options))
       }
       const isInstalled = isMigrated && (await hasMappings(owner, adopted))
       if (!isInstalled) requireNone((await checkMapping(owner, folder)).findings)
@@ -110,7 +111,7 @@ const statusCommand = new Command('status')
   .action(async ({ json }: { json: boolean }) => {
     const { steps, records, replication } = await withDatabase(readConfig(process.env), async ({ owner, pool }) => ({
       steps: await readStepState(pool),
-      replication: await readReplication(owner),
+      replication: await readLag(owner, { isRecent: false }),
       records: await readRecordStates(owner),
     }))
     if (json) return printResult(true, { ...steps, records, replication }, '')

@@ -4,7 +4,7 @@ import { connect, serviceRole } from '../db/connect.ts'
 import { checkFigures, type FigureDifference, repairFigures } from '../domain/figures/check.ts'
 import { findRecordProblems, type RecordProblem } from '../projection/check.ts'
 import { withDatabase } from './database.ts'
-import { jsonOption, printResult } from './output.ts'
+import { counted, jsonOption, printResult } from './output.ts'
 import { shellCommand } from './shell-command.ts'
 
 export const verifyCommand = new Command('verify')
@@ -53,13 +53,12 @@ function advice({ asOf, records, figures }: Found, repair: boolean): string {
 }
 
 const describeFigures = ({ kind, rows, tenants, firstTenant }: FigureDifference): string =>
-  `figures ${kind}: ${rows} row${rows === 1 ? '' : 's'} of ${tenants} tenant${tenants === 1 ? '' : 's'} differ, ` +
-  `first tenant ${firstTenant}`
+  `figures ${kind}: ${counted(rows, 'row')} of ${counted(tenants, 'tenant')} differ, first tenant ${firstTenant}`
 
 function describeRecords({ record, reason, keys, firstKey, differences }: RecordProblem): string {
   if (firstKey === null) return `${record}: steps do not follow the mapping: ${reason}`
-  const counted = `${record}: ${keys} key${keys === 1 ? '' : 's'}`
-  if (reason !== null) return `${counted} rejected: ${reason}, first key ${firstKey}`
+  const subject = `${record}: ${counted(keys, 'key')}`
+  if (reason !== null) return `${subject} rejected: ${reason}, first key ${firstKey}`
   const lines = differences.map(({ key, columns, reason }) => `\n  ${record} ${key}: ${reason ?? columns.join(', ')}`)
-  return `${counted} differ from the source:${lines.join('')}`
+  return `${subject} differ from the source:${lines.join('')}`
 }

@@ -17,7 +17,8 @@ const timeLimitMs = 1_000
  */
 export function createDatabaseReader(sql: Sql, report: (error: unknown) => void): () => Promise<string> {
   const read = coalesceReads(async () => {
-    const [steps, lag, tokens] = await Promise.all([readStepState(sql), readLag(sql), countTokensInNeed(sql)])
+    const lagging = readLag(sql, { isRecent: true })
+    const [steps, lag, tokens] = await Promise.all([readStepState(sql), lagging, countTokensInNeed(sql)])
     return { steps, lag, tokens }
   }, timeLimitMs)
   return async () => {

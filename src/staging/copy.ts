@@ -19,13 +19,10 @@ const copyLock = 7_302_155_602
 /** How long a slot waits for transactions of the platform before it is tried again, in milliseconds. */
 const lockMs = 5_000
 
-/** A table, and the name of the copy of its rows. */
-interface Copied {
-  table: PlatformTable
-  copy: string
-}
+/** Returns the name of the copy of a table's rows, to which a staged table that has rows is made equal. */
+const copyOf = ({ platform_oid }: PlatformTable) => `gateway.copy_of_${platform_oid}`
 
-interface CopyOptions {
+export interface CopyOptions {
   /** The URL of the platform's database, also for the subscription. */
   platformUrl: string
   /** The time to wait for transactions of the platform: a slot begins when those that run have ended; in seconds. */
@@ -74,7 +71,9 @@ export async function copyPlatform(
     for (const table of tables) {
       await session`select /* staging.stage_table */ gateway.stage_table(${JSON.stringify(table)}::text::jsonb)`
     }
-    const oids = await readStagedTables(session)
+    const staged = await session<{ oid: number }[]>`
+      select /* staging.read_tables */ platform_oid::bigint as oid from gateway.staged_table`
+    const oids = staged.map(({ oid }) => oid)
     // Staged before: the former subscription would wait for a published table that is not there.
     const found = await readPlatformTables(platform, oids)
     for (const { problem, ...table } of found) if (problem) throw new Error(`${pathOf(table)} ${problem.join('. ')}`)
@@ -88,7 +87,7 @@ export async function copyPlatform(
       const isFirst = former?.slot == null
       const copied = await copyTables(source, session, { oids, snapshot, signal, onTable, isFirst })
       signal?.throwIfAborted()
-      await switchTo(session, { slot, server, copied, platformUrl })
+      await switchTo(session, { slot, server, copied: isFirst ? [] : copied, platformUrl })
     } catch (error) {
       await startSubscription(owner)
       throw error
@@ -108,13 +107,6 @@ export async function dropOtherSlot(owner: Sql, platform: Sql): Promise<void> {
   await dropSlots(platform, [other.slot])
   await owner`
     update /* staging.forget_slot */ gateway.subscription set other_slot = null where other_slot = ${other.slot}`
-}
-
-/** Returns the oids at the platform of the tables that are staged. */
-async function readStagedTables(target: Sql): Promise<number[]> {
-  const staged = await target<{ oid: number }[]>`
-    select /* staging.read_tables */ platform_oid::bigint as oid from gateway.staged_table`
-  return staged.map(({ oid }) => oid)
 }
 
 /**
@@ -150,7 +142,7 @@ async function createSlot(
  *
  * @param snapshot of which all rows are
  * @param isFirst whether the tables have no rows yet: then they are filled directly
- * @returns the tables, with the copies to which they have to be made equal
+ * @returns the tables
  */
 async function copyTables(
   source: Sql,
@@ -162,8 +154,7 @@ async function copyTables(
     onTable,
     isFirst,
   }: { oids: number[]; snapshot: string; isFirst: boolean } & Pick<CopyOptions, 'signal' | 'onTable'>,
-): Promise<Copied[]> {
-  const copied: Copied[] = []
+): Promise<PlatformTable[]> {
   await beginReading(source, snapshot)
   const tables = await readPlatformTables(source, oids)
   await source.unsafe('commit /* staging.end_reading */')
@@ -171,7 +162,7 @@ async function copyTables(
     signal?.throwIfAborted()
     onTable?.(table)
     await target`select /* staging.follow_table */ gateway.follow_table(${JSON.stringify(table)}::text::jsonb, true)`
-    const copy = isFirst ? pathOf(table) : `gateway.copy_of_${table.platform_oid}`
+    const copy = isFirst ? pathOf(table) : copyOf(table)
     if (isFirst)
       await target`select /* staging.begin_table */ gateway.empty_table(${copy}::text::regclass, ${arrayText(table.key)}::text::text[])`
     else {
@@ -179,7 +170,6 @@ async function copyTables(
       await target.unsafe(
         `create /* staging.create_copy */ unlogged table ${copy} as table ${pathOf(table)} with no data`,
       )
-      copied.push({ table, copy })
     }
     const columns = table.columns.map(({ name }) => quoted(name)).join(', ')
     await beginReading(source, snapshot)
@@ -191,7 +181,7 @@ async function copyTables(
     await source.unsafe('commit /* staging.end_reading */')
     await target.unsafe(`analyze /* staging.analyze */ ${copy}`)
   }
-  return copied
+  return tables
 }
 
 /** Begins a transaction that reads rows of a snapshot. */
@@ -219,17 +209,18 @@ async function requireOriginal(source: Sql, { platform_oid, schema, name }: Plat
 interface Switch {
   slot: string
   server: Server
-  copied: readonly Copied[]
+  /** The tables that have to be made equal to their copies. */
+  copied: readonly PlatformTable[]
   platformUrl: string
 }
 
-/** Makes the staged tables equal to their copies, and subscribes to the slot, in one transaction. */
+/** Makes staged tables equal to their copies, and subscribes to the slot, in one transaction. */
 async function switchTo(target: DriverPool, { slot, server, copied, platformUrl }: Switch): Promise<void> {
   // A session, and no `begin` of the driver: when its connection ends, the statements that follow fail.
   await target.unsafe('begin /* staging.begin_switch */')
-  for (const { table, copy } of copied) {
-    await target`call /* staging.take_copy */ gateway.take_copy(${pathOf(table)}::text::regclass, ${copy}::text::regclass, ${arrayText(table.key)}::text::text[])`
-    await target.unsafe(`drop /* staging.drop_copy */ table ${copy}`)
+  for (const table of copied) {
+    await target`call /* staging.take_copy */ gateway.take_copy(${pathOf(table)}::text::regclass, ${copyOf(table)}::text::regclass, ${arrayText(table.key)}::text::text[])`
+    await target.unsafe(`drop /* staging.drop_copy */ table ${copyOf(table)}`)
   }
   await dropSubscription(target)
   const [own] = await target<{ version: number }[]>`

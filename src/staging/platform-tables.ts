@@ -1,21 +1,13 @@
 /** The tables of a platform on another server, as its catalog has them. */
 import { arrayText, type Sql } from '../db/sql.ts'
 
-/** A column as `gateway.platform_column` (sql/0015) has it. */
-export interface PlatformColumn {
-  place: number
-  name: string
-  type: string
-  standard: string | null
-  is_copied: boolean
-}
-
 /** A table of the platform, and how it is staged. None of its texts is SQL. */
 export interface PlatformTable {
   platform_oid: number
   schema: string
   name: string
-  columns: PlatformColumn[]
+  /** What else `gateway.platform_column` (sql/0015) has is for PostgreSQL alone. */
+  columns: { name: string }[]
   /** The columns by which the platform's log names rows that change; none: it has no such columns. */
   key: string[]
   /** Parts of its catalog that `gateway.follow_table` (sql/0015) compares. */

@@ -2,7 +2,7 @@
 import { type CheckedMapping, checkMapping } from '../adoption/check.ts'
 import { connect } from '../db/connect.ts'
 import { arrayText, type Pool } from '../db/sql.ts'
-import { copyPlatform } from './copy.ts'
+import { type CopyOptions, copyPlatform } from './copy.ts'
 import { type PlatformTable, pathOf, quoted, readPlatformTables } from './platform-tables.ts'
 import { planPublication } from './publication.ts'
 
@@ -22,51 +22,36 @@ interface PlatformCheck extends CheckedMapping {
 export async function checkPlatform(owner: Pool, platformUrl: string, folder: string): Promise<PlatformCheck> {
   const platform = connect(platformUrl, { max: 1, statementTimeoutMs: 0 })
   try {
-    return await check(owner, platform, folder)
+    const all = await readPlatformTables(platform)
+    const { findings, columns: named } = await checkMapping(owner, folder, all)
+    const columns = new Map(
+      [...named].map(([table, names]) => [quotedPath(table), new Set([...names].map(quotedPath))]),
+    )
+    const tables = all.filter(table => columns.has(pathOf(table)))
+    for (const { schema, name, problem } of tables) {
+      if (!problem) continue
+      const [what, remedy] = problem
+      const place = { file: `${schema}.${name}`, line: null, keys: [] }
+      findings.push({ ...place, level: 'error', problem: `The table ${what}`, remedy })
+    }
+    const [login] = await platform<{ name: string }[]>`
+      select /* platform.read_login */ quote_ident(current_user) as name`
+    const grants = [
+      ...[...new Set(tables.map(({ schema }) => schema))].map(
+        schema => `grant usage on schema ${quoted(schema)} to ${login?.name};`,
+      ),
+      ...(tables.length > 0 ? [`grant select on ${tables.map(pathOf).join(', ')} to ${login?.name};`] : []),
+      ...(await planPublication(platform, tables)),
+    ]
+    return { findings, columns, tables, grants }
   } finally {
     await platform.end({ timeout: 1 })
   }
 }
 
-async function check(owner: Pool, platform: Pool, folder: string): Promise<PlatformCheck> {
-  const all = await readPlatformTables(platform)
-  const { findings, columns: named } = await checkMapping(owner, folder, all)
-  const columns = new Map([...named].map(([table, names]) => [quotedPath(table), new Set([...names].map(quotedPath))]))
-  const tables = all.filter(table => columns.has(pathOf(table)))
-  for (const { schema, name, problem } of tables) {
-    if (!problem) continue
-    const [what, remedy] = problem
-    findings.push({
-      file: `${schema}.${name}`,
-      line: null,
-      level: 'error',
-      problem: `The table ${what}`,
-      remedy,
-      keys: [],
-    })
-  }
-  const [login] = await platform<{ name: string }[]>`select /* platform.read_login */ quote_ident(current_user) as name`
-  const grants = [
-    ...[...new Set(tables.map(({ schema }) => schema))].map(
-      schema => `grant usage on schema ${quoted(schema)} to ${login?.name};`,
-    ),
-    ...(tables.length > 0 ? [`grant select on ${tables.map(pathOf).join(', ')} to ${login?.name};`] : []),
-    ...(await planPublication(platform, tables)),
-  ]
-  return { findings, columns, tables, grants }
-}
-
 /** Quotes all parts of a name that is SQL: PostgreSQL leaves quotes out where it needs none. */
 const quotedPath = (name: string) =>
   (name.match(/"(?:[^"]|"")+"|[^."]+/g) ?? []).map(part => (part.startsWith('"') ? part : quoted(part))).join('.')
-
-interface StageOptions {
-  platformUrl: string
-  folder: string
-  lockWait: number
-  onBlocked: (holders: string) => void
-  onTable: (table: PlatformTable) => void
-}
 
 /**
  * Publishes the tables that a mapping reads, and copies them when this database does not have all of them yet.
@@ -77,30 +62,24 @@ interface StageOptions {
  */
 export async function stagePlatform(
   owner: Pool,
-  { platformUrl, folder, ...options }: StageOptions,
+  folder: string,
+  options: Omit<CopyOptions, 'tables'>,
 ): Promise<PlatformCheck['findings']> {
-  const platform = connect(platformUrl, { max: 2, statementTimeoutMs: 0 })
-  try {
-    const { findings, columns, tables } = await check(owner, platform, folder)
-    if (findings.some(({ level }) => level === 'error')) return findings
-    const [state] = await owner<{ is_complete: boolean; staged: number[] }[]>`
-      select /* staging.read_state */ exists (select from gateway.subscription where needs_copy is null) as is_complete,
-             array_to_json(array(select platform_oid::bigint from gateway.staged_table)) as staged`
-    if (!state?.is_complete || tables.some(({ platform_oid }) => !state.staged.includes(platform_oid))) {
-      if (!(await copyPlatform(owner, { platformUrl, tables, ...options })))
-        throw new Error(
-          'Another process copies the tables of the platform. Wait for its end, and run the command again.',
-        )
-    }
-    // Rules and selects need the indexes that they have at the platform.
-    for (const table of tables) {
-      const read = columns.get(pathOf(table))
-      for (const index of table.indexes.filter(([first = '']) => read?.has(quoted(first)))) {
-        await owner`select /* staging.index_table */ gateway.index_table(${pathOf(table)}::text::regclass, ${arrayText(index)}::text::text[])`
-      }
-    }
-    return findings
-  } finally {
-    await platform.end({ timeout: 1 })
+  const { findings, columns, tables } = await checkPlatform(owner, options.platformUrl, folder)
+  if (findings.some(({ level }) => level === 'error')) return findings
+  const [state] = await owner<{ is_complete: boolean; staged: number[] }[]>`
+    select /* staging.read_state */ exists (select from gateway.subscription where needs_copy is null) as is_complete,
+           array_to_json(array(select platform_oid::bigint from gateway.staged_table)) as staged`
+  if (!state?.is_complete || tables.some(({ platform_oid }) => !state.staged.includes(platform_oid))) {
+    if (!(await copyPlatform(owner, { ...options, tables })))
+      throw new Error('Another process copies the tables of the platform. Wait for its end, and run the command again.')
   }
+  // Rules and selects need the indexes that they have at the platform.
+  for (const table of tables) {
+    const read = columns.get(pathOf(table))
+    for (const index of table.indexes.filter(([first = '']) => read?.has(quoted(first)))) {
+      await owner`select /* staging.index_table */ gateway.index_table(${pathOf(table)}::text::regclass, ${arrayText(index)}::text::text[])`
+    }
+  }
+  return findings
 }

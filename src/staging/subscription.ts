@@ -62,10 +62,18 @@ export async function dropSlots(platform: Sql, names: readonly (string | null | 
   }
 }
 
-/** Returns what the last look at the platform found, unless that is a minute old; undefined without a subscription. */
-export async function readLag(sql: Sql): Promise<{ behind: number | null; log_left: number | null } | undefined> {
-  const [lag] = await sql<{ behind: number | null; log_left: number | null }[]>`
+/** How far the subscription follows the platform. */
+interface Lag {
+  /** The bytes of the platform's log that are not applied. */
+  behind: number
+  /** The share of `max_slot_wal_keep_size` that is left; null: the platform keeps all of its log for the slot. */
+  log_left: number | null
+}
+
+/** Returns what the last look at the platform found; null when there is none. @param isRecent a look of the last minute */
+export async function readLag(sql: Sql, { isRecent }: { isRecent: boolean }): Promise<Lag | null> {
+  const [lag] = await sql<Lag[]>`
     select /* subscription.read_lag */ behind, log_left from gateway.subscription
-    where seen_at > clock_timestamp() - interval '1 minute'`
-  return lag
+    where behind is not null and (not ${isRecent} or seen_at > clock_timestamp() - interval '1 minute')`
+  return lag ?? null
 }

@@ -45,14 +45,6 @@ interface Slot {
   is_applied: boolean
 }
 
-/** What a look at the platform found. */
-interface Look {
-  reasons: Reason[]
-  slot: Slot | null
-  /** Why the tables have to be copied again. */
-  needsCopy: string | null
-}
-
 interface WatchOptions {
   /** The database of the platform. */
   platformUrl: string
@@ -82,7 +74,8 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
   let isTrial = false
   let confirmed = ''
 
-  async function look({ slot: name, server, needs_copy, is_enabled, oids, ...now }: Subscription): Promise<Look> {
+  /** Looks at the platform. @returns also why the tables have to be copied again; null: they need not */
+  async function look({ slot: name, server, needs_copy, is_enabled, oids, ...now }: Subscription) {
     const reasons: Reason[] = []
     const found = await readServer(platform)
     const slot = name === null ? null : await readSlot(platform, name, former.position)

@@ -50,11 +50,7 @@ afterFile(async () => {
 const venue = '00000000-0000-0000-0000-000000000001'
 const item = '11111111-1111-1111-1111-111111111111'
 const at = (statements: string) => platform.unsafe(statements).simple()
-const stage = (url = platformUrl, lockWait = 10) =>
-  stagePlatform(owner, {
-    ...{ platformUrl: url, folder, lockWait },
-    ...{ onBlocked: () => {}, onTable: () => {} },
-  })
+const stage = (url = platformUrl, lockWait = 10) => stagePlatform(owner, folder, { platformUrl: url, lockWait })
 
 await at(readFileSync(new URL('venues.tables.sql', import.meta.url), 'utf8'))
 // Names of the gateway's own, and what is not read, are in nobody's way.
