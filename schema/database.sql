@@ -2345,6 +2345,14 @@ end $function$;
 revoke execute on function gateway.follow_table(jsonb,boolean) from public;
 grant execute on function gateway.follow_table(jsonb,boolean) to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.function_of(table_name text, purpose text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+RETURN format('gateway.%I'::text, (purpose || CASE WHEN (octet_length((purpose || table_name)) < 64) THEN table_name ELSE md5(table_name) END));
+revoke execute on function gateway.function_of(text,text) from public;
+grant execute on function gateway.function_of(text,text) to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.half_hour(instant timestamp with time zone)
  RETURNS timestamp with time zone
  LANGUAGE sql
@@ -4379,8 +4387,8 @@ declare
   table_name constant text := gateway.name_of(captured);
   types constant text := (select string_agg(quote_literal(record), ', ' order by record) from gateway.rule where source = table_name);
   is_partitioned constant boolean := (select relkind = 'p' from pg_class where oid = captured);
-  statement_function constant text := format('gateway.%I', 'capture_rows_of_' || table_name);
-  row_function constant text := format('gateway.%I', 'capture_row_of_' || table_name);
+  statement_function constant text := gateway.function_of(table_name, 'capture_rows_of_');
+  row_function constant text := gateway.function_of(table_name, 'capture_row_of_');
   mapped record;
   -- The query of the keys follows. When the table has no such column any more, its name means the column of `missing`. An exception
   -- block costs a subtransaction.
@@ -4563,7 +4571,7 @@ CREATE OR REPLACE PROCEDURE gateway.install_rule(IN ruled gateway.record_type, I
 AS $procedure$
 declare
   table_name constant text := gateway.name_of(source);
-  function_name constant text := format('gateway.%I', ruled || 's_of_' || table_name);
+  function_name constant text := gateway.function_of(table_name, ruled || 's_of_');
   former_path constant text := current_setting('search_path');
   key_columns text[];
   types text;

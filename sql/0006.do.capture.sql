@@ -42,6 +42,11 @@ language sql stable
 return (select format('%I.%I', nspname, relname)
         from pg_class join pg_namespace on pg_namespace.oid = relnamespace where pg_class.oid = relation);
 
+-- Returns the name of a function that is made for a table: with a digest of its name when PostgreSQL would cut the whole one.
+create function gateway.function_of(table_name text, purpose text) returns text
+language sql immutable
+return format('gateway.%I', purpose || case when octet_length(purpose || table_name) < 64 then table_name else md5(table_name) end);
+
 -- Returns a source and its partitions, at all levels. A foreign one is left out: its rows are written on another server.
 create function gateway.tables_of(source regclass) returns setof regclass
 language sql stable
@@ -66,8 +71,8 @@ declare
   table_name constant text := gateway.name_of(captured);
   types constant text := (select string_agg(quote_literal(record), ', ' order by record) from gateway.rule where source = table_name);
   is_partitioned constant boolean := (select relkind = 'p' from pg_class where oid = captured);
-  statement_function constant text := format('gateway.%I', 'capture_rows_of_' || table_name);
-  row_function constant text := format('gateway.%I', 'capture_row_of_' || table_name);
+  statement_function constant text := gateway.function_of(table_name, 'capture_rows_of_');
+  row_function constant text := gateway.function_of(table_name, 'capture_row_of_');
   mapped record;
   -- The query of the keys follows. When the table has no such column any more, its name means the column of `missing`. An exception
   -- block costs a subtransaction.

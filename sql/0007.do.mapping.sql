@@ -177,7 +177,7 @@ language plpgsql
 as $procedure$
 declare
   table_name constant text := gateway.name_of(source);
-  function_name constant text := format('gateway.%I', ruled || 's_of_' || table_name);
+  function_name constant text := gateway.function_of(table_name, ruled || 's_of_');
   former_path constant text := current_setting('search_path');
   key_columns text[];
   types text;

@@ -202,19 +202,28 @@ const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
     ])
   },
 
-  'tables whose names read alike with those of their schemas, and a key that is called so': async ({ owner }) => {
+  'tables whose names read alike, with their schemas or in their first 62 bytes, and a key that is called so': async ({
+    owner,
+  }) => {
+    const long = 'a_name_that_is_longer_than_names_of_functions_may_be_with_its_'
     await run(
       owner,
       'create schema a',
       'create schema a_b',
       'create table a.b_c (key text)',
       'create table a_b.c (key text)',
-      `insert into gateway.rule values ('voucher', 'a.b_c', '{key}'), ('product', 'a_b.c', '{key}')`,
-      `call gateway.capture('a.b_c')`,
-      `call gateway.capture('a_b.c')`,
+      `create table a.${long}1 (key text)`,
+      `create table a.${long}2 (key text)`,
+      `insert into gateway.rule values ('voucher', 'a.b_c', '{key}'), ('product', 'a_b.c', '{key}'),
+         ('tenant', 'a.${long}1', '{key}'), ('customer', 'a.${long}2', '{key}')`,
+      ...['a.b_c', 'a_b.c', `a.${long}1`, `a.${long}2`].map(table => `call gateway.capture('${table}')`),
       `insert into a.b_c values ('7')`,
+      `insert into a.${long}1 values ('7')`,
     )
-    expect(await owner`select record::text from gateway.note where key = '7'`).toEqual([{ record: 'voucher' }])
+    expect(await owner`select record::text from gateway.note where key = '7' order by 1`).toEqual([
+      { record: 'tenant' },
+      { record: 'voucher' },
+    ])
   },
 
   'a table that became partitioned, after capture was called again': async ({ owner, shop }) => {
