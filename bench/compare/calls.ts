@@ -78,6 +78,9 @@ async function readPages({ origin, transport }: Service, operation: OperationNam
   return found
 }
 
-/** @returns the text of an answer without its stamps, cursors and redemption tokens, which differ in each answer */
+/** @returns the text of an answer without its stamps, cursors, redemption tokens and quota, which differ in each answer */
 export const maskAnswer = (text: string): string =>
-  text.replace(/"(next_?cursor|server_?time|updated_?at|redemption_?token)":"[^"]*"/gi, '"$1":"…"')
+  text.replace(
+    /"(next_?cursor|server_?time|updated_?at|redemption_?token|remaining|resetsIn)":("[^"]*"|\d+)/gi,
+    '"$1":"…"',
+  )
