@@ -1,14 +1,8 @@
 import { type Series, sum } from '#charts'
 import type { RequestCount } from '../../domain/token/request-count.ts'
-import { Chart, type DayBar } from '../components/chart.tsx'
-import { formatCount, formatDay } from '../components/format.tsx'
+import { formatCount } from '../components/format.tsx'
 import { type Column, Table } from '../components/table.tsx'
-
-interface DailyCounts {
-  /** All days, `YYYY-MM-DD` in UTC, oldest first. */
-  days: string[]
-  counts: RequestCount[]
-}
+import { DailyChart, type DailyCounts } from './daily-chart.tsx'
 
 /** The requests of a token: charts by day, and the same numbers as tables. */
 export function RequestCounts({ days, counts }: DailyCounts) {
@@ -35,8 +29,21 @@ export function RequestCounts({ days, counts }: DailyCounts) {
           </div>
         ))}
       </dl>
-      <ChartByOutcome days={days} counts={counts} />
-      <ChartByOperation days={days} counts={counts} />
+      <DailyChart
+        {...{ days, counts }}
+        id="outcomes"
+        title="Requests by day and outcome"
+        series={outcomes}
+        labelOf={({ status }) => outcomeLabel(status)}
+      />
+      <DailyChart
+        {...{ days, counts }}
+        id="operations"
+        title="Requests by day and operation"
+        series={operationsOf(counts)}
+        labelOf={({ operation }) => operationLabel(operation)}
+        omitsZeros
+      />
       <TableByStatus counts={counts} />
     </>
   )
@@ -90,62 +97,6 @@ function operationsOf(counts: readonly RequestCount[]): Series[] {
 }
 
 const outcomeLabel = (status: number) => outcomes.find(({ includes }) => includes(status))?.label ?? ''
-
-/** Returns a bar for each day, with the requests of each series. */
-function barsOf(
-  { days, counts }: DailyCounts,
-  series: Series[],
-  labelOf: (count: RequestCount) => string,
-  describe: (values: readonly number[]) => string,
-): DayBar[] {
-  const values = new Map(days.map(day => [day, series.map(() => 0)]))
-  for (const count of counts) {
-    const dayValues = values.get(count.day)
-    const index = series.findIndex(({ label }) => label === labelOf(count))
-    if (dayValues?.[index] !== undefined) dayValues[index] += count.requests
-  }
-  return [...values].map(([day, dayValues]) => ({
-    day,
-    values: dayValues,
-    description: `${formatDay(day)}: ${describe(dayValues)}`,
-  }))
-}
-
-const labelled = (series: Series[], values: readonly number[]) =>
-  series.map(({ label }, index) => `${formatCount(values[index] ?? 0)} ${label}`)
-
-/** Returns the totals and the busiest day, in words. */
-function summaryOf(series: Series[], bars: DayBar[]): string {
-  const totals = series.map((_, index) => sum(bars.map(({ values }) => values[index] ?? 0)))
-  const busiest = bars.reduce((most, bar) => (sum(bar.values) > sum(most.values) ? bar : most))
-  return `In ${bars.length} days: ${labelled(series, totals).join(', ')}. Most on ${busiest.description}.`
-}
-
-function ChartByOutcome(daily: DailyCounts) {
-  const bars = barsOf(
-    daily,
-    outcomes,
-    ({ status }) => outcomeLabel(status),
-    values => labelled(outcomes, values).join(', '),
-  )
-  const summary = summaryOf(outcomes, bars)
-  return <Chart id="outcomes" title="Requests by day and outcome" summary={summary} series={outcomes} bars={bars} />
-}
-
-function ChartByOperation(daily: DailyCounts) {
-  const series = operationsOf(daily.counts)
-  const bars = barsOf(
-    daily,
-    series,
-    ({ operation }) => operationLabel(operation),
-    values =>
-      labelled(series, values)
-        .filter((_, index) => values[index] !== 0)
-        .join(', '),
-  )
-  const summary = summaryOf(series, bars)
-  return <Chart id="operations" title="Requests by day and operation" summary={summary} series={series} bars={bars} />
-}
 
 interface OperationCounts {
   label: string
