@@ -1,6 +1,5 @@
 // Forms and query strings as the pages read them.
 import type { FastifyRequest } from 'fastify'
-import { type FieldErrors, GatewayError } from '../domain/errors.ts'
 import { trimmed } from '../domain/trimmed.ts'
 
 /** Returns the form that was posted, or null. */
@@ -17,9 +16,3 @@ export const queryParameters = (request: FastifyRequest): URLSearchParams =>
 /** Returns the trimmed value without NUL, which Postgres rejects; empty when the field is missing. */
 export const textField = (form: URLSearchParams, name: string): string =>
   trimmed(form.get(name) ?? '').replaceAll('\0', '')
-
-/** Returns the field errors of a thrown error, which the form shows. @throws the same error when it has none */
-export function fieldErrorsOf(error: unknown): FieldErrors {
-  if (error instanceof GatewayError && error.fieldErrors) return error.fieldErrors
-  throw error
-}

@@ -1,6 +1,7 @@
 // The paths of all pages, below `/admin`.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Pool } from '../db/sql.ts'
+import { GatewayError } from '../domain/errors.ts'
 import { waitsFor } from '../http/caller.ts'
 import { statusOf } from '../http/errors.ts'
 import { adminPath } from '../http/paths.ts'
@@ -15,7 +16,6 @@ import { requireSignIn } from './auth/redirects.tsx'
 import { setUp, showSetup } from './auth/setup.tsx'
 import type { AdminContext, Handler } from './context.ts'
 import { open, showOpen } from './dashboard/open.tsx'
-import { fieldErrorsOf } from './form-body.ts'
 import { showLevel, showLists } from './tenant-picker/fragments.tsx'
 import { create, showCreate } from './tokens/create.tsx'
 import { showToken } from './tokens/detail.tsx'
@@ -44,7 +44,8 @@ export function registerPages(scope: FastifyInstance, pool: Pool, context: Admin
       try {
         return await post(context, request, reply)
       } catch (error) {
-        request.fieldErrors = fieldErrorsOf(error)
+        if (!(error instanceof GatewayError && error.fieldErrors)) throw error
+        request.fieldErrors = error.fieldErrors
         return show(context, request, reply.code(statusOf.BAD_USER_INPUT))
       }
     }

@@ -80,9 +80,6 @@ localStorage.setItem(visitedKey, 'yes')
 // A query is read without scrolling sideways, as an answer is.
 monaco.editor.onDidCreateEditor(editor => editor.updateOptions({ wordWrap: 'on' }))
 
-// Earlier versions let GraphiQL keep its history, with the headers of each request, in localStorage.
-for (const name of ['graphiql:queries', 'graphiql:favorites']) localStorage.removeItem(name)
-
 // GraphiQL opens the tab that holds its initial query, and a new one when there is none: after a reload, the active tab.
 const stored = JSON.parse(sessionStorage.getItem('graphiql:tabState'))
 const active = stored?.tabs[stored.activeTabIndex]

@@ -1,10 +1,10 @@
 import type { ComponentChildren } from 'preact'
-import type { Page } from '../../domain/page.ts'
+import type { Page, RowWindow } from '../../domain/page.ts'
 import {
   countTokensInNeed,
   isTokenOrder,
   listTokens,
-  type TokenFilter,
+  type TokenListing,
   type TokenOrder,
   tokenStates,
 } from '../../domain/token/list.ts'
@@ -20,11 +20,7 @@ import { queryParameters, textField } from '../form-body.ts'
 import { GrantName, LastUse, PermissionName, StatusBadge, TokenEnd, tokenPath, tokensPath } from './parts.tsx'
 
 /** The tokens that the address asks for, and their order. */
-interface View {
-  filter: TokenFilter
-  order: TokenOrder
-  ascending: boolean
-}
+type View = Required<Omit<TokenListing, keyof RowWindow>>
 
 /** GET /admin/tokens */
 export const showTokens: Handler = async ({ sql }, request, reply) => {

@@ -147,11 +147,7 @@ export async function listRequestCounts(sql: Sql, tokenId: number, days: number)
 }
 
 /** The number of times that a request of a token had an error, and the last time. */
-export interface RequestErrorCount extends RequestError {
-  operation: string
-  requests: number
-  lastAt: Instant
-}
+export type RequestErrorCount = RequestError & Pick<Count, 'operation' | 'requests'> & { lastAt: Instant }
 
 /** Returns the errors of the token's requests on the last days, UTC, with today: the latest first, at most 100. */
 export async function listRequestErrors(sql: Sql, tokenId: number, days: number): Promise<RequestErrorCount[]> {
