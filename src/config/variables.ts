@@ -123,8 +123,8 @@ export const variables = z.object({
 
   GRAPHQL_DOCUMENTS: oneOf(['any', 'trusted'])
     .prefault('any')
-    .describe(`Which GraphQL documents run: any, or trusted ones alone, which requests name by the SHA-256 of their text
-      (documentId). Documents of the service's own pages are trusted.`),
+    .describe(`Which GraphQL documents run. With any, each does; with trusted, those alone that are trusted, which requests
+      name by the SHA-256 of their text (documentId). Documents of the service's own pages are trusted.`),
 
   GRAPHQL_DOCUMENTS_PATH: z
     .string()
