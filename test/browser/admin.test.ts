@@ -79,8 +79,10 @@ test('the buttons copy the secret and the command', async () => {
   await page.getByRole('button', { name: 'Create the token' }).last().click()
   const secret = await secretOn(page)
   const pasted = () => page.evaluate<string>('navigator.clipboard.readText()')
+  // The label stays for two seconds, so the wait begins before the click.
+  const copied = page.getByRole('button', { name: 'Copied' }).waitFor()
   await page.getByRole('button', { name: 'Copy' }).first().click()
-  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  await copied
   expect(await pasted()).toBe(secret)
   // The other one may still be named Copied.
   await page.locator('button[data-copy="curl"]').click()

@@ -418,8 +418,10 @@ test('the file of the vouchers that were sold adds up to the figures, as plain n
 test('the address of the view is copied, also when it is short', async () => {
   const { page } = await openDashboard(browser, origin, '', secret)
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  // The label stays for two seconds, so the wait begins before the click.
+  const copied = page.getByRole('button', { name: 'Copied' }).waitFor()
   await page.getByRole('button', { name: 'Copy link' }).click()
-  await page.getByRole('button', { name: 'Copied' }).waitFor()
+  await copied
   expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
     `${origin}/dashboard?tenant=${group}&period=last-12-months`,
   )

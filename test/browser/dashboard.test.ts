@@ -238,10 +238,11 @@ test('a second click on the button that opens it sends nothing, so that the firs
 
 test('it waits when the rate is used up, and reports a service that is out of reach', async () => {
   const { page } = await open('', null)
-  let refused = 0
-  await page.route('**/graphql', route => (refused++ === 0 ? route.fulfill(rateLimited(5)) : route.continue()))
+  let isSeen = false
+  await page.route('**/graphql', route => (isSeen ? route.continue() : route.fulfill(rateLimited(5))))
   await typeToken(page, secret)
   await page.getByText('The rate of this token is used up.').waitFor()
+  isSeen = true
   await heading(page, 'Bistro Verde')
   await until(
     'the notice is gone',

@@ -72,8 +72,10 @@ test('a block of code is copied', async () => {
   const { page } = await open('/docs/quick-start', { permissions: ['clipboard-read', 'clipboard-write'] })
   const block = page.locator('.code').first()
   await block.hover()
+  // The label stays for two seconds, so the wait begins before the click.
+  const isCopied = block.getByRole('button', { name: 'Copied' }).waitFor()
   await block.getByRole('button', { name: 'Copy' }).click()
-  await block.getByRole('button', { name: 'Copied' }).waitFor()
+  await isCopied
   const copied = await page.evaluate<string>('navigator.clipboard.readText()')
   expect(copied).toBe(`export VOUCHER_GATEWAY_URL=${origin}\nexport VOUCHER_GATEWAY_TOKEN=vgw_your-token`)
 })

@@ -116,7 +116,7 @@ describe('admin create prints a link with the address in use', () => {
     expect(await create(environment)).toMatchObject({ origin: 'https://gateway.example.com', assumed: false })
     await publicly.stop('SIGKILL')
     // It could not take its address back.
-    await expect.poll(() => existsSync(join(DATA_DIR, 'postgres/postmaster.pid')), { timeout: 10_000 }).toBe(false)
+    await expect.poll(() => existsSync(join(DATA_DIR, 'postgres/postmaster.pid')), { timeout: 60_000 }).toBe(false)
     expect(await create(environment)).toMatchObject({ origin: 'http://127.0.0.1:8080', assumed: true })
 
     const everywhere = await serve({ ...environment, HOST: '0.0.0.0' })

@@ -16,7 +16,11 @@ const environment = { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
 
 /** Waits until no PostgreSQL server runs on the data directory. */
 const untilServerEnds = () =>
-  until('the server of the data directory has ended', () => !existsSync(join(dataDir, 'postgres/postmaster.pid')))
+  until(
+    'the server of the data directory has ended',
+    () => !existsSync(join(dataDir, 'postgres/postmaster.pid')),
+    60_000,
+  )
 
 const askByCurl = ({ printed }: Service) =>
   JSON.parse(execFileSync('sh', ['-c', `${/^ *(curl .*)$/m.exec(printed())?.[1]} -s`], { encoding: 'utf8' }))

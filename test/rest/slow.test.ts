@@ -42,7 +42,11 @@ test.concurrent('a request that has arrived is 503 with Retry-After when there i
     fetch(origin + path, { headers, ...(body && { method: 'POST', body: JSON.stringify(body) }) })
   // The token is cached now, and later requests wait for the one connection.
   expect((await ask(list)).status).toBe(200)
-  const asleep = pool`select pg_sleep(7)`.execute()
+  let release = () => {}
+  const busyUntil = new Promise<void>(resolve => {
+    release = resolve
+  })
+  const held = pool.begin(() => busyUntil)
   const answers = await Promise.all([
     ask(list),
     ask(`${v1}/tenants/${tenantId}/redemptions/resolve`, { voucher_reference: 'any' }),
@@ -53,5 +57,6 @@ test.concurrent('a request that has arrived is 503 with Retry-After when there i
     expect(answer.headers.get('retry-after')).toMatch(/^[1-5]$/)
     expect(await answer.text()).toContain('cannot answer just now')
   }
-  await asleep
+  release()
+  await held
 })
