@@ -6,12 +6,11 @@ import { connect, serviceRole } from '../../src/db/connect.ts'
 import { readMappings } from '../../src/db/mappings.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { findRecordProblems } from '../../src/projection/check.ts'
-import { makeStep } from '../../src/projection/step.ts'
 import { createApp, createClient } from '../support/app.ts'
 import { createTestToken } from '../support/builders.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createEmptyDatabase } from '../support/database.ts'
-import { projected } from '../support/projected.ts'
+import { makeNextStep, projected } from '../support/projected.ts'
 
 const { address, owner: platform } = await createEmptyDatabase()
 const pool = connect(address, { max: 2, statementTimeoutMs: 60_000, role: serviceRole })
@@ -256,7 +255,7 @@ test('a row on which many records depend may change more often than these are ev
   await projected(pool)
   for (const zone of ['Asia/Tokyo', 'Europe/Paris', 'Asia/Tokyo', 'Europe/Paris', 'Asia/Tokyo']) {
     await run(`update shop.venue set zone = '${zone}' where id = '${spa}'`)
-    await makeStep(pool, 8)
+    await makeNextStep(pool, 8)
   }
   const waiting = await platform`
     select from gateway.waiting_key where place > (select waited from gateway.step order by stamp desc limit 1)`
@@ -265,7 +264,7 @@ test('a row on which many records depend may change more often than these are ev
   // A small transaction does not wait for a large one, whose rows lead to as many records.
   await run(`update shop.item set name = name || '!' where name like 'Bath%'`)
   await run(`update shop.item set name = 'White tea' where id = '${tea}'`)
-  await makeStep(pool, 8)
+  await makeNextStep(pool, 8)
   expect(await platform`select product_title from gateway.voucher where reference = 'CODE-A'`).toEqual([
     { product_title: 'White tea' },
   ])

@@ -7,6 +7,7 @@ import { createDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { listen } from '../support/free-port.ts'
 import { type Outcome, type ProcessOptions, refusalOf, run, serve } from '../support/process.ts'
+import { until } from '../support/until.ts'
 
 const { url } = await createDatabase()
 const { host: socketDirectory, port: databasePort, user } = inject('server')
@@ -129,8 +130,8 @@ describe.runIf(process.platform === 'linux')('the limits of the process', () => 
       for (const socket of idle) socket.destroy()
     })
     await Promise.all(idle.map(socket => once(socket, 'connect')))
-    expect((await service.ready()).status).toBe(200)
-    expect(service.printed()).toContain('few more connections fit')
+    await until('it is ready', async () => (await service.ready()).status === 200)
+    await until('the warning is written', () => service.printed().includes('few more connections fit'))
     await service.stop('SIGKILL')
   })
 })

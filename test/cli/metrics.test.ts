@@ -1,8 +1,10 @@
 /** METRICS_PORT: metrics of a real service, by HTTP. */
 import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
+import { workerVariable } from '../../src/cli/worker.ts'
 import { createBuilders, createTestToken } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { freePort } from '../support/free-port.ts'
@@ -15,12 +17,15 @@ const sample = (text: string, series: string): number | undefined => {
   return line === undefined ? undefined : Number(line.slice(series.length))
 }
 
-/** Returns the process ids of the running workers of a primary. */
-const runningWorkers = (primary = 0) =>
+/** Returns the process ids of the children of a process. */
+const childrenOf = (primary = 0) =>
   execFileSync('pgrep', ['--parent', String(primary)], { encoding: 'utf8' })
     .trim()
     .split('\n')
     .map(Number)
+
+/** Whether a child has become a worker. Before, it cannot be stopped without its primary. */
+const isWorker = (pid: number) => readFileSync(`/proc/${pid}/environ`, 'utf8').includes(workerVariable)
 
 const requestsOf = (operation: string, status: number) =>
   `http_server_request_duration_seconds_count{operation="${operation}",http_response_status_code="${status}"}`
@@ -152,9 +157,9 @@ test('statements that wait, refused sign-ins, tokens that end and reasons are th
   const csrf = /name="_csrf" value="([^"]+)"/.exec(page)?.[1] ?? ''
   const form = new URLSearchParams({ _csrf: csrf, email: 'planted@example.com', password: 'planted' })
   await fetch(login, { method: 'POST', headers: { cookie, origin: new URL(login).origin }, body: form })
-  const refused = await scrape()
-  expect(sample(refused, 'vgw_sign_ins_refused_total{reason="wrong_password"}')).toBe(1)
-  expect(refused).not.toContain('planted')
+  const refusals = 'vgw_sign_ins_refused_total{reason="wrong_password"}'
+  await until('it is counted', async () => sample(await scrape(), refusals) === 1)
+  expect(await scrape()).not.toContain('planted')
 
   await platform.begin(async sql => {
     await sql`lock table gateway.rejected in access exclusive mode`
@@ -209,7 +214,7 @@ test('one port adds up all workers, also one that was killed, and does not wait 
   expect(sample(await scrape(), counted)).toBe(20)
   process.kill(first, 'SIGKILL')
   // The worker that replaces it is stopped before it listens.
-  const findThird = () => runningWorkers(service.child.pid).find(pid => !pids.has(pid))
+  const findThird = () => childrenOf(service.child.pid).find(pid => !pids.has(pid) && isWorker(pid))
   const third = await until('another worker starts', findThird)
   process.kill(third, 'SIGSTOP')
   expect(sample(await scrape(), 'vgw_workers{state="starting"}')).toBe(1)

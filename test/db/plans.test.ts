@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { createDatabase } from '../support/database.ts'
+import { extendDeadlines } from '../support/deadlines.ts'
 import { administration } from './plans/administration.ts'
 import { integration } from './plans/integration.ts'
 import { testJourneys } from './plans/journey.ts'
@@ -10,6 +11,9 @@ import { search } from './plans/search.ts'
 import { large, seedTables, small } from './plans/seed.ts'
 import { service } from './plans/service.ts'
 import { toFile } from './plans/statements.ts'
+
+// The statements are analysed, which takes a busy machine longer than a request may take.
+extendDeadlines()
 
 const generic = [...integration, ...administration, ...service]
 const journeys = [...generic, ...search]

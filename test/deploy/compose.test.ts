@@ -12,6 +12,7 @@ import { createDirectory } from '../support/directory.ts'
 import { freePort } from '../support/free-port.ts'
 import { createPgBouncer } from '../support/pgbouncer.ts'
 import { run, serve } from '../support/process.ts'
+import { until } from '../support/until.ts'
 
 const folder = createDirectory()
 cpSync(join(import.meta.dirname, '../../deploy'), folder, { recursive: true })
@@ -139,6 +140,6 @@ test('the logins of roles.sql migrate the database, and serve it through PgBounc
   )
   const pooled = { DATABASE_URL: urlOf('gateway.env', 'pgbouncer:6432', `127.0.0.1:${at.port}`) }
   const service = await serve({ ...pooled, DATABASE_STARTUP_PARAMETERS: 'off', LOG_LEVEL: 'silent' })
-  expect(await service.ready()).toMatchObject({ status: 200 })
+  await until('it is ready', async () => (await service.ready()).status === 200)
   expect(await service.stop('SIGTERM')).toBe(0)
 })

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { readGuide } from '../../docs/render/markdown.ts'
 import { sampleLanguages } from '../../docs/render/samples.ts'
 import { guides } from '../../src/docs/guides.ts'
 import { documentIdOf } from '../../src/graphql-http/trusted-documents.ts'
+import { freePort } from '../support/free-port.ts'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 import {
@@ -155,7 +157,7 @@ describe.concurrent('the samples print what the service holds', () => {
   test('bulk-export/export', async () => {
     const ids = new Set((await stored()).map(({ id }) => id))
     // Longer than a sample takes to start. Tries while the proxy is away and the break count, too.
-    const { url, expectWaits } = await startRefusingProxy(breakFirst, { awayMs: 2_500, most: 4 })
+    const { url, expectWaits } = await startRefusingProxy(breakFirst, { awayMs: 2_000, most: 4 })
     await Promise.all(
       extensions.map(async extension => {
         // curl does not go on after a break.
@@ -387,13 +389,9 @@ async function startProxy(forward: Forward, { awayMs = 0 } = {}): Promise<string
     }
     forward(request, response, language, answer).catch(() => response.destroy())
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  const port = await freePort()
+  if (awayMs === 0) await once(server.listen(port, '127.0.0.1'), 'listening')
+  else setTimeout(() => server.listen(port, '127.0.0.1'), awayMs)
   afterAll(() => server.close())
-  const address = server.address()
-  const port = typeof address === 'object' ? address?.port : 0
-  if (awayMs > 0) {
-    await new Promise(resolve => server.close(resolve))
-    setTimeout(() => server.listen(port, '127.0.0.1'), awayMs)
-  }
   return `http://127.0.0.1:${port}`
 }

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import type postgres from '#postgres'
 import { afterFile } from '../support/cleanups.ts'
 import { startProxy } from '../support/proxy.ts'
+import { until } from '../support/until.ts'
 import { isShort } from './support/form.ts'
 import { hold as holdUnder } from './support/hold.ts'
 import type { FaultServer } from './support/server.ts'
@@ -120,6 +121,11 @@ describe('the service holds while', () => {
     afterFile(() => standby.remove())
     await primary.start()
     await standby.start()
+    const streams = primary.open('postgres')
+    await until('the standby streams', async () => {
+      return (await streams`select from pg_stat_replication where state = 'streaming'`).length > 0
+    })
+    await streams.end()
     await hold(async () => {
       // Without writers for a moment, so that the standby has all that was committed.
       await primary.stop()

@@ -25,7 +25,7 @@ async function stepsInRedis(work: () => Promise<unknown>): Promise<number> {
 
 test('a request takes one step in Redis for its first operation, and one for all others that are resolved together', async () => {
   const { log, text } = collectLog()
-  const client = await createApp(world, { REDIS_URL: redis.url, LOG_LEVEL: 'warn' }, log)
+  const client = await createApp(world, { REDIS_URL: redis.url, LOG_LEVEL: 'info', LOG_REQUESTS: 'off' }, log)
   await withStoreInTime(text, async () => {
     const { secret } = await world.build.token([world.tenantId])
     expect(await stepsInRedis(() => client.rest(secret, '/tenants'))).toBe(1)

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { type Client, createApp, remainingOf } from '../support/app.ts'
 import { extendDeadlines } from '../support/deadlines.ts'
 import { collectLog } from '../support/log.ts'
+import { until } from '../support/until.ts'
 import type { createWorld } from './support.ts'
 
 export const oneList = '{ tenants { nodes { name } } }'
@@ -11,17 +12,20 @@ export const manyLists = (count: number) =>
   `{ ${Array.from({ length: count }, (_, n) => `f${n}: tenants { totalCount }`).join(' ')} }`
 
 /**
- * Repeats a test when the store answered late: each instance then counts by itself (docs/scaling.md).
+ * Repeats a test when the store answered late: each instance then counts by itself until the store answers again
+ * (docs/scaling.md).
  *
- * @param text returns the log of the instances
+ * @param text returns the log of the instances, of the level `info`
  */
 export async function withStoreInTime(text: () => string, check: () => Promise<void>): Promise<void> {
+  const linesWith = (message: string) => text().split(`the store of rates ${message}`).length
   for (let left = 3; ; left--) {
+    await until('the store answers', () => linesWith('counts again') === linesWith('does not answer'))
     const before = text().length
     try {
       return await check()
     } catch (error) {
-      if (left === 0 || !text().slice(before).includes('the store of rates')) throw error
+      if (left === 0 || !text().slice(before).includes('the store of rates does not answer')) throw error
     }
   }
 }
@@ -38,7 +42,7 @@ export async function testInstances(
   extendDeadlines()
   const newSecret = async () => (await world.build.token([world.tenantId])).secret
   const limits = { RATE_LIMIT_PER_MINUTE: '120', MAX_REQUESTS: '3000' }
-  const settings = { DATABASE_URL: world.url, ...limits, LOG_LEVEL: 'warn', ...environment }
+  const settings = { DATABASE_URL: world.url, ...limits, LOG_LEVEL: 'info', LOG_REQUESTS: 'off', ...environment }
   const { log, text } = collectLog()
   const clients: Client[] = [await createApp(world, settings, log), await createApp(world, settings, log)]
 

@@ -4,11 +4,15 @@ import { makeStep } from '../../src/projection/step.ts'
 
 /** Writes the records of all committed changes, as the service's background job does. */
 export async function projected(sql: Pool): Promise<void> {
-  for (let more: boolean | null = true; more; ) {
+  while (await makeNextStep(sql));
+}
+
+/** Makes one step, after the one that the service may make at this moment. The arguments are those of `makeStep`. */
+export async function makeNextStep(...step: Parameters<typeof makeStep>): ReturnType<typeof makeStep> {
+  for (;;) {
     try {
-      more = await makeStep(sql)
+      return await makeStep(...step)
     } catch (error) {
-      // The service makes a step at this moment.
       if (!(error instanceof Error && 'code' in error && error.code === '55P03')) throw error
       await pause(5)
     }
