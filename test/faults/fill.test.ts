@@ -26,7 +26,8 @@ const lastMigration = 16
 
 const plainTables = readFileSync(new URL('../../sql/plain-tables.sql', import.meta.url), 'utf8')
 
-const timeout = 1_200_000
+// Each kill costs half a fill on average, and a copy that was filled before its kill one more: some ten fills in all.
+const timeout = 3_000_000
 
 const server = await startFaultServer({ shared_buffers: '512MB', max_wal_size: '4GB', autovacuum_naptime: '5s' })
 const admin = server.open('postgres')
