@@ -144,6 +144,7 @@ create table gateway.check_progress (
   reached text,
   began timestamp with time zone,
   verified_through timestamp with time zone,
+  differed bigint default 0 not null,
   constraint check_progress_pkey PRIMARY KEY (only_row),
   constraint check_progress_only_row_check CHECK (only_row)
 );
@@ -278,9 +279,10 @@ create view gateway.open_scan as
     reached,
     removed,
     allows_removals,
-    stopped
+    stopped,
+    failed_at
    FROM gateway.scan
-  WHERE stopped IS NULL AND NOT (record IN ( SELECT broken_mapping.record
+  WHERE (stopped IS NULL OR failed_at < (clock_timestamp() - '00:00:10'::interval)) AND NOT (record IN ( SELECT broken_mapping.record
            FROM gateway.broken_mapping));
 grant select on gateway.open_scan to voucher_gateway;
 
@@ -447,6 +449,7 @@ create table gateway.scan (
   removed bigint default 0 not null,
   allows_removals boolean default false not null,
   stopped text,
+  failed_at timestamp with time zone,
   constraint scan_pkey PRIMARY KEY (record)
 );
 grant select on gateway.scan to voucher_gateway;
@@ -493,6 +496,7 @@ create table gateway.step (
   waited bigint not null,
   epoch bigint not null,
   is_complete boolean not null,
+  behind_since timestamp with time zone,
   constraint step_pkey PRIMARY KEY (stamp)
 );
 grant select on gateway.step to voucher_gateway;
@@ -1361,7 +1365,9 @@ begin
         insert into gateway.broken_mapping (record, reason) values (noted.record, sqlerrm) on conflict do nothing;
       when lock_not_available then
         insert into gateway.note (record, source, key) select noted.record, noted.source, unnest(noted.keys);
-      when data_exception then
+      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
+        raise;
+      when others then
         perform gateway.request_scan(noted.record, sqlerrm);
     end;
   end loop;
@@ -1410,26 +1416,46 @@ declare
   progress gateway.check_progress;
   keys text[];
   next text;
-  is_equal boolean := false;
+  differing gateway.record_difference[];
+  lost constant text := 'The source has no row.';
+  needs_scan text;
   following gateway.record_type;
 begin
   select * into last from gateway.step order by stamp desc limit 1;
-  select * into progress from gateway.check_progress for update;
+  select * into progress from gateway.check_progress for update skip locked;
+  if not found then
+    return;
+  end if;
   if progress.record in (select gateway.comparable_types(last)) then
-    select part.keys, part.reached into keys, next from gateway.scan_keys(progress.record, progress.reached, at_most) part;
+    begin
+      select part.keys, part.reached into keys, next from gateway.scan_keys(progress.record, progress.reached, at_most) part;
+      differing := array(select difference from gateway.find_differences(progress.record, keys, last) difference);
+      if (select count(*) from unnest(differing) where reason = lost) > cardinality(keys) / 10 then
+        needs_scan := 'Rows of the source are missing.';
+      end if;
+    exception
+      when transaction_rollback or insufficient_resources or operator_intervention or system_error or lock_not_available then
+        raise;
+      when others then
+        needs_scan := sqlerrm;
+    end;
     insert into gateway.note (record, key)
     select record, key from gateway.rejected where record = progress.record and key = any(keys);
-    return query
-      insert into gateway.note (record, key) select record, key from gateway.find_differences(progress.record, keys, last)
-      returning note.record, note.key;
-    is_equal := not found;
+    if needs_scan is not null then
+      perform gateway.request_scan(progress.record, needs_scan);
+    else
+      insert into gateway.note (record, key) select record, key from unnest(differing);
+    end if;
+    return query select record, key from unnest(differing);
   end if;
   following := case when next is null then (select min(record) from gateway.mapping where record > progress.record)
                     else progress.record end;
   update gateway.check_progress
   set reached = next, record = coalesce(following, 'tenant'),
-      began = case when following is null then last.stamp when is_equal then began end,
-      verified_through = case when following is null and is_equal and began is not null then began else verified_through end;
+      began = case when following is null then last.stamp when cardinality(differing) = 0 then began end,
+      verified_through = case when following is null and cardinality(differing) = 0 then coalesce(began, verified_through)
+                              else verified_through end,
+      differed = differed + coalesce(cardinality(differing), 0);
 end $function$;
 revoke execute on function gateway.check_records(integer) from public;
 grant execute on function gateway.check_records(integer) to voucher_gateway;
@@ -1929,14 +1955,19 @@ begin
   into differences using compared, gateway.ids_of(type, compared, false), last;
   return query
     select * from unnest(differences) where (record, key) not in (select record, key from gateway.affected_keys(last.snapshot));
-exception when data_exception then
-  -- A step that evaluates the key rejects it.
-  if half = 0 then
-    return next (type, keys[1], null, sqlerrm)::gateway.record_difference;
-  else
-    return query select * from gateway.find_differences(type, keys[:half], last);
-    return query select * from gateway.find_differences(type, keys[half + 1:], last);
-  end if;
+exception
+  when transaction_rollback or insufficient_resources or operator_intervention or system_error
+    or syntax_error_or_access_rule_violation or lock_not_available
+  then
+    raise;
+  when others then
+    -- A step that evaluates the key rejects it.
+    if half = 0 then
+      return next (type, keys[1], null, sqlerrm)::gateway.record_difference;
+    else
+      return query select * from gateway.find_differences(type, keys[:half], last);
+      return query select * from gateway.find_differences(type, keys[half + 1:], last);
+    end if;
 end $function$;
 revoke execute on function gateway.find_differences(gateway.record_type,text[],gateway.step) from public;
 grant execute on function gateway.find_differences(gateway.record_type,text[],gateway.step) to voucher_gateway;
@@ -2523,13 +2554,14 @@ declare
   filled record;
   taken record;
   scanned record;
+  is_behind boolean;
 begin
   if current_setting('transaction_isolation') <> 'repeatable read' then
     raise exception 'a step needs one snapshot: REPEATABLE READ' using errcode = 'active_sql_transaction';
   end if;
   select * into former from gateway.step order by stamp desc limit 1;
   if former.stamp is null then
-    former := ('-infinity', pg_current_snapshot(), 0, present_epoch, false)::gateway.step;
+    former := ('-infinity', pg_current_snapshot(), 0, present_epoch, false, null)::gateway.step;
   elsif former.epoch <> present_epoch then
     -- The notes may be of another server, whose transactions had other ids.
     delete from gateway.note;
@@ -2565,14 +2597,15 @@ begin
     taken.keys || array(select (scanned.type, key)::gateway.record_key from unnest(scanned.keys) key), latest, at_most, true)
     + interval '1 microsecond';
   call gateway.require_unchanged_sources();
+  is_behind := exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
+               or exists (select from gateway.waiting_row);
   insert into gateway.step
   -- Keys that wait are no records that are missing: they follow, as those of any change.
   values (latest, pg_current_snapshot(), taken.waited, present_epoch,
-          former.is_complete or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping));
+          former.is_complete or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping),
+          case when is_behind then coalesce(former.behind_since, nullif(former.stamp, '-infinity')) end);
   keys := cardinality(taken.keys) + coalesce(cardinality(scanned.keys), 0);
-  more := nullif(exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
-                 or exists (select from gateway.waiting_row),
-                 case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
+  more := nullif(is_behind, case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
 end $function$;
 revoke execute on function gateway.make_step(integer) from public;
 grant execute on function gateway.make_step(integer) to voucher_gateway;
@@ -2783,8 +2816,13 @@ begin
     end if;
     return next present;
   end if;
-exception when data_exception then
-  return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = present_id;
+exception
+  when transaction_rollback or insufficient_resources or operator_intervention or system_error
+    or syntax_error_or_access_rule_violation or lock_not_available
+  then
+    raise;
+  when others then
+    return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = present_id;
 end $function$;
 revoke execute on function gateway.read_present_voucher(bigint) from public;
 grant execute on function gateway.read_present_voucher(bigint) to voucher_gateway;
@@ -2807,9 +2845,17 @@ begin
   for type in select * from gateway.comparable_types(last) loop
     after := null;
     loop
-      part := gateway.scan_keys(type, after, 5000);
-      return query select * from gateway.find_differences(type, part.keys, last);
-      after := part.reached;
+      begin
+        part := gateway.scan_keys(type, after, 5000);
+        return query select * from gateway.find_differences(type, part.keys, last);
+        after := part.reached;
+      exception
+        when transaction_rollback or insufficient_resources or operator_intervention or system_error or lock_not_available then
+          raise;
+        when others then
+          return next (type, null, null, sqlerrm)::gateway.record_difference;
+          after := null;
+      end;
       exit when after is null;
     end loop;
   end loop;
@@ -2943,30 +2989,23 @@ grant execute on function gateway.repair_figures() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.repair_records()
  RETURNS SETOF gateway.record_difference
- LANGUAGE sql
+ LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
-BEGIN ATOMIC
- INSERT INTO gateway.note (record, key)  SELECT rejected.record,
-             rejected.key
-            FROM gateway.rejected;
- WITH difference AS (
-          SELECT record_differences.record,
-             record_differences.key,
-             record_differences.columns,
-             record_differences.reason
-            FROM gateway.record_differences() record_differences(record, key, columns, reason)
-         ), noted AS (
-          INSERT INTO gateway.note (record, key)  SELECT difference_1.record,
-                     difference_1.key
-                    FROM difference difference_1
-         )
-  SELECT difference.record,
-     difference.key,
-     difference.columns,
-     difference.reason
-    FROM difference;
-END;
+AS $function$
+declare
+  differing constant gateway.record_difference[] := array(select difference from gateway.record_differences() difference);
+  scanned constant gateway.record_type[] := array(
+    select record from unnest(differing) where key is null or reason = 'The source has no row.'
+    group by record having count(*) > 1000 or bool_or(key is null));
+begin
+  perform gateway.request_scan(record, 'Its records are repaired.') from unnest(scanned) record;
+  insert into gateway.note (record, key)
+  select record, key from gateway.rejected
+  union all
+  select record, key from unnest(differing) where record <> all(scanned);
+  return query select * from unnest(differing);
+end $function$;
 revoke execute on function gateway.repair_records() from public;
 grant execute on function gateway.repair_records() to voucher_gateway;
 
@@ -2974,11 +3013,12 @@ CREATE OR REPLACE FUNCTION gateway.repeat_step()
  RETURNS timestamp with time zone
  LANGUAGE sql
 BEGIN ATOMIC
- INSERT INTO gateway.step (stamp, snapshot, waited, epoch, is_complete)  SELECT GREATEST((step_1.stamp + '00:00:00.000001'::interval), clock_timestamp()) AS "greatest",
+ INSERT INTO gateway.step (stamp, snapshot, waited, epoch, is_complete, behind_since)  SELECT GREATEST((step_1.stamp + '00:00:00.000001'::interval), clock_timestamp()) AS "greatest",
              step_1.snapshot,
              step_1.waited,
              step_1.epoch,
-             step_1.is_complete
+             step_1.is_complete,
+             COALESCE(step_1.behind_since, step_1.stamp) AS "coalesce"
             FROM gateway.step step_1
            ORDER BY step_1.stamp DESC
           LIMIT 1
@@ -3010,7 +3050,7 @@ CREATE OR REPLACE FUNCTION gateway.request_scan(scanned gateway.record_type, why
  LANGUAGE sql
 BEGIN ATOMIC
  INSERT INTO gateway.scan (record, reason, allows_removals)
-   VALUES (request_scan.scanned, request_scan.why, request_scan.allows) ON CONFLICT(record) DO UPDATE SET reason = excluded.reason, allows_removals = (scan.allows_removals OR excluded.allows_removals), reached = NULL::text, stopped = NULL::text;
+   VALUES (request_scan.scanned, request_scan.why, request_scan.allows) ON CONFLICT(record) DO UPDATE SET reason = excluded.reason, allows_removals = (scan.allows_removals OR excluded.allows_removals), reached = NULL::text, stopped = NULL::text, failed_at = NULL::timestamp with time zone;
 END;
 revoke execute on function gateway.request_scan(gateway.record_type,text,boolean) from public;
 grant execute on function gateway.request_scan(gateway.record_type,text,boolean) to voucher_gateway;
@@ -3671,8 +3711,12 @@ begin
     insert into gateway.waiting_key (record, key) select record, key from noted where place > at_most_new order by place
   )
   select coalesce(array_agg((record, key)::gateway.record_key), '{}') into keys from noted where place <= at_most_new;
-  -- With keys that were noted twice: to look for these would let others wait.
-  insert into gateway.waiting_key (record, key) select record, key from gateway.note where xid = any(large) and key is not null and source is null;
+  -- With keys that were noted twice: to look for these would let others wait. Records come after those that they refer to, and
+  -- neighbours together: they share pages, and sums of figures.
+  insert into gateway.waiting_key (record, key)
+  select record, key from gateway.note join gateway.mapping using (record)
+  where xid = any(large) and key is not null and source is null
+  order by record, case key_type when 'bigint' then lpad(key, 20) end collate "C";
   perform gateway.expand_waiting_rows(at_most, waited);
   select keys || coalesce(array_agg((record, key)::gateway.record_key), '{}'), coalesce(max(place), waited) into keys, waited
   from (select * from gateway.waiting_key where place > waited order by place limit at_most - cardinality(keys)) waiting;
@@ -3701,6 +3745,11 @@ begin
       return;
     when lock_not_available then -- The next step tries again.
       return;
+    when transaction_rollback or insufficient_resources or operator_intervention or system_error then
+      raise;
+    when others then -- A row makes the select fail, whichever keys are asked for: other types go on.
+      update gateway.scan set stopped = gateway.without_values(sqlerrm), failed_at = clock_timestamp() where record = open.record;
+      return;
   end;
   if not open.allows_removals and open.removed + part.lost > 1000 then
     execute format('select count(*) + $1 from gateway.%I', open.record) into records using open.removed;
@@ -3712,7 +3761,8 @@ begin
     end if;
   end if;
   delete from gateway.scan where record = open.record and part.reached is null;
-  update gateway.scan set reached = part.reached, removed = removed + part.lost where record = open.record;
+  update gateway.scan set reached = part.reached, removed = removed + part.lost, stopped = null, failed_at = null
+  where record = open.record;
   type := open.record;
   keys := part.keys;
 end $function$;
@@ -3816,6 +3866,14 @@ CREATE OR REPLACE FUNCTION gateway.voucher_state(void boolean, redemption_status
 RETURN CASE WHEN void THEN 'void'::text WHEN ((lower(redemption_status) = 'redeemed'::text) OR (current_balance <= (0)::numeric)) THEN 'redeemed'::text WHEN (current_balance < initial_balance) THEN 'part'::text ELSE 'full'::text END;
 revoke execute on function gateway.voucher_state(boolean,text,numeric,numeric) from public;
 grant execute on function gateway.voucher_state(boolean,text,numeric,numeric) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.without_values(message text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+RETURN regexp_replace(split_part(message, ': '::text, 1), '".*"'::text, '"…"'::text);
+revoke execute on function gateway.without_values(text) from public;
+grant execute on function gateway.without_values(text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.write_category(keys text[], latest timestamp with time zone, counts boolean)
  RETURNS gateway.written
@@ -4375,7 +4433,7 @@ grant execute on function gateway.write_voucher(text[],timestamp with time zone,
 CREATE OR REPLACE PROCEDURE gateway.allow_removals(IN stopped_record gateway.record_type)
  LANGUAGE sql
 BEGIN ATOMIC
- UPDATE gateway.scan SET allows_removals = true, stopped = NULL::text
+ UPDATE gateway.scan SET allows_removals = true, stopped = NULL::text, failed_at = NULL::timestamp with time zone
    WHERE (scan.record = allow_removals.stopped_record);
 END;
 revoke execute on procedure gateway.allow_removals(gateway.record_type) from public;
@@ -4474,10 +4532,11 @@ begin
   end loop;
 
   -- A session that writes dates or numbers in its own way must note keys in the usual one.
-  settings := (select E'\nset datestyle = ''ISO, YMD'' set intervalstyle = postgres set extra_float_digits = 1'
+  settings := (select E'\nset datestyle = ''ISO, YMD'' set timezone = ''UTC'' set intervalstyle = postgres set extra_float_digits = 1'
+                      ' set bytea_output = hex'
                where exists (select from gateway.rule join pg_attribute on attrelid = captured and attname = any (columns)
                              join pg_type on pg_type.oid = atttypid
-                             where source = table_name and (typcategory in ('A', 'C', 'D', 'R', 'T') or typname like 'float_')));
+                             where source = table_name and (typcategory in ('A', 'C', 'D', 'R', 'T') or typname like 'float_' or typname = 'bytea')));
   execute format($functions$
 create or replace function %1$s() returns trigger
 language plpgsql security definer%6$s
@@ -4870,8 +4929,13 @@ begin
     end if;
     return next present;
   end if;
-exception when data_exception then
-  return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = present_id;
+exception
+  when transaction_rollback or insufficient_resources or operator_intervention or system_error
+    or syntax_error_or_access_rule_violation or lock_not_available
+  then
+    raise;
+  when others then
+    return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = present_id;
 end $body$$function$, fields, customer_name, source_query,
       case key_type when 'bigint' then 'present_id'
                     else format('(select key::%s from gateway.identity where id = present_id)', key_type) end);

@@ -2665,9 +2665,10 @@ where resets_at < now() - interval '1 minute';
 update /* rate_window.refund */ gateway.rate_window set used = used - 1
 where key = $1 and used > 0 and resets_at > clock_timestamp();
 
+set /* record.check_some */ transaction isolation level repeatable read;
 select /* record.check_some */ record || ' ' || key as name
 from (
-  select greatest(200, sum(reltuples) * $1::integer / 80000)::integer as at_most
+  select greatest(200, sum(reltuples) * 10 / 80000)::integer as at_most
   from pg_class
   where relnamespace = 'gateway'::regnamespace and relname = any(enum_range(null::gateway.record_type)::text[])
 ) part, gateway.check_records(at_most);
@@ -2981,18 +2982,27 @@ from gateway.sync_state, (select stamp from gateway.step order by stamp desc lim
 
 select /* step.read_state */
 round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsSinceStep",
+case when is_complete then round(greatest(0, extract(epoch from clock_timestamp() - coalesce(
+        behind_since, case when exists (select from gateway.notes_after(snapshot)) then stamp end))), 1)::float8
+end as "secondsBehind",
 (select count(*) from (select from gateway.notes_after(snapshot) limit 100000) note)
 + (select count(*) from (select from gateway.waiting_key where place > waited limit 100000) waiting)
 + (select count(*) from (select from gateway.waiting_row limit 100000) waiting) as waiting,
 (select verified_through from gateway.check_progress) as "verifiedThrough",
+(select differed from gateway.check_progress) as differed,
 (select count(*) from gateway.rejected) as rejected,
 array_to_json(array(
     select json_build_object(
-      'record', record, 'key', key, 'reason', regexp_replace(split_part(reason, ': ', 1), '".*"', '"…"'))
+      'record', record, 'key', key, 'reason', gateway.without_values(reason))
     from gateway.rejected order by record, key limit $1)) as "rejectedKeys",
 json_build_object(
-  'broken', array(select json_build_object('record', record, 'why', reason) from gateway.broken_mapping),
-  'stopped', array(select json_build_object('record', record, 'why', stopped) from gateway.scan where stopped is not null),
+  'broken', array(
+    select json_build_object('record', record, 'why', reason) from gateway.broken_mapping
+    union all
+    select json_build_object('record', record, 'why', stopped) from gateway.scan where failed_at is not null),
+  'stopped', array(
+    select json_build_object('record', record, 'why', stopped) from gateway.scan
+    where stopped is not null and failed_at is null),
   'platform', (
     select json_build_object(
       'reasons', reasons, 'needsCopy', needs_copy,

@@ -158,10 +158,11 @@ begin
   end loop;
 
   -- A session that writes dates or numbers in its own way must note keys in the usual one.
-  settings := (select E'\nset datestyle = ''ISO, YMD'' set intervalstyle = postgres set extra_float_digits = 1'
+  settings := (select E'\nset datestyle = ''ISO, YMD'' set timezone = ''UTC'' set intervalstyle = postgres set extra_float_digits = 1'
+                      ' set bytea_output = hex'
                where exists (select from gateway.rule join pg_attribute on attrelid = captured and attname = any (columns)
                              join pg_type on pg_type.oid = atttypid
-                             where source = table_name and (typcategory in ('A', 'C', 'D', 'R', 'T') or typname like 'float_')));
+                             where source = table_name and (typcategory in ('A', 'C', 'D', 'R', 'T') or typname like 'float_' or typname = 'bytea')));
   execute format($functions$
 create or replace function %1$s() returns trigger
 language plpgsql security definer%6$s

@@ -17,7 +17,8 @@ create table gateway.scan (
   reached         text, -- The key up to which they were compared; null: none.
   removed         bigint not null default 0, -- How many records had no row in the source.
   allows_removals boolean not null default false,
-  stopped         text -- Why no step goes on with it.
+  stopped         text, -- Why no step goes on with it.
+  failed_at       timestamptz -- When its source could not be read; null: it was not stopped by that.
 );
 
 -- Lets steps compare all records of a type, from the first key on. A scan that goes on, or has stopped, begins again, and keeps how
@@ -27,7 +28,8 @@ language sql
 begin atomic
   insert into gateway.scan (record, reason, allows_removals) values (scanned, why, allows)
   on conflict (record) do update
-  set reason = excluded.reason, allows_removals = scan.allows_removals or excluded.allows_removals, reached = null, stopped = null;
+  set reason = excluded.reason, allows_removals = scan.allows_removals or excluded.allows_removals, reached = null, stopped = null,
+      failed_at = null;
 end;
 
 -- Returns the id of a key that is no integer; null when it has none.
@@ -483,8 +485,13 @@ begin
     end if;
     return next present;
   end if;
-exception when data_exception then
-  return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = present_id;
+exception
+  when transaction_rollback or insufficient_resources or operator_intervention or system_error
+    or syntax_error_or_access_rule_violation or lock_not_available
+  then
+    raise;
+  when others then
+    return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = present_id;
 end $body$$function$, fields, customer_name, source_query,
       case key_type when 'bigint' then 'present_id'
                     else format('(select key::%s from gateway.identity where id = present_id)', key_type) end);

@@ -10,7 +10,8 @@ create table gateway.step (
   snapshot    pg_snapshot not null,    -- The next step takes the notes of the transactions that it does not show.
   waited      bigint not null,         -- The last place of gateway.waiting_key that was worked off.
   epoch       bigint not null,         -- That of gateway.sync_state.
-  is_complete boolean not null         -- False: the first fill goes on, and records are missing.
+  is_complete boolean not null,        -- False: the first fill goes on, and records are missing.
+  behind_since timestamptz             -- All changes that were committed before it are in the records; null: before the step.
 );
 comment on table gateway.step is 'The last steps: server_time is the stamp of the last one';
 
@@ -94,6 +95,11 @@ begin
   latest := latest + stamps * interval '1 microsecond';
 end $$;
 
+-- Returns the message of an error without the values of rows that it quotes.
+create function gateway.without_values(message text) returns text
+language sql immutable
+return regexp_replace(split_part(message, ': ', 1), '".*"', '"…"');
+
 -- A key of a source.
 create type gateway.record_key as (record gateway.record_type, key text);
 
@@ -170,9 +176,11 @@ begin
   end loop;
 end $$;
 
--- The scans that steps go on with.
+-- The scans that steps go on with. A source that could not be read may have been corrected.
 create view gateway.open_scan as
-select * from gateway.scan where stopped is null and record not in (select record from gateway.broken_mapping);
+select * from gateway.scan
+where (stopped is null or failed_at < clock_timestamp() - interval '10 seconds')
+  and record not in (select record from gateway.broken_mapping);
 
 -- Returns the next keys of the first scan, and moves it behind them. Stops it instead when it would have removed more than a tenth
 -- of the records, and more than a thousand, unless a source was truncated or an operator allows it: the mapping may be wrong, or
@@ -197,6 +205,11 @@ begin
       return;
     when lock_not_available then -- The next step tries again.
       return;
+    when transaction_rollback or insufficient_resources or operator_intervention or system_error then
+      raise;
+    when others then -- A row makes the select fail, whichever keys are asked for: other types go on.
+      update gateway.scan set stopped = gateway.without_values(sqlerrm), failed_at = clock_timestamp() where record = open.record;
+      return;
   end;
   if not open.allows_removals and open.removed + part.lost > 1000 then
     execute format('select count(*) + $1 from gateway.%I', open.record) into records using open.removed;
@@ -208,7 +221,8 @@ begin
     end if;
   end if;
   delete from gateway.scan where record = open.record and part.reached is null;
-  update gateway.scan set reached = part.reached, removed = removed + part.lost where record = open.record;
+  update gateway.scan set reached = part.reached, removed = removed + part.lost, stopped = null, failed_at = null
+  where record = open.record;
   type := open.record;
   keys := part.keys;
 end $$;
@@ -217,11 +231,11 @@ end $$;
 create procedure gateway.allow_removals(stopped_record gateway.record_type)
 language sql
 begin atomic
-  update gateway.scan set allows_removals = true, stopped = null where record = stopped_record;
+  update gateway.scan set allows_removals = true, stopped = null, failed_at = null where record = stopped_record;
 end;
 
--- Returns the keys to which rules lead from rows. When a rule does not fit the tables, the type is evaluated as a whole later; when a
--- table is locked, the rows wait for the next step.
+-- Returns the keys to which rules lead from rows. When a rule does not fit the tables, or fails for a row, the type is evaluated as a
+-- whole later; when a table is locked, the rows wait for the next step.
 create function gateway.affected_keys(changed gateway.source_row[]) returns setof gateway.record_key
 language plpgsql
 as $$
@@ -240,7 +254,9 @@ begin
         insert into gateway.broken_mapping (record, reason) values (noted.record, sqlerrm) on conflict do nothing;
       when lock_not_available then
         insert into gateway.note (record, source, key) select noted.record, noted.source, unnest(noted.keys);
-      when data_exception then
+      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
+        raise;
+      when others then
         perform gateway.request_scan(noted.record, sqlerrm);
     end;
   end loop;
@@ -327,8 +343,12 @@ begin
     insert into gateway.waiting_key (record, key) select record, key from noted where place > at_most_new order by place
   )
   select coalesce(array_agg((record, key)::gateway.record_key), '{}') into keys from noted where place <= at_most_new;
-  -- With keys that were noted twice: to look for these would let others wait.
-  insert into gateway.waiting_key (record, key) select record, key from gateway.note where xid = any(large) and key is not null and source is null;
+  -- With keys that were noted twice: to look for these would let others wait. Records come after those that they refer to, and
+  -- neighbours together: they share pages, and sums of figures.
+  insert into gateway.waiting_key (record, key)
+  select record, key from gateway.note join gateway.mapping using (record)
+  where xid = any(large) and key is not null and source is null
+  order by record, case key_type when 'bigint' then lpad(key, 20) end collate "C";
   perform gateway.expand_waiting_rows(at_most, waited);
   select keys || coalesce(array_agg((record, key)::gateway.record_key), '{}'), coalesce(max(place), waited) into keys, waited
   from (select * from gateway.waiting_key where place > waited order by place limit at_most - cardinality(keys)) waiting;
@@ -461,13 +481,14 @@ declare
   filled record;
   taken record;
   scanned record;
+  is_behind boolean;
 begin
   if current_setting('transaction_isolation') <> 'repeatable read' then
     raise exception 'a step needs one snapshot: REPEATABLE READ' using errcode = 'active_sql_transaction';
   end if;
   select * into former from gateway.step order by stamp desc limit 1;
   if former.stamp is null then
-    former := ('-infinity', pg_current_snapshot(), 0, present_epoch, false)::gateway.step;
+    former := ('-infinity', pg_current_snapshot(), 0, present_epoch, false, null)::gateway.step;
   elsif former.epoch <> present_epoch then
     -- The notes may be of another server, whose transactions had other ids.
     delete from gateway.note;
@@ -503,14 +524,15 @@ begin
     taken.keys || array(select (scanned.type, key)::gateway.record_key from unnest(scanned.keys) key), latest, at_most, true)
     + interval '1 microsecond';
   call gateway.require_unchanged_sources();
+  is_behind := exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
+               or exists (select from gateway.waiting_row);
   insert into gateway.step
   -- Keys that wait are no records that are missing: they follow, as those of any change.
   values (latest, pg_current_snapshot(), taken.waited, present_epoch,
-          former.is_complete or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping));
+          former.is_complete or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping),
+          case when is_behind then coalesce(former.behind_since, nullif(former.stamp, '-infinity')) end);
   keys := cardinality(taken.keys) + coalesce(cardinality(scanned.keys), 0);
-  more := nullif(exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
-                 or exists (select from gateway.waiting_row),
-                 case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
+  more := nullif(is_behind, case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
 end $$;
 
 -- Adds a step that writes no records, so that answers after it have a later stamp. Its caller has locked gateway.step_lock.
@@ -518,7 +540,8 @@ create function gateway.repeat_step() returns timestamptz
 language sql
 begin atomic
   insert into gateway.step
-  select greatest(stamp + interval '1 microsecond', clock_timestamp()), snapshot, waited, epoch, is_complete
+  select greatest(stamp + interval '1 microsecond', clock_timestamp()), snapshot, waited, epoch, is_complete,
+         coalesce(behind_since, stamp)
   from gateway.step order by stamp desc limit 1
   returning stamp;
 end;

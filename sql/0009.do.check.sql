@@ -4,7 +4,7 @@
 -- How a record differs from its source.
 create type gateway.record_difference as (
   record  gateway.record_type,
-  key     text,
+  key     text, -- Null: the source cannot be read.
   columns text[],
   reason  text -- Null: it differs in the columns.
 );
@@ -40,14 +40,19 @@ begin
   into differences using compared, gateway.ids_of(type, compared, false), last;
   return query
     select * from unnest(differences) where (record, key) not in (select record, key from gateway.affected_keys(last.snapshot));
-exception when data_exception then
-  -- A step that evaluates the key rejects it.
-  if half = 0 then
-    return next (type, keys[1], null, sqlerrm)::gateway.record_difference;
-  else
-    return query select * from gateway.find_differences(type, keys[:half], last);
-    return query select * from gateway.find_differences(type, keys[half + 1:], last);
-  end if;
+exception
+  when transaction_rollback or insufficient_resources or operator_intervention or system_error
+    or syntax_error_or_access_rule_violation or lock_not_available
+  then
+    raise;
+  when others then
+    -- A step that evaluates the key rejects it.
+    if half = 0 then
+      return next (type, keys[1], null, sqlerrm)::gateway.record_difference;
+    else
+      return query select * from gateway.find_differences(type, keys[:half], last);
+      return query select * from gateway.find_differences(type, keys[half + 1:], last);
+    end if;
 end $$;
 
 -- The types whose records have to be as their sources: no step will compare them.
@@ -61,7 +66,7 @@ begin atomic
   order by record;
 end;
 
--- Returns the records that differ from their source. Reads all.
+-- Returns the records that differ from their source. Reads all, but no more of a source that cannot be read.
 create function gateway.record_differences() returns setof gateway.record_difference
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp set row_security = off set jit = off
 as $$
@@ -75,9 +80,17 @@ begin
   for type in select * from gateway.comparable_types(last) loop
     after := null;
     loop
-      part := gateway.scan_keys(type, after, 5000);
-      return query select * from gateway.find_differences(type, part.keys, last);
-      after := part.reached;
+      begin
+        part := gateway.scan_keys(type, after, 5000);
+        return query select * from gateway.find_differences(type, part.keys, last);
+        after := part.reached;
+      exception
+        when transaction_rollback or insufficient_resources or operator_intervention or system_error or lock_not_available then
+          raise;
+        when others then
+          return next (type, null, null, sqlerrm)::gateway.record_difference;
+          after := null;
+      end;
       exit when after is null;
     end loop;
   end loop;
@@ -89,13 +102,17 @@ create table gateway.check_progress (
   record   gateway.record_type not null default 'tenant',
   reached  text, -- Null: nothing of this type.
   began    timestamptz, -- The last step when this round began; null: a record differed since, or was left out.
-  verified_through timestamptz -- When the last round began that found all records equal.
+  verified_through timestamptz, -- When the last round began that found all records equal.
+  differed bigint not null default 0 -- How many records differed in all rounds.
 );
 insert into gateway.check_progress default values;
 grant select on gateway.check_progress to voucher_gateway;
 
 -- Compares the next records of the check, and lets a step evaluate those that differ, and again those that it has rejected. Returns
--- the keys of the former. A type that steps compare, or whose mapping does not fit, is left out.
+-- the keys of the former. A type that steps compare, or whose mapping does not fit, is left out. When more than a tenth of the records
+-- have no row in the source, or it cannot be read, steps compare the whole type: a scan stops before it removes too much.
+--
+-- Its transaction is REPEATABLE READ, so that no step comes between its statements. Returns nothing while another one compares.
 create function gateway.check_records(at_most integer) returns setof gateway.record_key
 language plpgsql security definer set search_path = pg_catalog, pg_temp set row_security = off set jit = off
 as $$
@@ -104,26 +121,46 @@ declare
   progress gateway.check_progress;
   keys text[];
   next text;
-  is_equal boolean := false;
+  differing gateway.record_difference[];
+  lost constant text := 'The source has no row.';
+  needs_scan text;
   following gateway.record_type;
 begin
   select * into last from gateway.step order by stamp desc limit 1;
-  select * into progress from gateway.check_progress for update;
+  select * into progress from gateway.check_progress for update skip locked;
+  if not found then
+    return;
+  end if;
   if progress.record in (select gateway.comparable_types(last)) then
-    select part.keys, part.reached into keys, next from gateway.scan_keys(progress.record, progress.reached, at_most) part;
+    begin
+      select part.keys, part.reached into keys, next from gateway.scan_keys(progress.record, progress.reached, at_most) part;
+      differing := array(select difference from gateway.find_differences(progress.record, keys, last) difference);
+      if (select count(*) from unnest(differing) where reason = lost) > cardinality(keys) / 10 then
+        needs_scan := 'Rows of the source are missing.';
+      end if;
+    exception
+      when transaction_rollback or insufficient_resources or operator_intervention or system_error or lock_not_available then
+        raise;
+      when others then
+        needs_scan := sqlerrm;
+    end;
     insert into gateway.note (record, key)
     select record, key from gateway.rejected where record = progress.record and key = any(keys);
-    return query
-      insert into gateway.note (record, key) select record, key from gateway.find_differences(progress.record, keys, last)
-      returning note.record, note.key;
-    is_equal := not found;
+    if needs_scan is not null then
+      perform gateway.request_scan(progress.record, needs_scan);
+    else
+      insert into gateway.note (record, key) select record, key from unnest(differing);
+    end if;
+    return query select record, key from unnest(differing);
   end if;
   following := case when next is null then (select min(record) from gateway.mapping where record > progress.record)
                     else progress.record end;
   update gateway.check_progress
   set reached = next, record = coalesce(following, 'tenant'),
-      began = case when following is null then last.stamp when is_equal then began end,
-      verified_through = case when following is null and is_equal and began is not null then began else verified_through end;
+      began = case when following is null then last.stamp when cardinality(differing) = 0 then began end,
+      verified_through = case when following is null and cardinality(differing) = 0 then coalesce(began, verified_through)
+                              else verified_through end,
+      differed = differed + coalesce(cardinality(differing), 0);
 end $$;
 
 -- Returns the sources whose changes are not captured, each with a sentence that has the remedy.
@@ -145,18 +182,24 @@ begin atomic
   group by captured.source;
 end;
 
--- Lets steps evaluate all records that differ, and again those that they have rejected. Returns the former.
+-- Lets steps evaluate all records that differ, and again those that they have rejected. Returns the former. Steps compare all
+-- records of a type with more than a thousand that have no row in the source: a scan stops before it removes too much.
 create function gateway.repair_records() returns setof gateway.record_difference
-language sql security definer set search_path = pg_catalog, pg_temp
-begin atomic
-  insert into gateway.note (record, key) select record, key from gateway.rejected;
-  with difference as (
-    select * from gateway.record_differences()
-  ), noted as (
-    insert into gateway.note (record, key) select record, key from difference
-  )
-  select * from difference;
-end;
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  differing constant gateway.record_difference[] := array(select difference from gateway.record_differences() difference);
+  scanned constant gateway.record_type[] := array(
+    select record from unnest(differing) where key is null or reason = 'The source has no row.'
+    group by record having count(*) > 1000 or bool_or(key is null));
+begin
+  perform gateway.request_scan(record, 'Its records are repaired.') from unnest(scanned) record;
+  insert into gateway.note (record, key)
+  select record, key from gateway.rejected
+  union all
+  select record, key from unnest(differing) where record <> all(scanned);
+  return query select * from unnest(differing);
+end $$;
 
 -- Corrects the members and the sums of rollups. Steps wait.
 create function gateway.repair_figures() returns void

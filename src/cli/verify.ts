@@ -48,7 +48,7 @@ function advice({ asOf, records, figures }: Found, repair: boolean): string {
   if (differs && repair) return 'The service writes these records with its next steps. Figures are corrected.'
   if (differs) return `To correct them: ${shellCommand('verify --repair')}`
   return records.length > 0
-    ? 'All other records agree with their sources.'
+    ? 'All other records that were compared agree with their sources.'
     : `The records and figures of ${asOf} agree with the sources.`
 }
 
@@ -56,7 +56,7 @@ const describeFigures = ({ kind, rows, tenants, firstTenant }: FigureDifference)
   `figures ${kind}: ${counted(rows, 'row')} of ${counted(tenants, 'tenant')} differ, first tenant ${firstTenant}`
 
 function describeRecords({ record, reason, keys, firstKey, differences }: RecordProblem): string {
-  if (firstKey === null) return `${record}: steps do not follow the mapping: ${reason}`
+  if (firstKey === null) return `${record}: not compared: ${reason}`
   const subject = `${record}: ${counted(keys, 'key')}`
   if (reason !== null) return `${subject} rejected: ${reason}, first key ${firstKey}`
   const lines = differences.map(({ key, columns, reason }) => `\n  ${record} ${key}: ${reason ?? columns.join(', ')}`)

@@ -8,10 +8,10 @@ interface RecordDifference {
   reason: string | null
 }
 
-/** Records of a type that are not as their sources say, or keys of it that were rejected. */
+/** Records of a type that are not as their sources say, keys of it that were rejected, or why the type was not compared. */
 export interface RecordProblem {
   record: string
-  /** Why keys were rejected, or why steps do not follow the mapping; null for records that differ. */
+  /** Why keys were rejected, or why the type was not compared; null for records that differ. */
   reason: string | null
   keys: number
   /** Null: the problem concerns the whole type. */
@@ -34,14 +34,18 @@ export async function findRecordProblems(sql: Sql, repairs = false): Promise<Rec
     select /* record.find_problems */ record, reason, count(*) as keys, min(key) as "firstKey",
            coalesce(json_agg(difference order by key) filter (where reason is null), '[]') as differences
     from (
-      select record, key, null as reason, json_build_object('key', key, 'columns', coalesce(columns, '{}'), 'reason', reason) as difference
+      select record, key, case when key is null then reason end as reason,
+             case when key is not null
+               then json_build_object('key', key, 'columns', coalesce(columns, '{}'), 'reason', reason) end as difference
       from ${differences}
       union all
       select record, key, reason, null from gateway.rejected
       union all
-      select record, null, reason, null from gateway.broken_mapping
-      union all
-      select record, null, stopped, null from gateway.scan where stopped is not null
+      select record, null, coalesce(broken.reason, stopped, 'Steps will compare it, or do so now.'), null
+      from (select * from gateway.step order by stamp desc limit 1) last
+      right join gateway.mapping on true
+      left join gateway.broken_mapping broken using (record) left join gateway.scan using (record)
+      where record not in (select gateway.comparable_types(last))
     ) problem
     group by record, reason order by record, reason`
 }
@@ -56,12 +60,17 @@ export const checkInterval = 10
  * @returns the keys of these, as `voucher 7`
  */
 export async function checkSomeRecords(sql: Sql): Promise<string[]> {
-  const rows = await sql<{ name: string }[]>`
-    select /* record.check_some */ record || ' ' || key as name
-    from (
-      select greatest(200, sum(reltuples) * ${checkInterval}::integer / 80000)::integer as at_most
-      from pg_class
-      where relnamespace = 'gateway'::regnamespace and relname = any(enum_range(null::gateway.record_type)::text[])
-    ) part, gateway.check_records(at_most)`
-  return rows.map(({ name }) => name)
+  // One snapshot, so that no step comes between its statements: the statements of a message are one transaction.
+  const results = await sql
+    .unsafe<{ name: string }[][]>(
+      `set /* record.check_some */ transaction isolation level repeatable read;
+       select /* record.check_some */ record || ' ' || key as name
+       from (
+         select greatest(200, sum(reltuples) * ${checkInterval} / 80000)::integer as at_most
+         from pg_class
+         where relnamespace = 'gateway'::regnamespace and relname = any(enum_range(null::gateway.record_type)::text[])
+       ) part, gateway.check_records(at_most)`,
+    )
+    .simple()
+  return results.at(-1)?.map(({ name }) => name) ?? []
 }

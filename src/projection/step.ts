@@ -96,10 +96,14 @@ const mostNamed = 10
 export interface StepState {
   /** Null during the first fill. It says nothing of changes that wait. */
   secondsSinceStep: number | null
+  /** All changes that were committed earlier are in the records; null during the first fill. */
+  secondsBehind: number | null
   /** The notes and keys that no step has taken; at most 100,000. */
   waiting: number
   /** An instant at which the check in the background found all records equal to their sources; null: it has not compared all yet. */
   verifiedThrough: string | null
+  /** The number of records that the check in the background found different from their sources. Usually 0. */
+  differed: number
   /** The number of keys whose rows v1 cannot show. */
   rejected: number
   /** The first of them, with reasons that quote no value of a row: the answer may be public. */
@@ -122,18 +126,27 @@ export async function readStepState(sql: Sql): Promise<StepState> {
   const [{ facts, ...state }] = await sql<[Omit<StepState, 'reasons'> & { facts: StepFacts }]>`
     select /* step.read_state */
       round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsSinceStep",
+      case when is_complete then round(greatest(0, extract(epoch from clock_timestamp() - coalesce(
+        behind_since, case when exists (select from gateway.notes_after(snapshot)) then stamp end))), 1)::float8
+        end as "secondsBehind",
       (select count(*) from (select from gateway.notes_after(snapshot) limit 100000) note)
       + (select count(*) from (select from gateway.waiting_key where place > waited limit 100000) waiting)
       + (select count(*) from (select from gateway.waiting_row limit 100000) waiting) as waiting,
       (select verified_through from gateway.check_progress) as "verifiedThrough",
+      (select differed from gateway.check_progress) as differed,
       (select count(*) from gateway.rejected) as rejected,
       array_to_json(array(
         select json_build_object(
-          'record', record, 'key', key, 'reason', regexp_replace(split_part(reason, ': ', 1), '".*"', '"…"'))
+          'record', record, 'key', key, 'reason', gateway.without_values(reason))
         from gateway.rejected order by record, key limit ${mostNamed})) as "rejectedKeys",
       json_build_object(
-        'broken', array(select json_build_object('record', record, 'why', reason) from gateway.broken_mapping),
-        'stopped', array(select json_build_object('record', record, 'why', stopped) from gateway.scan where stopped is not null),
+        'broken', array(
+          select json_build_object('record', record, 'why', reason) from gateway.broken_mapping
+          union all
+          select json_build_object('record', record, 'why', stopped) from gateway.scan where failed_at is not null),
+        'stopped', array(
+          select json_build_object('record', record, 'why', stopped) from gateway.scan
+          where stopped is not null and failed_at is null),
         'platform', (
           select json_build_object(
             'reasons', reasons, 'needsCopy', needs_copy,

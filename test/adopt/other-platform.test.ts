@@ -129,6 +129,18 @@ test('a key is noted in one form, whatever form of dates a session has', async (
   }
   expect(await noted('German')).toEqual([{ key: '{7,"2026-02-01 00:00:00"}' }])
   expect(await noted('SQL, DMY')).toEqual(await noted('ISO, MDY'))
+
+  await run(`
+    create table shop.seen (at timestamptz, code bytea);
+    insert into gateway.rule values ('voucher', 'shop.seen', '{at,code}', 'shop.vouchers_of_seen');
+    call gateway.capture('shop.seen');
+    set timezone = 'Asia/Tokyo'; set bytea_output = escape;
+    insert into shop.seen values ('2026-02-01 09:00', 'A');
+    reset timezone; reset bytea_output`)
+  expect(await platform`select key from gateway.note where source = 'shop.seen'`).toEqual([
+    { key: String.raw`{"2026-02-01 00:00:00+00","\\x41"}` },
+  ])
+  await run(`drop table shop.seen; delete from gateway.note; delete from gateway.rule where source = 'shop.seen'`)
 })
 
 const generated =

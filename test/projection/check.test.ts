@@ -1,5 +1,6 @@
 /** Differences that capture cannot see are found, and a wrong mapping does not empty the lists. */
 import { expect, test } from 'vitest'
+import type { Sql } from '../../src/db/sql.ts'
 import { checkSomeRecords, findRecordProblems } from '../../src/projection/check.ts'
 import { readStepState } from '../../src/projection/step.ts'
 import { createBuilders } from '../support/builders.ts'
@@ -16,11 +17,11 @@ await platform`
 await projected(pool)
 
 /** Lets the check compare all records. @returns the keys that it finds */
-async function checkAll(): Promise<string[]> {
+async function checkAll(sql: Sql = pool): Promise<string[]> {
   const found: string[] = []
   const isAtStart = async () =>
-    (await platform`select from gateway.check_progress where record = 'tenant' and reached is null`).length > 0
-  do found.push(...(await checkSomeRecords(pool)))
+    (await sql`select from gateway.check_progress where record = 'tenant' and reached is null`).length > 0
+  do found.push(...(await checkSomeRecords(sql)))
   while (!(await isAtStart()))
   return found.sort()
 }
@@ -75,6 +76,44 @@ test('a scan of a mapping that lacks most rows stops, until an operator allows i
   await platform`call gateway.allow_removals('voucher')`
   await projected(pool)
   expect(await countRecords()).toBe(8)
+  expect(await findRecordProblems(pool)).toEqual([])
+})
+
+test.each<[what: string, check: (sql: Sql) => Promise<unknown>]>([
+  ['the check in the background', checkAll],
+  ['verify --repair', sql => findRecordProblems(sql, true)],
+])('%s does not empty the lists when the source is empty', async (_, check) => {
+  const { pool, platform } = await createDatabase()
+  await platform
+    .unsafe(`insert into tenant (name) values ('Old Mill');
+      insert into purchased_voucher (tenant_id, reference) select 1, 'V-' || n from generate_series(1, ${vouchers}) n`)
+    .simple()
+  await projected(pool)
+  await platform.begin(async sql => {
+    await sql`alter table purchased_voucher disable trigger all`
+    await sql`delete from purchased_voucher`
+    await sql`alter table purchased_voucher enable trigger all`
+  })
+  await check(pool)
+  await projected(pool)
+  expect(await countRecords(pool)).toBeGreaterThanOrEqual(vouchers - 1000)
+  const [problem] = await findRecordProblems(pool)
+  expect(problem).toMatchObject({ record: 'voucher', reason: expect.stringContaining('have no row in the source') })
+  await platform`call gateway.allow_removals('voucher')`
+  await projected(pool)
+  expect(await findRecordProblems(pool)).toEqual([])
+  expect(await countRecords(pool)).toBe(0)
+})
+
+test('verify names the types that steps have not compared', async () => {
+  await platform`select gateway.request_scan('customer', 'It is compared.')`
+  expect(await findRecordProblems(pool)).toMatchObject([
+    { record: 'customer', firstKey: null, reason: 'Steps will compare it, or do so now.' },
+  ])
+  await projected(pool)
+  await platform`truncate customer`
+  expect(await findRecordProblems(pool)).toMatchObject([{ record: 'customer', firstKey: null }])
+  await projected(pool)
   expect(await findRecordProblems(pool)).toEqual([])
 })
 

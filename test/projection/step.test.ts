@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Sql } from '../../src/db/sql.ts'
 import { findRecordProblems } from '../../src/projection/check.ts'
-import { deletePassedNotes, makeStep } from '../../src/projection/step.ts'
+import { deletePassedNotes, makeStep, readStepState } from '../../src/projection/step.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 
@@ -341,6 +341,7 @@ test('a small transaction overtakes a large one', async () => {
     insert into purchased_voucher (tenant_id, reference) select ${tenant}, 'LOAD-' || place from generate_series(1, 900) place`
   const small = await build.voucher(tenant)
   expect(await makeStep(pool, 300)).toBe(true)
+  await platform`update gateway.step set behind_since = behind_since - interval '1 minute'`
   expect(await platform`select id from gateway.voucher where id = ${small}`).toHaveLength(1)
   expect(await platform`select id from gateway.voucher where reference like 'LOAD-%'`).toHaveLength(299)
   // New ones take three quarters of a step, before those that wait.
@@ -352,12 +353,30 @@ test('a small transaction overtakes a large one', async () => {
     ),
   )
   for (let n = 0; n < 2; n++) await makeStep(pool, 300)
+  expect((await readStepState(pool)).secondsBehind).toBeGreaterThanOrEqual(60)
   const [found] = await platform`
     select count(*) filter (where reference like 'SMALL-%') as small, count(*) filter (where reference like 'LOAD-%') as large
     from gateway.voucher`
   expect(found).toEqual({ small: 225, large: 674 })
   await project(300)
   expect(await platform`select id from gateway.voucher where reference like 'LOAD-%'`).toHaveLength(900)
+  expect((await readStepState(pool)).secondsBehind).toBe(0)
+})
+
+test('records of a large transaction come after those that they refer to', async () => {
+  const id = 777_777
+  await platform.begin(async sql => {
+    await sql`alter table purchased_voucher disable trigger all`
+    await sql`alter table purchased_voucher enable always trigger capture_inserted`
+    await sql`insert into purchased_voucher (tenant_id, reference) select ${id}, 'EARLY-' || n from generate_series(1, 500) n`
+    await sql`insert into tenant (id, name) values (${id}, 'Late Mill')`
+    await sql`alter table purchased_voucher enable trigger all`
+  })
+  for (let more: boolean | null = true; more; ) {
+    more = await makeStep(pool, 100)
+    expect(await platform`select from gateway.rejected where waits_for = 'tenant'`).toEqual([])
+  }
+  expect(await platform`select from gateway.voucher where tenant_id = ${id}`).toHaveLength(500)
 })
 
 test('keys that were noted many times displace no others', async () => {

@@ -111,4 +111,11 @@ test('a voucher that cannot be evaluated is 422', async () => {
   await platform`alter table purchased_voucher alter initial_balance type text`
   await platform`update purchased_voucher set initial_balance = 'n/a' where reference = ${name.voucher_reference}`
   for (const find of [resolve, client.resolve]) expect(flawOf(await find(secret, tenantId, name), 422)).toBeNull()
+
+  await platform`alter table purchased_voucher alter initial_balance type numeric using 1`
+  const [{ text }] = await platform<[{ text: string }]>`
+    select replace(files ->> 'select', ' void_reason,', ' (select ''two'' from generate_series(1, 2)) as void_reason,') as text
+    from gateway.mapping where record = 'voucher'`
+  await platform`call gateway.install_mapping('voucher', ${text}, '{}')`
+  expect(flawOf(await resolve(secret, tenantId, name), 422)).toBeNull()
 })
