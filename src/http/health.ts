@@ -32,7 +32,7 @@ const checkNames = ['database', 'migrations', 'capture'] as const
 /** The service is ready when all checks are ok. */
 interface Readiness {
   checks: Record<(typeof checkNames)[number], 'ok' | 'failing'>
-  /** Why checks fail; when none does, what is wrong with the records and the standbys: requests are served nevertheless. */
+  /** Why checks fail, and what is wrong with the records and the standbys, for which alone requests are served nevertheless. */
   reasons: Reason[]
   /** Absent: unknown. */
   records?: Omit<StepState, 'reasons'>
@@ -95,12 +95,12 @@ export function createReadiness(
     const result = await Promise.race([check(), sleep(readyTimeoutMs, late, { ref: false })])
     const standbys = readStandbys()
     const shown = { ...result, ...(standbys.length > 0 && { standbys }), workers: countWorkers() }
-    if (result.reasons.length > 0) return shown
-    const ofStandbys = reasonsOf(standbys)
+    if (result.checks.migrations === 'failing') return shown
+    const found = [...result.reasons, ...reasonsOf(standbys)]
     const state = await Promise.race([records(), sleep(stateTimeoutMs, undefined, { ref: false })])
-    if (!state) return { ...shown, reasons: ofStandbys }
+    if (!state) return { ...shown, reasons: found }
     const { reasons, ...rest } = state
-    return { ...shown, reasons: [...ofStandbys, ...reasons], records: rest }
+    return { ...shown, reasons: [...found, ...reasons], records: rest }
   }
 }
 

@@ -152,6 +152,16 @@ new Gauge({
 
 export const stepAge = databaseGauge('vgw_step_age_seconds', 'Time since the last step; absent during the first fill.')
 
+export const behind = databaseGauge(
+  'vgw_records_behind_seconds',
+  'All changes that were committed before this time are in the records; absent during the first fill.',
+)
+
+export const recordsDiffered = databaseGauge(
+  'vgw_records_differed',
+  'Records that the check in the background has found different from their sources. Usually 0.',
+)
+
 export const notesWaiting = databaseGauge(
   'vgw_notes_waiting',
   'Notes and keys that no step has taken, up to 100,000 of each kind.',

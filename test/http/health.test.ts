@@ -41,8 +41,8 @@ describe('/readyz', () => {
     const records = async () => (await readyWithState()).body.records
     await projected(pool)
     expect(await records()).toEqual({
-      ...{ secondsSinceStep: expect.any(Number), waiting: 0, verifiedThrough: null },
-      ...{ rejected: 0, rejectedKeys: [] },
+      ...{ secondsSinceStep: expect.any(Number), secondsBehind: 0, waiting: 0, verifiedThrough: null },
+      ...{ differed: 0, rejected: 0, rejectedKeys: [] },
     })
     await platform.begin(async sql => {
       // No step is made during the test.
@@ -55,7 +55,7 @@ describe('/readyz', () => {
         body: { reasons: [{ code: 'MAPPING_BROKEN', level: 'error', message }], records: { waiting: 1 } },
       })
       await platform`update gateway.step set is_complete = false`
-      const filling = { status: 200, body: { status: 'ok', records: { secondsSinceStep: null } } }
+      const filling = { status: 200, body: { status: 'ok', records: { secondsSinceStep: null, secondsBehind: null } } }
       expect(await readyWithState()).toMatchObject(filling)
       await platform`update gateway.step set is_complete = true`
     })
