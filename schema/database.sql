@@ -2569,14 +2569,18 @@ begin
     former.snapshot := pg_current_snapshot();
   end if;
   call gateway.retry_broken_mappings();
-  if former.is_complete and former.epoch = present_epoch and former.stamp > clock_timestamp() - interval '0.5 seconds'
+  latest := greatest(clock_timestamp(), former.stamp);
+  if former.is_complete and former.epoch = present_epoch
     and not exists (select from gateway.notes_after(former.snapshot)) and not exists (select from gateway.open_scan)
     and not exists (select from gateway.waiting_key where place > former.waited) and not exists (select from gateway.waiting_row)
   then
+    if latest > former.stamp + interval '0.5 seconds' then
+      insert into gateway.step
+      values (latest, pg_current_snapshot(), former.waited, present_epoch, true);
+    end if;
     return;
   end if;
 
-  latest := greatest(clock_timestamp(), former.stamp);
   if not former.is_complete then
     select * into filled from gateway.fill(at_most, latest);
     latest := filled.latest;
