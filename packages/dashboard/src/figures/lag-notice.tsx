@@ -7,14 +7,14 @@ import { formatNumberOf } from '../format.ts'
 const usualLag = 4
 
 interface LagNoticeProps {
-  /** The instant of the figures. */
+  /** The stamp of the last step: the figures have all changes up to it. */
   asOf: string
   /** The time of the answer (`Reply.answeredAt`). Null: unknown, and the notice is not shown. */
   answeredAt: number | null
   reload(): void
 }
 
-/** Says that figures are old, as while the service counts a large import. */
+/** Says that figures are old, as while no instance of the service makes steps. */
 export function LagNotice({ asOf, answeredAt, reload }: LagNoticeProps) {
   const seconds = answeredAt === null ? 0 : (answeredAt - Date.parse(asOf)) / 1000
   if (seconds <= usualLag) return null
@@ -22,7 +22,7 @@ export function LagNotice({ asOf, answeredAt, reload }: LagNoticeProps) {
     seconds < 120 ? formatNumberOf(Math.ceil(seconds), 'second') : formatNumberOf(Math.floor(seconds / 60), 'minute')
   return (
     <div class="warning failure" role="status">
-      <p>These figures were {age} old when they were read: later changes are still being counted.</p>
+      <p>These figures were {age} old when they were read: later changes are not in them yet.</p>
       <button type="button" class="secondary small" onClick={reload}>
         Read again
       </button>
