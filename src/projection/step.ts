@@ -98,7 +98,7 @@ export interface StepState {
   secondsSinceStep: number | null
   /** All changes that were committed earlier are in the records; null during the first fill. */
   secondsBehind: number | null
-  /** The notes and keys that no step has taken; at most 100,000. */
+  /** The notes, keys and rows of rules that no step has taken, up to 100,000 of each kind. */
   waiting: number
   /** An instant at which the check in the background found all records equal to their sources; null: it has not compared all yet. */
   verifiedThrough: string | null
