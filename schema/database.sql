@@ -3696,6 +3696,7 @@ CREATE OR REPLACE FUNCTION gateway.take_noted(snapshot pg_snapshot, at_most inte
 AS $function$
 declare
   at_most_new constant integer := ceil(at_most * 0.75); -- Keys that wait are worked off too.
+  types constant gateway.record_type[] := enum_range(null::gateway.record_type);
   large constant xid8[] := array(
     select xid from gateway.notes_after(snapshot) where key is not null and source is null group by xid having count(*) > at_most_new);
   affected constant gateway.record_key[] := array(select take_affected from gateway.take_affected(snapshot, at_most_new));
@@ -3716,11 +3717,11 @@ begin
   )
   select coalesce(array_agg((record, key)::gateway.record_key), '{}') into keys from noted where place <= at_most_new;
   -- With keys that were noted twice: to look for these would let others wait. Records come after those that they refer to, and
-  -- neighbours together: they share pages, and sums of figures.
+  -- neighbours together: they share pages, and sums of figures. By one text, which sorts several times faster than two columns.
   insert into gateway.waiting_key (record, key)
   select record, key from gateway.note join gateway.mapping using (record)
   where xid = any(large) and key is not null and source is null
-  order by record, case key_type when 'bigint' then lpad(key, 20) end collate "C";
+  order by concat(array_position(types, record), case key_type when 'bigint' then key end) collate "C";
   perform gateway.expand_waiting_rows(at_most, waited);
   select keys || coalesce(array_agg((record, key)::gateway.record_key), '{}'), coalesce(max(place), waited) into keys, waited
   from (select * from gateway.waiting_key where place > waited order by place limit at_most - cardinality(keys)) waiting;
