@@ -1,27 +1,283 @@
-/** On the packaged server, which has the programs of dumps. */
-import { execFileSync } from 'node:child_process'
+/** Dumps in the forms of docs/operations.md. On the packaged server, which has the programs of dumps. */
+import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { createBuilders } from '../support/builders.ts'
-import { createDatabase, createEmptyDatabase } from '../support/database.ts'
-import { packagedPrograms } from '../support/packaged-postgres.ts'
+import { addressUrl, connect, serviceRole } from '../../src/db/connect.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import type { Pool } from '../../src/db/sql.ts'
+import { createApp } from '../support/app.ts'
+import { createBuilders, createTestToken, whole } from '../support/builders.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { createDatabase, createEmptyDatabase, type TestDatabase } from '../support/database.ts'
+import { createDirectory } from '../support/directory.ts'
+import { packagedPrograms, startPackaged } from '../support/packaged-postgres.ts'
+import { run } from '../support/process.ts'
+import { projected } from '../support/projected.ts'
+
+type Address = TestDatabase['address']
+
+/** Returns the arguments of a program of PostgreSQL that connects to a server. */
+const argumentsFor = ({ host, port, user }: Omit<Address, 'database'>, args: string[]) => [
+  ...['-h', host, '-p', `${port}`, '-U', user],
+  ...args,
+]
+
+/** Runs a program of PostgreSQL. @throws when it fails */
+const call = (program: string, address: Address, args: string[], input?: string) =>
+  execFileSync(join(packagedPrograms(), program), argumentsFor(address, args), {
+    ...{ encoding: 'utf8', input, stdio: 'pipe', maxBuffer: 1e9 },
+  })
+
+const dump = (address: Address, ...options: string[]) => call('pg_dump', address, [...options, address.database])
+
+/** Restores a plain dump. @throws at the first error */
+const restore = (address: Address, text: string) =>
+  call('psql', address, ['-q', '-v', 'ON_ERROR_STOP=1', address.database], text)
+
+/** Restores a plain dump, past all errors. @returns these */
+function restoreWithErrors(address: Address, text: string): string[] {
+  const args = argumentsFor(address, ['-q', address.database])
+  const { stderr } = spawnSync(join(packagedPrograms(), 'psql'), args, { encoding: 'utf8', input: text })
+  return [...stderr.matchAll(/^ERROR: {2}(.*)$/gm)].map(([, message]) => message!)
+}
+
+const source = await createDatabase()
+const build = createBuilders(source)
+const tenant = await build.tenant()
+const venue = await build.tenant({ parent_id: tenant })
+const product = await build.product(venue)
+await build.category(venue, [product])
+await build.variant(product)
+await build.customer(venue)
+for (let n = 0; n < 3; n++) await build.sale(venue, 50, '2026-05-04')
+const deleted = await build.voucher(venue)
+const { secret } = await build.token([whole(tenant)])
+await source.platform`delete from purchased_voucher where id = ${deleted}`
+await projected(source.pool)
+const [{ seen }] = await source.pool<[{ seen: string }]>`select max(stamp) as seen from gateway.step`
+// No step takes this note: it is in the dumps.
+await source.platform`update purchased_voucher set product_title = 'Last'`
+const from = source.address
+
+/** The server of the restored databases. Its transactions have lower numbers than those in the dumps. */
+const server = await startPackaged({ fsync: 'off' })
+afterFile(() => server.stop())
+const admin = connect(server, { max: 1, statementTimeoutMs: 60_000 })
+afterFile(() => admin.end({ timeout: 1 }))
+await admin.unsafe('create role shop login')
+
+let targets = 0
+
+/** Creates a database without tables. @param user its owner */
+async function createTarget(user = 'shop'): Promise<Address> {
+  targets += 1
+  const database = `target_${targets}`
+  await admin.unsafe(`create database ${database} owner ${user} template template0`)
+  return { host: server.host, port: server.port, user, database }
+}
+
+/** Creates a database that a service has used. @param user its owner */
+async function createMigrated(user = 'shop'): Promise<Address> {
+  const address = await createTarget(user)
+  const { owner, service } = open(address)
+  await migrate(owner)
+  await projected(service)
+  await Promise.all([owner, service].map(sql => sql.end()))
+  return address
+}
+
+/** Opens connections of the owner of a database, and of the service. */
+function open(address: Address) {
+  const owner = connect(address, { max: 1, statementTimeoutMs: 60_000 })
+  const service = connect(address, { max: 4, statementTimeoutMs: 10_000, role: serviceRole })
+  afterFile(() => Promise.all([owner, service].map(sql => sql.end({ timeout: 1 }))))
+  return { owner, service }
+}
+
+const withoutRole = restoreWithErrors(await createTarget(), dump(from, '--no-owner'))
+await admin.unsafe('create role voucher_gateway nologin; grant voucher_gateway to shop').simple()
+
+const readVouchers = (sql: Pool) =>
+  sql<{ id: number; reference: string; product_title: string }[]>`
+    select id, reference, product_title from purchased_voucher order by id`
+
+/** What differs between the forms. */
+interface Expected {
+  /** False: the service does not detect the restore. */
+  isDetected?: boolean
+  /** False: the tokens are lost. */
+  hasTokens?: boolean
+  /** The triggers that `/readyz` names. */
+  uncaptured?: number
+}
+
+/**
+ * Expects a restored database to serve the rows of the source and what is written from now on, and that a copy from before needs
+ * a full pass.
+ */
+async function expectServed(
+  address: Address,
+  { isDetected = true, hasTokens = true, uncaptured = 0 }: Expected = {},
+): Promise<void> {
+  const environment = { DATABASE_URL: addressUrl(address) }
+  expect(await run(['migrate'], environment)).toMatchObject({ code: 0, stderr: '' })
+  const { owner, service } = open(address)
+  const readEpoch = async (sql: Pool) =>
+    (await sql<{ epoch: number }[]>`select epoch from gateway.sync_state`)[0]?.epoch
+  const former = await readEpoch(owner)
+  expect((await readEpoch(service)) !== former).toBe(isDetected)
+  if (!isDetected) await owner`select gateway.require_full_pass()`
+
+  const { app, ask, rest, graphql } = await createApp({ pool: service })
+  const readReasons = async () => (await ask({ method: 'GET', url: '/readyz' })).body.reasons
+  const reasons: { action: string }[] = await readReasons()
+  expect(reasons).toHaveLength(uncaptured)
+  for (const { action } of reasons) await owner.unsafe(action.replace('Run: ', ''))
+  if (uncaptured > 0) expect(await readReasons()).toEqual([])
+
+  const token = hasTokens ? secret : (await createTestToken(service, [whole(tenant)])).secret
+  const list = async () => {
+    const { status, text, body } = await rest(token, `/tenants/${venue}/sales/purchased-vouchers`)
+    expect(status, text).toBe(200)
+    return body.data
+      .map(({ id, reference, product_title }: Record<string, unknown>) => ({ id, reference, product_title }))
+      .sort((a: { id: number }, b: { id: number }) => a.id - b.id)
+  }
+  expect(await list()).toEqual([...(await readVouchers(source.platform))])
+  const { body } = await graphql(
+    token,
+    `{ tenant(id: "${tenant}") { removals(updatedSince: "${seen}") { nodes { recordId } } } }`,
+  )
+  expect(body.errors?.[0].extensions.errors.updatedSince.join()).toContain('a full pass is needed')
+
+  await owner
+    .unsafe(`insert into purchased_voucher (tenant_id, reference, product_title) values (${venue}, 'NEW', 'New');
+      update purchased_voucher set product_title = 'Changed' where id = 1;
+      delete from purchased_voucher where id = 2`)
+    .simple()
+  const written = await list()
+  expect(written.map((voucher: { product_title: string }) => voucher.product_title)).toEqual(['Changed', 'Last', 'New'])
+  expect(written).toEqual([...(await readVouchers(owner))])
+  await app.close()
+  const verified = await run(['verify'], environment)
+  expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('agree with the sources')])
+}
+
+/** Tables of which a migrated database has rows. */
+const filled = ['check_progress', 'mapping', 'migration', 'rule', 'sync_state']
+
+const forms: Record<string, () => Promise<void>> = {
+  plain: async () => {
+    const to = await createTarget('postgres')
+    restore(to, dump(from))
+    await expectServed(to)
+  },
+
+  'plain, --no-owner': async () => {
+    const to = await createTarget()
+    restore(to, dump(from, '--no-owner'))
+    await expectServed(to)
+  },
+
+  ...Object.fromEntries(
+    [
+      { form: ['-Fc'], options: [] },
+      { form: ['-Fd', '-j2'], options: ['-j2'] },
+      { form: ['-Fc'], options: ['--single-transaction'] },
+    ].map(({ form, options }) => [
+      `${form.join(' ')}, pg_restore ${options.join(' ')}`,
+      async () => {
+        const [to, file] = [await createTarget(), join(createDirectory(), 'dump')]
+        dump(from, ...form, '-f', file)
+        call('pg_restore', to, ['--exit-on-error', '--no-owner', '-d', to.database, ...options, file])
+        await expectServed(to)
+      },
+    ]),
+  ),
+
+  '--schema-only, then --data-only': async () => {
+    const to = await createTarget()
+    restore(to, dump(from, '--schema-only', '--no-owner'))
+    restore(to, dump(from, '--data-only'))
+    await expectServed(to)
+  },
+
+  '--clean --if-exists, into a migrated database': async () => {
+    const to = await createMigrated()
+    restore(to, dump(from, '--clean', '--if-exists', '--no-owner'))
+    await expectServed(to)
+  },
+
+  '--clean, into the database from which the dump came': async () => {
+    const to = await createMigrated()
+    restore(to, dump(from, '--clean', '--if-exists', '--no-owner'))
+    const { owner, service } = open(to)
+    await projected(service)
+    const text = dump(to, '--clean', '--no-owner')
+    await owner`update purchased_voucher set product_title = 'Lost'`
+    await projected(service)
+    restore(to, text)
+    await expectServed(to, { isDetected: false })
+  },
+
+  '--data-only --disable-triggers': async () => {
+    const to = await createTarget('postgres')
+    restore(to, dump(from, '--schema-only'))
+    restore(to, dump(from, '--data-only', '--disable-triggers'))
+    await expectServed(to, { uncaptured: 7 })
+  },
+
+  '--data-only, into a migrated database': async () => {
+    const to = await createMigrated()
+    const errors = restoreWithErrors(to, dump(from, '--data-only'))
+    expect(errors).toEqual(filled.map(table => `duplicate key value violates unique constraint "${table}_pkey"`))
+    await expectServed(to, { isDetected: false })
+  },
+
+  '-n public --data-only, into a migrated database': async () => {
+    const to = await createMigrated()
+    restore(to, dump(from, '-n', 'public', '--data-only'))
+    await expectServed(to, { isDetected: false, hasTokens: false })
+  },
+
+  '-n public, into an empty database': async () => {
+    const to = await createTarget()
+    const errors = restoreWithErrors(to, dump(from, '-n', 'public', '--no-owner'))
+    expect([...new Set(errors)].filter(message => !/^trigger "capture_\w+" for table/.test(message))).toEqual([
+      'schema "public" already exists',
+      'schema "gateway" does not exist',
+    ])
+    const { owner, service } = open(to)
+    await migrate(owner)
+    // Without a step, a full pass would begin at no instant.
+    await projected(service)
+    await expectServed(to, { isDetected: false, hasTokens: false })
+  },
+}
+
+test.each(Object.entries(forms))('%s', (_, restoreAndExpect) => restoreAndExpect())
+
+test('a server without the role of the service: each privilege is refused', () => {
+  expect([...new Set(withoutRole)]).toEqual(['role "voucher_gateway" does not exist'])
+})
+
+test('--no-privileges: the service has no rights, and migrate does not give them again', async () => {
+  const to = await createTarget()
+  restore(to, dump(from, '--no-owner', '--no-privileges'))
+  expect(await run(['migrate'], { DATABASE_URL: addressUrl(to) })).toMatchObject({ code: 0 })
+  await expect(open(to).service`select from gateway.voucher`).rejects.toMatchObject({ code: '42501' })
+})
 
 test('a dump of the schema of the platform is restored without the gateway', async () => {
-  const database = await createDatabase()
-  await createBuilders(database).tenant()
   const { address } = await createEmptyDatabase('template template0')
-  const call = (program: string, args: string[], input?: string) =>
-    execFileSync(
-      join(packagedPrograms(), program),
-      ['-h', address.host, '-p', `${address.port}`, '-U', address.user, ...args],
-      { encoding: 'utf8', input, stdio: 'pipe' },
-    )
-  const dump = call('pg_dump', ['-n', 'public', database.address.database])
-  const restored = dump.replaceAll(/^CREATE TRIGGER capture_\w+ .*$|^ALTER TABLE .* TRIGGER capture_\w+;$/gm, '')
+  const restored = dump(from, '-n', 'public').replaceAll(
+    /^CREATE TRIGGER capture_\w+ .*$|^ALTER TABLE .* TRIGGER capture_\w+;$/gm,
+    '',
+  )
   expect(restored).not.toContain('gateway.')
-  const restore = (input: string) => call('psql', ['-v', 'ON_ERROR_STOP=1', address.database], input)
-  restore(`drop schema public; ${restored}`)
+  restore(address, `drop schema public; ${restored}`)
   restore(
+    address,
     "insert into public.purchased_voucher (tenant_id, reference) values (1, 'A'); delete from public.purchased_voucher;",
   )
 })
