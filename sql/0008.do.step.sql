@@ -11,7 +11,7 @@ create table gateway.step (
   waited      bigint not null,         -- The last place of gateway.waiting_key that was worked off.
   epoch       bigint not null,         -- That of gateway.sync_state.
   is_complete boolean not null,        -- False: the first fill goes on, and records are missing.
-  behind_since timestamptz             -- All changes that were committed before it are in the records; null: before the step.
+  behind_since timestamptz             -- All changes that were committed before it are in the records; null: before the stamp.
 );
 comment on table gateway.step is 'The last steps: server_time is the stamp of the last one';
 
@@ -98,7 +98,7 @@ end $$;
 -- Returns the message of an error without the values of rows that it quotes.
 create function gateway.without_values(message text) returns text
 language sql immutable
-return regexp_replace(split_part(message, ': ', 1), '".*"', '"…"');
+return regexp_replace(split_part(message, ': ', 1), '["«»„“”].*["«»„“”]', '"…"');
 
 -- A key of a source.
 create type gateway.record_key as (record gateway.record_type, key text);
@@ -166,20 +166,25 @@ begin
   for broken in select record from gateway.broken_mapping loop
     begin
       execute format('select from gateway.source_of_%s(''{}'', false)', broken);
-      delete from gateway.broken_mapping where record = broken;
-      perform gateway.request_scan(broken, 'The mapping fits the tables again.');
     exception
       when syntax_error_or_access_rule_violation then
         update gateway.broken_mapping set reason = sqlerrm where record = broken and reason <> sqlerrm;
+        continue;
       when lock_not_available then -- The next step tries again.
+        continue;
+      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
+        raise;
+      when others then -- A row makes the select fail: the scan names it.
     end;
+    delete from gateway.broken_mapping where record = broken;
+    perform gateway.request_scan(broken, 'The mapping fits the tables again.');
   end loop;
 end $$;
 
 -- The scans that steps go on with. A source that could not be read may have been corrected.
 create view gateway.open_scan as
 select * from gateway.scan
-where (stopped is null or failed_at < clock_timestamp() - interval '10 seconds')
+where (stopped is null or failed_at not between clock_timestamp() - interval '10 seconds' and clock_timestamp())
   and record not in (select record from gateway.broken_mapping);
 
 -- Returns the next keys of the first scan, and moves it behind them. Stops it instead when it would have removed more than a tenth
@@ -216,7 +221,7 @@ begin
     if open.removed + part.lost > records / 10 then
       update gateway.scan set stopped = format(
         '%s of %s records have no row in the source. Correct the mapping, or: call gateway.allow_removals(%L);',
-        open.removed + part.lost, records, open.record) where record = open.record;
+        open.removed + part.lost, records, open.record), failed_at = null where record = open.record;
       return;
     end if;
   end if;
@@ -236,7 +241,9 @@ end;
 
 -- Returns the keys to which rules lead from rows. When a rule does not fit the tables, or fails for a row, the type is evaluated as a
 -- whole later; when a table is locked, the rows wait for the next step.
-create function gateway.affected_keys(changed gateway.source_row[]) returns setof gateway.record_key
+--
+-- checks: whether it leaves out such a rule instead, and writes nothing.
+create function gateway.affected_keys(changed gateway.source_row[], checks boolean default false) returns setof gateway.record_key
 language plpgsql
 as $$
 declare
@@ -250,26 +257,30 @@ begin
     begin
       return query execute format('select %L::gateway.record_type, key from %s($1) key', noted.record, noted.affects) using noted.keys;
     exception
-      when syntax_error_or_access_rule_violation then
-        insert into gateway.broken_mapping (record, reason) values (noted.record, sqlerrm) on conflict do nothing;
-      when lock_not_available then
-        insert into gateway.note (record, source, key) select noted.record, noted.source, unnest(noted.keys);
       when transaction_rollback or insufficient_resources or operator_intervention or system_error then
         raise;
       when others then
-        perform gateway.request_scan(noted.record, sqlerrm);
+        if checks then
+          continue;
+        elsif sqlstate like '42%' then
+          insert into gateway.broken_mapping (record, reason) values (noted.record, sqlerrm) on conflict do nothing;
+        elsif sqlstate = '55P03' then
+          insert into gateway.note (record, source, key) select noted.record, noted.source, unnest(noted.keys);
+        else
+          perform gateway.request_scan(noted.record, sqlerrm);
+        end if;
     end;
   end loop;
 end $$;
 
--- Returns the keys to which rules lead from all rows that steps have not taken.
+-- Returns for a check the keys to which rules lead from all rows that steps have not taken.
 create function gateway.affected_keys(taken pg_snapshot) returns setof gateway.record_key
 language sql
 begin atomic
   select affected from gateway.affected_keys(array(
     select (record, source, key)::gateway.source_row from gateway.notes_after(taken) where source is not null and key is not null
     union all
-    select (record, source, key)::gateway.source_row from gateway.waiting_row)) affected;
+    select (record, source, key)::gateway.source_row from gateway.waiting_row), true) affected;
 end;
 
 -- Returns the keys to which rules lead from new notes, at most `at_most` of each rule. Rows that lead to more, and those of large
@@ -483,13 +494,16 @@ declare
   filled record;
   taken record;
   scanned record;
-  is_behind boolean;
+  since timestamptz;
+  waits boolean;
 begin
   if current_setting('transaction_isolation') <> 'repeatable read' then
     raise exception 'a step needs one snapshot: REPEATABLE READ' using errcode = 'active_sql_transaction';
   end if;
   select * into former from gateway.step order by stamp desc limit 1;
   if former.stamp is null then
+    -- The first fill reads all rows. In a restored database, these notes may be of transactions of another server.
+    delete from gateway.note;
     former := ('-infinity', pg_current_snapshot(), 0, present_epoch, false, null)::gateway.step;
   elsif former.epoch <> present_epoch then
     -- The notes may be of another server, whose transactions had other ids.
@@ -498,14 +512,14 @@ begin
     former.snapshot := pg_current_snapshot();
   end if;
   call gateway.retry_broken_mappings();
+  since := coalesce(former.behind_since, nullif(former.stamp, '-infinity'));
   latest := greatest(clock_timestamp(), former.stamp);
   if former.is_complete and former.epoch = present_epoch
     and not exists (select from gateway.notes_after(former.snapshot)) and not exists (select from gateway.open_scan)
     and not exists (select from gateway.waiting_key where place > former.waited) and not exists (select from gateway.waiting_row)
   then
     if latest > former.stamp + interval '0.5 seconds' then
-      insert into gateway.step
-      values (latest, pg_current_snapshot(), former.waited, present_epoch, true);
+      insert into gateway.step values (latest, pg_current_snapshot(), former.waited, present_epoch, true, former.behind_since);
     end if;
     return;
   end if;
@@ -515,7 +529,8 @@ begin
     latest := filled.latest;
     if not filled.is_done then
       call gateway.require_unchanged_sources();
-      insert into gateway.step values (latest + interval '1 microsecond', former.snapshot, former.waited, present_epoch, false);
+      insert into gateway.step
+      values (latest + interval '1 microsecond', former.snapshot, former.waited, present_epoch, false, since);
       more := exists (select from gateway.open_scan)
         or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping);
       return;
@@ -530,15 +545,17 @@ begin
     taken.keys || array(select (scanned.type, key)::gateway.record_key from unnest(scanned.keys) key), latest, at_most, true)
     + interval '1 microsecond';
   call gateway.require_unchanged_sources();
-  is_behind := exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
-               or exists (select from gateway.waiting_row);
+  waits := exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
+           or exists (select from gateway.waiting_row);
   insert into gateway.step
   -- Keys that wait are no records that are missing: they follow, as those of any change.
   values (latest, pg_current_snapshot(), taken.waited, present_epoch,
           former.is_complete or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping),
-          case when is_behind then coalesce(former.behind_since, nullif(former.stamp, '-infinity')) end);
+          -- It has noted rows again whose rule reads a locked table.
+          case when waits or exists (select from gateway.scan) or exists (select from gateway.broken_mapping)
+                 or exists (select from gateway.notes_after(pg_current_snapshot())) then since end);
   keys := cardinality(taken.keys) + coalesce(cardinality(scanned.keys), 0);
-  more := nullif(is_behind, case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
+  more := nullif(waits, case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
 end $$;
 
 -- Adds a step that writes no records, so that answers after it have a later stamp. Its caller has locked gateway.step_lock.
@@ -546,8 +563,7 @@ create function gateway.repeat_step() returns timestamptz
 language sql
 begin atomic
   insert into gateway.step
-  select greatest(stamp + interval '1 microsecond', clock_timestamp()), snapshot, waited, epoch, is_complete,
-         coalesce(behind_since, stamp)
+  select greatest(stamp + interval '1 microsecond', clock_timestamp()), snapshot, waited, epoch, is_complete, behind_since
   from gateway.step order by stamp desc limit 1
   returning stamp;
 end;

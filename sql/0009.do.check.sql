@@ -135,21 +135,25 @@ begin
     begin
       select part.keys, part.reached into keys, next from gateway.scan_keys(progress.record, progress.reached, at_most) part;
       differing := array(select difference from gateway.find_differences(progress.record, keys, last) difference);
-      if (select count(*) from unnest(differing) where reason = lost) > cardinality(keys) / 10 then
+      if (select count(*) from unnest(differing) where reason = lost) > greatest(20, cardinality(keys) / 10) then
         needs_scan := 'Rows of the source are missing.';
       end if;
+      call gateway.require_unchanged_sources();
     exception
-      when transaction_rollback or insufficient_resources or operator_intervention or system_error or lock_not_available then
+      when lock_not_available then -- The next call tries again.
+        return;
+      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
         raise;
       when others then
         needs_scan := sqlerrm;
     end;
-    insert into gateway.note (record, key)
-    select record, key from gateway.rejected where record = progress.record and key = any(keys);
     if needs_scan is not null then
       perform gateway.request_scan(progress.record, needs_scan);
     else
-      insert into gateway.note (record, key) select record, key from unnest(differing);
+      insert into gateway.note (record, key)
+      select record, key from unnest(differing)
+      union all
+      select record, key from gateway.rejected where record = progress.record and key = any(keys);
     end if;
     return query select record, key from unnest(differing);
   end if;
@@ -195,9 +199,9 @@ declare
 begin
   perform gateway.request_scan(record, 'Its records are repaired.') from unnest(scanned) record;
   insert into gateway.note (record, key)
-  select record, key from gateway.rejected
-  union all
-  select record, key from unnest(differing) where record <> all(scanned);
+  select record, key
+  from (select record, key from gateway.rejected union all select record, key from unnest(differing)) key
+  where record <> all(scanned);
   return query select * from unnest(differing);
 end $$;
 

@@ -154,7 +154,7 @@ export const stepAge = databaseGauge('vgw_step_age_seconds', 'Time since the las
 
 export const behind = databaseGauge(
   'vgw_records_behind_seconds',
-  'All changes that were committed before this time are in the records; absent during the first fill.',
+  'How far the records are behind their sources; absent during the first fill.',
 )
 
 export const recordsDiffered = databaseGauge(

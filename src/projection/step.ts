@@ -96,7 +96,7 @@ const mostNamed = 10
 export interface StepState {
   /** Null during the first fill. It says nothing of changes that wait. */
   secondsSinceStep: number | null
-  /** All changes that were committed earlier are in the records; null during the first fill. */
+  /** How old the oldest change may be that is not in the records; null during the first fill. */
   secondsBehind: number | null
   /** The notes, keys and rows of rules that no step has taken, up to 100,000 of each kind. */
   waiting: number

@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from 'vitest'
 import type { Sql } from '../../src/db/sql.ts'
 import { checkSomeRecords, findRecordProblems } from '../../src/projection/check.ts'
-import { readStepState } from '../../src/projection/step.ts'
+import { makeStep, readStepState } from '../../src/projection/step.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
@@ -41,12 +41,14 @@ test('a scan', async () => {
   const message = 'The mapping of the type voucher does not fit its source: invalid input syntax for type integer.'
   const failing = { rejected: 1, reasons: [{ code: 'MAPPING_BROKEN', message }] }
   expect(await readStepState(pool)).toMatchObject(failing)
+  await platform`update gateway.step set behind_since = behind_since - interval '1 minute'`
   await retry()
   expect(await readStepState(pool)).toMatchObject(failing)
+  expect((await readStepState(pool)).secondsBehind).toBeGreaterThanOrEqual(60)
 
   await setSlug(platform, '8')
   await retry()
-  expect(await readStepState(pool)).toMatchObject({ rejected: 0, reasons: [] })
+  expect(await readStepState(pool)).toMatchObject({ rejected: 0, reasons: [], secondsBehind: 0 })
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
@@ -84,4 +86,42 @@ test('a rule', async () => {
   await projected(pool)
   expect(await pool`select title from gateway.product where id = ${product}`).toEqual([{ title: 'Spa' }])
   expect(await findRecordProblems(pool)).toEqual([])
+})
+
+test('a scan that would remove too much once its source can be read again', async () => {
+  await platform`
+    insert into purchased_voucher (tenant_id, reference) select ${tenant}, 'V-' || n from generate_series(1, 3000) n`
+  await setSlug(platform, 'seven')
+  await platform`select gateway.request_scan('voucher', 'It is compared.')`
+  await projected(pool)
+  await platform.begin(async sql => {
+    await sql`alter table purchased_voucher disable trigger all`
+    await setSlug(sql, '8')
+    await sql`delete from purchased_voucher where reference like 'V-%'`
+    await sql`alter table purchased_voucher enable trigger all`
+  })
+  await platform`update gateway.scan set removed = 1000`
+  await retry()
+  expect((await readStepState(pool)).reasons).toMatchObject([{ code: 'MAPPING_STOPPED' }])
+  expect(await makeStep(pool)).not.toBe(true)
+  await platform`call gateway.allow_removals('voucher')`
+  await projected(pool)
+})
+
+test('a mapping that did not fit', async () => {
+  await platform`create table flag as select '1' as code`
+  const rules = { flag: 'select id::text from public.purchased_voucher, changed where changed.code is not null' }
+  const mapping = `
+    select shown.* from (select max(code::integer) as code from public.flag) flag join (${text}) shown on shown.key > flag.code - 2`
+  await platform`call gateway.install_mapping('voucher', ${mapping}, ${JSON.stringify(rules)}::text::jsonb)`
+  await projected(pool)
+  await platform`alter table purchased_voucher rename product_title to name`
+  await platform`update purchased_voucher set name = 'Spa'`
+  await projected(pool)
+  await platform`update flag set code = 'one'`
+  await platform`alter table purchased_voucher rename name to product_title`
+  const other = await build.product(tenant)
+  await projected(pool)
+  expect(await pool`select id from gateway.product where id = ${other}`).toHaveLength(1)
+  expect((await readStepState(pool)).reasons).toMatchObject([{ code: 'MAPPING_BROKEN' }])
 })
