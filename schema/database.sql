@@ -282,7 +282,7 @@ create view gateway.open_scan as
     stopped,
     failed_at
    FROM gateway.scan
-  WHERE (stopped IS NULL OR failed_at < (clock_timestamp() - '00:00:10'::interval)) AND NOT (record IN ( SELECT broken_mapping.record
+  WHERE (stopped IS NULL OR failed_at < (clock_timestamp() - '00:00:10'::interval) OR failed_at > clock_timestamp()) AND NOT (record IN ( SELECT broken_mapping.record
            FROM gateway.broken_mapping));
 grant select on gateway.open_scan to voucher_gateway;
 
@@ -1346,7 +1346,7 @@ end $function$;
 revoke execute on function gateway.add_voucher_figures(gateway.voucher[],gateway.voucher[]) from public;
 grant execute on function gateway.add_voucher_figures(gateway.voucher[],gateway.voucher[]) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.affected_keys(changed gateway.source_row[])
+CREATE OR REPLACE FUNCTION gateway.affected_keys(changed gateway.source_row[], checks boolean DEFAULT false)
  RETURNS SETOF gateway.record_key
  LANGUAGE plpgsql
 AS $function$
@@ -1361,19 +1361,23 @@ begin
     begin
       return query execute format('select %L::gateway.record_type, key from %s($1) key', noted.record, noted.affects) using noted.keys;
     exception
-      when syntax_error_or_access_rule_violation then
-        insert into gateway.broken_mapping (record, reason) values (noted.record, sqlerrm) on conflict do nothing;
-      when lock_not_available then
-        insert into gateway.note (record, source, key) select noted.record, noted.source, unnest(noted.keys);
       when transaction_rollback or insufficient_resources or operator_intervention or system_error then
         raise;
       when others then
-        perform gateway.request_scan(noted.record, sqlerrm);
+        if checks then
+          continue;
+        elsif sqlstate like '42%' then
+          insert into gateway.broken_mapping (record, reason) values (noted.record, sqlerrm) on conflict do nothing;
+        elsif sqlstate = '55P03' then
+          insert into gateway.note (record, source, key) select noted.record, noted.source, unnest(noted.keys);
+        else
+          perform gateway.request_scan(noted.record, sqlerrm);
+        end if;
     end;
   end loop;
 end $function$;
-revoke execute on function gateway.affected_keys(gateway.source_row[]) from public;
-grant execute on function gateway.affected_keys(gateway.source_row[]) to voucher_gateway;
+revoke execute on function gateway.affected_keys(gateway.source_row[],boolean) from public;
+grant execute on function gateway.affected_keys(gateway.source_row[],boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.affected_keys(taken pg_snapshot)
  RETURNS SETOF gateway.record_key
@@ -1385,7 +1389,7 @@ BEGIN ATOMIC
            WHERE ((notes_after.source IS NOT NULL) AND (notes_after.key IS NOT NULL))
          UNION ALL
           SELECT ROW(waiting_row.record, waiting_row.source, waiting_row.key)::gateway.source_row AS "row"
-            FROM gateway.waiting_row)) affected(record, key);
+            FROM gateway.waiting_row), true) affected(record, key);
 END;
 revoke execute on function gateway.affected_keys(pg_snapshot) from public;
 grant execute on function gateway.affected_keys(pg_snapshot) to voucher_gateway;
@@ -1430,21 +1434,25 @@ begin
     begin
       select part.keys, part.reached into keys, next from gateway.scan_keys(progress.record, progress.reached, at_most) part;
       differing := array(select difference from gateway.find_differences(progress.record, keys, last) difference);
-      if (select count(*) from unnest(differing) where reason = lost) > cardinality(keys) / 10 then
+      if (select count(*) from unnest(differing) where reason = lost) > greatest(20, cardinality(keys) / 10) then
         needs_scan := 'Rows of the source are missing.';
       end if;
+      call gateway.require_unchanged_sources();
     exception
-      when transaction_rollback or insufficient_resources or operator_intervention or system_error or lock_not_available then
+      when lock_not_available then -- The next call tries again.
+        return;
+      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
         raise;
       when others then
         needs_scan := sqlerrm;
     end;
-    insert into gateway.note (record, key)
-    select record, key from gateway.rejected where record = progress.record and key = any(keys);
     if needs_scan is not null then
       perform gateway.request_scan(progress.record, needs_scan);
     else
-      insert into gateway.note (record, key) select record, key from unnest(differing);
+      insert into gateway.note (record, key)
+      select record, key from unnest(differing)
+      union all
+      select record, key from gateway.rejected where record = progress.record and key = any(keys);
     end if;
     return query select record, key from unnest(differing);
   end if;
@@ -2554,13 +2562,16 @@ declare
   filled record;
   taken record;
   scanned record;
-  is_behind boolean;
+  since timestamptz;
+  waits boolean;
 begin
   if current_setting('transaction_isolation') <> 'repeatable read' then
     raise exception 'a step needs one snapshot: REPEATABLE READ' using errcode = 'active_sql_transaction';
   end if;
   select * into former from gateway.step order by stamp desc limit 1;
   if former.stamp is null then
+    -- The first fill reads all rows. In a restored database, these notes may be of transactions of another server.
+    delete from gateway.note;
     former := ('-infinity', pg_current_snapshot(), 0, present_epoch, false, null)::gateway.step;
   elsif former.epoch <> present_epoch then
     -- The notes may be of another server, whose transactions had other ids.
@@ -2569,14 +2580,14 @@ begin
     former.snapshot := pg_current_snapshot();
   end if;
   call gateway.retry_broken_mappings();
+  since := coalesce(former.behind_since, nullif(former.stamp, '-infinity'));
   latest := greatest(clock_timestamp(), former.stamp);
   if former.is_complete and former.epoch = present_epoch
     and not exists (select from gateway.notes_after(former.snapshot)) and not exists (select from gateway.open_scan)
     and not exists (select from gateway.waiting_key where place > former.waited) and not exists (select from gateway.waiting_row)
   then
     if latest > former.stamp + interval '0.5 seconds' then
-      insert into gateway.step
-      values (latest, pg_current_snapshot(), former.waited, present_epoch, true);
+      insert into gateway.step values (latest, pg_current_snapshot(), former.waited, present_epoch, true, former.behind_since);
     end if;
     return;
   end if;
@@ -2586,7 +2597,8 @@ begin
     latest := filled.latest;
     if not filled.is_done then
       call gateway.require_unchanged_sources();
-      insert into gateway.step values (latest + interval '1 microsecond', former.snapshot, former.waited, present_epoch, false);
+      insert into gateway.step
+      values (latest + interval '1 microsecond', former.snapshot, former.waited, present_epoch, false, since);
       more := exists (select from gateway.open_scan)
         or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping);
       return;
@@ -2601,15 +2613,17 @@ begin
     taken.keys || array(select (scanned.type, key)::gateway.record_key from unnest(scanned.keys) key), latest, at_most, true)
     + interval '1 microsecond';
   call gateway.require_unchanged_sources();
-  is_behind := exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
-               or exists (select from gateway.waiting_row);
+  waits := exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
+           or exists (select from gateway.waiting_row);
   insert into gateway.step
   -- Keys that wait are no records that are missing: they follow, as those of any change.
   values (latest, pg_current_snapshot(), taken.waited, present_epoch,
           former.is_complete or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping),
-          case when is_behind then coalesce(former.behind_since, nullif(former.stamp, '-infinity')) end);
+          -- It has noted rows again whose rule reads a locked table.
+          case when waits or exists (select from gateway.scan) or exists (select from gateway.broken_mapping)
+                 or exists (select from gateway.notes_after(pg_current_snapshot())) then since end);
   keys := cardinality(taken.keys) + coalesce(cardinality(scanned.keys), 0);
-  more := nullif(is_behind, case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
+  more := nullif(waits, case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
 end $function$;
 revoke execute on function gateway.make_step(integer) from public;
 grant execute on function gateway.make_step(integer) to voucher_gateway;
@@ -3005,9 +3019,9 @@ declare
 begin
   perform gateway.request_scan(record, 'Its records are repaired.') from unnest(scanned) record;
   insert into gateway.note (record, key)
-  select record, key from gateway.rejected
-  union all
-  select record, key from unnest(differing) where record <> all(scanned);
+  select record, key
+  from (select record, key from gateway.rejected union all select record, key from unnest(differing)) key
+  where record <> all(scanned);
   return query select * from unnest(differing);
 end $function$;
 revoke execute on function gateway.repair_records() from public;
@@ -3022,7 +3036,7 @@ BEGIN ATOMIC
              step_1.waited,
              step_1.epoch,
              step_1.is_complete,
-             COALESCE(step_1.behind_since, step_1.stamp) AS "coalesce"
+             step_1.behind_since
             FROM gateway.step step_1
            ORDER BY step_1.stamp DESC
           LIMIT 1
@@ -3762,7 +3776,7 @@ begin
     if open.removed + part.lost > records / 10 then
       update gateway.scan set stopped = format(
         '%s of %s records have no row in the source. Correct the mapping, or: call gateway.allow_removals(%L);',
-        open.removed + part.lost, records, open.record) where record = open.record;
+        open.removed + part.lost, records, open.record), failed_at = null where record = open.record;
       return;
     end if;
   end if;
@@ -3877,7 +3891,7 @@ CREATE OR REPLACE FUNCTION gateway.without_values(message text)
  RETURNS text
  LANGUAGE sql
  IMMUTABLE
-RETURN regexp_replace(split_part(message, ': '::text, 1), '".*"'::text, '"…"'::text);
+RETURN regexp_replace(split_part(message, ': '::text, 1), '["«»„“”].*["«»„“”]'::text, '"…"'::text);
 revoke execute on function gateway.without_values(text) from public;
 grant execute on function gateway.without_values(text) to voucher_gateway;
 
@@ -4997,13 +5011,18 @@ begin
   for broken in select record from gateway.broken_mapping loop
     begin
       execute format('select from gateway.source_of_%s(''{}'', false)', broken);
-      delete from gateway.broken_mapping where record = broken;
-      perform gateway.request_scan(broken, 'The mapping fits the tables again.');
     exception
       when syntax_error_or_access_rule_violation then
         update gateway.broken_mapping set reason = sqlerrm where record = broken and reason <> sqlerrm;
+        continue;
       when lock_not_available then -- The next step tries again.
+        continue;
+      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
+        raise;
+      when others then -- A row makes the select fail: the scan names it.
     end;
+    delete from gateway.broken_mapping where record = broken;
+    perform gateway.request_scan(broken, 'The mapping fits the tables again.');
   end loop;
 end $procedure$;
 revoke execute on procedure gateway.retry_broken_mappings() from public;

@@ -284,6 +284,19 @@ test('a dump during the first fill: it begins again, and changes between its ste
   expect(await findRecordProblems(service)).toEqual([])
 })
 
+test('a dump of a database that no service has used yet: steps come to an end', async () => {
+  const { address, owner: unused } = await createEmptyDatabase()
+  await migrate(unused)
+  await unused`insert into tenant (id, name) values (1, 'Shop')`
+  const to = await createTarget()
+  restore(to, dump(address, '--no-owner'))
+  const { service } = open(to)
+  let steps = 0
+  while (await makeStep(service)) expect(++steps).toBeLessThan(200)
+  expect(await readStepState(service)).toMatchObject({ waiting: 0 })
+  expect(await service`select id from gateway.tenant`).toEqual([{ id: 1 }])
+})
+
 test('a server without the role of the service: each privilege is refused', () => {
   expect([...new Set(withoutRole)]).toEqual(['role "voucher_gateway" does not exist'])
 })
