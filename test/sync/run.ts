@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FastifyInstance } from 'fastify'
 import type postgres from '#postgres'
 import { connect, serviceRole } from '../../src/db/connect.ts'
 import type { Pool } from '../../src/db/sql.ts'
@@ -11,6 +10,7 @@ import { projected } from '../support/projected.ts'
 import { createWork } from './changes.ts'
 import { createControl, follow } from './clients.ts'
 import { askThrough, clientKinds, createFollower } from './followers.ts'
+import type { startInstances } from './instances.ts'
 import { createWholes } from './outcome.ts'
 import type { Publisher } from './publisher.ts'
 import { createRandom, type Random } from './random.ts'
@@ -31,24 +31,48 @@ export interface StressOptions {
 
 export type StressReport = Awaited<ReturnType<typeof stress>>
 
+type Service = ReturnType<typeof startInstances>
+
 /** The longest time that writers go on until the control has lost changes, in seconds. */
 const mostExtraSeconds = 240
 
 /** Chunks so small that each export has many, with writers at work between them. */
 const exportChunkSize = 40
 
-/** Ends sessions in the middle of a step, until `stop` is aborted. @returns how many */
-async function killSteps(address: Address, random: Random, stop: AbortSignal): Promise<number> {
+/** Leaves behind what a clock leaves that was up to four seconds ahead and was set back: a last step in the future. */
+async function setClockBack(sql: postgres.Sql, random: Random): Promise<void> {
+  await sql.begin(async transaction => {
+    await transaction`lock table gateway.step_lock in exclusive mode`
+    await transaction`
+      insert into gateway.step
+      select greatest(stamp + interval '1 microsecond', clock_timestamp() + ${random.below(4000)} * interval '1 millisecond'),
+        snapshot, waited, epoch, is_complete
+      from gateway.step order by stamp desc limit 1`
+  })
+}
+
+/**
+ * Ends sessions in the middle of a step, until `stop` is aborted. After some of them it sets the clock back, the first time and
+ * at random times while all instances are stopped.
+ *
+ * @returns how often
+ */
+async function killSteps(address: Address, restart: Service['restart'], random: Random, stop: AbortSignal) {
   const sql = open(address)
-  let killed = 0
+  const done = { killedSteps: 0, clocks: { setBack: 0, whileStopped: 0 } }
   while (!stop.aborted) {
     await pause(random.below(500))
     const { count } = await sql`
       select pg_terminate_backend(pid) from pg_locks where granted and relation = 'gateway.step_lock'::regclass`
-    killed += count
+    done.killedSteps += count
+    if (random.chance(0.9)) continue
+    const isStopped = done.clocks.whileStopped === 0 || random.chance(0.25)
+    await (isStopped ? restart(() => setClockBack(sql, random)) : setClockBack(sql, random))
+    done.clocks.setBack += 1
+    if (isStopped) done.clocks.whileStopped += 1
   }
   await sql.end()
-  return killed
+  return done
 }
 
 /** Compares the figures with the records, and adds the differences to those found before. */
@@ -61,13 +85,13 @@ export async function compareFigures(sql: Pool, found: { checks: number; wrong: 
 /**
  * Runs the stress test on a migrated database that nothing else uses. Needs `max_prepared_transactions`.
  *
- * @param apps instances of the service over that database, with a sufficient rate
+ * @param service the service over that database, with a sufficient rate
  * @param publisher an empty one, to which the database is subscribed; the caller stops it
  * @returns the outcomes of the clients, and how many changes the control has lost
  */
 export async function stress(
   address: Address,
-  apps: readonly FastifyInstance[],
+  { instances, restart }: Service,
   publisher: Publisher,
   options: StressOptions,
 ) {
@@ -94,7 +118,7 @@ export async function stress(
   const clients = await Promise.all(
     clientKinds.slice(0, options.clients).map(async kind => {
       const { secret } = await createTestToken(pool, grants[kind.scope])
-      return createFollower(kind, apps, secret)
+      return createFollower(kind, instances, secret)
     }),
   )
   const controls = listed.map(tenant => createControl(sql, tenant))
@@ -121,7 +145,7 @@ export async function stress(
   const comparing = (async () => {
     for (; !writersStop.signal.aborted; await pause(200)) await compareFigures(pool, figures)
   })()
-  const killing = killSteps(address, createRandom(seed), writersStop.signal)
+  const killing = killSteps(address, restart, createRandom(seed), writersStop.signal)
   const failed = Promise.all([...writing, ...following, killing, comparing])
   const run = async () => {
     const end = Date.now() + options.seconds * 1000
@@ -153,12 +177,12 @@ export async function stress(
     pool,
     all.map(({ id }) => Number(id)),
   )
-  const wholeOf = createWholes(askThrough(apps, 'REST', secret))
+  const wholeOf = createWholes(askThrough(instances, 'REST', secret))
   const report = {
     counts,
     clients: (await Promise.all(clients.map(client => client.outcomes(wholeOf)))).flat(),
     lost: lost(),
-    killedSteps: await killing,
+    ...(await killing),
     problems: await findRecordProblems(pool),
     figures,
   }

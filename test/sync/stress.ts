@@ -9,6 +9,7 @@ import { freePort } from '../support/free-port.ts'
 import { packagedPrograms } from '../support/packaged-postgres.ts'
 import { createPgBouncer, password } from '../support/pgbouncer.ts'
 import { clientKinds } from './followers.ts'
+import { startInstances } from './instances.ts'
 import { startPublisher } from './publisher.ts'
 import { createRandom } from './random.ts'
 import { printReport, wrongInClients } from './report.ts'
@@ -83,21 +84,25 @@ try {
   if (pgbouncer) poolers = await startPoolers(address)
   const config = readConfig({ LOG_LEVEL: 'error', RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000000' })
   const pool = poolers?.service ?? owner
-  const apps = await Promise.all(
-    Array.from({ length: instances }, () =>
-      buildServer({ config, pool, standbys: replicated?.connectStandbys() ?? [] }),
-    ),
+  const service = startInstances(
+    Array.from({ length: instances }, () => {
+      const standbyPools = replicated?.connectStandbys() ?? []
+      return () => buildServer({ config, pool, standbys: standbyPools })
+    }),
   )
   const faultsStop = new AbortController()
   let count = 0
   const random = () => createRandom(options.seed * 1000 + 900 + count++)
   const disturbing = replicated?.disturb(random, faultsStop.signal)
-  const report = await stress(poolers?.platform ?? address, apps, publisher, options).finally(() => faultsStop.abort())
+  const report = await stress(poolers?.platform ?? address, service, publisher, options).finally(() =>
+    faultsStop.abort(),
+  )
   await disturbing
-  await Promise.all(apps.map(app => app.close()))
+  await service.stop()
   printReport(report, options, [
     `control: ${report.lost} changes that it passed over`,
     `steps: ${report.killedSteps} killed`,
+    `clock: set back ${report.clocks.setBack} times, in ${report.clocks.whileStopped} of them while all instances were stopped`,
     ...(replicated ? [`standbys: ${JSON.stringify(replicated.counts())}`] : []),
   ])
   if (wrongInClients(report.clients) > 0 || report.figures.wrong > 0 || report.problems.length > 0) process.exitCode = 1
