@@ -86,7 +86,11 @@ const suites = [
     resolve,
     test: {
       name: 'packaged',
-      include: ['test/{adopt,projection,sync}/**/*.test.ts'],
+      include: [
+        'test/{adopt,projection,sync}/**/*.test.ts',
+        'test/db/figure*.test.ts',
+        'test/cli/{import,migrate}.test.ts',
+      ],
       exclude: ['test/adopt/medusa/**'],
       isolate: false,
       ...common,
