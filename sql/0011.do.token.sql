@@ -29,7 +29,7 @@ comment on column gateway.token.revision is 'Grows with each edit, so that the s
 comment on column gateway.token.session_hash is 'The session of an administrator with which the token ends; null: none. Without a foreign key: ended sessions are deleted';
 comment on column gateway.token.idempotency_key is 'Of the form that created the token: posted again, it creates no other';
 
--- The tenants that a token is authorised for, one by one (R21). A step deletes those of a deleted tenant (0008).
+-- The tenants that a token is authorised for, one by one (R21). While a tenant is absent, they reach nothing.
 create table gateway.token_tenant (
   token_id         bigint not null references gateway.token on delete cascade,
   tenant_id        bigint not null,

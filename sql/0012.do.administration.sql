@@ -1,5 +1,4 @@
 -- Administrators, their sessions, and the audit of the actions of administrators and of the service.
-
 create table gateway.administrator (
   id            bigint generated always as identity primary key,
   email         text not null unique check (
@@ -58,9 +57,11 @@ create index audit_entry_at on gateway.audit_entry (at, id);
 create index audit_entry_token on gateway.audit_entry (token_id, at, id);
 create index audit_entry_action on gateway.audit_entry (action, at, id);
 create index audit_entry_tenant on gateway.audit_entry (tenant_id, at, id);
+
 -- The last sign-in of each administrator. Without this index, the query for an administrator who never signed in scans
 -- all entries.
 create index audit_entry_sign_in on gateway.audit_entry (administrator_id, id) where action = 'administrator.sign_in';
+
 -- Entries about a tenant that was granted to a token, or taken from it, name the tenant in their detail only. They are few.
 create index audit_entry_grant on gateway.audit_entry (at, id) where action in ('token.create', 'token.edit');
 
@@ -71,6 +72,7 @@ grant select, insert (token_hash, email, invited_by, expires_at), delete on gate
 grant select, insert (id_hash, administrator_id, generation, data, address, user_agent, expires_at),
       update (data, used_at), delete
   on gateway.session to voucher_gateway;
+
 -- The id and the time of an entry come from the database.
 grant select, insert (actor, address, action, token_id, administrator_id, tenant_id, detail) on gateway.audit_entry
   to voucher_gateway;

@@ -9,5 +9,4 @@ create unlogged table gateway.rate_window (
 ) with (fillfactor = 50);
 create index rate_window_resets_at on gateway.rate_window (resets_at);
 comment on column gateway.rate_window.resets_at is 'When the window ends; then the row is as good as absent';
-
 grant select, insert, update (used, resets_at), delete on gateway.rate_window to voucher_gateway;

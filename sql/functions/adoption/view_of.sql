@@ -1,0 +1,4 @@
+-- Returns the view of a type's select; null when the mapping has none.
+create or replace function gateway.view_of(mapped text) returns regclass
+language sql stable
+return to_regclass('pg_temp.mapped_' || mapped);

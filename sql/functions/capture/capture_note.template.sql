@@ -1,0 +1,4 @@
+-- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
+    insert into gateway.note (record, key, reason, source)
+    select {record}, case when not {is_missing} then noted.key end, case when {is_missing} then {reason} end, {source}
+    from (select {names}) as missing, lateral ({keys}) as noted;

@@ -1,0 +1,21 @@
+-- Returns the additions of a voucher to the figures of its tenant.
+--
+-- sign: 1, or -1 for what it takes away.
+create or replace function gateway.figures_of(voucher gateway.voucher, sign integer) returns setof gateway.figure
+language sql stable parallel safe
+begin atomic
+  select voucher.tenant_id, kind,
+         case kind when 'balance' then voucher.ends_on::timestamp at time zone 'UTC'
+                   when 'sale' then coalesce(gateway.half_hour(voucher.purchase_timestamp), '-infinity')
+                   else coalesce(date_trunc('month', voucher.purchase_timestamp, 'UTC'), '-infinity') end,
+         coalesce(voucher.currency, ''),
+         case kind when 'balance' then gateway.figure_state(voucher.state, voucher.current_balance)
+                   when 'sale' then gateway.sale_state(gateway.figure_state(voucher.state, voucher.current_balance))
+                   when 'product' then case voucher.state when 'void' then 'void' else 'sold' end end,
+         case kind when 'product' then coalesce(voucher.sold_product_id, 0) else 0 end, sign,
+         case when kind <> 'balance' then sign * coalesce(voucher.initial_balance, 0) else 0 end,
+         case when kind <> 'product' then sign * coalesce(voucher.current_balance, 0) else 0 end,
+         sign * coalesce(voucher.purchase_value, 0)
+  from unnest(array['sale', 'balance', 'product']::gateway.figure_kind[]) kind;
+end;
+grant execute on function gateway.figures_of to voucher_gateway;

@@ -1,0 +1,5 @@
+-- Returns the state of the sale of vouchers that have a state for figures.
+create or replace function gateway.sale_state(state text) returns text
+language sql immutable parallel safe
+return case when state = 'void' then 'void' when state like '%without_balance' then 'sold_without_balance' else 'sold' end;
+grant execute on function gateway.sale_state to voucher_gateway;

@@ -1,0 +1,2 @@
+-- Evaluates or plans a query of a check.
+call gateway.create_reader('gateway.read_as_reader(text, text[])', 'setof record', 'return query execute $1 using $2;');

@@ -1,0 +1,43 @@
+-- Returns the indexes of lists, searches and figures. The first fill creates them when it has written all records: adding each
+-- row to existing indexes takes many times longer.
+create or replace function gateway.record_indexes() returns table (name text, definition text)
+language sql stable set search_path = pg_catalog, pg_temp
+as $$
+  select name, format('create index %I on gateway.%s', name, replace(columns, 'trigrams', opclass))
+  from (values
+    ('product_list', 'product (tenant_id, updated_at, id)'),
+    ('product_sort_order', 'product (tenant_id, sort_order, id)'),
+    ('product_monetary', 'product (tenant_id) where is_monetary'),
+    ('product_price', 'product (tenant_id, currency, price, id)'),
+    ('product_title', 'product (tenant_id, gateway.text_order(title) collate "C", id)'),
+    ('product_text', 'product using gin (tenant_id, gateway.folded(title) trigrams)'),
+    ('product_categories', 'product using gin (tenant_id, category_ids)'),
+    -- With all columns of filters: a search reads the records in order, and the table only when a page of it was changed
+    -- since the last vacuum.
+    ('voucher_list', 'voucher (tenant_id, updated_at, id)
+      include (state, purchase_timestamp, date_valid_start, ends_on, sold_product_id, currency, current_balance)'),
+    ('voucher_end', 'voucher (tenant_id, ends_on, id)
+      include (updated_at, state, purchase_timestamp, date_valid_start, sold_product_id, currency, current_balance)'),
+    ('voucher_purchase', 'voucher (tenant_id, purchase_timestamp, id)
+      include (updated_at, state, date_valid_start, ends_on, sold_product_id, currency, current_balance)'),
+    ('voucher_balance', 'voucher (tenant_id, currency, current_balance, id)
+      include (updated_at, state, purchase_timestamp, date_valid_start, ends_on, sold_product_id)'),
+    -- Few vouchers are in these states.
+    ('voucher_state', $index$voucher (tenant_id, state, ends_on, id)
+      include (updated_at, purchase_timestamp, date_valid_start, sold_product_id, currency, current_balance)
+      where state in ('void', 'part')$index$),
+    -- Few vouchers are not valid yet: those that begin after today.
+    ('voucher_start', 'voucher (tenant_id, date_valid_start) include (state)'),
+    ('voucher_product', 'voucher (tenant_id, sold_product_id)'),
+    ('voucher_text_trigram', 'voucher_text using gin (tenant_id, words trigrams, recipient trigrams)'),
+    ('customer_list', 'customer (tenant_id, updated_at, id) where marketing_opted'),
+    ('customer_consent', 'customer (tenant_id, marketing_opted, consented_at, id)'),
+    -- The beginning of the source, because an index stores no long text.
+    ('customer_source', 'customer (tenant_id, left(consent_source, 100), consented_at, id) where marketing_opted'),
+    ('customer_name', 'customer (tenant_id, name, id) where marketing_opted'),
+    ('customer_text', 'customer using gin (tenant_id, words trigrams) where marketing_opted')) record_index (name, columns),
+    -- An administrator may have created the extension in a schema of its own.
+    (select quote_ident(nspname) || '.gin_trgm_ops' as opclass
+     from pg_extension join pg_namespace on pg_namespace.oid = extnamespace where extname = 'pg_trgm') extension
+$$;
+grant execute on function gateway.record_indexes to voucher_gateway;

@@ -1,0 +1,4 @@
+-- Returns whether the time limit of the statement has passed. Only one error tells of it: nothing after that is limited.
+create or replace function gateway.is_late() returns boolean
+language sql volatile
+return coalesce(clock_timestamp() >= statement_timestamp() + nullif(current_setting('statement_timeout')::interval, interval '0'), false);

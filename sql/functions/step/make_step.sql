@@ -1,0 +1,103 @@
+-- Makes one step. In the transaction, only `lock table gateway.step_lock` came before it.
+--
+-- at_most: how many keys it takes, of notes, waiting keys and a scan together.
+-- more: whether there is more to do at once; null: there was no key to evaluate.
+-- keys: how many it took; null in the first fill.
+create or replace function gateway.make_step(at_most integer, out more boolean, out keys integer)
+language plpgsql security definer set search_path = pg_catalog, pg_temp set row_security = off
+  set jit = off set work_mem = '64MB' set enable_seqscan = off set lock_timeout = '100ms'
+as $$
+declare
+  present_epoch constant bigint := (select epoch from gateway.sync_state);
+  former gateway.step;
+  latest timestamptz;
+  filled record;
+  failures constant integer := coalesce((select times from gateway.step_failure), 0);
+  taken record;
+  all_keys gateway.record_key[];
+  since timestamptz;
+  waits boolean;
+begin
+  if current_setting('transaction_isolation') <> 'repeatable read' then
+    raise exception 'a step needs one snapshot: REPEATABLE READ' using errcode = 'active_sql_transaction';
+  end if;
+  select * into former from gateway.step order by stamp desc limit 1;
+  if former.epoch is distinct from present_epoch then
+    -- The notes may be of another server, whose transactions had other ids. The first fill reads all rows.
+    delete from gateway.note;
+    delete from gateway.large_transaction;
+    perform gateway.request_scan(record, 'The server was replaced.') from gateway.mapping where former.stamp is not null;
+    former.snapshot := pg_current_snapshot();
+    former.stamp := coalesce(former.stamp, '-infinity');
+    former.waited := coalesce(former.waited, 0);
+    former.epoch := coalesce(former.epoch, present_epoch);
+    former.is_complete := coalesce(former.is_complete, false);
+  end if;
+  perform gateway.check_fitting(array(select record from gateway.broken_mapping));
+  since := coalesce(former.behind_since, nullif(former.stamp, '-infinity'));
+  -- The message came before the snapshot (I4).
+  latest := greatest(statement_timestamp(), former.stamp);
+  if former.is_complete and former.epoch = present_epoch
+    and not exists (select from gateway.notes_after(former.snapshot)) and not exists (select from gateway.open_scan)
+    and not exists (select from gateway.waiting_key where place > former.waited) and not exists (select from gateway.waiting_row)
+  then
+    if latest > former.stamp + interval '0.5 seconds' then
+      insert into gateway.step (stamp, snapshot, waited, epoch, is_complete, behind_since)
+      values (latest, pg_current_snapshot(), former.waited, present_epoch, true, former.behind_since);
+    end if;
+    return;
+  end if;
+
+  if not former.is_complete then
+    select * into filled from gateway.fill(at_most, latest);
+    latest := filled.latest;
+    if not filled.is_done then
+      insert into gateway.step (stamp, snapshot, waited, epoch, is_complete, behind_since)
+      values (latest + interval '1 microsecond', former.snapshot, former.waited, present_epoch, false, since);
+      more := exists (select from gateway.open_scan)
+        or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping);
+      return;
+    end if;
+  end if;
+  -- A step that fails is made again with an eighth of the keys.
+  at_most := greatest(1, at_most >> least(3 * failures, 30));
+  -- After the fill, these are the notes since its first step.
+  -- Changes without end leave a scan its part.
+  taken := gateway.take_noted(former.snapshot, case when exists (select from gateway.open_scan) then ceil(at_most * 0.75)::integer else at_most end,
+                              former.waited);
+  all_keys := taken.keys || array(select scanned from gateway.take_scanned(at_most - cardinality(taken.keys)) scanned);
+  if former.is_complete then -- A key gives a few stamps.
+    latest := greatest(former.stamp, latest - 4 * cardinality(all_keys) * interval '1 microsecond');
+  end if;
+  begin
+    latest := gateway.write_records(all_keys, taken.fresh, latest, at_most, true, clock_timestamp() + interval '250 milliseconds')
+      + interval '1 microsecond';
+  exception
+    when transaction_rollback or disk_full or operator_intervention or lock_not_available then
+      raise;
+    when others then
+      if cardinality(all_keys) <> 1 or at_most > 1 or failures < 4 then
+        raise;
+      end if;
+      insert into gateway.rejected (record, key, reason)
+      select record, gateway.short_key(key), left(sqlerrm, 2000) from unnest(all_keys)
+      on conflict (record, key) do update set reason = excluded.reason, tenant_id = null;
+  end;
+  if failures > 0 then
+    delete from gateway.step_failure where times = 1;
+    update gateway.step_failure set times = times - 1;
+  end if;
+  waits := exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
+           or exists (select from gateway.waiting_row) or exists (select from gateway.large_transaction)
+           or exists (select from gateway.note where xid = pg_current_xact_id_if_assigned() and source is null);
+  insert into gateway.step (stamp, snapshot, waited, epoch, is_complete, behind_since)
+  -- Keys that wait are no records that are missing: they follow, as those of any change.
+  values (latest, pg_current_snapshot(), taken.waited, present_epoch,
+          former.is_complete or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping),
+          -- It has noted rows again whose rule reads a locked table.
+          case when waits or exists (select from gateway.scan) or exists (select from gateway.broken_mapping)
+                 or exists (select from gateway.notes_after(pg_current_snapshot())) then since end);
+  keys := cardinality(all_keys);
+  more := nullif(waits, case when keys = 0 then false end);
+end $$;
+grant execute on function gateway.make_step to voucher_gateway;

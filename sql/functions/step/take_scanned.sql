@@ -1,0 +1,60 @@
+-- Returns the next keys of the scans, and moves these behind them. Stops one instead when it would have removed too many of the records
+-- (gateway.most_removals), unless a source was truncated or an operator allows it: the mapping may be wrong, or the source. Keys that
+-- were noted one by one do not count, except of tenants.
+create or replace function gateway.take_scanned(at_most integer) returns setof gateway.record_key
+language plpgsql
+as $$
+declare
+  open gateway.scan;
+  part record;
+  lost bigint;
+  records bigint;
+begin
+  for open in select * from gateway.open_scan order by rounds, record loop
+    exit when at_most < 1 or gateway.is_late();
+    begin
+      part := gateway.scan_keys(open.record, open.reached, at_most);
+      call gateway.require_unchanged_sources(open.record);
+    exception
+      when syntax_error_or_access_rule_violation then
+        insert into gateway.broken_mapping (record, reason) values (open.record, left(sqlerrm, 2000)) on conflict do nothing;
+        continue;
+      when lock_not_available then -- The next step tries again.
+        continue;
+      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
+        raise;
+      when query_canceled or others then -- A row makes the select fail, whichever keys are asked for: other types go on.
+        if sqlstate = '57014' and not (gateway.is_late() and (select is_complete from gateway.step order by stamp desc limit 1)) then
+          raise;
+        end if;
+        update gateway.scan set stopped = gateway.without_values(sqlerrm), failed_at = clock_timestamp(), too_many = false
+        where record = open.record;
+        continue;
+    end;
+    lost := open.removed + part.lost;
+    perform set_config('gateway.allows_removals', 'on', true) where open.record = 'tenant' and open.allows_removals;
+    -- It counts no more than are needed to know that there are enough.
+    execute format('select count(*) + $1 from (select from gateway.%I limit 10 * $2 + 10) one', open.record)
+    into records using open.removed, lost;
+    if part.lost > 0 and not open.allows_removals and lost > gateway.most_removals(open.record, records) then
+      update gateway.scan
+      set failed_at = clock_timestamp(), too_many = true, stopped = format(
+        '%s of %s records have no row in the source. Correct the mapping or the rows, or: call gateway.allow_removals(%L);',
+        lost, records, record)
+      where record = open.record;
+      continue;
+    end if;
+    if open.reached is null then -- Rejected keys may be in neither the source nor the records. No source has a short_key.
+      delete from gateway.rejected where record = open.record and key ~ '^.{100}… [0-9a-f]{32}$';
+      insert into gateway.waiting_key (record, key) select record, key from gateway.rejected where record = open.record
+      on conflict do nothing;
+    end if;
+    delete from gateway.scan where record = open.record and part.reached is null and not again;
+    update gateway.scan
+    set reached = part.reached, removed = removed + part.lost, stopped = null, failed_at = null,
+        again = again and part.reached is not null, rounds = rounds + (part.reached is null)::integer
+    where record = open.record;
+    at_most := at_most - cardinality(part.keys);
+    return query select open.record, key from unnest(part.keys) key;
+  end loop;
+end $$;

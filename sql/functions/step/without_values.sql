@@ -1,0 +1,5 @@
+-- Returns the message of an error without the values of rows that it quotes.
+create or replace function gateway.without_values(message text) returns text
+language sql immutable
+return regexp_replace(split_part(message, ': ', 1), '["«»„“”].*["«»„“”]', '"…"');
+grant execute on function gateway.without_values to voucher_gateway;

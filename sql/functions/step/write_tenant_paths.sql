@@ -1,0 +1,56 @@
+-- Brings the paths of changed tenants, and of all below them, up to date. A tenant leaves the lists of those that are no longer
+-- above it; one that stays gets a stamp, so that those that are above it now list it. One with more than 49 above it is rejected:
+-- it is in the lists of the nearest ones.
+--
+-- moved: whether a path has changed.
+create or replace function gateway.write_tenant_paths(changed bigint[], inout latest timestamptz, out moved boolean)
+language plpgsql
+as $$
+declare
+  stamps bigint;
+begin
+  with recursive affected (id) as (
+    select unnest(changed)
+    union
+    select tenant.id from affected join gateway.tenant on tenant.parent_id = affected.id
+  ), walked (id, path, above) as ( -- A loop ends it, and one tenant more than a path may have.
+    select id, array[id], parent_id from affected join gateway.tenant using (id)
+    union all
+    select walked.id, path || above, parent_id from walked join gateway.tenant on tenant.id = above
+    where above <> all(path) and cardinality(path) < 51
+  ), fresh_path as materialized (
+    select distinct on (id) id, path as fresh from affected left join walked using (id) order by id, cardinality(path) desc
+  ), too_deep as (
+    insert into gateway.rejected (record, key, reason)
+    select 'tenant', key, 'More than 49 tenants are above it.' from fresh_path, unnest(gateway.keys_of('tenant', array[id])) key
+    where cardinality(fresh) > 50
+    on conflict do nothing
+  ), readmitted as (
+    delete from gateway.rejected
+    where record = 'tenant' and reason like 'More than 49 %' and (gateway.ids_of('tenant', array[key], false))[1] in (
+      select id from fresh_path where coalesce(cardinality(fresh), 0) <= 50)
+  ), differing as materialized (
+    select id, fresh[:50] as fresh, path as stale from fresh_path left join gateway.tenant_path on tenant_id = id
+    where fresh[:50] is distinct from path
+  ), deleted as (
+    delete from gateway.tenant_path using differing where tenant_id = id and fresh is null
+  ), written as (
+    insert into gateway.tenant_path (tenant_id, path) select id, fresh from differing where fresh is not null
+    on conflict (tenant_id) do update set path = excluded.path
+  ), stamped as (
+    update gateway.tenant set updated_at = latest + place * interval '1 microsecond'
+    from (select id, row_number() over (order by id) as place from differing
+          where fresh is not null and stale is not null and id <> all(changed)) moved_along
+    where tenant.id = moved_along.id
+    returning 1
+  ), departed as (
+    insert into gateway.removal (record, tenant_id, id, reason, updated_at)
+    select 'tenant', former, id, case when fresh is null then 'deleted' else 'moved' end::gateway.removal_reason,
+           latest + ((select count(*) from stamped) + row_number() over (order by id, former)) * interval '1 microsecond'
+    from differing, unnest(case when cardinality(stale) > 1 then stale[2:] else stale end) former
+    where former <> all(coalesce(fresh, '{}'))
+    returning 1
+  )
+  select (select count(*) from stamped) + (select count(*) from departed), exists (select from differing) into stamps, moved;
+  latest := latest + stamps * interval '1 microsecond';
+end $$;
