@@ -1,7 +1,8 @@
 import { Command, Option } from 'commander'
 import { checkMapping, type Finding } from '../adoption/check.ts'
 import { readConfig } from '../config/config.ts'
-import { hasSchema } from '../db/migrate.ts'
+import { defaultPath } from '../db/mappings.ts'
+import { hasSchema } from '../db/migrations.ts'
 import { checkPlatform } from '../staging/stage.ts'
 import { requireMigrated, withUnmigratedDatabase } from './database.ts'
 import { counted, jsonOption, printResult } from './output.ts'
@@ -13,6 +14,12 @@ export const fromOption = () =>
     'the database of the platform, if it is not that of the gateway: its changes are replicated',
   ).env('PLATFORM_URL')
 
+/** The option for names in a mapping that have no schema. */
+export const searchPathOption = () =>
+  new Option('--search-path <schemas>', 'the schemas of names in the mapping that are not qualified').default(
+    defaultPath,
+  )
+
 export const checkCommand = new Command('check')
   .description(
     'Check the mapping of a folder with all rows of the platform. Changes nothing: the service and writers may run. Exits ' +
@@ -20,11 +27,14 @@ export const checkCommand = new Command('check')
   )
   .argument('<folder>')
   .addOption(fromOption())
+  .addOption(searchPathOption())
   .addOption(jsonOption())
-  .action(async (folder: string, { from, json }: { from?: string; json: boolean }) => {
+  .action(async (folder: string, { from, searchPath, json }: { from?: string; searchPath: string; json: boolean }) => {
     const { findings, grants } = await withUnmigratedDatabase(readConfig(process.env), async database => {
       if (await hasSchema(database.owner)) await requireMigrated(database)
-      return from === undefined ? checkMapping(database.owner, folder) : checkPlatform(database.owner, from, folder)
+      return from === undefined
+        ? checkMapping(database.owner, folder, searchPath)
+        : checkPlatform(database.owner, from, folder, searchPath)
     })
     const errors = findings.filter(({ level }) => level === 'error').length
     const found = findings.map(describeFinding).join('\n\n') || 'Nothing is wrong.'
@@ -47,6 +57,12 @@ export function describeFinding({ file, line, level, problem, remedy, keys }: Fi
   const examples = keys.length > 0 ? ` Keys: ${keys.join(', ')}.` : ''
   const place = line === null ? file : `${file}:${line}`
   return `${place}: ${level}: ${withStop(problem)}${examples}\n  ${withStop(remedy)}`
+}
+
+/** Requires that there is no error: the installed mapping stays when another one has some. */
+export function requireNone(findings: readonly Finding[]): void {
+  const errors = findings.filter(({ level }) => level === 'error').map(describeFinding)
+  if (errors.length > 0) throw new Error([...errors, 'Nothing is installed: correct the errors first.'].join('\n\n'))
 }
 
 const withStop = (sentence: string) => (/[.;)]$/.test(sentence) ? sentence : `${sentence}.`)

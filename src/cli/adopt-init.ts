@@ -16,15 +16,14 @@ export const initCommand = new Command('init')
   .addOption(fromOption())
   .addOption(jsonOption())
   .action(async (folder: string, { from, json }: { from?: string; json: boolean }) => {
-    const config = readConfig(process.env)
-    const databaseUrl = from ?? config.databaseUrl
-    if (databaseUrl === undefined) {
+    const config = readConfig(from === undefined ? process.env : { ...process.env, DATABASE_URL: from })
+    if (config.databaseUrl === undefined) {
       throw new GatewayError(
         'BAD_USER_INPUT',
         'DATABASE_URL or PLATFORM_URL must name the database of the platform, for example postgres://user:password@host:5432/database.',
       )
     }
-    const drafts = await withUnmigratedDatabase({ ...config, databaseUrl }, ({ owner }) => initMapping(owner, folder))
+    const drafts = await withUnmigratedDatabase(config, ({ owner }) => initMapping(owner, folder))
     const shown = drafts.map(({ record, candidates, files }) => ({ record, candidates, files: Object.keys(files) }))
     const advice = `Compare each column in ${folder} with your data, then run: ${shellCommand(`adopt check ${folder}`)}`
     printResult(json, { folder, mappings: shown }, [...drafts.map(describe), advice].join('\n'))

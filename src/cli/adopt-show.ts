@@ -3,8 +3,9 @@ import { type KeyState, readKeyState } from '../adoption/show.ts'
 import { withoutTrace } from '../adoption/without-trace.ts'
 import { readConfig } from '../config/config.ts'
 import { readMappings } from '../db/mappings.ts'
-import { hasSchema } from '../db/migrate.ts'
+import { hasSchema } from '../db/migrations.ts'
 import { GatewayError } from '../domain/errors.ts'
+import { searchPathOption } from './adopt-check.ts'
 import { requireMigrated, withUnmigratedDatabase } from './database.ts'
 import { jsonOption, printResult } from './output.ts'
 import type { Answer } from './v1-answers.ts'
@@ -17,22 +18,30 @@ export const showCommand = new Command('show')
   .argument('<folder>')
   .argument('<record>', 'its type, for example voucher')
   .argument('<key>', 'as the select has it')
+  .addOption(searchPathOption())
   .addOption(jsonOption())
-  .action(async (folder: string, record: string, key: string, { json }: { json: boolean }) => {
-    const mapping = readMappings(folder).find(mapping => mapping.record === record)
-    if (!mapping) throw new GatewayError('BAD_USER_INPUT', `The folder ${folder} has no ${record}.sql.`)
-    const { state, answers } = await withUnmigratedDatabase(readConfig(process.env), async database => {
-      const { owner } = database
-      if (await hasSchema(owner)) await requireMigrated(database)
-      return withoutTrace(owner, async transaction => {
-        const state = await readKeyState(transaction, mapping, key)
-        // Loaded here, because it builds the schema of GraphQL, which the other commands do not need.
-        const { readAnswers } = await import('./v1-answers.ts')
-        return { state, answers: await readAnswers(owner, transaction, record, state) }
+  .action(
+    async (
+      folder: string,
+      record: string,
+      key: string,
+      { searchPath, json }: { searchPath: string; json: boolean },
+    ) => {
+      const mapping = readMappings(folder, searchPath).find(mapping => mapping.record === record)
+      if (!mapping) throw new GatewayError('BAD_USER_INPUT', `The folder ${folder} has no ${record}.sql.`)
+      const { state, answers } = await withUnmigratedDatabase(readConfig(process.env), async database => {
+        const { owner } = database
+        if (await hasSchema(owner)) await requireMigrated(database)
+        return withoutTrace(owner, async transaction => {
+          const state = await readKeyState(transaction, mapping, key)
+          // Loaded here, because it builds the schema of GraphQL, which the other commands do not need.
+          const { readAnswers } = await import('./v1-answers.ts')
+          return { state, answers: await readAnswers(owner, transaction, record, state) }
+        })
       })
-    })
-    printResult(json, { ...state, answers }, describe(record, state, answers))
-  })
+      printResult(json, { ...state, answers }, describe(record, state, answers))
+    },
+  )
 
 /** Describes a key for a person. */
 function describe(record: string, state: KeyState, answers: Answer[]): string {

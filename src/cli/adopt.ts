@@ -1,20 +1,27 @@
 import { SingleBar } from 'cli-progress'
 import { Command } from 'commander'
-import { checkMapping, type Finding } from '../adoption/check.ts'
-import { estimateRows, type Progress, writeRecords } from '../adoption/fill.ts'
+import { checkMapping } from '../adoption/check.ts'
+import { estimateRows } from '../adoption/estimate.ts'
+import { type Progress, writeRecords } from '../adoption/fill.ts'
 import { exportIds, importIds } from '../adoption/ids.ts'
 import { readRecordStates } from '../adoption/status.ts'
 import { readConfig } from '../config/config.ts'
 import { captureSources, describeMappings, hasMappings, readMappings } from '../db/mappings.ts'
-import { defaultLockWait, describeMigrations, hasSchema, migrate } from '../db/migrate.ts'
+import { defaultLockWait, migrate } from '../db/migrate.ts'
+import { hasSchema } from '../db/migrations.ts'
+import { describeSchema } from '../db/upgrade-statements.ts'
+import { GatewayError } from '../domain/errors.ts'
 import { readStepState } from '../projection/step.ts'
 import { describeReason } from '../reasons.ts'
 import type { PlatformTable } from '../staging/platform-tables.ts'
 import { removeStaging } from '../staging/remove.ts'
 import { checkPlatform, stagePlatform } from '../staging/stage.ts'
 import { readLag } from '../staging/subscription.ts'
-import { checkCommand, describeFinding, fromOption } from './adopt-check.ts'
+import { checkCommand, fromOption, requireNone, searchPathOption } from './adopt-check.ts'
+import { diffCommand } from './adopt-diff.ts'
+import { exportCommand } from './adopt-export.ts'
 import { initCommand } from './adopt-init.ts'
+import { rejectedCommand } from './adopt-rejected.ts'
 import { showCommand } from './adopt-show.ts'
 import { withDatabase, withUnmigratedDatabase } from './database.ts'
 import { jsonOption, onBlocked, printResult, printTable, readSeconds } from './output.ts'
@@ -23,6 +30,7 @@ import { verifyCommand } from './verify.ts'
 
 interface ApplyOptions {
   from?: string
+  searchPath: string
   wait: number
   json: boolean
 }
@@ -34,10 +42,11 @@ const applyCommand = new Command('apply')
   )
   .argument('<folder>', 'has <record>.sql and <record>.from.<table>.sql')
   .addOption(fromOption())
+  .addOption(searchPathOption())
   .option('--wait <seconds>', 'how long to wait for transactions that hold a lock', readSeconds, defaultLockWait)
   .addOption(jsonOption())
-  .action(async (folder: string, { from, wait, json }: ApplyOptions) => {
-    const adopted = readMappings(folder)
+  .action(async (folder: string, { from, searchPath: path, wait, json }: ApplyOptions) => {
+    const adopted = readMappings(folder, path)
     const stop = new AbortController()
     const bar =
       process.stdout.isTTY && !json
@@ -49,11 +58,11 @@ const applyCommand = new Command('apply')
       if (isMigrated) await migrate(owner, { lockWait: wait, adopted: null, onBlocked })
       if (from !== undefined) {
         const onTable = ({ schema, name }: PlatformTable) => console.error(`Copying ${schema}.${name} …`)
-        const options = { platformUrl: from, lockWait: wait, onBlocked, onTable }
+        const options = { platformUrl: from, path, lockWait: wait, onBlocked, onTable }
         requireNone(await stagePlatform(owner, folder, options))
       }
       const isInstalled = isMigrated && (await hasMappings(owner, adopted))
-      if (!isInstalled) requireNone((await checkMapping(owner, folder)).findings)
+      if (!isInstalled) requireNone((await checkMapping(owner, folder, path)).findings)
       await migrate(owner, { lockWait: wait, adopted, onBlocked })
       // Before, Ctrl-C ends the process: what it does then is one transaction.
       process.once('SIGINT', () => stop.abort())
@@ -68,12 +77,6 @@ const applyCommand = new Command('apply')
     printResult(json, progress, describe(progress))
     if (progress.phase !== 'done') process.exitCode = 1
   })
-
-/** Requires that there is no error: the former mapping stays when the new one has some. */
-function requireNone(findings: readonly Finding[]): void {
-  const errors = findings.filter(({ level }) => level === 'error').map(describeFinding)
-  if (errors.length > 0) throw new Error([...errors, 'Nothing is installed: correct the errors first.'].join('\n\n'))
-}
 
 const describe = ({ phase, problem, records, rejected }: Progress) => {
   const written = `${records.toLocaleString('en')} records are written`
@@ -91,16 +94,17 @@ const planCommand = new Command('plan')
   .argument('<folder>')
   .requiredOption('--sql', 'as SQL')
   .addOption(fromOption())
-  .action(async (folder: string, { from }: { from?: string }) => {
+  .addOption(searchPathOption())
+  .action(async (folder: string, { from, searchPath }: { from?: string; searchPath: string }) => {
     if (from !== undefined) {
       const { grants } = await withUnmigratedDatabase(readConfig(process.env), ({ owner }) =>
-        checkPlatform(owner, from, folder),
+        checkPlatform(owner, from, folder, searchPath),
       )
       console.log(['-- At the platform', ...grants, '', '-- In the database of the gateway', ''].join('\n'))
     }
-    const mappings = readMappings(folder)
+    const mappings = readMappings(folder, searchPath)
     const others = `call gateway.install_no_mapping('{${mappings.map(({ record }) => record)}}');`
-    console.log([...describeMigrations(), ...describeMappings(mappings), others, captureSources].join('\n\n'))
+    console.log([...describeSchema([...describeMappings(mappings), others]), captureSources].join('\n\n'))
   })
 
 const statusCommand = new Command('status')
@@ -172,18 +176,38 @@ const removeCommand = new Command('remove')
     })
     if (left !== null) console.log(`Let the owner of the tables run at the platform: ${left}`)
     console.log(
-      'The schema gateway and its triggers are removed. The role voucher_gateway stays: other databases may use it.',
+      'The schema gateway and its triggers are removed. The roles voucher_gateway and voucher_gateway_reader stay: other databases may use them.',
     )
   })
 
+/** Requires DATABASE_URL: without it, an embedded server would start, which has no tables of a platform. */
+function requireDatabase(): void {
+  if (readConfig(process.env).databaseUrl !== undefined) return
+  const message =
+    'DATABASE_URL must name the database of the platform, or with PLATFORM_URL (--from) that of the gateway, for example ' +
+    'postgres://user:password@host:5432/database.'
+  throw new GatewayError('BAD_USER_INPUT', message)
+}
+
 export const adoptCommand = new Command('adopt')
   .description('Serve the data of a platform whose tables are not the plain ones (docs/adopting.md).')
+  .hook('preAction', (_adopt, command) => {
+    const opensDatabase = command !== initCommand && (command !== planCommand || planCommand.opts().from !== undefined)
+    if (opensDatabase) requireDatabase()
+  })
+  // It is a command of the program too, whose hooks run before its action.
+  .hook('preSubcommand', (_adopt, command) => {
+    if (command === verifyCommand) requireDatabase()
+  })
   .addCommand(initCommand)
   .addCommand(checkCommand)
   .addCommand(showCommand)
+  .addCommand(diffCommand)
   .addCommand(planCommand)
   .addCommand(applyCommand)
+  .addCommand(exportCommand)
   .addCommand(statusCommand)
+  .addCommand(rejectedCommand)
   .addCommand(verifyCommand)
   .addCommand(idsCommand)
   .addCommand(removeCommand)

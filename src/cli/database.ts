@@ -2,9 +2,10 @@ import { attachEmbedded, startEmbedded } from '#embedded'
 import type { Config } from '../config/config.ts'
 import { connect, type DatabaseAddress, serviceRole } from '../db/connect.ts'
 import { requirePatchedDriver } from '../db/driver.ts'
-import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrate.ts'
+import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrations.ts'
 import { readRights } from '../db/rights.ts'
-import { DatabaseRefusedError, requireUnicode } from '../db/session.ts'
+import { requireVersion } from '../db/server-version.ts'
+import { requireUnicode } from '../db/session.ts'
 import { ReasonError, reason } from '../reasons.ts'
 import { databaseError, dataDirectoryError, unreleasedDatabaseError } from './database-errors.ts'
 import { shellCommand } from './shell-command.ts'
@@ -69,12 +70,14 @@ async function openDatabase(config: Config, attach: boolean) {
   }
   const pools = openPools(config, databaseUrl)
   try {
-    const [row] = await pools.owner<{ encoding: string }[]>`
-      select /* database.reach */ current_setting('server_encoding') as encoding`
-    requireUnicode(row?.encoding)
+    const [row] = await pools.owner<[{ encoding: string; version: number }]>`
+      select /* database.reach */ current_setting('server_encoding') as encoding,
+             current_setting('server_version_num')::int as version`
+    requireVersion('DATABASE_URL', row.version)
+    requireUnicode(row.encoding)
   } catch (error) {
     await pools.close()
-    throw error instanceof DatabaseRefusedError ? error : databaseError(databaseUrl, error)
+    throw error instanceof ReasonError ? error : databaseError(databaseUrl, error)
   }
   return { ...pools, embedded: false, attached: false }
 }

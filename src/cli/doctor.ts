@@ -1,13 +1,16 @@
 import { writeFileSync } from 'node:fs'
 import { Command, Option } from 'commander'
 import { readConfig } from '../config/config.ts'
+import { findExcessRights } from '../db/rights.ts'
+import { findLockHolders } from '../db/upgrade-check.ts'
 import { type Counts, readCounts, toBundle } from '../doctor/bundle.ts'
 import { type Facts, inspect } from '../doctor/inspect.ts'
 import { type Check, judge, toCheck } from '../doctor/judge.ts'
-import { quickChecks } from '../doctor/quick.ts'
+import { furtherChecks, requestChecks } from '../doctor/quick.ts'
+import { openIdCallbackPath } from '../http/paths.ts'
 import { readStepState } from '../projection/step.ts'
-import { describeReason, ReasonError } from '../reasons.ts'
-import { withDatabase } from './database.ts'
+import { describeReason, ReasonError, reason } from '../reasons.ts'
+import { requireMigrated, withUnmigratedDatabase } from './database.ts'
 import { databaseError } from './database-errors.ts'
 import { loadEnvFile } from './env-file.ts'
 import { jsonOption, printResult, readSeconds } from './output.ts'
@@ -21,7 +24,7 @@ interface Options {
 
 export const doctorCommand = new Command('doctor')
   .description(
-    'Check the configuration, the database, its standbys, the platform and Redis, and print one line for each check, with ' +
+    'Check the configuration, the database, its standbys, the platform, Redis and the OpenID provider, and print one line for each check, with ' +
       'what to do. Changes nothing. Exits with 1 when there is an error; a warning is none.',
   )
   .option('--open-for <seconds>', 'name transactions that are open for longer', readSeconds, 300)
@@ -39,24 +42,40 @@ export const doctorCommand = new Command('doctor')
     if (checks.some(({ level }) => level === 'error')) process.exitCode = 1
   })
 
-/** Runs all checks; where the database cannot be used, the first one alone, which says why. */
+/** Runs all checks; where the database cannot be used, or one cannot end, the first ones alone, which say why. */
 async function examine(openFor: number): Promise<{ checks: Check[]; found: (Facts & Counts) | null }> {
   try {
     loadEnvFile()
     const config = readConfig(process.env)
-    return await withDatabase(config, async database => {
-      const { owner, pool } = database
+    return await withUnmigratedDatabase(config, async database => {
+      const { owner, pool, embedded } = database
       const checks = [toCheck('start', [])]
-      try {
-        for (const [name, find] of Object.entries(quickChecks)) checks.push(toCheck(name, await find(pool)))
-      } catch (error) {
-        throw config.databaseUrl === undefined || error instanceof ReasonError
-          ? error
-          : databaseError(config.databaseUrl, error)
+      const findLocks = async () => {
+        const holders = await findLockHolders(owner, true)
+        return toCheck(
+          'locks',
+          holders.map(facts => reason('TABLE_LOCKED', facts)),
+        )
       }
-      checks.push(toCheck('records', (await readStepState(pool)).reasons))
-      const facts = await inspect(database, { ...config, openFor })
-      return { checks: [...checks, ...judge(facts)], found: { ...facts, ...(await readCounts(owner)) } }
+      try {
+        await requireMigrated(database)
+        for (const [name, find] of Object.entries({ ...requestChecks, ...furtherChecks }))
+          checks.push(toCheck(name, await find(pool)))
+        checks.push(toCheck('records', (await readStepState(pool)).reasons))
+        const excess = embedded ? [] : await findExcessRights(owner, config.platformUrl !== undefined)
+        checks.push(toCheck('login', excess))
+        // Loaded when it is needed: it takes longer than all else of most commands.
+        const { checkOpenId } = await import('../doctor/openid.ts')
+        checks.push(toCheck('openid', await checkOpenId(config, openIdCallbackPath)))
+        const facts = await inspect(database, { ...config, openFor })
+        checks.push(await findLocks(), ...judge(facts))
+        return { checks, found: { ...facts, ...(await readCounts(owner)) } }
+      } catch (error) {
+        if (error instanceof ReasonError) throw error
+        const locks = await findLocks().catch(() => null)
+        if (locks?.level === 'error') return { checks: [...checks, locks], found: null }
+        throw config.databaseUrl === undefined ? error : databaseError(config.databaseUrl, error)
+      }
     })
   } catch (error) {
     if (!(error instanceof ReasonError)) throw error

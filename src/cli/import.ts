@@ -1,9 +1,10 @@
-import { Argument, Command, Option } from 'commander'
+import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config/config.ts'
 import { FaultyLinesError } from '../import/faults.ts'
 import { type Imported, importSources } from '../import/import.ts'
 import { readFolder, standardInput } from '../import/source.ts'
 import { tableNames } from '../import/table.ts'
+import { readDateFormat } from '../import/values.ts'
 import { toJsonLine } from '../json-line.ts'
 import { withDatabase } from './database.ts'
 import { jsonOption, printTable } from './output.ts'
@@ -12,7 +13,26 @@ import { shellCommand } from './shell-command.ts'
 interface Options {
   table?: string
   replace: boolean
+  csvDelimiter: string
+  csvQuote: string
+  csvEscape?: string
+  csvNull: string
+  dateFormat?: RegExp
   json: boolean
+}
+
+/** Reads a character of a dialect of CSV. @throws InvalidArgumentError */
+function readCharacter(text: string): string {
+  const character = text === '\\t' ? '\t' : text
+  if (/^[\t -~]$/.test(character)) return character
+  throw new InvalidArgumentError("It must be one character of ASCII, for example ';', or '\\t' for a tab.")
+}
+
+/** Reads a format of dates. @throws InvalidArgumentError */
+function readFormat(text: string): RegExp {
+  const format = readDateFormat(text)
+  if (format) return format
+  throw new InvalidArgumentError('It must have yyyy, MM and dd once each, for example dd/MM/yyyy.')
 }
 
 export const importCommand = new Command('import')
@@ -24,6 +44,20 @@ export const importCommand = new Command('import')
     new Option('--table <name>', 'the table of the standard input, which is lines of JSON').choices(tableNames),
   )
   .option('--replace', 'also delete the rows whose keys a file lacks from its table', false)
+  .option('--csv-delimiter <character>', 'what separates values in CSV', readCharacter, ',')
+  .option(
+    '--csv-quote <character>',
+    'what stands around values in CSV that have a delimiter or a line end',
+    readCharacter,
+    '"',
+  )
+  .option(
+    '--csv-escape <character>',
+    'what stands before a quotation mark in such a value (default: the mark)',
+    readCharacter,
+  )
+  .option('--csv-null <text>', 'the value of CSV without quotation marks that is null', '')
+  .option('--date-format <format>', 'how files write dates, for example dd/MM/yyyy (default: ISO 8601)', readFormat)
   .addOption(jsonOption())
   .addHelpText(
     'after',
@@ -34,17 +68,25 @@ Examples:
   import ./export
   gzip -dc customers.ndjson.gz | voucher-gateway import - --table customer`,
   )
-  .action(async (folder: string, { table, replace, json }: Options, command: Command) => {
+  .action(async (folder: string, options: Options, command: Command) => {
+    const { table, replace, json, csvDelimiter, csvQuote, csvEscape = csvQuote } = options
+    if (csvDelimiter === csvQuote || csvDelimiter === csvEscape) {
+      command.error('error: --csv-delimiter must differ from --csv-quote and --csv-escape')
+    }
     if ((folder === '-') !== (table !== undefined)) {
       command.error('error: give --table for the standard input (-), and only for it')
     }
     const sources = table === undefined ? readFolder(folder) : [standardInput(table)]
+    const formats = {
+      csv: { delimiter: csvDelimiter, quote: csvQuote, escape: csvEscape, null: options.csvNull },
+      date: options.dateFormat,
+    }
     const onProgress = (phrase: string) => {
       if (process.stderr.isTTY && !json) console.error(phrase)
     }
     try {
       const tables = await withDatabase(readConfig(process.env), ({ owner }) =>
-        importSources(owner, sources, { replace, onProgress }),
+        importSources(owner, sources, { formats, replace, onProgress }),
       )
       if (json) console.log(toJsonLine({ tables }))
       else {

@@ -1,8 +1,10 @@
 import { Command, Option } from 'commander'
 import { readConfig } from '../config/config.ts'
-import { defaultLockWait, describeUpgrade, migrate, readMigrations } from '../db/migrate.ts'
+import { defaultLockWait, migrate, type Upgrade } from '../db/migrate.ts'
+import { readMigrations } from '../db/migrations.ts'
 import type { Pool } from '../db/sql.ts'
 import { checkUpgrade } from '../db/upgrade-check.ts'
+import { describeUpgrade } from '../db/upgrade-statements.ts'
 import { describeReason } from '../reasons.ts'
 import { withUnmigratedDatabase } from './database.ts'
 import { jsonOption, onBlocked, printResult, printTable, readSeconds } from './output.ts'
@@ -34,9 +36,20 @@ export const migrateCommand = new Command('migrate')
   })
 
 async function apply(owner: Pool, wait: number, json: boolean): Promise<void> {
-  const applied = await migrate(owner, { lockWait: wait, onBlocked })
-  const lines = applied.length > 0 ? applied.map(file => `applied ${file}`) : [upToDate]
-  printResult(json, { applied }, lines.join('\n'))
+  const upgrade = await migrate(owner, { lockWait: wait, onBlocked })
+  printResult(json, upgrade, describe(upgrade, 'applied', 'made') || upToDate)
+}
+
+/** The most functions that are named. */
+const mostNamed = 10
+
+/** Returns lines about an upgrade. */
+function describe({ applied, made }: Upgrade, appliedWord: string, madeWord: string): string {
+  const definitions =
+    made.length > mostNamed
+      ? [`${madeWord} ${made.length} functions and views`]
+      : made.map(file => `${madeWord} functions/${file}`)
+  return [...applied.map(file => `${appliedWord} ${file}`), ...definitions].join('\n')
 }
 
 const upToDate = 'The database is up to date.'
@@ -55,9 +68,10 @@ async function printStatus(owner: Pool, json: boolean): Promise<void> {
 
 async function printCheck(owner: Pool, json: boolean): Promise<void> {
   const found = await checkUpgrade(owner)
-  const { release, releases, stops, missing, indexes, findings } = found
+  const { release, releases, stops, missing, made, locks, indexes, findings } = found
   const lines = [
-    missing.length > 0 ? `Missing: ${missing.join(', ')}` : upToDate,
+    describe({ applied: missing, made }, 'would apply', 'would make') || upToDate,
+    ...(locks.length > 0 ? [`Locks, each tried for 100 ms at a time: share row exclusive on ${locks.join(', ')}`] : []),
     ...(releases.length > 0 ? [`Releases: from ${release ?? 'none'} to ${releases.join(', ')}`] : []),
     ...(stops.length > 0 ? [`Releases that must run before the next: ${stops.join(', ')}`] : []),
     ...(indexes.count > 0

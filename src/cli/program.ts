@@ -1,11 +1,11 @@
 /** The program `voucher-gateway`: runs the command that the arguments name. */
-import { readFileSync } from 'node:fs'
 import addCompletion from '@bomb.sh/tab/commander'
 import { Command, CommanderError } from 'commander'
 import postgres from '#postgres'
 import { endWithOutput, requireOptionsLast } from '#program'
 import { syncCommand } from '#sync'
 import { GatewayError } from '../domain/errors.ts'
+import { version } from '../version.ts'
 import { adminCommand } from './admin.ts'
 import { adoptCommand } from './adopt.ts'
 import { demoCommand } from './demo.ts'
@@ -16,10 +16,6 @@ import { migrateCommand } from './migrate.ts'
 import { logFailedStart, serveCommand } from './serve.ts'
 import { tokenCommand } from './token.ts'
 import { verifyCommand } from './verify.ts'
-
-const { version }: { version: string } = JSON.parse(
-  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
-)
 
 const program = new Command('voucher-gateway')
   .description('The external integration service of a gift voucher platform.')

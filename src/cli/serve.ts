@@ -6,6 +6,7 @@ import { demoTenant } from '#demo'
 import { type Config, readConfig } from '../config/config.ts'
 import { letDriverCompile } from '../db/compilable.ts'
 import { migrate } from '../db/migrate.ts'
+import { findExcessRights } from '../db/rights.ts'
 import type { Pool } from '../db/sql.ts'
 import { isDemo, isEmpty, loadDemo } from '../demo/load.ts'
 import { hasNoAdministrator } from '../domain/administrator/administrator.ts'
@@ -138,14 +139,12 @@ async function startService(
     await app.close()
     throw error
   })
-  const checked = app.checkReadiness().then(({ reasons }) => {
-    if (reasons.length > 0) app.log.warn({ reasons }, 'the service listens, but something is wrong')
-  })
-  const stop = async (reason: string) => {
-    // The caller closes the database then, which the check would report.
-    await Promise.all([stopService(app, config.shutdownDelay, reason), checked])
+  const { owner, embedded } = database
+  if (!embedded && (primary?.worker ?? 1) === 1) {
+    const reasons = await findExcessRights(owner, config.platformUrl !== undefined).catch(() => [])
+    if (reasons.length > 0) app.log.warn({ reasons }, 'the login has more rights than the service needs')
   }
-  return { origin, stop }
+  return { origin, stop: reason => stopService(app, config.shutdownDelay, reason) }
 }
 
 /** Measures this process, and serves its metrics unless its primary does. @param database null: the primary does */

@@ -202,7 +202,8 @@ const toRow = (token: TokenRecord) => ({
 const toFacts = (token: TokenRecord) => {
   const { contact, rateLimit, createdAt, createdBy, lastUsedAddress } = token
   const tenants = token.tenants.map(
-    ({ tenantId, name, withDescendants }) => `${name} (${tenantId}${withDescendants ? ', with all below' : ''})`,
+    ({ tenantId, name, withDescendants }) =>
+      `${name ?? 'absent'} (${tenantId}${withDescendants ? ', with all below' : ''})`,
   )
   const facts = {
     ...toRow(token),

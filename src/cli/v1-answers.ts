@@ -56,7 +56,7 @@ export async function readAnswers(
           ...{ isWaiting: () => true, cost: 0, rejectedCost: 0, requestedCost: 1 },
         }
         const context = {
-          ...{ sql, records: sql, caller, fieldErrors: {}, redemptionTokenTtl: 1 },
+          ...{ sql, records: sql, caller, fieldErrors: {}, redemptionTokenTtl: 1, serviceId: '' },
           cursors: createCursorCipher(randomBytes(32)),
           scope: createTenantScope(sql),
           loaders: new Loaders({ pool, sql, records: sql, caller, group: {} }),

@@ -2,7 +2,7 @@ import { readDatabaseUrl } from '#database-url'
 import postgres from '#postgres'
 import { type ColumnCodec, columnCodecs } from './column-codecs.ts'
 import { publishUnqueued, queueStatements } from './queued-pool.ts'
-import { figureSettings, isolation, type SessionRequirements, timeFormat } from './session.ts'
+import { figureSettings, isolation, ownSearchPath, type SessionRequirements, timeFormat } from './session.ts'
 import { poolSockets } from './socket.ts'
 import type { DriverPool, DriverTypes, Pool } from './sql.ts'
 
@@ -51,13 +51,15 @@ export interface PoolOptions {
   /** A connection that takes longer to open fails, in milliseconds; default: four seconds. */
   connectTimeoutMs?: number
   /**
-   * The role under which statements run; default: the login. With a role, each new connection is checked: it must have
-   * this role and these limits, and lead to a primary that can be written, unless it `readsOnly`.
+   * The role under which statements run; default: the login. Each new connection is checked. With a role it must have this
+   * role and these limits, and lead to a primary that can be written, unless it `readsOnly`.
    */
   role?: string
+  /** The search path, which each new connection must have: another one than ours is for tests that play a platform. */
+  searchPath?: string
   /** True when the connections may lead to a standby, because only records are read on them. */
   readsOnly?: boolean
-  /** True to send the role and the limits as a connection starts, which poolers refuse; default: true. */
+  /** True to send the path, the role and the limits as a connection starts, which poolers refuse; default: true. */
   startupParameters?: boolean
   /**
    * Called when a connection has closed. It is then open as long as the pool, because its session may hold locks; default:
@@ -66,6 +68,8 @@ export interface PoolOptions {
   onClose?: () => void
   /** True for connections that take the commands of replication, as simple statements. */
   replication?: boolean
+  /** Further settings that each connection without a role sends as it starts, and must have. */
+  settings?: Readonly<Record<string, string | number>>
   /** Receives the notices and warnings of the server. */
   onNotice?: (message: string) => void
 }
@@ -149,9 +153,21 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
   // Variables of libpq are for the database that the operator names.
   const environment = typeof address === 'string' ? process.env : {}
   const { tls, connection, ...place } = readDatabaseUrl(addressUrl(address), environment)
-  const { role, statementTimeoutMs, startupParameters = true, readsOnly = false } = options
-  const session: SessionRequirements | undefined =
-    role === undefined ? undefined : { role, statementTimeoutMs, startupParameters, readsOnly, prepares: place.prepare }
+  const {
+    role,
+    statementTimeoutMs,
+    startupParameters = true,
+    readsOnly = false,
+    searchPath = ownSearchPath,
+    settings: own = {},
+  } = options
+  const session: SessionRequirements = {
+    ...{ searchPath, role, statementTimeoutMs, startupParameters, readsOnly },
+    prepares: place.prepare,
+    settings: options.replication ? {} : own,
+  }
+  // A text, because the driver leaves out what is 0.
+  const limits: Record<string, string | number> = { statement_timeout: String(statementTimeoutMs) }
   const { close: closeSockets, ...sockets } = poolSockets({
     place,
     tls,
@@ -175,10 +191,12 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
       ...timeFormat,
       ...(options.replication && { replication: 'database' }),
       ...(startupParameters && {
-        statement_timeout: statementTimeoutMs,
+        search_path: searchPath,
+        ...limits,
         default_transaction_isolation: isolation,
         ...(readsOnly && { lock_timeout: standbyLockTimeoutMs }),
         ...(role !== undefined && { role, ...figureSettings }),
+        ...own,
       }),
     },
     ...(!startupParameters && { max_lifetime: pooledLifetime }),

@@ -12,6 +12,8 @@ export interface Mapping {
   select: string
   /** The texts of `<record>.from.<source>.sql`, by the names of the sources. */
   rules: Record<string, string>
+  /** The schemas of names in these texts that are not qualified, as `search_path` has them. */
+  path: string
 }
 
 /** The mapping of the plain tables. Read once: the files of a running service do not change. */
@@ -21,13 +23,17 @@ const readPlain = () => (plain ??= readMappings(fileURLToPath(new URL('../../map
 /** The statements that create the plain tables. */
 const readPlainTables = () => readFileSync(new URL('../../sql/plain-tables.sql', import.meta.url), 'utf8')
 
+/** The schemas of names without one, by default. */
+export const defaultPath = 'public'
+
 /**
  * Reads a folder of mappings.
  *
+ * @param path the schemas of names that are not qualified
  * @returns one for each `<record>.sql`
  * @throws an Error when there is no such folder, or a rule has no mapping
  */
-export function readMappings(folder: string): Mapping[] {
+export function readMappings(folder: string, path = defaultPath): Mapping[] {
   if (!existsSync(folder)) throw new Error(`There is no folder ${folder}. The command \`adopt init\` writes one.`)
   const files = readdirSync(folder)
     .filter(file => file.endsWith('.sql'))
@@ -37,7 +43,7 @@ export function readMappings(folder: string): Mapping[] {
   const mappings = new Map<string, Mapping>()
   for (const file of files.filter(file => !file.includes('.from.'))) {
     const record = file.slice(0, -'.sql'.length)
-    mappings.set(record, { record, select: read(file), rules: {} })
+    mappings.set(record, { record, select: read(file), rules: {}, path })
   }
   for (const file of files.filter(file => file.includes('.from.'))) {
     const [record = '', source = ''] = file.slice(0, -'.sql'.length).split('.from.')
@@ -92,12 +98,16 @@ export function throwWithFile(error: unknown, { record, select, rules }: Mapping
 
 /** The mappings of a database. */
 interface Installed {
-  /** Whether it has these mappings alone, as their files have them, and captures their sources. */
+  /** Whether it has these mappings alone, as their files have them. */
   is_current: boolean
+  /** Whether it captures the sources of its mappings. */
+  is_captured: boolean
   /** Whether they read other tables than the plain ones. */
   is_adopted: boolean
   /** Whether it has neither mappings nor plain tables. */
   is_empty: boolean
+  /** Whether functions that read sources have another owner: it was restored so. */
+  lacks_reader: boolean
 }
 
 async function readInstalled(sql: Sql, mappings: Mapping[]): Promise<Installed> {
@@ -109,7 +119,11 @@ async function readInstalled(sql: Sql, mappings: Mapping[]): Promise<Installed> 
              full join jsonb_array_elements(${JSON.stringify(mappings)}::text::jsonb) wanted (given) using (given)
              -- A type that a platform does not have reads no table.
              where wanted is null and record in (select record from gateway.rule) or installed is null
-           ) and not exists (select from gateway.sources_to_capture()) as is_current`
+           )
+           -- A column of another type may fit the same files.
+           and not exists (select from gateway.broken_mapping join gateway.mapping using (record) where not is_plain) as is_current,
+           not exists (select from gateway.sources_to_capture()) as is_captured,
+           exists (select from gateway.misplaced_reader) as lacks_reader`
   return installed
 }
 
@@ -119,32 +133,43 @@ async function readInstalled(sql: Sql, mappings: Mapping[]): Promise<Installed> 
  * @param adopted those of another platform; absent: those of the plain tables, or those that the database has of another platform
  */
 export async function hasMappings(sql: Sql, adopted?: Mapping[]): Promise<boolean> {
-  const { is_current, is_adopted } = await readInstalled(sql, adopted ?? readPlain())
-  return is_current || (adopted === undefined && is_adopted)
+  const { is_current, is_captured, is_adopted, lacks_reader } = await readInstalled(sql, adopted ?? readPlain())
+  return !lacks_reader && is_captured && (is_current || (adopted === undefined && is_adopted))
 }
 
 /**
  * Installs the mappings that the database has not, or has otherwise: their records are then all compared again. Creates the plain
- * tables in a database that has no mapping. A type that a platform does not have has no records. A table that is locked does not
- * prevent that others are captured, each in a transaction of its own.
+ * tables in a database that has no mapping. A type that a platform does not have has no records. Their sources have to be captured
+ * after that.
  *
  * @param adopted as `hasMappings` has it
  */
 export async function installMappings(sql: Sql, adopted?: Mapping[]): Promise<void> {
   const mappings = adopted ?? readPlain()
-  const { is_adopted, is_empty } = await readInstalled(sql, mappings)
+  const { is_adopted, is_empty, lacks_reader } = await readInstalled(sql, mappings)
+  if (lacks_reader) {
+    await sql`call /* mapping.give_to_reader */ gateway.give_to_reader()`
+    await sql`call /* mapping.grant_sources */ gateway.grant_sources()`
+  }
   if (!adopted && is_adopted) return
   if (!adopted && is_empty) await sql.unsafe(readPlainTables()).simple()
   for (const mapping of mappings) {
-    const { record, select, rules } = mapping
+    const { record, select, rules, path } = mapping
     const installing = sql`call /* mapping.install */ gateway.install_mapping(
-      ${record}::gateway.record_type, ${select}, ${JSON.stringify(rules)}::text::jsonb, ${!adopted})`
+      ${record}::gateway.record_type, ${select}, ${JSON.stringify(rules)}::text::jsonb, ${!adopted}, ${path})`
     await installing.catch(error => throwWithFile(error, mapping))
   }
   if (adopted) {
     const records = mappings.map(({ record }) => record)
     await sql`call /* mapping.install_none */ gateway.install_no_mapping(${`{${records.join()}}`}::text::gateway.record_type[])`
   }
+}
+
+/**
+ * Captures the sources whose changes are not captured as the rules have it. A table that is locked does not prevent that others are
+ * captured, each in a transaction of its own.
+ */
+export async function captureMissing(sql: Sql): Promise<void> {
   const sources = await sql<{ name: string }[]>`
     select /* mapping.sources_to_capture */ source::text as name from gateway.sources_to_capture() source`
   const capture = (name: string) =>
@@ -161,9 +186,9 @@ const literal = (text: string) => `e'${text.replaceAll('\\', '\\\\').replaceAll(
 
 /** Returns the calls that install mappings, which change nothing for those that are installed. */
 export const describeMappings = (mappings: readonly Mapping[], isPlain = false): string[] =>
-  mappings.map(({ record, select, rules }) => {
+  mappings.map(({ record, select, rules, path }) => {
     const texts = [record, select, JSON.stringify(rules)].map(literal).join(', ')
-    return `call gateway.install_mapping(${texts}, ${isPlain});`
+    return `call gateway.install_mapping(${texts}, ${isPlain}, ${literal(path)});`
   })
 
 /** The statement that captures all sources whose changes are not captured. */

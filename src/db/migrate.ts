@@ -1,10 +1,32 @@
-import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { type Reason, ReasonError, reason } from '../reasons.ts'
+import { makeDefinitions, readDefinitions } from './definitions.ts'
 import { retryLocks } from './lock-retries.ts'
-import { describePlainMappings, hasMappings, installMappings, type Mapping, readKindOfTables } from './mappings.ts'
-import { releasesBetween } from './releases.ts'
+import { captureMissing, hasMappings, installMappings, type Mapping } from './mappings.ts'
+import {
+  beforeLast,
+  isAlone,
+  isEmpty,
+  type Migration,
+  type MigrationState,
+  readOwn,
+  readUpgrade,
+} from './migrations.ts'
 import type { Pool, Sql } from './sql.ts'
+import {
+  capturesAgain,
+  completionOf,
+  preparationFor,
+  preparesAgain,
+  recapture,
+  recordOf,
+} from './upgrade-statements.ts'
+
+/** What a migration has done, or would do: the names of files, in their order. */
+export interface Upgrade {
+  /** Files of `sql/`, which are applied once. */
+  applied: string[]
+  /** Files of `sql/functions`, which are run again when they have changed. */
+  made: string[]
+}
 
 /** The key of the advisory lock of a migration: any number, the same for all instances. */
 const migrationLock = 7_302_155_601
@@ -18,37 +40,9 @@ const times = { lock: 100, connectionCheck: 500 }
 /** The time for which a migration tries to get its locks by default, in seconds. */
 export const defaultLockWait = 300
 
-/** The migrations of a database differ from the files in `sql/`: an unreleased version of the service made them. */
-export class UnreleasedDatabaseError extends Error {}
-
-/** A file of `sql/`, which is named `<version>.do.<name>.sql`, and is one transaction. */
-interface Migration {
-  version: number
-  file: string
-  md5: string
-  text: string
-}
-
-/** Read once: the files of a running service do not change. */
-let own: Migration[] | undefined
-
-function readOwn(): Migration[] {
-  const directory = new URL('../../sql/', import.meta.url)
-  own ??= readdirSync(directory)
-    .filter(file => file.includes('.do.'))
-    .sort()
-    .map(file => {
-      const text = readFileSync(new URL(file, directory), 'utf8')
-      return { version: Number(file.split('.')[0]), file, text, md5: createHash('md5').update(text).digest('hex') }
-    })
-  return own
-}
-
 interface MigrationOptions {
-  /** The time for which each file tries to get its locks, in seconds. */
+  /** The time for which it tries to get its locks, in seconds. */
   lockWait?: number
-  /** The version of the last file to apply; default: the newest. */
-  last?: number
   /** The mappings of a platform whose tables are not the plain ones; null: those that the database has stay. */
   adopted?: Mapping[] | null
   /** Called after each attempt that failed, with the transactions that hold the locks. */
@@ -56,38 +50,60 @@ interface MigrationOptions {
 }
 
 /**
- * Applies the migrations of `sql/` that the database lacks, and the mappings, one process at a time. After an error, or when
- * this process is killed, the next call goes on with the file that was not applied.
+ * Brings a database up to date, one process at a time: the migrations of `sql/` that it lacks, the definitions that it has otherwise,
+ * and the mappings. All of that is one transaction: after an error, or the end of this process, the database is as it was. Before it
+ * come the files up to the last that cannot be in a transaction, and can be repeated; after it, sources are captured, a table at a time.
  *
- * @returns the file names of the applied migrations, oldest first
- * @throws `UnreleasedDatabaseError`; a ReasonError for a database that another release has to upgrade; an error of the database when a statement fails; an Error that names the transactions
- *   that hold a lock for longer than `lockWait`
+ * @throws `UnreleasedDatabaseError`; a ReasonError for a database that another release has to upgrade; an error of the database when a
+ *   statement fails; an Error that names the transactions that hold a lock for longer than `lockWait`
  */
 export async function migrate(
   sql: Pool,
-  { lockWait = defaultLockWait, last = Infinity, adopted, onBlocked }: MigrationOptions = {},
-): Promise<string[]> {
+  { lockWait = defaultLockWait, adopted, onBlocked }: MigrationOptions = {},
+): Promise<Upgrade> {
   const session = sql.openSession()
   try {
     // Behind a pooler, the settings of a session would stay for its next client.
-    const lacksNone = (await readMissing(session)).length === 0
-    if (lacksNone && (adopted === null || (await hasMappings(session, adopted)))) return []
+    const isCurrent = isEmpty(await readUpgrade(session)) && (adopted === null || (await hasMappings(session, adopted)))
+    if (isCurrent) return { applied: [], made: [] }
     const pid = await prepareSession(session)
     const attempt = retryLocks(sql, pid, {
       ...{ lockWait, onBlocked, subject: 'The migration' },
-      remedy: 'The files that were applied so far stay: end that transaction, and run the migration again.',
+      remedy: 'The database is as it was: end that transaction, and run the migration again.',
     })
     await attempt(() => session`select /* migration.lock */ pg_advisory_lock(${migrationLock})`)
     const applied: string[] = []
-    for (const migration of await readMissing(session)) {
-      if (migration.version > last) break
-      await attempt(() => run(session, migration))
+    for (const migration of beforeLast((await readUpgrade(session)).missing)) {
+      await attempt(async () => void (await (isAlone(migration) ? runAlone : run)(session, migration)))
       applied.push(migration.file)
     }
-    if (last === Infinity && adopted !== null) await attempt(() => installMappings(session, adopted))
-    return applied
+    const upgrade = await attempt(() => upgradeIn(session, adopted))
+    if (adopted !== null) await attempt(() => captureMissing(session))
+    return { ...upgrade, applied: [...applied, ...upgrade.applied] }
   } finally {
     await session.end({ timeout: 1 })
+  }
+}
+
+/** Makes the upgrade in one transaction of the session. @param adopted as `migrate` has it */
+async function upgradeIn(session: Sql, adopted: Mapping[] | null | undefined): Promise<Upgrade> {
+  const execute = (text: string) => session.unsafe(text).simple()
+  await execute('begin /* migration.begin */')
+  try {
+    const upgrade = await readUpgrade(session)
+    const { missing, changed } = upgrade
+    for (const migration of missing) await run(session, migration)
+    await makeDefinitions(session, changed)
+    // Functions that are made for a mapping depend on those that make them, and on the fields of its type.
+    if (missing.length > 0 || preparesAgain(changed)) await execute(preparationFor(changed))
+    if (capturesAgain(changed)) await execute(recapture)
+    if (adopted !== null) await installMappings(session, adopted)
+    await execute(completionOf(missing))
+    await execute('commit /* migration.commit */')
+    return namesOf(upgrade)
+  } catch (error) {
+    await execute('rollback /* migration.roll_back */').catch(() => {}) // A lost connection has ended it.
+    throw error
   }
 }
 
@@ -108,90 +124,23 @@ async function prepareSession(session: Sql): Promise<number> {
   return row.pid
 }
 
+/** Runs a file that cannot be in a transaction, each statement by itself, and records it. */
+async function runAlone(session: Sql, { version, file, md5, text }: Migration): Promise<void> {
+  for (const statement of text.split(/;\n/)) if (statement.trim()) await session.unsafe(statement).simple()
+  await session.unsafe(recordOf(version, file, md5)).simple()
+}
+
 /** Runs a file and records it. PostgreSQL runs the statements of one message in one transaction. */
 const run = (session: Sql, { version, file, md5, text }: Migration) =>
   session.unsafe(`${text}\n${recordOf(version, file, md5)}`).simple()
 
-const recordOf = (version: number, file: string, md5: string) =>
-  `insert /* migration.record */ into gateway.migration (version, name, md5) values (${version}, '${file}', '${md5}')`
-
-/** Returns whether the database has any migration. */
-export async function hasSchema(sql: Sql): Promise<boolean> {
-  const [table] = await sql<[{ exists: boolean }]>`
-    select /* migration.table_exists */ to_regclass('gateway.migration') is not null as exists`
-  return table.exists
-}
-
-/** Applies all migrations in the transaction of the caller, without mappings. The database has none. */
+/** Applies all migrations and definitions in the transaction of the caller, without mappings. The database has none. */
 export async function createSchema(transaction: Sql): Promise<void> {
   for (const migration of readOwn()) await run(transaction, migration)
+  await makeDefinitions(transaction, readDefinitions())
 }
 
-/** The migrations of a database. */
-export interface MigrationState {
-  /** When each file of `sql/` was applied, as an ISO-8601 time; null for those that the database lacks. */
-  files: { file: string; appliedAt: string | null }[]
-  missing: Migration[]
-  /** The files that `sql/` does not have, because a newer version of the service applied them. */
-  newer: string[]
-  /** The last migration of the database, and that of this version. */
-  from: number
-  to: number
-}
-
-/** Reads the migrations of a database. @throws `UnreleasedDatabaseError` */
-export async function readMigrations(sql: Sql): Promise<MigrationState> {
-  const own = readOwn()
-  const rows = (await hasSchema(sql))
-    ? await sql<{ version: number; name: string; md5: string | null; applied_at: string }[]>`
-        select /* migration.read */ version, name, md5, to_json(run_at) #>> '{}' as applied_at
-        from gateway.migration order by version`
-    : []
-  const applied = new Map(rows.map(row => [row.version, row]))
-  const different = own.find(({ version, md5 }) => applied.has(version) && applied.get(version)?.md5 !== md5)
-  if (different) {
-    const problem = `migration ${different.version} is not the one in sql/`
-    throw new UnreleasedDatabaseError(`The database cannot be upgraded: ${problem}.`)
-  }
-  const to = own.at(-1)?.version ?? 0
-  return {
-    files: own.map(({ version, file }) => ({ file, appliedAt: applied.get(version)?.applied_at ?? null })),
-    missing: own.filter(({ version }) => !applied.has(version)),
-    newer: rows.filter(({ version }) => version > to).map(({ name }) => name),
-    from: rows.at(-1)?.version ?? 0,
-    to,
-  }
-}
-
-/** Returns the reason why this version does not upgrade a database: it skips a stop, or the database is newer. */
-export async function refuseUpgrade(sql: Sql, { newer, from, to }: MigrationState): Promise<Reason | null> {
-  if (newer.length > 0) return reason('DATABASE_NEWER', { files: newer.join(', ') })
-  const [next] = releasesBetween(from, to).stops
-  // A first installation that was interrupted has no records that a release in between would have to change.
-  if (next === undefined || (await readKindOfTables(sql)) === null) return null
-  return reason('RELEASE_SKIPPED', { release: next })
-}
-
-/** Reads the migrations that a database lacks. @throws `UnreleasedDatabaseError`, and a ReasonError of `refuseUpgrade` */
-async function readMissing(sql: Sql): Promise<Migration[]> {
-  const state = await readMigrations(sql)
-  const refused = await refuseUpgrade(sql, state)
-  if (refused) throw new ReasonError(refused)
-  return state.missing
-}
-
-const describeMigration = ({ version, file, md5, text }: Migration) =>
-  `-- ${file}\nbegin;\n${text}\n${recordOf(version, file, md5)};\ncommit;`
-
-/** Returns the SQL of all migrations, each with the statement that records it. */
-export const describeMigrations = (): string[] => readOwn().map(describeMigration)
-
-/** Returns the SQL that `migrate` would run. @throws as `migrate` */
-export async function describeUpgrade(sql: Sql): Promise<string[]> {
-  const missing = await readMissing(sql)
-  if (missing.length === 0 && (await hasMappings(sql))) return []
-  return [...missing.map(describeMigration), ...(await describePlainMappings(sql))]
-}
-
-/** Returns the number of migrations of `sql/` that the database lacks. @throws `UnreleasedDatabaseError` */
-export const countMissingMigrations = async (sql: Sql): Promise<number> => (await readMigrations(sql)).missing.length
+const namesOf = ({ missing, changed }: Pick<MigrationState, 'missing' | 'changed'>): Upgrade => ({
+  applied: missing.map(({ file }) => file),
+  made: changed.map(({ file }) => file),
+})

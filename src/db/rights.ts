@@ -1,3 +1,4 @@
+import { type Reason, reason } from '../reasons.ts'
 import { serviceRole } from './connect.ts'
 import type { Sql } from './sql.ts'
 
@@ -15,11 +16,32 @@ export async function readRights(sql: Sql): Promise<LoginRights> {
   // From PostgreSQL 16 on, some members may not set the role.
   const [rights] = await sql<[LoginRights]>`
     select /* rights.read */ quote_ident(session_user) as login,
-           coalesce((select has_schema_privilege(relnamespace, 'usage') and has_table_privilege(pg_class.oid, 'select')
-                     from pg_class join pg_namespace on pg_namespace.oid = relnamespace
-                     where nspname = 'gateway' and relname = 'migration'), true) as "readsMigrations",
+           coalesce((select has_schema_privilege(pg_namespace.oid, 'usage') and has_table_privilege(pg_class.oid, 'select') is not false
+                     from pg_namespace left join pg_class on relnamespace = pg_namespace.oid and relname = 'definition'
+                     where nspname = 'gateway'), true) as "readsMigrations",
            (select pg_has_role(oid, case when current_setting('server_version_num')::integer < 160000
                                          then 'member' else 'set' end)
             from pg_roles where rolname = ${serviceRole}) as "setsServiceRole"`
   return rights
+}
+
+/**
+ * Returns the reason why the login has more rights than the service needs: of its own, or of a role that it is a member of.
+ *
+ * @param replicates whether it follows a platform on another server: then it owns the tables, and before PostgreSQL 16 only a
+ *   superuser may create the subscription
+ */
+export async function findExcessRights(sql: Sql, replicates: boolean): Promise<Reason[]> {
+  const [found] = await sql<[{ login: string; rights: string | null }]>`
+    select /* rights.find_excess */ quote_ident(session_user) as login, (
+      select string_agg(distinct what, ', ' order by what)
+      from pg_roles held cross join lateral (values
+        (rolsuper and not (${replicates} and current_setting('server_version_num')::int < 160000), 'is a superuser'),
+        (rolcreaterole, 'may create roles'), (rolreplication, 'may replicate'), (rolbypassrls, 'passes row level security'),
+        (not ${replicates} and oid = (select nspowner from pg_namespace where nspname = 'gateway'), 'owns the schema gateway'),
+        (rolname ~ '^pg_(read_all_data|write_all_data|(read|write)_server_files|execute_server_program)$', 'is a member of ' || rolname)
+      ) as found (holds, what)
+      where holds and case when own.rolsuper then held.oid = own.oid else pg_has_role(own.oid, held.oid, 'member') end) as rights
+    from pg_roles own where rolname = session_user`
+  return found.rights === null ? [] : [reason('LOGIN_TOO_STRONG', { login: found.login, rights: found.rights })]
 }

@@ -3,11 +3,21 @@
  * of its connections passes through our own socket. The ReadyForQuery that ends the start is held back, the check runs,
  * and then the driver gets it, or the socket fails with the reason.
  *
- * The check runs in an open transaction, but for a statement that a pooler may route to a standby. When a client leaves during a transaction, a pooler also closes its own
- * connection to the server, so no other client gets a refused session.
+ * The check of a session with a role runs in an open transaction, but for a statement that a pooler may route to a standby.
+ * When a client leaves during a transaction, a pooler also closes its own connection to the server, so no other client gets a
+ * refused session. The check of another session is one message.
  */
 import type { Socket } from 'node:net'
-import { endingOf, requireSession, routeStatement, type SessionRequirements, sessionStatement } from './session.ts'
+import {
+  endingOf,
+  pathStatement,
+  requireSession,
+  routeStatement,
+  type SessionRequirements,
+  safePathStatement,
+  sessionStatement,
+  settingsStatement,
+} from './session.ts'
 
 /** The types of messages: https://www.postgresql.org/docs/current/protocol-message-formats.html */
 const message = { readyForQuery: 0x5a, dataRow: 0x44, errorResponse: 0x45, parameterStatus: 0x53 }
@@ -23,7 +33,7 @@ export function checkSession(socket: Socket, required: SessionRequirements): voi
   const parameters = new Map<string, string>()
   let buffered = Buffer.alloc(0)
   let step: 'starting' | 'routing' | 'reading' | 'ending' = 'starting'
-  let row: (string | null)[] = []
+  const row: (string | null)[] = []
   let isRouted = false
   let failed = false
 
@@ -42,7 +52,7 @@ export function checkSession(socket: Socket, required: SessionRequirements): voi
       parameters.set(name, value)
     }
     if (type === message.errorResponse) failed = true
-    if (type === message.dataRow) row = readRow(body)
+    if (type === message.dataRow) row.push(...readRow(body))
     if (type === message.readyForQuery) proceed()
     return step === 'starting' || type === message.errorResponse || type === message.parameterStatus
   }
@@ -51,20 +61,25 @@ export function checkSession(socket: Socket, required: SessionRequirements): voi
     if (failed) {
       socket.destroy()
     } else if (step === 'starting') {
-      step = 'routing'
-      send(routeStatement)
+      step = required.role === undefined ? 'reading' : 'routing'
+      send(required.role === undefined ? settingsStatement(required) : routeStatement)
     } else if (step === 'routing') {
-      isRouted = row[0] === 'on'
+      isRouted = row.pop() === 'on'
       step = 'reading'
-      send(`begin; ${sessionStatement}`)
+      send(`begin; ${pathStatement}; ${safePathStatement}; ${sessionStatement}`)
     } else if (step === 'reading') {
       requireSession(row, parameters, required, isRouted)
       step = 'ending'
-      send(endingOf(row, required))
+      if (required.role === undefined) giveBack()
+      else send(endingOf(row, required))
     } else {
-      Reflect.deleteProperty(socket, 'emit')
-      toDriver(readyMessage)
+      giveBack()
     }
+  }
+
+  function giveBack(): void {
+    Reflect.deleteProperty(socket, 'emit')
+    toDriver(readyMessage)
   }
 
   socket.emit = (event: string | symbol, ...args: unknown[]): boolean => {

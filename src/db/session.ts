@@ -1,6 +1,6 @@
 /**
- * Checks the requirements of each session of the service: its role, its limits, how it writes times, and a primary that
- * can be written. A pooler or a setting of the database can change each of these without an error.
+ * Checks the requirements of each session: its search path, and of the service its role, its limits, how it writes times, and
+ * a primary that can be written. A pooler or a setting of the database can change each of these without an error.
  */
 import { type Reason, ReasonError, reason } from '../reasons.ts'
 
@@ -11,7 +11,11 @@ export class DatabaseRefusedError extends ReasonError {
 }
 
 export interface SessionRequirements {
-  role: string
+  searchPath: string
+  /** Undefined for a session of a command, of which the search path and `settings` are checked. */
+  role: string | undefined
+  /** What such a session sent besides as it started. */
+  settings: Readonly<Record<string, string | number>>
   /** After this long, at the latest, the server ends a statement; in milliseconds. */
   statementTimeoutMs: number
   /**
@@ -28,6 +32,12 @@ export interface SessionRequirements {
 /** The settings that a connection sends as it starts, and that every session must have. */
 export const timeFormat = { TimeZone: 'UTC', DateStyle: 'ISO, YMD' }
 
+/**
+ * The search path of each session: functions, operators and casts that others may create in `public` have no part in a
+ * statement. `pg_temp` is named, because it would otherwise come first.
+ */
+export const ownSearchPath = 'pg_catalog, pg_temp'
+
 /** Statements that count and take leases find the latest rows, and fail at no other transaction. */
 export const isolation = 'read committed'
 
@@ -39,9 +49,22 @@ export const isolation = 'read committed'
 export const figureSettings = { jit: 'off', work_mem: '32MB' }
 
 /** Reads `on` from a standby, to which a pooler may lead statements outside transactions: the function is not volatile. */
-export const routeStatement = `select /* session.read_route */ current_setting('transaction_read_only')`
+export const routeStatement = `select /* session.read_route */ pg_catalog.current_setting('transaction_read_only')`
 
-/** Reads what `findProblems` compares, as one row of text, in the order of `Session`. */
+/**
+ * Reads the search path. It calls no function, because the path may lead to those of others. It has no comment, because a
+ * connection for replication takes none.
+ */
+export const pathStatement = 'show search_path'
+
+/** Reads the path and the settings of a session without a role. A connection for replication, which has none, takes one `show`. */
+export const settingsStatement = ({ settings }: SessionRequirements): string =>
+  [pathStatement, ...Object.keys(settings).map(name => `show ${name}`)].join('; ')
+
+/** Protects the functions of the check, in whose transaction it runs. */
+export const safePathStatement = `set /* session.set_path */ local search_path = ${ownSearchPath}`
+
+/** Reads what `requireSession` compares after the path, as one row of text. */
 export const sessionStatement = `select /* session.read */ session_user, current_user,
   (1000 * extract(epoch from current_setting('statement_timeout')::interval))::bigint,
   current_setting('default_transaction_isolation'), current_setting('TimeZone'), current_setting('DateStyle'),
@@ -53,7 +76,7 @@ export const sessionStatement = `select /* session.read */ session_user, current
             where nspname = 'gateway' and relname = 'audit_entry'), false),
   to_regprocedure('gateway.detect_server_change()') is not null`
 
-/** Requires a full pass when the server is not the recorded one (`sql/0010`), before a page is read from it. */
+/** Requires a full pass when the server is not the recorded one (`sql/functions/sync-state`), before a page is read from it. */
 export const serverCheck = 'select /* session.detect_server_change */ gateway.detect_server_change()'
 
 /** Returns the statements that end the check of a session which meets the requirements. @param row as for `requireSession` */
@@ -63,7 +86,7 @@ export const endingOf = (row: readonly (string | null)[], { readsOnly }: Session
 /**
  * Compares a session with the requirements.
  *
- * @param row the result of `sessionStatement`
+ * @param row the results of `pathStatement` and of `sessionStatement`; of a session without a role those of `settingsStatement`
  * @param isRouted whether a statement outside the transaction met a standby
  * @param pooler the parameters that a pooler reports as a connection starts, by name; PgBouncer does from 1.26 on
  * @throws DatabaseRefusedError that lists each difference, and the remedy
@@ -74,24 +97,45 @@ export function requireSession(
   required: SessionRequirements,
   isRouted: boolean,
 ): void {
-  const [login = '', role, timeout, isolated, timeZone, dateStyle, jit, standby, readOnly, encoding, changesAudit] =
-    row.map(String)
-  requireUnicode(encoding)
-  if (!required.readsOnly) {
-    if (standby === 't') throw new DatabaseRefusedError(reason('DATABASE_STANDBY'))
-    if (readOnly === 't') throw new DatabaseRefusedError(reason('DATABASE_READ_ONLY'))
-    if (isRouted) throw new DatabaseRefusedError(reason('DATABASE_ROUTED'))
+  const [
+    path,
+    login = '',
+    role,
+    timeout,
+    isolated,
+    timeZone,
+    dateStyle,
+    jit,
+    standby,
+    readOnly,
+    encoding,
+    changesAudit,
+  ] = row.map(String)
+  const settings = Object.entries(required.settings).map(([name, wanted], at) => [
+    name,
+    String(row[1 + at]),
+    String(wanted),
+  ])
+  const expected = [['search_path', path, required.searchPath], ...settings]
+  if (required.role !== undefined) {
+    requireUnicode(encoding)
+    if (!required.readsOnly) {
+      if (standby === 't') throw new DatabaseRefusedError(reason('DATABASE_STANDBY'))
+      if (readOnly === 't') throw new DatabaseRefusedError(reason('DATABASE_READ_ONLY'))
+      if (isRouted) throw new DatabaseRefusedError(reason('DATABASE_ROUTED'))
+    }
+    const limit = required.statementTimeoutMs
+    const isLimited =
+      limit === 0 ? !required.startupParameters || timeout === '0' : Number(timeout) > 0 && Number(timeout) <= limit
+    expected.push(
+      ['the role', role, required.role],
+      ['statement_timeout', timeout, isLimited ? timeout : `${limit} ms or less`],
+      ['default_transaction_isolation', isolated, isolation],
+      ['TimeZone', timeZone, timeFormat.TimeZone],
+      ['DateStyle', dateStyle, timeFormat.DateStyle],
+      ['jit', jit, figureSettings.jit],
+    )
   }
-  const limit = required.statementTimeoutMs
-  const isLimited = limit === 0 || (Number(timeout) > 0 && Number(timeout) <= limit)
-  const expected = [
-    ['the role', role, required.role],
-    ['statement_timeout', timeout, isLimited ? timeout : `${limit} ms or less`],
-    ['default_transaction_isolation', isolated, isolation],
-    ['TimeZone', timeZone, timeFormat.TimeZone],
-    ['DateStyle', dateStyle, timeFormat.DateStyle],
-    ['jit', jit, figureSettings.jit],
-  ]
   const problems = expected
     .filter(([, found, wanted]) => found !== wanted)
     .map(([what, found, wanted]) => `${what} is ${found} and not ${wanted}`)
@@ -102,7 +146,9 @@ export function requireSession(
   }
   if (!required.startupParameters && changesAudit === 't') reasons.push(reason('LOGIN_CHANGES_AUDIT', { login }))
   const forgetsStatements =
-    pooler.get('pgbouncer.pool_mode') !== 'session' && pooler.get('pgbouncer.max_prepared_statements') === '0'
+    required.role !== undefined &&
+    pooler.get('pgbouncer.pool_mode') !== 'session' &&
+    pooler.get('pgbouncer.max_prepared_statements') === '0'
   if (forgetsStatements && required.prepares) reasons.push(reason('PGBOUNCER_FORGETS_STATEMENTS'))
   if (reasons.length > 0) throw new DatabaseRefusedError(reasons)
 }

@@ -44,7 +44,7 @@ interface Watched {
  *
  * @param options `place`, `path` for a Unix socket; `tls`, ignored for a Unix socket as libpq does; `answerTimeoutMs` after
  *   which a connection is closed whose statement is not answered whole, in milliseconds: longer than the server's
- *   `statement_timeout`; `session` the requirements of each new session, default: it is not checked
+ *   `statement_timeout`; `session` the requirements of each new session
  * @returns the options, and `close`, which closes all sockets and prevents new ones
  */
 export function poolSockets({
@@ -56,7 +56,7 @@ export function poolSockets({
   place: { host: string; port: number; path?: string }
   tls: Tls
   answerTimeoutMs?: number | undefined
-  session?: SessionRequirements | undefined
+  session: SessionRequirements
 }) {
   let nextPause = pause.lost
   let isClosed = false
@@ -79,7 +79,7 @@ export function poolSockets({
       all.delete(plain)
       keep(opened)
       watch(opened)
-      if (session) checkSession(opened, session)
+      checkSession(opened, session)
       return opened
     } catch (error) {
       plain.destroy()

@@ -8,7 +8,7 @@ const checksToReturn = 4
 /** A change is reported when it has lasted for this long, in milliseconds: longer than one late check leaves a standby out. */
 const lastingMs = 2_000
 
-/** The last step that a server shows, and the epoch of its records (`sql/0008`, `sql/0010`). */
+/** The last step that a server shows, and the epoch of its records (`gateway.step`, `gateway.sync_state`). */
 export interface LastStep {
   epoch: number
   /** Of a later step it is greater as text. */

@@ -1,10 +1,12 @@
 /** Looks for what would stop a migration, and estimates what it takes. Changes nothing. */
 import { type Reason, reason } from '../reasons.ts'
+import { serviceRole } from './connect.ts'
 import { describeHolder } from './lock-retries.ts'
-import { type MigrationState, readMigrations, refuseUpgrade } from './migrate.ts'
+import { type MigrationState, readMigrations, readUpgrade, refuseUpgrade } from './migrations.ts'
 import { releaseOf, releasesBetween } from './releases.ts'
 import { type LoginRights, readRights } from './rights.ts'
 import type { Sql } from './sql.ts'
+import { capturesAgain } from './upgrade-statements.ts'
 
 /** Rows that a server indexes in a second: 0.6 to 0.95 million rows of three columns on a core that others used too. */
 const rowsPerSecond = 500_000
@@ -15,8 +17,11 @@ interface UpgradeCheck {
   /** The releases that the upgrade passes, the oldest first, and those of them that must run before the next ones. */
   releases: string[]
   stops: string[]
-  /** The files that the database lacks. */
+  /** The files that the database lacks, and those of `sql/functions` that would be run again. */
   missing: string[]
+  made: string[]
+  /** The tables of the platform whose triggers would be made again: a lock that writers wait for, for 100 ms at most. */
+  locks: string[]
   /** What these need for indexes of tables that have rows: space in bytes, and time in seconds. */
   indexes: { count: number; bytes: number; seconds: number }
   findings: Reason[]
@@ -31,19 +36,43 @@ interface UpgradeCheck {
 export async function checkUpgrade(sql: Sql): Promise<UpgradeCheck> {
   const rights = await readRights(sql)
   const forbidden = await findMissingRights(sql, rights)
-  const none = { release: null, releases: [], stops: [], missing: [], indexes: { count: 0, bytes: 0, seconds: 0 } }
+  const none = {
+    release: null,
+    releases: [],
+    stops: [],
+    missing: [],
+    made: [],
+    locks: [],
+    indexes: { count: 0, bytes: 0, seconds: 0 },
+  }
   if (!rights.readsMigrations) return { ...none, findings: forbidden }
   const state = await readMigrations(sql)
   const { releases, stops } = releasesBetween(state.from, state.to)
   const refused = await refuseUpgrade(sql, state)
+  const { changed } = refused ? state : await readUpgrade(sql)
+  const holders = await findLockHolders(sql, false)
   return {
     release: releaseOf(state.from),
     releases,
     stops: refused?.code === 'RELEASE_SKIPPED' ? stops : [],
     missing: state.missing.map(({ file }) => file),
+    made: changed.map(({ file }) => file),
+    locks: capturesAgain(changed) ? await readCaptured(sql) : [],
     indexes: await estimateIndexes(sql, state.missing),
-    findings: [...forbidden, ...(refused ? [refused] : []), ...(await findLongTransactions(sql))],
+    findings: [
+      ...forbidden,
+      ...(refused ? [refused] : []),
+      ...holders.map(facts => reason('MIGRATION_BLOCKED', facts)),
+    ],
   }
+}
+
+/** Reads the tables of the platform that are captured; none in a database without the schema. */
+async function readCaptured(sql: Sql): Promise<string[]> {
+  const rows = await sql<{ name: string }[]>`
+    select /* upgrade.read_captured */ tgrelid::regclass::text as name from pg_trigger
+    where tgname = 'capture_row' and tgparentid = 0 order by name`
+  return rows.map(({ name }) => name)
 }
 
 /** Finds the rights that the login lacks, each with the statement that grants it. */
@@ -53,35 +82,51 @@ async function findMissingRights(sql: Sql, { login, setsServiceRole }: LoginRigh
            format('grant create on database %I to %s;', current_database(), ${login}::text) as statement
     where to_regnamespace('gateway') is null and not has_database_privilege(current_database(), 'create')
     union all
-    select distinct 'change the schema gateway', format('grant %I to %s;', rolname, ${login}::text)
-    from (select nspowner from pg_namespace where nspname = 'gateway'
-          union select relowner from pg_class where relnamespace = to_regnamespace('gateway')) owner (oid)
+    select 'create the extension ' || name, format('create extension %I schema public;', name)
+    from unnest(array['btree_gin', 'pg_trgm']) name left join pg_extension on extname = name
+    where extname is null and to_regnamespace('gateway') is not null and not has_database_privilege(current_database(), 'create')
+    union all
+    select distinct 'change the schema gateway',
+           format(case when is_empty then 'alter schema gateway owner to %2$s;' else 'grant %1$I to %2$s;' end, rolname, ${login}::text)
+    from (select nspowner, not exists (select from pg_class where relnamespace = pg_namespace.oid) from pg_namespace where nspname = 'gateway'
+          union select relowner, false from pg_class where relnamespace = to_regnamespace('gateway')) owner (oid, is_empty)
     join pg_roles using (oid) where not pg_has_role(oid, 'usage')
     union all
     select 'create tables in the schema public', format('grant create on schema public to %s;', ${login}::text)
-    where to_regclass('gateway.mapping') is null and not has_schema_privilege('public', 'create')
+    where not exists (select from pg_class where relname = 'mapping' and relnamespace = to_regnamespace('gateway')) and not has_schema_privilege('public', 'create')
     union all
-    select case when ${setsServiceRole}::boolean is null then 'create the role voucher_gateway' else 'set the role voucher_gateway' end,
-           case when ${setsServiceRole}::boolean is null then 'create role voucher_gateway nologin; ' else '' end
-             || format('grant voucher_gateway to %s;', ${login}::text)
-    from pg_roles where rolname = session_user and not (rolcreaterole or rolsuper) and ${setsServiceRole}::boolean is not true`
+    select format('%s the role %s', case when owned.oid is null then 'create' else 'set' end, wanted),
+           case when owned.oid is null then format('create role %s nologin; ', wanted) else '' end || format('grant %s to %s;', wanted, ${login}::text)
+    from pg_roles login cross join unnest(array[${serviceRole}::text, 'voucher_gateway_reader']) wanted
+    left join pg_roles owned on owned.rolname = wanted
+    where login.rolname = session_user and not (login.rolcreaterole or login.rolsuper)
+      and coalesce(case wanted when ${serviceRole} then ${setsServiceRole}::boolean else pg_has_role(owned.oid, 'usage') end, false) is not true`
   return rows.map(({ what, statement }) => reason('MIGRATION_FORBIDDEN', { login, what, statement }))
 }
 
-/** Finds transactions that have held locks of the gateway's tables, or of its sources, for five seconds. */
-async function findLongTransactions(sql: Sql): Promise<Reason[]> {
-  const rows = await sql<{ blocker: string; statement: string }[]>`
-    select /* upgrade.find_blockers */ distinct ${describeHolder(sql)} as blocker,
+/**
+ * Finds transactions that have held locks of the gateway's tables, or of its sources, for five seconds.
+ *
+ * @param exclusive finds those alone that shut out all others, also while they wait for that. Of a session that is hidden from the
+ *   login, it is not known for how long
+ */
+export const findLockHolders = (sql: Sql, exclusive: boolean) => sql<
+  Record<'blocker' | 'tables' | 'waiters' | 'statement', string>[]
+>`
+    select /* locks.find_holders */ ${describeHolder(sql)} as blocker, string_agg(distinct relation::regclass::text, ', ') as tables,
+           coalesce((select string_agg(distinct 'backend ' || waiter.pid, ', ') from pg_locks waiter
+                     where not waiter.granted and waiter.relation = any(array_agg(pg_locks.relation))
+                       and waiter.pid is distinct from pg_locks.pid), 'none') as waiters,
            case when pid is null then 'rollback prepared ''…'';' else format('select pg_terminate_backend(%s);', pid) end as statement
     from pg_locks
     join pg_class on pg_class.oid = relation
     left join pg_stat_activity using (pid)
     where locktype = 'relation' and database = (select oid from pg_database where datname = current_database())
       and (relnamespace = to_regnamespace('gateway') or exists (select from pg_trigger where tgrelid = relation and tgname like 'capture\\_%'))
-      and (xact_start < clock_timestamp() - interval '5 seconds' or pid is null) and pid is distinct from pg_backend_pid()
-      and backend_type is distinct from 'autovacuum worker'`
-  return rows.map(facts => reason('MIGRATION_BLOCKED', facts))
-}
+      and (mode = 'AccessExclusiveLock' or not ${exclusive})
+      and coalesce(xact_start < clock_timestamp() - interval '5 seconds', pid is null or ${exclusive}) and pid is distinct from pg_backend_pid()
+      and backend_type is distinct from 'autovacuum worker'
+    group by pid, application_name, usename, state, xact_start, query`
 
 /** Estimates the indexes that files create on tables that have rows. Each is as large as the largest of its table. */
 async function estimateIndexes(sql: Sql, files: MigrationState['missing']): Promise<UpgradeCheck['indexes']> {

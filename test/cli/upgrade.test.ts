@@ -2,10 +2,10 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
-import { migrate } from '../../src/db/migrate.ts'
 import { createDatabase, createEmptyDatabase } from '../support/database.ts'
 import { createLaterVersion } from '../support/later-version.ts'
-import { refusalOf, run } from '../support/process.ts'
+import { refusalOf, run, serve } from '../support/process.ts'
+import { projected } from '../support/projected.ts'
 
 const files = readdirSync(join(import.meta.dirname, '../../sql')).filter(name => name.includes('.do.'))
 const [first, second, third] = [files.length, files.length + 1, files.length + 2]
@@ -51,6 +51,7 @@ test('a skipped release that is a stop is refused with its name; with it, the up
     releases: ['0.3.0', '0.4.0'],
     stops: ['0.3.0'],
     missing: [index, column],
+    ...{ made: [], locks: [] },
     indexes: { count: 1, bytes: expect.any(Number), seconds: 1 },
     findings: [skipped],
   })
@@ -60,24 +61,141 @@ test('a skipped release that is a stop is refused with its name; with it, the up
   expect(await platform`select from gateway.migration`).toHaveLength(first)
 
   expect(await json(['migrate', '--check'], environment, middle)).toMatchObject({ code: 0, stops: [], findings: [] })
-  expect(await json(['migrate'], environment, middle)).toEqual({ code: 0, applied: [index] })
+  expect(await json(['migrate'], environment, middle)).toMatchObject({ code: 0, applied: [index] })
   expect(await json(['migrate', '--check'], environment, latest)).toMatchObject({
     code: 0,
     release: '0.3.0',
     stops: [],
   })
-  expect(await json(['migrate'], environment, latest)).toEqual({ code: 0, applied: [column] })
+  expect(await json(['migrate'], environment, latest)).toMatchObject({ code: 0, applied: [column] })
   expect(refusalOf(await run(['migrate'], environment, middle))).toMatch(
     new RegExp(`^DATABASE_NEWER: .*: ${column}\\. Install that version`),
   )
 })
 
-test('a first installation stops nowhere, also after an interruption', async () => {
-  const { owner, url } = await createEmptyDatabase()
-  await migrate(owner, { last: 9 })
+test('a first installation stops nowhere', async () => {
+  const { url } = await createEmptyDatabase()
   const checked = await json(['migrate', '--check'], { DATABASE_URL: url }, latest)
   expect(checked).toMatchObject({ code: 0, stops: [], findings: [] })
   expect(await json(['migrate'], { DATABASE_URL: url }, latest)).toMatchObject({ code: 0 })
+})
+
+test('a changed function is made again, with what is made of it; the version before does not undo that', async () => {
+  const { platform, url } = await createDatabase()
+  const environment = { DATABASE_URL: url }
+  const changed = {
+    entry: createLaterVersion({
+      version: '9.0.0',
+      edits: {
+        'sql/functions/step/is_late.sql': ['-- ', '-- Changed: '],
+        'sql/functions/mapping/write.template.sql': ['-- Evaluates the mapping', '-- Changed. Evaluates the mapping'],
+        'sql/functions/capture/capture.template.sql': ['as $body$\nbegin\n', 'as $body$\nbegin -- Changed.\n'],
+      },
+    }),
+  }
+  const made = ['capture/capture.template.sql', 'mapping/write.template.sql', 'step/is_late.sql']
+  const names = ['category', 'customer', 'product', 'product_category', 'purchased_voucher', 'tenant', 'variant']
+  const tables = names.map(name => `public.${name}`)
+  const checked = await json(['migrate', '--check'], environment, changed)
+  expect({ ...checked, made: checked.made.sort() }).toMatchObject({ code: 0, missing: [], made, locks: tables })
+  const upgrade = await json(['migrate'], environment, changed)
+  expect({ ...upgrade, made: upgrade.made.sort() }).toEqual({ code: 0, applied: [], made })
+  const [texts] = await platform<{ captures: boolean; complete: boolean }[]>`
+    select pg_get_functiondef('gateway."capture_rows_of_public.purchased_voucher"'::regproc) like '%Changed.%' as captures,
+           not exists (select from gateway.sources_to_capture()) as complete`
+  expect(texts).toEqual({ captures: true, complete: true })
+  for (const version of [changed, {}])
+    expect(await json(['migrate', '--check'], environment, version)).toMatchObject(
+      version === changed
+        ? { code: 0, made: [], findings: [] }
+        : {
+            code: 1,
+            made: [],
+            findings: [{ code: 'DATABASE_NEWER', message: expect.stringContaining('release 9.0.0') }],
+          },
+    )
+  const service = await serve(environment)
+  await expect.poll(async () => (await service.ready()).status, { timeout: 30_000 }).toBe(200)
+})
+
+test('fields that a later version adds are written by name, and move nothing else', async () => {
+  const { platform, pool, url } = await createDatabase()
+  const environment = { DATABASE_URL: url }
+  const [tenant] = await platform`insert into tenant (name) values ('Shop') returning id`
+  await platform`insert into purchased_voucher (tenant_id, reference) values (${tenant!.id}, 'A'), (${tenant!.id}, 'B')`
+  await projected(pool)
+  const former = await platform`select id, name, updated_at from gateway.tenant`
+  const fields = {
+    entry: createLaterVersion({
+      migrations: {
+        [index]: ['gateway.voucher_fields', 'public.purchased_voucher']
+          .map(
+            table =>
+              `alter table ${table} add column gift_message text, add column sent_at timestamptz, add column is_gift boolean;`,
+          )
+          .join('\n')
+          .concat(
+            ...['gateway.tenant_fields', 'public.tenant'].map(
+              table => `alter table ${table} add column opened_at timestamptz;`,
+            ),
+          ),
+      },
+      edits: {
+        'mappings/plain/voucher.sql': ['id as key', 'id as key, gift_message, sent_at, is_gift'],
+        'mappings/plain/tenant.sql': ['id as key', 'id as key, opened_at'],
+      },
+    }),
+  }
+  expect(await json(['migrate'], environment, fields)).toMatchObject({ code: 0, applied: [index] })
+  await platform`update tenant set opened_at = '2019-05-01'`
+  await platform`update purchased_voucher set gift_message = 'Enjoy', sent_at = '2026-01-02', is_gift = true where reference = 'A'`
+  await projected(pool)
+  expect(
+    await platform`select gift_message, sent_at = '2026-01-02' as sent, is_gift, state from gateway.voucher order by id`,
+  ).toEqual([
+    { gift_message: 'Enjoy', sent: true, is_gift: true, state: expect.anything() },
+    { gift_message: null, sent: null, is_gift: null, state: expect.anything() },
+  ])
+  const present = await platform`select id, name, updated_at from gateway.tenant where opened_at = '2019-05-01'`
+  expect(present).toMatchObject(former.map(({ id, name }) => ({ id, name })))
+  expect(present[0]!.updated_at > former[0]!.updated_at).toBe(true)
+  expect((await run(['verify'], environment, fields)).code).toBe(0)
+})
+
+test('no function depends on the order of columns', async () => {
+  const { platform } = await createDatabase()
+  const functions = await platform<{ name: string; text: string }[]>`
+    select proname as name, pg_get_functiondef(oid) as text from pg_proc where pronamespace = 'gateway'::regnamespace and prokind in ('f', 'p')`
+  expect(functions.length).toBeGreaterThan(150)
+  const nameless = functions.filter(({ text }) =>
+    /insert into [\w.%$]+(?: as \w+)?\s+(?:select|values)\b|insert into [^;]*?\.\*(?!\)::text)/i.test(text),
+  )
+  expect(nameless.map(({ name }) => name)).toEqual([])
+})
+
+test('what somebody changed in the schema is named by doctor; migrate makes functions and views again', async () => {
+  const { platform, url } = await createDatabase()
+  const environment = { DATABASE_URL: url }
+  const readDrift = async () => {
+    const { checks } = await json(['doctor'], environment)
+    const [found] = checks.flatMap(({ reasons }: { reasons: { code: string; message: string }[] }) =>
+      reasons.filter(({ code }) => code === 'SCHEMA_CHANGED'),
+    )
+    return found?.message.replace(/.*: /, '') ?? ''
+  }
+  expect(await readDrift()).toBe('')
+  await platform
+    .unsafe(`
+      create or replace function gateway.is_late() returns boolean language sql stable return false;
+      create or replace view gateway.open_scan as select * from gateway.scan;
+      drop function gateway.check_records;
+      alter table gateway.scan add column note text`)
+    .simple()
+  const functions = 'gateway.check_records(integer) (dropped), gateway.is_late() (changed), gateway.open_scan (changed)'
+  expect(await readDrift()).toBe(`${functions}, gateway.scan (changed).`)
+  const { made } = await json(['migrate'], environment)
+  expect(made.sort()).toEqual(['check/check_records.sql', 'step/is_late.sql', 'step/open_scan.sql'])
+  expect(await readDrift()).toBe('gateway.scan (changed).')
 })
 
 test('--status lists the files, with the time at which each was applied', async () => {
@@ -95,7 +213,7 @@ test('--dry-run prints the SQL that makes the same database, and nothing for one
   const { stdout } = await run(['migrate', '--dry-run'], { DATABASE_URL: url })
   expect(await sql`select from pg_class where relnamespace = to_regnamespace('gateway')`).toHaveLength(0)
   await sql.unsafe(stdout).simple()
-  expect(await json(['migrate'], { DATABASE_URL: url })).toEqual({ code: 0, applied: [] })
+  expect(await json(['migrate'], { DATABASE_URL: url })).toEqual({ code: 0, applied: [], made: [] })
   expect(await json(['migrate', '--dry-run'], { DATABASE_URL: url })).toEqual({ code: 0, statements: [] })
 })
 
@@ -114,6 +232,7 @@ test('--check names the rights that the login lacks, and who holds a lock', asyn
     [
       { ...forbidden, message: `The login ${login} may not change the schema gateway.` },
       { ...forbidden, action: expect.stringContaining(`run: grant voucher_gateway to ${login};`) },
+      { ...forbidden, action: expect.stringContaining(`run: grant voucher_gateway_reader to ${login};`) },
     ],
   ])
 

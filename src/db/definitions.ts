@@ -1,0 +1,97 @@
+/**
+ * Functions, procedures, views and triggers. Each has a file of `sql/functions`, which makes it again: so a later version changes one
+ * without a migration.
+ */
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { version } from '../version.ts'
+import type { Sql } from './sql.ts'
+
+/** A file of `sql/functions`. */
+export interface Definition {
+  /** Its path below `sql/functions`. */
+  file: string
+  text: string
+  md5: string
+}
+
+const folder = fileURLToPath(new URL('../../sql/functions', import.meta.url))
+
+/** Read once: the files of a running service do not change. */
+let own: Definition[] | undefined
+
+/** Returns the definitions, each after those that PostgreSQL looks up when it makes it. */
+export const readDefinitions = (): Definition[] => (own ??= inOrder(readFiles()))
+
+/** Whether a file is the text of functions that the database makes for each type or source, with names in braces. */
+const isTemplate = (file: string) => file.endsWith('.template.sql')
+
+const insertionOf = (file: string, content: string) =>
+  `insert /* definition.keep_template */ into gateway.template (name, text)
+values ('${basename(file, '.template.sql')}', $template$${content}$template$)
+on conflict (name) do update set text = excluded.text;`
+
+const readFiles = () =>
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter(file => file.endsWith('.sql'))
+    .map(file => file.replaceAll('\\', '/'))
+    .sort()
+    .map(file => {
+      const content = readFileSync(`${folder}/${file}`, 'utf8')
+      const text = isTemplate(file) ? insertionOf(file, content) : content
+      return { file, text, md5: createHash('md5').update(text).digest('hex') }
+    })
+
+/** Sorts files by the names in them. Bodies in quotes are looked up when they run, so calls come last. */
+function inOrder(files: Definition[]): Definition[] {
+  const byName = new Map(files.map(one => [basename(one.file, '.sql'), one]))
+  const sorted = new Set<Definition>()
+  const open = new Set<Definition>()
+  const add = (one: Definition) => {
+    if (sorted.has(one)) return
+    if (open.has(one)) throw new Error(`sql/functions/${one.file} needs itself.`)
+    open.add(one)
+    const looked = one.text.replaceAll(/^ *--.*/gm, '').replaceAll(/(\$\w*\$).*?\1/gs, '')
+    for (const [, name = ''] of looked.matchAll(/\bgateway\.(\w+)/g)) {
+      const needed = byName.get(name)
+      if (needed && needed !== one) add(needed)
+    }
+    open.delete(one)
+    sorted.add(one)
+  }
+  const isCall = ({ file, text }: Definition) => !isTemplate(file) && /^call /m.test(text)
+  for (const one of files.filter(one => !isCall(one))) add(one)
+  for (const one of files) add(one)
+  return [...sorted]
+}
+
+/** Bodies are not looked at before all are made: they name each other. */
+const preparation = 'set /* definition.prepare */ local check_function_bodies = off;'
+
+/** Returns the statement that records that this release has made definitions. */
+const recordOf = (definitions: readonly Definition[]) =>
+  `insert /* definition.record */ into gateway.definition (file, md5, release)
+values ${definitions.map(({ file, md5 }) => `('${file}', '${md5}', '${version}')`).join(',\n       ')}
+on conflict (file) do update set md5 = excluded.md5, release = excluded.release;`
+
+/** Makes definitions in the transaction of the caller, and records them. @throws an error of the database that names the file */
+export async function makeDefinitions(transaction: Sql, definitions: readonly Definition[]): Promise<void> {
+  if (definitions.length === 0) return
+  await transaction.unsafe(preparation).simple()
+  for (const { file, text } of definitions) {
+    await transaction
+      .unsafe(text)
+      .simple()
+      .catch((error: Error) => {
+        error.message = `sql/functions/${file}: ${error.message}`
+        throw error
+      })
+  }
+  await transaction.unsafe(recordOf(definitions)).simple()
+}
+
+/** Returns the SQL of that. */
+export const describeDefinitions = (definitions: readonly Definition[]): string[] =>
+  definitions.length === 0 ? [] : [preparation, ...definitions.map(({ text }) => text.trimEnd()), recordOf(definitions)]

@@ -1,0 +1,15 @@
+import type { Sql } from './sql.ts'
+
+/**
+ * Lifts the limits of time that a login, a database or a pooler sets, and turns the compiler of PostgreSQL off. Servers before 17
+ * have no `transaction_timeout`.
+ *
+ * @param isLocal true for the transaction alone, false for the session
+ */
+export const liftLimits = (sql: Sql, isLocal: boolean) =>
+  sql
+    .unsafe(
+      `select /* session.lift_limits */ set_config(name, case name when 'jit' then 'off' else '0' end, ${isLocal}) from pg_settings
+       where name in ('statement_timeout', 'transaction_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'jit')`,
+    )
+    .simple()

@@ -1,0 +1,67 @@
+/** The statements of an upgrade, which `migrate` runs, and prints for an administrator of the database. */
+import { type Definition, describeDefinitions, readDefinitions } from './definitions.ts'
+import { captureSources, describePlainMappings, hasMappings } from './mappings.ts'
+import { beforeLast, hasSchema, isAlone, isEmpty, type Migration, readOwn, readUpgrade } from './migrations.ts'
+import type { Sql } from './sql.ts'
+
+/** Returns the statement that records a migration. */
+export const recordOf = (version: number, file: string, md5: string) =>
+  `insert /* migration.record */ into gateway.migration (version, name, md5) values (${version}, '${file}', '${md5}')`
+
+/** Returns whether definitions make the functions of mappings. */
+export const preparesAgain = (changed: readonly Definition[]) => changed.some(({ file }) => file.startsWith('mapping/'))
+
+/** Returns whether definitions make the triggers on the tables of the platform. */
+export const capturesAgain = (changed: readonly Definition[]): boolean =>
+  changed.some(({ file }) => file.startsWith('capture/capture'))
+
+/** Returns the statement that prepares the mappings of the database again: migrations may have given their types other fields. */
+export const preparationFor = (changed: readonly Definition[]) =>
+  `call /* mapping.prepare_again */ gateway.prepare_mappings(${preparesAgain(changed)});`
+
+/** Lets the sources be captured again. */
+export const recapture = 'update /* mapping.capture_again */ gateway.rule set is_captured = false;'
+
+/**
+ * Returns the SQL that ends an upgrade: it revokes what default privileges of the owner give to others, and notes what is made now. A
+ * table that other statements have changed is noted only after migrations.
+ */
+export function completionOf(missing: readonly Migration[]): string {
+  const views = `select oid::regclass::text from pg_class where relnamespace = 'gateway'::regnamespace and relkind = 'v'`
+  const noted = missing.length > 0 ? 'true' : `name like '%(%' or name in (${views})`
+  return `call /* migration.revoke */ gateway.revoke_from_others();
+delete /* drift.forget */ from gateway.made_object where ${noted};
+insert /* drift.note */ into gateway.made_object select name, md5, server from gateway.present_object where ${noted};`
+}
+
+const describeMigration = ({ version, file, md5, text }: Migration) =>
+  `-- ${file}\n${text}\n${recordOf(version, file, md5)};`
+
+/** Returns the SQL that makes an upgrade, and then what `more` has. */
+const describe = (missing: Migration[], changed: Definition[], more: string[]): string[] => [
+  ...beforeLast(missing).map(migration =>
+    isAlone(migration) ? describeMigration(migration) : `begin;\n${describeMigration(migration)}\ncommit;`,
+  ),
+  'begin;',
+  ...missing.slice(beforeLast(missing).length).map(describeMigration),
+  ...describeDefinitions(changed),
+  ...more,
+  completionOf(missing),
+  'commit;',
+]
+
+/** Returns the SQL that makes the whole schema with some mappings. @param more the statements that install these */
+export const describeSchema = (more: string[]): string[] => describe(readOwn(), readDefinitions(), more)
+
+/** Returns the SQL that `migrate` would run. @throws as `migrate` */
+export async function describeUpgrade(sql: Sql): Promise<string[]> {
+  const { missing, changed } = await readUpgrade(sql)
+  if (isEmpty({ missing, changed }) && (await hasMappings(sql))) return []
+  const again = (await hasSchema(sql))
+    ? [
+        ...(missing.length > 0 || preparesAgain(changed) ? [preparationFor(changed)] : []),
+        ...(capturesAgain(changed) ? [recapture] : []),
+      ]
+    : []
+  return [...describe(missing, changed, [...again, ...(await describePlainMappings(sql))]), captureSources]
+}
