@@ -3,8 +3,9 @@ import { readFileSync } from 'node:fs'
 import { platform, release } from 'node:os'
 import { variableNames } from '../config/variables.ts'
 import type { Sql } from '../db/sql.ts'
+import { hideKey } from './hide-key.ts'
 import type { Facts } from './inspect.ts'
-import type { Check } from './judge.ts'
+import { type Check, judge } from './judge.ts'
 
 /** The values of these variables, and every value with a URL that is not public, are left out. */
 const secretName = /KEY|SECRET|PASSWORD|TOKEN/
@@ -43,6 +44,14 @@ export async function readCounts(sql: Sql): Promise<Counts> {
   return { tables, statements }
 }
 
+/** Hides the keys that are no numbers, in the facts and in the checks that follow from them. */
+function hideKeys(found: Facts & Counts, checks: Check[]) {
+  const rejected = found.gateway.rejected.map(each => ({ ...each, examples: each.examples.map(hideKey) }))
+  const hidden = { ...found, gateway: { ...found.gateway, rejected } }
+  const judged = judge(hidden)
+  return { checks: checks.map(check => judged.find(({ name }) => name === check.name) ?? check), ...hidden }
+}
+
 /**
  * Makes the text of the file.
  *
@@ -64,8 +73,7 @@ export function toBundle(
     time: new Date(),
     versions: { service: version, node: process.version, system: `${platform()} ${release()}` },
     configuration: Object.fromEntries(configuration),
-    checks,
-    ...found,
+    ...(found ? hideKeys(found, checks) : { checks }),
     log: log === undefined ? undefined : readFileSync(log, 'utf8').trimEnd().split('\n').slice(-logLines),
   }
   // Only lines that `serve` wrote for people, or that other programs wrote to the log, can have a secret.

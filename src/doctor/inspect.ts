@@ -1,12 +1,13 @@
 /** The facts that `doctor` judges: of the server, of the gateway, of Redis, of the standbys and of a platform. */
 import { once } from 'node:events'
 import type { Config } from '../config/config.ts'
-import { connect, serviceRole } from '../db/connect.ts'
-import { describeMigrations } from '../db/migrate.ts'
+import { connect } from '../db/connect.ts'
+import { type Drift, readDrift } from '../db/drift.ts'
 import { codeOf } from '../db/outage.ts'
 import { checkStandbys } from '../db/record-pool.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import type { StandbyPools, StandbyState } from '../db/standby.ts'
+import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { readServer as readPlatformServer } from '../staging/server.ts'
 
 /** Facts of the server. The names of the inner ones are those in the texts of their reasons. */
@@ -25,8 +26,6 @@ interface ServerFacts {
   unusedSlots: { slot: string; kept: string; statement: string }[]
   neverVacuumed: { table: string }[]
   behindVacuum: { table: string; rows: number }[]
-  /** Rights that `sql/` grants to the service, and that it lacks. */
-  missingGrants: { object: string; statement: string }[]
 }
 
 /** Facts of the gateway, as its service reads them. */
@@ -35,7 +34,13 @@ interface GatewayFacts {
   setTimeout: string
   /** The mode that PgBouncer reports, from 1.26 on; `unknown` for other poolers; null: there is none. */
   pooler: string | null
-  rejected: { record: string; why: string; keys: number; examples: string }[]
+  rejected: { record: string; why: string; keys: number; examples: string[] }[]
+  /** Logins that have rights in the schema of the gateway. */
+  foreignRights: { login: string; objects: string }[]
+  /** Who may create objects in schemas of sources, and of extensions that indexes use. */
+  openSchemas: { schema: string; login: string; statement: string }[]
+  /** What mappings ran of other owners when they were installed. */
+  codeOfOthers: { record: string; owner: string; objects: string }[]
 }
 
 /** What is done with rates when Redis is full; null: rates are not in Redis. */
@@ -44,10 +49,11 @@ type RedisFacts = { policy: string } | { error: string } | null
 export interface Facts {
   server: ServerFacts
   gateway: GatewayFacts
+  drift: readonly Drift[]
   redis: RedisFacts
   standbys: StandbyState[]
-  /** The code of the error of a platform on another server; null: it can be used, or there is none. */
-  platformError: string | null
+  /** Why a platform on another server cannot be used; none: it can, or there is none. */
+  platform: readonly Reason[]
 }
 
 /**
@@ -62,14 +68,15 @@ export async function inspect(
   { owner, pool, standbys }: { owner: Pool; pool: Pool; standbys: readonly StandbyPools[] },
   { redisUrl, platformUrl, openFor }: Pick<Config, 'redisUrl' | 'platformUrl'> & { openFor: number },
 ): Promise<Facts> {
-  const [gateway, redis, states, platformError] = await Promise.all([
+  const [gateway, drift, redis, states, platform] = await Promise.all([
     readGateway(pool),
+    readDrift(pool),
     readRedis(redisUrl),
     readStandbys(pool, standbys),
-    findPlatformError(platformUrl),
+    checkPlatform(platformUrl),
   ])
   // Alone, because it would name the transactions of the others.
-  return { server: await readServer(owner, openFor), gateway, redis, standbys: states, platformError }
+  return { server: await readServer(owner, openFor), gateway, drift, redis, standbys: states, platform }
 }
 
 /** An index with more bytes for each row, and of this size, is bloated. */
@@ -118,45 +125,8 @@ async function readServer(sql: Sql, openFor: number): Promise<ServerFacts> {
         where relnamespace = 'gateway'::regnamespace and reloptions::text ~ 'autovacuum_enabled=(off|false|no|0)')) as "neverVacuumed",
       array_to_json(array(
         select json_build_object('table', relid::regclass, 'rows', n_dead_tup) from pg_stat_all_tables
-        where schemaname = 'gateway' and n_dead_tup > 10000 + n_live_tup)) as "behindVacuum",
-      array_to_json(array(
-        select distinct on (statement) json_build_object('object', object, 'statement', statement)
-        from jsonb_to_recordset(${JSON.stringify(expectedGrants())}::text::jsonb)
-          as expected (object text, privilege text, columns text[], statement text)
-        where case when columns is null then has_table_privilege(${serviceRole}, object, privilege)
-                   else (select bool_and(has_column_privilege(${serviceRole}, object, name, privilege)) from unnest(columns) name)
-              end is not true
-        union all
-        select json_build_object('object', signature, 'statement', format('grant execute on function %s to %I;', signature, ${serviceRole}::text))
-        from pg_proc, format('%s', oid::regprocedure) as signature
-        where pronamespace = 'gateway'::regnamespace and prokind = 'f' and prorettype <> 'trigger'::regtype
-          and not has_function_privilege(${serviceRole}, oid, 'execute'))) as "missingGrants"`
+        where schemaname = 'gateway' and n_dead_tup > 10000 + n_live_tup)) as "behindVacuum"`
   return facts
-}
-
-/** The end of a grant to the service. */
-const grantee = ` to ${serviceRole}`
-
-/** Returns the rights on tables that the migrations grant to the service, each with its statement. */
-function expectedGrants() {
-  const statements = describeMigrations()
-    .join('\n')
-    .replaceAll(/^--.*/gm, '')
-    .split(';')
-    .map(text => text.replaceAll(/\s+/g, ' ').trim())
-  return statements.flatMap(statement => {
-    const [privileges = '', tables = ''] = statement.replace(/^grant /, '').split(' on ')
-    if (!statement.startsWith('grant ') || !tables.startsWith('gateway.') || !tables.endsWith(grantee)) return []
-    return tables
-      .slice(0, -grantee.length)
-      .split(', ')
-      .flatMap(table =>
-        [...privileges.matchAll(/(\w+)(?: \(([^)]*)\))?/g)].map(([, privilege, columns]) => ({
-          ...{ object: table, privilege, columns: columns?.split(', ') ?? null },
-          statement: `${statement};`,
-        })),
-      )
-  })
 }
 
 async function readGateway(pool: Pool): Promise<GatewayFacts> {
@@ -166,9 +136,28 @@ async function readGateway(pool: Pool): Promise<GatewayFacts> {
       format('alter role %I in database %I set transaction_timeout = 0;', session_user, current_database()) as "setTimeout",
       array_to_json(array(
         select json_build_object('record', record, 'why', why, 'keys', count(*),
-                                 'examples', array_to_string((array_agg(key order by key))[1:10], ', '))
+                                 'examples', (array_agg(key order by key))[1:10])
         from (select record, key, regexp_replace(split_part(reason, ': ', 1), '".*"', '"…"') as why from gateway.rejected) row
-        group by record, why order by record, why)) as rejected`
+        group by record, why order by record, why)) as rejected,
+      array_to_json(array(
+        select json_build_object('login', login, 'objects', array_to_string((array_agg(object order by object))[1:5], ', ')
+                                                            || case when count(*) > 5 then format(' and %s more', count(*) - 5) else '' end)
+        from gateway.foreign_right group by login order by login)) as "foreignRights",
+      array_to_json(array(
+        select json_build_object('schema', nspname, 'login', login,
+                                 'statement', format('revoke create on schema %I from %s;', nspname, login))
+        from pg_namespace cross join lateral aclexplode(coalesce(nspacl, acldefault('n', nspowner)))
+        left join pg_roles on pg_roles.oid = grantee
+        cross join lateral (select case grantee when 0 then 'public' else quote_ident(rolname) end as login) named
+        where privilege_type = 'CREATE' and rolsuper is not true and nspname <> 'gateway'
+          and grantee not in (nspowner, (select nspowner from pg_namespace where nspname = 'gateway'))
+          and (pg_namespace.oid in (select relnamespace from gateway.rule join pg_class on pg_class.oid = to_regclass(source))
+               or pg_namespace.oid in (select extnamespace from pg_extension where extname in ('pg_trgm', 'btree_gin')))
+        order by nspname, login)) as "openSchemas",
+      array_to_json(array(
+        select json_build_object('record', record, 'owner', owner, 'objects', string_agg(distinct object, ', '))
+        from gateway.mapping, jsonb_to_recordset(code) as code (owner text, object text)
+        group by record, owner order by record, owner)) as "codeOfOthers"`
   const [{ pid, ...facts }] = rows
   // A pooler gives its clients numbers of its own.
   const unreported = rows.state.pid === pid ? null : 'unknown'
@@ -208,14 +197,14 @@ async function readCluster(sql: Sql): Promise<string | undefined> {
   return rows?.[0].cluster
 }
 
-async function findPlatformError(url: string | undefined): Promise<string | null> {
-  if (url === undefined) return null
+async function checkPlatform(url: string | undefined): Promise<readonly Reason[]> {
+  if (url === undefined) return []
   const platform = connect(url, { max: 1, statementTimeoutMs: 4_000, answerTimeoutMs: 4_500 })
   try {
     await readPlatformServer(platform)
-    return null
+    return []
   } catch (error) {
-    return codeOf(error)
+    return error instanceof ReasonError ? error.reasons : [reason('PLATFORM_UNREACHABLE', { error: codeOf(error) })]
   } finally {
     await platform.end({ timeout: 1 })
   }

@@ -10,9 +10,22 @@ export interface Check {
   reasons: Reason[]
 }
 
+/** The most objects that a reason names. */
+const mostNamed = 10
+
 /** The checks by name, in the order of their lines. */
 const judges: Record<string, (facts: Facts) => Reason[]> = {
-  rights: ({ server }) => server.missingGrants.map(facts => reason('GRANT_MISSING', facts)),
+  access: ({ gateway }) => [
+    ...gateway.foreignRights.map(facts => reason('RIGHTS_FOREIGN', facts)),
+    ...gateway.openSchemas.map(facts => reason('SCHEMA_OPEN', facts)),
+  ],
+  schema: ({ drift }) => {
+    const objects = drift.slice(0, mostNamed).map(({ object, change }) => `${object} (${change})`)
+    const more = drift.length > mostNamed ? [`${drift.length - mostNamed} more`] : []
+    return drift.length === 0
+      ? []
+      : [reason('SCHEMA_CHANGED', { objects: [...objects, ...more].join(', '), migrate: 'voucher-gateway migrate' })]
+  },
   indexes: ({ server }) => [
     ...server.invalidIndexes.map(facts => reason('INDEX_INVALID', facts)),
     ...server.bloatedIndexes.map(facts => reason('INDEX_BLOATED', facts)),
@@ -30,14 +43,16 @@ const judges: Record<string, (facts: Facts) => Reason[]> = {
     ...server.neverVacuumed.map(facts => reason('TABLE_NOT_VACUUMED', facts)),
     ...server.behindVacuum.map(facts => reason('DEAD_ROWS', facts)),
   ],
-  rejected: ({ gateway }) => gateway.rejected.map(facts => reason('KEYS_REJECTED', facts)),
+  rejected: ({ gateway }) =>
+    gateway.rejected.map(facts => reason('KEYS_REJECTED', { ...facts, examples: facts.examples.join(', ') })),
+  mappings: ({ gateway }) => gateway.codeOfOthers.map(facts => reason('MAPPING_RUNS_CODE', facts)),
   redis: ({ redis }) => {
     if (redis === null) return []
     if ('error' in redis) return [reason('REDIS_UNREACHABLE', redis)]
     return redis.policy === 'noeviction' ? [] : [reason('REDIS_EVICTS', redis)]
   },
   standbys: ({ standbys }) => reasonsOf(standbys),
-  platform: ({ platformError: error }) => (error === null ? [] : [reason('PLATFORM_UNREACHABLE', { error })]),
+  platform: ({ platform }) => [...platform],
 }
 
 /** Makes the line of a check from its reasons. */

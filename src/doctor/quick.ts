@@ -1,8 +1,10 @@
 /** The quick part of `doctor`, which `/readyz` runs too. */
-import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrate.ts'
+import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrations.ts'
 import type { Pool } from '../db/sql.ts'
 import { findUncaptured } from '../projection/capture.ts'
 import { type Reason, reason } from '../reasons.ts'
+import { findClockDifference } from './clock.ts'
+import { findMissingGrants } from './grants.ts'
 
 /** Returns the reason why the database cannot be written. */
 export async function findUnwritable(sql: Pool): Promise<Reason[]> {
@@ -31,5 +33,15 @@ async function findUnmigrated(sql: Pool): Promise<Reason[]> {
 
 const commands = { migrate: 'voucher-gateway migrate', demo: 'voucher-gateway demo' }
 
-/** The checks by name: each runs when those before it find nothing. */
-export const quickChecks = { database: findUnwritable, migrations: findUnmigrated, capture: findUncaptured }
+/** Returns the reason why lists are not complete yet. */
+async function findUnfilled(sql: Pool): Promise<Reason[]> {
+  const [step] = await sql<{ isComplete: boolean }[]>`
+    select /* step.read_completeness */ is_complete as "isComplete" from gateway.step order by stamp desc limit 1`
+  return step?.isComplete ? [] : [reason('FIRST_FILL')]
+}
+
+/** The checks of what requests need, by name: each runs when those before it find nothing. */
+export const requestChecks = { database: findUnwritable, migrations: findUnmigrated, fill: findUnfilled }
+
+/** The checks of what records and single requests need. */
+export const furtherChecks = { capture: findUncaptured, rights: findMissingGrants, clock: findClockDifference }

@@ -2,6 +2,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { initMapping } from '../../src/adoption/init.ts'
+import { connect } from '../support/connect.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { run } from '../support/process.ts'
@@ -56,7 +58,7 @@ test('a platform with names and types of its own: vouchers need no change of the
   expect(read('customer.sql')).toContain('Tables that refer to it, and may have more: shop.address, shop.consent.')
   expect(columnsOf('product')).toMatchObject({ slug: 'null::text', price: 'gateway.major_units(item.cents, null)' })
   expect(read('product.sql')).toContain(
-    '-- Its name in URLs.\n  -- Required, and nothing found: put a column or a constant.\n  null::text as slug',
+    '-- Its name in URLs. At most 100,000 characters.\n  -- Required, and nothing found: put a column or a constant.\n  null::text as slug',
   )
   const { stdout } = await command('check')
   expect(stdout.match(/^.*error:.*$/gm)).toEqual([expect.stringMatching(/^product\.sql: .*rejected/)])
@@ -177,4 +179,18 @@ test('without an address it names the variables', async () => {
     2,
     expect.stringMatching(/^DATABASE_URL or PLATFORM_URL must name the database of the platform/),
   ])
+})
+
+test('a session that may not read the catalog is ended', async () => {
+  const { owner, address } = await createEmptyDatabase()
+  const { user, database } = { ...address, user: `${address.database}_reader` }
+  await owner.unsafe(`create role ${user} login; revoke select on pg_constraint from public`).simple()
+  const pool = connect({ ...address, user }, { max: 1, statementTimeoutMs: 10_000 })
+  const folder = join(createDirectory(), 'mapping')
+  await expect(initMapping(pool, folder)).rejects.toThrow('permission denied for table pg_constraint')
+  const sessions = () => owner`
+    select state from pg_stat_activity where datname = ${database} and usename = ${user} and state like 'idle in transaction%'`
+  await expect.poll(sessions).toEqual([])
+  await pool.end({ timeout: 1 })
+  await owner.unsafe(`drop role ${user}`)
 })

@@ -1,5 +1,5 @@
 /** `adopt`: the records of another platform are written, saved ids are kept, and nothing is left after all. */
-import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -30,7 +30,7 @@ const { platform, command, url } = await createPlatform()
 
 test('apply writes the records, and those of changed files', async () => {
   expect(await command('apply', folder)).toMatchObject({ code: 0, stdout: '301 records are written.\n' })
-  await platform`update shop."Gift Card" set code = 'code-1' where "No" = 'C2'`
+  await platform`update shop."Gift Card" set code = ' ' where "No" = 'C2'`
   const { stdout } = await command('apply', folder)
   expect(stdout).toMatch(/^301 records are written\. 1 row breaks a rule: .* verify names them\.\n$/)
 })
@@ -42,6 +42,25 @@ function copyFolder(change: (copy: string) => void): string {
   change(copy)
   return copy
 }
+
+test('apply goes on after a step that ran out of time', async () => {
+  await platform
+    .unsafe(`
+      create sequence public.slow_steps;
+      create function public.delay() returns trigger language plpgsql as $$ begin
+        if current_setting('statement_timeout') = '1s' and nextval('public.slow_steps') = 1 then perform pg_sleep(2); end if;
+        return new; end $$;
+      grant usage on sequence public.slow_steps to public;
+      create trigger delay before insert on gateway.step for each row execute function public.delay()`)
+    .simple()
+  const titled = copyFolder(copy => {
+    const file = join(copy, 'voucher.sql')
+    writeFileSync(file, readFileSync(file, 'utf8').replace('item.name as product_title', `'Tea' as product_title`))
+  })
+  expect(await command('apply', titled)).toMatchObject({ code: 0, stderr: '' })
+  expect(await platform`select last_value > 1 as is_repeated from public.slow_steps`).toEqual([{ is_repeated: true }])
+  await platform.unsafe('drop function public.delay cascade; drop sequence public.slow_steps').simple()
+})
 
 const faulty = copyFolder(copy => rmSync(join(copy, 'voucher.from.item.sql')))
 const refused = { code: 1, stderr: expect.stringContaining('voucher.from.item.sql') }
@@ -77,6 +96,84 @@ test('apply of a changed mapping writes the records that differ; a sold variant 
   ).toEqual([{ has_parent: true }])
 })
 
+test('diff names what would change, check what would leave, and export is the way back', async () => {
+  const { platform, command } = await createPlatform()
+  await platform`update shop."Gift Card" set deleted_at = now() where "No" = 'C300'`
+  await command('apply', folder)
+  expect(await command('diff', folder)).toEqual({ code: 0, stdout: 'No record would change.\n', stderr: '' })
+  const changed = copyFolder(copy => {
+    const file = join(copy, 'voucher.sql')
+    const text = readFileSync(file, 'utf8')
+      .replace('where deleted_at is null', `where "No" not like 'C9%' and (deleted_at is null or "No" = 'C300')`)
+      .replace('code as reference', `case when "No" < 'C2' then 'X' || code else code end as reference`)
+    writeFileSync(file, text)
+    rmSync(join(copy, 'category.sql'))
+  })
+  expect(await command('diff', changed)).toEqual({
+    ...{ code: 0, stderr: '' },
+    stdout: expect.stringMatching(
+      new RegExp(
+        '^voucher: 1 record would appear, first key C300\nvoucher: 111 records would differ, first key C1, in reference\n' +
+          'voucher: 11 records would leave, first key C9\\d?\n$',
+      ),
+    ),
+  })
+  const { changes } = JSON.parse((await command('diff', changed, '--json')).stdout)
+  expect(changes).toContainEqual({
+    record: 'voucher',
+    change: 'leave',
+    records: 11,
+    firstKey: expect.stringMatching(/^C9/),
+    columns: [],
+  })
+  const { stdout } = await command('check', changed)
+  expect(stdout).toContain('voucher.sql: warning: 11 of its records would leave the lists: ')
+  expect(await command('diff', faulty)).toMatchObject(refused)
+
+  const installed = { code: 0, stderr: '' }
+  expect(await command('apply', changed)).toMatchObject(installed)
+  const read = () => platform`select id, reference from gateway.voucher order by id`
+  const applied = await read()
+  const exported = join(createDirectory(), 'exported')
+  const { stdout: written } = await command('export', exported)
+  expect(written).toMatch(/\nvoucher\.sql\n[\s\S]*adopt apply .*exported --search-path 'public'\n$/)
+  expect(readdirSync(exported)).toEqual(readdirSync(changed))
+  expect(await command('export', exported)).toMatchObject({ code: 2, stderr: expect.stringContaining('voucher.sql') })
+  expect(await command('apply', folder)).toMatchObject(installed)
+  expect(await read()).not.toEqual(applied)
+  expect(await command('apply', exported)).toMatchObject(installed)
+  expect(await read()).toEqual(applied)
+  expect(await command('diff', changed)).toMatchObject({ stdout: 'No record would change.\n' })
+})
+
+test.each([
+  'check',
+  'show',
+  'diff',
+  'apply',
+  'export',
+  'status',
+  'verify',
+  'ids export',
+  'remove --yes',
+])('%s without DATABASE_URL is refused', async words => {
+  const args =
+    words === 'show'
+      ? [folder, 'voucher', 'C1']
+      : /^[a-z]+$/.test(words) && !/^(status|verify)$/.test(words)
+        ? [folder]
+        : []
+  expect(await run(['adopt', ...words.split(' '), ...args], {})).toEqual({
+    ...{ code: 2, stdout: '' },
+    stderr: expect.stringMatching(/^DATABASE_URL must name the database of the platform, or with PLATFORM_URL/),
+  })
+})
+
+test('check names the variable of a platform that cannot be reached', async () => {
+  const { stderr } = await command('check', folder, '--from', 'postgres://someone@127.0.0.1:1/shop')
+  expect(stderr).toMatch(/^PLATFORM_UNREACHABLE: .*ECONNREFUSED.*correct PLATFORM_URL\.$/m)
+})
+
 test('apply ends when steps stop, and tells why', async () => {
   const large = await createPlatform()
   await large.platform`
@@ -89,7 +186,7 @@ test('apply ends when steps stop, and tells why', async () => {
   expect(await large.command('apply', lacking)).toEqual({
     ...{ code: 1, stderr: '' },
     stdout: expect.stringMatching(
-      /^602 records are written, and the others wait\. voucher: 1001 of 1301 records .* call gateway\.allow_removals/,
+      /^1,302 records are written, and the others wait\. voucher: 700 of 1301 records .* call gateway\.allow_removals/,
     ),
   })
   await large.platform`alter table shop."Gift Card" rename code to text`
@@ -100,7 +197,8 @@ test('apply ends when steps stop, and tells why', async () => {
 
 test('apply brings an older schema up to date before it checks, and names the table of an installation that fails', async () => {
   const older = await createPlatform()
-  await migrate(older.platform, { last: 13 })
+  await migrate(older.platform, { adopted: null })
+  await older.platform`drop function gateway.find_missing_rules`
   expect(await older.command('apply', faulty)).toMatchObject(refused)
   await older.platform
     .unsafe(`
@@ -122,8 +220,28 @@ test('demo data and files are refused', async () => {
 test('status names rejected keys', async () => {
   const { stdout } = await command('status')
   expect(stdout).toMatch(/^voucher +300 +1 +follows each change$/m)
-  expect(stdout).toMatch(/^voucher C2: voucher \d+ has its reference or QR token$/m)
+  expect(stdout).toMatch(/^voucher C2: reference is empty$/m)
   expect(JSON.parse((await command('status', '--json')).stdout)).toMatchObject({ waiting: 0, rejected: 1 })
+})
+
+test('rejected lists each rejected key; verify groups them by reason', async () => {
+  await platform`update shop."Gift Card" set currency = left("No", 2) || '1' where "No" in ('C6', 'C7', 'C8')`
+  await command('apply', folder)
+  expect((await command('verify')).stdout).toMatch(
+    /^voucher: 3 keys rejected: currency is not three capital letters, first keys C6, C7, C8\nvoucher: 1 key rejected: reference is empty, key C2\n/,
+  )
+  const since = String.raw`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ`
+  expect((await command('rejected')).stdout).toMatch(
+    new RegExp(
+      `^RECORD +KEY +SINCE +REASON\nvoucher +C2 +${since} +reference is empty\nvoucher +C6 +${since} +currency is not`,
+    ),
+  )
+  expect((await command('rejected', '--csv')).stdout).toMatch(
+    new RegExp(
+      `^record,key,reason,since\nvoucher,C2,reference is empty,${since}\nvoucher,C6,currency is not [^,]*: C61,${since}\n`,
+    ),
+  )
+  await platform`update shop."Gift Card" set currency = 'EUR' where "No" in ('C6', 'C7', 'C8')`
 })
 
 test('verify names the keys and columns that differ, and repairs them', async () => {

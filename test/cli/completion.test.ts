@@ -18,7 +18,7 @@ test.each([
   { words: ['token', ''], wanted: ['create', 'list', 'show', 'edit', 'rotate', 'revoke', 'help'] },
   {
     words: ['adopt', ''],
-    wanted: ['init', 'check', 'show', 'plan', 'apply', 'status', 'verify', 'ids', 'remove', 'help'],
+    wanted: ['init', 'check', 'show', 'plan', 'apply', 'status', 'rejected', 'verify', 'ids', 'remove', 'help'],
   },
   { words: ['sync', '--'], wanted: ['--url', '--to', '--json', '--status', '--verify', '--help'] },
   { words: ['token', 'create', '--perm'], wanted: ['--permission'] },

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
@@ -52,6 +52,26 @@ describe('an address on which the service cannot listen', () => {
     expect(reason).toContain(`HOST=${host} and PORT=0`)
     expect(reason).toContain('HOST must be an address of this machine')
   })
+})
+
+test.each([
+  'serve',
+  'migrate',
+  'token list',
+  'demo',
+])('in production, %s starts no database of its own: the error names DATABASE_URL, with the others', async command => {
+  const DATA_DIR = join(createDirectory(), 'data')
+  const environment = { NODE_ENV: 'production', DATABASE_URL: '', LOG_LEVEL: 'loud', DATA_DIR }
+  const lines = refusalOf(await run(command.split(' '), environment))
+    .trim()
+    .split('\n')
+  expect(lines).toEqual([
+    expect.stringMatching(/^CONFIG_INVALID: LOG_LEVEL must be/),
+    expect.stringMatching(
+      /^CONFIG_INVALID: DATABASE_URL must be set when NODE_ENV is production, for example postgres:/,
+    ),
+  ])
+  expect(existsSync(DATA_DIR)).toBe(false)
 })
 
 describe('a database that cannot be used', () => {

@@ -4,9 +4,12 @@ import { readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { describe, expect, onTestFinished, test } from 'vitest'
-import { addressUrl, connect } from '../../src/db/connect.ts'
+import { addressUrl, connect, serviceRole } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import type { Check } from '../../src/doctor/judge.ts'
+import { makeStep } from '../../src/projection/step.ts'
+import { startProvider } from '../admin/provider.ts'
+import { startBlackHole } from '../support/black-hole.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
@@ -14,22 +17,35 @@ import { startServer } from '../support/embedded-postgres.ts'
 import { freePort } from '../support/free-port.ts'
 import { startPackaged } from '../support/packaged-postgres.ts'
 import { createPgBouncer } from '../support/pgbouncer.ts'
-import { run } from '../support/process.ts'
+import { clockBy, run, serve } from '../support/process.ts'
 import { projected } from '../support/projected.ts'
 import { startRedis } from '../support/redis.ts'
+import { until } from '../support/until.ts'
 
-/** Runs the command. @returns its exit code and the reasons that it names, in their order */
+/** Runs the command. @returns its exit code and the reasons that it names, in their order, but for the superuser of most tests */
 async function doctor(environment: NodeJS.ProcessEnv, ...options: string[]) {
+  if (!environment.DATABASE_REPLICA_URLS) await makeOneStep(environment.DATABASE_URL)
   const { code, stdout, stderr } = await run(['doctor', '--json', ...options], environment)
   expect(stderr).toBe('')
   const { checks }: { checks: Check[] } = JSON.parse(stdout)
   const reasons = checks.flatMap(check => check.reasons)
-  return { code, checks, reasons, codes: reasons.map(reason => reason.code) }
+  const others = reasons.filter(({ message }) => !message.includes('login postgres has more rights'))
+  return { code, checks, reasons: others, codes: others.map(reason => reason.code) }
+}
+
+/** Makes a step, because no service does: the last one of the template may be old. Some tests name a server that is away. */
+async function makeOneStep(url = ''): Promise<void> {
+  if (!URL.canParse(url)) return
+  const sql = connect(url, { max: 1, statementTimeoutMs: 5_000, connectTimeoutMs: 500, role: serviceRole })
+  await makeStep(sql).catch(() => {})
+  await sql.end({ timeout: 0 })
 }
 
 /** Returns the statements that actions tell to run. */
 const statementsIn = (actions: string[]) =>
-  actions.flatMap(action => /: ((?:alter|call|drop|grant|reindex|rollback|select|vacuum) .*;)$/.exec(action)?.[1] ?? [])
+  actions.flatMap(
+    action => /: ((?:alter|call|drop|grant|reindex|revoke|rollback|select|vacuum) .*;)$/.exec(action)?.[1] ?? [],
+  )
 
 const settings = { max_prepared_transactions: '2' }
 
@@ -38,6 +54,8 @@ const faults: [codes: string[], statements: string[], fromVersion?: number][] = 
   [['CAPTURE_MISSING'], ['alter table public.product disable trigger capture_row']],
   [['GRANT_MISSING'], ['revoke update (requests) on gateway.request_count from voucher_gateway']],
   [['GRANT_MISSING'], ['revoke execute on function gateway.report_server_change() from voucher_gateway']],
+  [['RIGHTS_FOREIGN'], ['create role shop', 'grant select on gateway.token to shop']],
+  [['SCHEMA_OPEN'], ['grant create on schema public to shop']],
   // As a build that was interrupted leaves it.
   [['INDEX_INVALID'], [`update pg_index set indisvalid = false where indexrelid = 'gateway.voucher_list'::regclass`]],
   [
@@ -76,7 +94,11 @@ describe.each([
     await projected(owner)
     const environment = { DATABASE_URL: addressUrl(server) }
     const sound = await run(['doctor'], environment)
-    expect(sound).toMatchObject({ code: 0, stderr: '', stdout: expect.stringMatching(/^(ok +\w+\n)+$/) })
+    expect(sound).toMatchObject({
+      code: 0,
+      stderr: '',
+      stdout: expect.stringMatching(/^(ok +\w+\n|warning +login: .*\n)+$/),
+    })
 
     const present = faults.filter(([, , from = 0]) => version >= from)
     for (const [, statements] of present) for (const statement of statements) await owner.unsafe(statement)
@@ -110,12 +132,115 @@ describe.each([
   })
 })
 
-test('rejected keys are named by their reasons, with ten examples of each and no value of a row', async () => {
+test.each([
+  ['', null],
+  ['superuser', 'is a superuser'],
+  ['createrole replication bypassrls', 'may create roles, may replicate, passes row level security'],
+  ['in role pg_write_all_data', 'is a member of pg_write_all_data'],
+])('a login "%s" that has more rights than the service needs is named, also at the start', async (options, rights) => {
+  const { address, platform } = await createDatabase()
+  const login = `doctor_${randomBytes(4).toString('hex')}`
+  await platform.unsafe(`create role ${login} login ${options}; grant voucher_gateway, pg_read_all_stats to ${login}`)
+  onTestFinished(() => void platform.unsafe(`drop role ${login}`).catch(() => {}))
+  const environment = { DATABASE_URL: addressUrl({ ...address, user: login }) }
+  const { code, reasons } = await doctor(environment)
+  const message = `The service's login ${login} has more rights than it needs: it ${rights}.`
+  const expected =
+    rights === null ? [] : [expect.objectContaining({ code: 'LOGIN_TOO_STRONG', level: 'warning', message })]
+  expect([code, reasons]).toEqual([0, expected])
+  const service = await serve(environment)
+  await until('the start is judged', () => service.log().includes('more rights than') || rights === null)
+  expect(service.log().includes('LOGIN_TOO_STRONG')).toBe(rights !== null)
+  await service.stop('SIGTERM')
+})
+
+test('the owner of the schema is named, but not where it follows a platform', async () => {
+  const { url, platform, address } = await createDatabase()
+  const login = `doctor_${randomBytes(4).toString('hex')}`
+  await platform.unsafe(
+    `create role ${login} login; grant voucher_gateway, pg_read_all_stats to ${login}; alter schema gateway owner to ${login}`,
+  )
+  const environment = { DATABASE_URL: addressUrl({ ...address, user: login }) }
+  const { reasons } = await doctor(environment)
+  expect(reasons).toMatchObject([
+    { code: 'LOGIN_TOO_STRONG', message: expect.stringContaining('owns the schema gateway.') },
+  ])
+  expect((await doctor({ ...environment, PLATFORM_URL: url })).codes).toEqual([])
+  await platform.unsafe(`reassign owned by ${login} to postgres; drop owned by ${login}; drop role ${login}`).simple()
+})
+
+test('who locks a table of the gateway or a source, and who waits, is named, also where a check cannot end', async () => {
+  const { address, platform, url } = await createDatabase()
+  const login = `doctor_${randomBytes(4).toString('hex')}`
+  await platform.unsafe(`create role ${login} login in role voucher_gateway`)
+  const lowly = { DATABASE_URL: addressUrl({ ...address, user: login }) }
+  for (const table of ['public.purchased_voucher', 'gateway.migration']) {
+    await platform.begin(async transaction => {
+      await transaction.unsafe(`lock table ${table}`)
+      const [own] = await transaction<[{ pid: number }]>`select pg_backend_pid() as pid`
+      const waiting = platform.unsafe(`select count(*) from ${table}`).execute()
+      waiting.catch(() => {})
+      await expect
+        .poll(() => doctor({ DATABASE_URL: url }).then(({ codes }) => codes), { timeout: 30_000 })
+        .toEqual(['TABLE_LOCKED'])
+      for (const environment of [lowly, { DATABASE_URL: url }]) {
+        const { code, reasons } = await doctor(environment)
+        const found = reasons.filter(reason => reason.code === 'TABLE_LOCKED')
+        expect([code, found]).toMatchObject([1, [{ message: expect.stringContaining(`by backend ${own.pid} (`) }]])
+        expect(found[0]?.message).toContain(table.split('.')[1])
+        expect(found[0]?.message).toMatch(/Behind it wait: backend \d+/)
+        expect(statementsIn(found.map(({ action }) => action))).toEqual([`select pg_terminate_backend(${own.pid});`])
+      }
+    })
+  }
+  await platform.unsafe(`drop role ${login}`)
+})
+
+test('a host that drops packets is named within seconds, whichever server it has', async () => {
+  const { url } = await createDatabase()
+  const port = await startBlackHole()
+  const away = `postgres://postgres@127.0.0.1:${port}/shop`
+  await makeOneStep(url)
+  const began = performance.now()
+  const found = await doctor({
+    ...{ DATABASE_URL: url, DATABASE_REPLICA_URLS: away, PLATFORM_URL: away, REDIS_URL: `redis://127.0.0.1:${port}/0` },
+  })
+  expect(found).toMatchObject({ code: 1, codes: ['REDIS_UNREACHABLE', 'STANDBY_UNREACHABLE', 'PLATFORM_UNREACHABLE'] })
+  expect(found.reasons.map(({ message }) => message)).toEqual([
+    expect.stringContaining('ETIMEDOUT'),
+    expect.anything(),
+    expect.stringContaining('CONNECT_TIMEOUT'),
+  ])
+  expect(await doctor({ DATABASE_URL: away })).toMatchObject({
+    code: 1,
+    reasons: [{ code: 'DATABASE_UNREACHABLE', message: expect.stringContaining('the server does not answer') }],
+  })
+  expect(performance.now() - began).toBeLessThan(30_000)
+})
+
+test('a clock that differs from that of the database is named', async () => {
+  const { url } = await createDatabase()
+  await makeOneStep(url)
+  const { code, stdout } = await run(['doctor', '--json'], { DATABASE_URL: url }, { preload: clockBy(-3 * 86_400_000) })
+  const reasons = JSON.parse(stdout).checks.find(({ name }: Check) => name === 'clock').reasons
+  expect([code, reasons]).toMatchObject([
+    0,
+    [{ code: 'CLOCK_DIFFERS', message: expect.stringMatching(/ 259[12]\d\d s behind the database/) }],
+  ])
+})
+
+test('rejected keys are named by their reasons, with ten examples of each and no value of a row; the bundle hides texts', async () => {
   const { platform, url } = await createDatabase()
   await platform`
     insert into gateway.rejected (record, key, reason)
-    select 'voucher', n, case when n < 15 then 'value "SECRET" is out of range' else 'reference is empty' end from generate_series(10, 30) n`
-  const { code, reasons } = await doctor({ DATABASE_URL: url })
+    select 'voucher'::gateway.record_type, n::text, case when n < 15 then 'value "SECRET" is out of range' else 'reference is empty' end from generate_series(10, 30) n
+    union all select 'customer', 'ann@example.com', 'name is empty'`
+  const bundle = join(createDirectory(), 'bundle.json')
+  const { code, reasons } = await doctor({ DATABASE_URL: url }, '--bundle', bundle)
+  const text = readFileSync(bundle, 'utf8')
+  expect(text).not.toContain('ann@example.com')
+  expect(text).toContain('Keys: sha256:71d4f55f.')
+  expect(text).toContain('Keys: 10, 11, 12, 13, 14.')
   expect([code, reasons.map(({ code, message }) => [code, message])]).toEqual([
     0,
     [
@@ -127,6 +252,7 @@ test('rejected keys are named by their reasons, with ten examples of each and no
         'KEYS_REJECTED',
         'v1 cannot show 5 rows of the type voucher: value "…" is out of range. Keys: 10, 11, 12, 13, 14.',
       ],
+      ['KEYS_REJECTED', 'v1 cannot show 1 rows of the type customer: name is empty. Keys: ann@example.com.'],
     ],
   ])
 })
@@ -166,6 +292,7 @@ test('the mode of PgBouncer', async () => {
   expect(await doctor(environment)).toMatchObject({ code: 1, codes: ['PGBOUNCER_STATEMENT_MODE'] })
   await pooler.kill()
   await pooler.start()
+  await projected(platform)
   expect(await doctor(environment, '--bundle', bundle)).toMatchObject({ code: 0, codes: [] })
   expect(JSON.parse(readFileSync(bundle, 'utf8')).gateway.pooler).not.toBeNull()
 })
@@ -187,6 +314,33 @@ test('a Redis that deletes rates, or that is gone', async () => {
   expect(await doctor(environment)).toMatchObject({ code: 0, codes: ['REDIS_UNREACHABLE'] })
 })
 
+test('an OpenID provider that refuses all sign-ins', async () => {
+  const { url } = await createDatabase()
+  const origin = 'https://gateway.example.com'
+  const provider = await startProvider([`${origin}/admin/login/callback`])
+  const settings = { DATABASE_URL: url, PUBLIC_URL: origin, OIDC_DOMAINS: 'example.com', ...provider.environment }
+  const find = async (change: NodeJS.ProcessEnv) => {
+    const { code, reasons } = await doctor({ ...settings, ...change })
+    expect(code).toBe(0)
+    return reasons.map(({ message, action }) => `${message} ${action}`)
+  }
+  expect(await find({})).toEqual([])
+  expect(await find({ OIDC_CLIENT_SECRET: 'a former secret' })).toEqual([
+    expect.stringMatching(/refuses all sign-ins: it refuses the client\. Correct OIDC_CLIENT_ID/),
+  ])
+  expect(await find({ PUBLIC_URL: 'https://other.example' })).toEqual([
+    expect.stringMatching(
+      /refuses the redirect address https:\/\/other\.example\/admin\/login\/callback \(status 400\)/,
+    ),
+  ])
+  provider.answer('/jwks', () => ({ keys: [] }))
+  expect(await find({})).toEqual([expect.stringContaining('it signs no ID tokens with a published key')])
+  provider.answer('/.well-known/openid-configuration', body => ({ ...body, issuer: 'https://of.many.example' }))
+  expect(await find({})).toEqual([expect.stringContaining('it says that its issuer is https://of.many.example')])
+  provider.answer('/.well-known/openid-configuration', () => 404)
+  expect(await find({})).toEqual([expect.stringContaining('cannot be asked: status 404')])
+})
+
 test('standbys of another cluster or that are away, and a platform that is away', async () => {
   const { pool, url } = await createDatabase()
   const server = await startServer({})
@@ -195,6 +349,7 @@ test('standbys of another cluster or that are away, and a platform that is away'
   onTestFinished(() => owner.end({ timeout: 1 }))
   await migrate(owner)
   await projected(owner)
+  await projected(pool)
   // It shows the step of the primary, and takes no writes.
   const [step] = await pool<[{ epoch: number; stamp: string }]>`
     select epoch, (select max(stamp) from gateway.step) as stamp from gateway.sync_state`
@@ -238,7 +393,7 @@ test('the bundle has settings, versions, checks and counts, and no secret', asyn
   )
   const { codes } = await doctor(environment, '--bundle', bundle, '--log', log)
   const standby = 'STANDBY_UNREACHABLE'
-  expect(codes).toEqual(['REDIS_UNREACHABLE', standby, standby, 'PLATFORM_UNREACHABLE'])
+  expect(codes).toEqual(['OPENID_UNREACHABLE', 'REDIS_UNREACHABLE', standby, standby, 'PLATFORM_UNREACHABLE'])
   expect(statSync(bundle).mode & 0o777).toBe(0o600)
   const text = readFileSync(bundle, 'utf8')
   const content = JSON.parse(text)
@@ -252,7 +407,7 @@ test('the bundle has settings, versions, checks and counts, and no secret', asyn
     tables: expect.arrayContaining([expect.objectContaining({ relname: 'voucher' })]),
     log: expect.arrayContaining(['498 … … …', expect.stringContaining('http://localhost:80/@')]),
   })
-  expect([content.checks.length, content.log.length]).toEqual([15, 500])
+  expect([content.checks.length, content.log.length]).toEqual([23, 500])
   expect(token).toMatch(/\w{20}/)
   const hidden = [
     ...Object.values(secrets),

@@ -46,7 +46,7 @@ const filesOf = (id: number) => ({
   'purchased_voucher.csv':
     'id,tenant_id,reference,qr_token,current_balance,currency,is_monetary,void,purchase_timestamp,date_valid_end\n' +
     `${id},${id},R-${id},,"12.50",GBP,true,f,2026-01-31T09:30:00+02:00,2027-01-31\n` +
-    `${id + 1},${id},"R-'); drop table tenant; --",,"",,false,false,2026-01-31 09:30,\n`,
+    `\n${id + 1},${id},"R-'); drop table tenant; --",,"",,false,false,2026-01-31 09:30,\n`,
   'customer.ndjson': lines(
     { id, tenant_id: id, email: 'ann@example.com', marketing_opted: true, consented_at: '2026-01-31T09:30:00Z' },
     { id: id + 1, tenant_id: id, email: null, marketing_opted: false },
@@ -99,6 +99,62 @@ test('a row with a key of the table replaces the columns that the file has', asy
   ])
 })
 
+test('a dialect of CSV and a format of dates are read as the options say', async () => {
+  const file = [
+    'id;tenant_id;reference;qr_token;recipient_name;void_reason;date_valid_end;purchase_timestamp',
+    `2500;2500;'O\\'Hara; "5" Pipe \\\\';\\N;'\\\\N';;9.1.2027;31.1.2026 09:30`,
+    "2501;2500;R-1;'';\\N;x;2027-01-09;2026-01-31 09:30:00.1234567+02",
+  ].join('\r')
+  const dialect = ['--csv-delimiter', ';', '--csv-quote', "'", '--csv-escape', '\\', '--csv-null', '\\N']
+  const files = { 'tenant.csv': 'id;name\n2500;A\r\n', 'purchased_voucher.csv': file }
+  expect(await importedBy(files, ...dialect, '--date-format', 'dd.MM.yyyy')).toMatchObject({
+    purchased_voucher: [2, 2, 0],
+  })
+  expect(
+    await sql`
+      select reference, qr_token, recipient_name, void_reason, date_valid_end::text, purchase_timestamp::text
+      from purchased_voucher where tenant_id = 2500 order by id`,
+  ).toEqual([
+    {
+      ...{ reference: `O'Hara; "5" Pipe \\`, qr_token: null, recipient_name: '\\N', void_reason: '' },
+      ...{ date_valid_end: '2027-01-09', purchase_timestamp: '2026-01-31 09:30:00+00' },
+    },
+    {
+      ...{ reference: 'R-1', qr_token: '', recipient_name: null, void_reason: 'x' },
+      ...{ date_valid_end: '2027-01-09', purchase_timestamp: '2026-01-31 07:30:00.123456+00' },
+    },
+  ])
+})
+
+const guessed = [
+  'tomorrow',
+  'now',
+  'infinity',
+  '09:30 IST',
+  '31-JAN-26',
+  '20260131',
+  '2026-01-31',
+  '0000-00-00 00:00:00',
+]
+
+test.each(['csv', 'ndjson'])('a date that is not of ISO 8601 is refused with its line: %s', async format => {
+  const rows = [...guessed, '31/01/2026'].map((consented_at, index) => ({
+    id: 2600 + index,
+    tenant_id: 1,
+    consented_at,
+  }))
+  const csv = rows.map(row => `${Object.values(row).join()}\n`).join('')
+  const text = format === 'csv' ? `id,tenant_id,consented_at\n${csv}` : `\n${lines(...rows)}`
+  const { code, stderr } = await importFiles({ [`customer.${format}`]: text }, '--date-format', 'MM/dd/yyyy')
+  const expected = 'expected a date and time, for example 2026-01-31T09:30:00Z (--date-format reads other dates)'
+  expect([code, stderr.split('\n').slice(0, -2)]).toEqual([
+    1,
+    rows.map(({ consented_at }, index) => {
+      return `customer.${format}:${index + 2}: consented_at: ${expected}, not "${consented_at}"`
+    }),
+  ])
+})
+
 test('the standard input has lines of one table', async () => {
   const input = `\n${lines({ id: 3000, name: 'Nord' }, { id: '3001', name: 'Süd', parent_id: 3000 })}`
   const imported = await run(['import', '-', '--table', 'tenant'], environment, { input })
@@ -122,7 +178,8 @@ test('every wrong value is listed with its file and line, and nothing is importe
         },
         { id: 4001, tenant_id: 4000, reference: 'B', balance: 1 },
       )}{"id":4002,\n[]\n` +
-      `{"id":12345678901234567890}\n{"reference":"\\u0000"}\n{"reference":"\\ud800"}\n{"reference":{"a":1}}\n` +
+      `{"id":12345678901234567890}\n{"id":1,"tenant_id":1,"reference":"\\u0000"}\n{"id":1,"tenant_id":1,"reference":"\\ud800"}\n` +
+      `{"reference":{"a":1}}\n` +
       `${lines({ id: 4003, reference: 'C', void: 'maybe' })}`,
     'customer.ndjson': Buffer.from('{"id":4000,"tenant_id":4000,"city":"K\xf6ln"}\n', 'latin1'),
   })
@@ -130,16 +187,18 @@ test('every wrong value is listed with its file and line, and nothing is importe
   expect(stderr.split('\n')).toEqual([
     'customer.ndjson:1: the line is not UTF-8',
     'purchased_voucher.ndjson:1: current_balance: expected a number, for example 12.50, not "12,5"',
-    'purchased_voucher.ndjson:1: date_valid_end: expected a date, for example 2026-01-31, not "2026-02-30"',
+    'purchased_voucher.ndjson:1: date_valid_end: expected a date, for example 2026-01-31 (--date-format reads others), not "2026-02-30"',
     'purchased_voucher.ndjson:2: purchased_voucher has no column balance',
     expect.stringMatching(/^purchased_voucher\.ndjson:3: .* JSON/),
     'purchased_voucher.ndjson:4: expected a JSON object',
     'purchased_voucher.ndjson:5: id: a JSON number with more than 15 digits is not exact. Write it as a string',
+    'purchased_voucher.ndjson:5: tenant_id: a value is required',
+    'purchased_voucher.ndjson:5: reference: a value is required',
     'purchased_voucher.ndjson:6: reference: PostgreSQL cannot store U+0000 and unpaired surrogates',
     'purchased_voucher.ndjson:7: reference: PostgreSQL cannot store U+0000 and unpaired surrogates',
-    'purchased_voucher.ndjson:8: reference: expected a text, not {"a":1}',
-    'purchased_voucher.ndjson:9: tenant_id: a value is required',
+    'purchased_voucher.ndjson:8: expected texts, numbers, true, false, null and lists of texts, but a value is nested',
     'purchased_voucher.ndjson:9: void: expected true or false, not "maybe"',
+    'purchased_voucher.ndjson:9: tenant_id: a value is required',
     'tenant.csv:4: name: a value is required',
     'tenant.csv:4: parent_id: expected a whole number, for example 12, not "x"',
     'tenant.csv:5: id: a value is required',
@@ -189,6 +248,24 @@ test('rows that break a constraint are listed, those of former files are not imp
   expect(await sql`select from tenant where id in (6000, 6001)`).toHaveLength(0)
 })
 
+test('what is unique is checked when all rows are in: vouchers get other ids, and exchange their references', async () => {
+  const rows = (...references: [number, string][]) =>
+    `id,tenant_id,reference\n${references.map(([id, reference]) => `${id},6500,${reference}\n`).join('')}`
+  const write = (...references: [number, string][]) => importedBy({ 'purchased_voucher.csv': rows(...references) })
+  await importedBy({ 'tenant.csv': 'id,name\n6500,A\n' })
+  await write([6500, 'A'], [6501, 'B'])
+  expect(await write([6500, 'B'], [6501, 'A'])).toEqual({ purchased_voucher: [2, 2, 0] })
+  const moved = { 'purchased_voucher.csv': rows([6502, 'A'], [6503, 'B'], [6504, 'C']) }
+  expect((await importFiles(moved)).stderr.split('\n').slice(0, 2)).toEqual([
+    'purchased_voucher.csv:2: tenant_id, reference: 6500, A belongs to the row with the key 6501',
+    'purchased_voucher.csv:3: tenant_id, reference: 6500, B belongs to the row with the key 6500',
+  ])
+  await sql`delete from purchased_voucher where tenant_id <> 6500`
+  expect(await importedBy(moved, '--replace')).toEqual({ purchased_voucher: [3, 3, 2] })
+  const twice = await importFiles({ 'purchased_voucher.csv': rows([6505, 'C'], [6506, 'D'], [6507, 'C']) }, '--replace')
+  expect(twice.stderr).toMatch(/^purchased_voucher\.csv:4: tenant_id, reference: 6500, C is also in line 2\n/)
+})
+
 test('--replace deletes what a file lacks, in the tables that have one', async () => {
   await importedBy(filesOf(7000))
   await sql`delete from purchased_voucher where tenant_id <> 7000`
@@ -226,6 +303,68 @@ test('a run that is killed has imported nothing, and the next one does it all', 
   expect(await importedBy({ 'tenant.ndjson': lines({ id: 8000, name: 'A' }) })).toEqual({ tenant: [1, 1, 0] })
 })
 
+test('rows that cannot be told apart, too long or too deep, and names that stand twice, are refused with their lines', async () => {
+  const { stderr } = await importFiles({
+    'tenant.csv': 'id,name\n\n1,"a\r\nb"\n2,101,5" Pipe\n',
+    'category.csv': '\ufeff"id",tenant_id,slug,title\r\n1,1,the,The "Old" Mill\r\n',
+    'product.csv': 'id,tenant_id,slug,title,currency\n1,1,"a\nb\n",a,GBP\n\n2,1,"a\nb","c,GBP\n3,1,c,d,GBP\n',
+    'product_category.csv': `product_id,category_id\n1,"${`${'a'.repeat(1000)}\n`.repeat(17_000)}`,
+    'variant.ndjson': `\n{"id":1,"slug":"${'a'.repeat(2 ** 24)}"}\n{"id":${'['.repeat(1_000_000)}\n`,
+    'purchased_voucher.ndjson': '{"id":1,"tenant_id":1,"reference":"\\":","refer\\u0065nce":"b"}\n',
+    'customer.csv': 'id,tenant_id,city\n1,1,"5\\" Pipe"\n',
+  })
+  expect(stderr.split('\n').map(line => line.split('. A ')[0])).toEqual([
+    'category.csv:2: a quotation mark stands within a value that does not begin with one',
+    'customer.csv:2: the quotation mark that opens here closes before the end of the value',
+    'product_category.csv:2: the row has more than 16 MiB',
+    'product.csv:7: the quotation mark that opens here does not close',
+    'purchased_voucher.ndjson:1: the name "reference" is given twice',
+    'tenant.csv:5: a quotation mark stands within a value that does not begin with one',
+    'variant.ndjson:2: the row has more than 16 MiB',
+    'variant.ndjson:3: expected texts, numbers, true, false, null and lists of texts, but a value is nested',
+    'Nothing was imported. Correct the lines, and run the command again.',
+    '',
+  ])
+})
+
+test('lines that a CR ends may have more than 16 MiB together, and are counted', async () => {
+  const rows = `1,${'a'.repeat(2 ** 20)}\r`.repeat(17)
+  const { stderr } = await importFiles({ 'tenant.csv': `id,name\r${rows}\r\n1,5" Pipe\r` })
+  expect(stderr).toMatch(/^tenant\.csv:20: a quotation mark stands within a value/)
+})
+
+test('a value that would change is refused: an escape, a number in a column of texts, a null in a list', async () => {
+  const { stderr } = await importFiles(
+    {
+      'tenant.csv': 'id,name\n1,"C:\\new"\n2,"\\N"\n3,"\\0"\n4,"\\"\\\\\\,\\\n\\\r\n"\n5,C:\\new\n6,"a\nb\\c"\n',
+      'customer.ndjson': lines(...[1.5, true, 12, '1.50', 1e20].map(city => ({ id: 1, tenant_id: 1, city }))),
+      'product.csv':
+        'id,tenant_id,slug,title,currency,image_urls\n' +
+        ['{NULL,a}', '{a, null }', '{"NULL",nulls}', '{a,}', '{a"b"}', '{a\\b}', '{"\\\\a" , b}']
+          .map((list, index) => `${index},1,a,a,GBP,"${list.replaceAll('"', '\\"')}"\n`)
+          .join(''),
+    },
+    ...['--csv-escape', '\\'],
+  )
+  const rule = 'In quotation marks, the character of --csv-escape stands before '
+  expect(stderr.split('\n').map(line => line.split(rule)[0])).toEqual([
+    'customer.ndjson:1: city: expected a string or a whole number, not 1.5',
+    'customer.ndjson:2: city: expected a string or a whole number, not true',
+    'customer.ndjson:5: city: expected a string or a whole number, not 100000000000000000000',
+    'product.csv:2: image_urls: expected a list of texts, for example {"a","b"}, not "{NULL,a}"',
+    'product.csv:3: image_urls: expected a list of texts, for example {"a","b"}, not "{a, null }"',
+    'product.csv:5: image_urls: expected a list of texts, for example {"a","b"}, not "{a,}"',
+    'product.csv:6: image_urls: expected a list of texts, for example {"a","b"}, not "{a\\"b\\"}"',
+    'product.csv:7: \\b is unknown. ',
+    'tenant.csv:2: \\n is unknown. ',
+    'tenant.csv:3: \\N is unknown. ',
+    'tenant.csv:4: \\0 is unknown. ',
+    'tenant.csv:9: \\c is unknown. ',
+    'Nothing was imported. Correct the lines, and run the command again.',
+    '',
+  ])
+})
+
 const known = 'tenant, category, product, product_category, variant, purchased_voucher, customer'
 
 test.each([
@@ -237,19 +376,15 @@ test.each([
   [{ 'tenant.csv': '', 'tenant.ndjson': '' }, /has tenant\.csv and tenant\.ndjson: leave one of them\.\n$/],
   [{ 'tenant.csv': '' }, /^tenant\.csv:1: required columns are missing: id, name\n/],
   [
-    { 'tenant.csv': 'id,name,Name,x"; drop\n' },
-    /^tenant\.csv:1: tenant has no column Name, x"; drop\. It has id, parent_id, /,
+    { 'tenant.csv': 'id,name,Name,x; drop\n' },
+    /^tenant\.csv:1: tenant has no column Name, x; drop\. It has id, parent_id, /,
   ],
   [{ 'tenant.csv': 'id,name,name\n' }, /^tenant\.csv:1: there is more than one column name\n/],
-  [{ 'tenant.csv': 'id,name\n1,"a\n b"\n2,b,c\n' }, /^tenant\.csv:4: extra data after last expected column\n/],
   [
-    { 'tenant.csv': Buffer.from('id,name\n1,K\xf6ln\n', 'latin1') },
-    /^tenant\.csv:2: invalid byte sequence for encoding "UTF8"/,
+    { 'tenant.csv': 'id,name\n1,"a\r\n b"\n2,b,c\n' },
+    /^tenant\.csv:4: the row has 3 values, but the first line has 2 names\n/,
   ],
-  [
-    { 'tenant.csv': 'id,name\n1,a\n\\.\n2,b\n' },
-    /^tenant\.csv: a line with \\\. alone would end the data\. Remove it\.\n$/,
-  ],
+  [{ 'tenant.csv': Buffer.from('id,name\n1,K\xf6ln\n', 'latin1') }, /^tenant\.csv:2: the line is not UTF-8\n/],
 ])('files that cannot be read are refused: %j', async (files, message) => {
   const { code, stdout, stderr } = await importFiles(files)
   expect(stderr).toMatch(message)
@@ -258,6 +393,10 @@ test.each([
 
 test.each([
   [['-']],
+  [['.', '--csv-delimiter', '\n']],
+  [['.', '--csv-delimiter', '"']],
+  [['.', '--date-format', 'dd/MM/yy']],
+  [['.', '--date-format', 'dMyyyy']],
   [['.', '--table', 'tenant']],
   [['-', '--table', 'tenants']],
   [[]],

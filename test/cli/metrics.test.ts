@@ -103,6 +103,8 @@ test('after known requests the metrics have their operations, statuses, quota an
   expect(sample(text, 'vgw_pool_connections{pool="requests"}')).toBe(10)
   expect(sample(text, 'vgw_step_age_seconds')).toBeGreaterThanOrEqual(0)
   expect(sample(text, 'vgw_rejected_keys')).toBe(0)
+  // In Unix time, in seconds.
+  expect(sample(text, 'vgw_sync_epoch')).toBeGreaterThan(Date.now() / 1000 - 3600)
   expect(sample(text, 'nodejs_eventloop_lag_seconds')).toBeGreaterThanOrEqual(0)
   for (const theirs of ['planted', secret]) expect(text).not.toContain(theirs)
 
@@ -173,11 +175,16 @@ test('statements that wait, refused sign-ins, tokens that end and reasons are th
   await until('it reads again', async () => sample(await scrape(), 'vgw_rejected_keys') === 0)
   expect(await scrape()).not.toMatch(/^vgw_pool_busy\S+ -/m)
   await until('there is no reason', async () => !(await scrape()).includes('vgw_reason{'))
-  await platform`drop trigger capture_row on product`
-  await until(
-    'the reason is there',
-    async () => sample(await scrape(), 'vgw_reason{code="CAPTURE_MISSING",level="error"}') === 1,
-  )
+  await platform.begin(async sql => {
+    // The service does not repair it meanwhile.
+    await sql`lock table gateway.rule in share mode`
+    await platform`drop trigger capture_row on product`
+    await until(
+      'the reason is there',
+      async () => sample(await scrape(), 'vgw_reason{code="CAPTURE_MISSING",level="error"}') === 1,
+    )
+  })
+  await until('it is repaired', async () => sample(await scrape(), 'vgw_captures_repaired_total') === 1)
   await until('they are there again', async () => sample(await scrape(), 'vgw_rejected_keys') === 0)
 })
 

@@ -27,6 +27,7 @@ async function setForLogin(): Promise<void> {
   await platform.unsafe(`alter role ${login} set role = voucher_gateway`)
   await platform.unsafe(`alter role ${login} set statement_timeout = '2s'`)
   await platform.unsafe(`alter role ${login} set jit = off`)
+  await platform.unsafe(`alter role ${login} set search_path = pg_catalog, pg_temp`)
 }
 
 /** Starts a proxy before the database that replaces a client's first message. @returns the URL of the database behind it */
@@ -58,6 +59,7 @@ test.each([
   ['role', `the role is ${owner} and not voucher_gateway`],
   ['statement_timeout', /statement_timeout is 0 and not \d+ ms or less/],
   ['jit', 'jit is on and not off'],
+  ['search_path', 'search_path is "$user", public and not pg_catalog, pg_temp'],
   ['TimeZone', /TimeZone is (?!UTC)\S+ and not UTC/],
 ])('a pooler that drops %s is refused with the remedy', async (name, problem) => {
   await platform.unsafe(`alter role ${owner} in database ${address.database} set timezone = 'Europe/Paris'`)
@@ -85,6 +87,7 @@ test('a pooler that refuses start-up parameters is named with the remedy', async
 test('without start-up parameters a login with rights of its own is refused', async () => {
   await platform.unsafe(`alter role ${owner} in database ${address.database} set role = voucher_gateway`)
   await platform.unsafe(`alter role ${owner} in database ${address.database} set statement_timeout = '2s'`)
+  await platform.unsafe(`alter role ${owner} in database ${address.database} set search_path = pg_catalog, pg_temp`)
   try {
     const refusal = refusalOf(await run(['token', 'list'], off(owner)))
     expect(refusal).toContain(`The login ${owner} may change the audit`)
@@ -104,6 +107,11 @@ test('a database that takes no writes is refused', async () => {
 })
 
 test('a session whose settings are lost is not used, the service says why, and works when they are back', async () => {
+  // Sessions of commands have the path alone.
+  expect(refusalOf(await run(['migrate'], off()))).toContain(
+    'search_path is "$user", public and not pg_catalog, pg_temp',
+  )
+  await platform.unsafe(`alter role ${login} set search_path = pg_catalog, pg_temp`)
   const refusal = refusalOf(await run(['serve'], off()))
   expect(refusal).toContain(`the role is ${login} and not voucher_gateway, statement_timeout is 0`)
   expect(refusal).toContain(configuration)

@@ -57,6 +57,28 @@ test('a member with noinherit can use the service', async () => {
   expect([listed.stdout, listed.stderr]).toEqual(['[]\n', ''])
 })
 
+test('a schema that an administrator made is used: the database need not let the login create one', async () => {
+  const login = await createLogin('in role voucher_gateway, voucher_gateway_reader')
+  const database = `made_${randomBytes(4).toString('hex')}`
+  await owner.unsafe(`create database ${database}`)
+  databases.push(database)
+  const admin = postgres({ host, port, user, database, max: 1, onnotice: () => {} })
+  await admin.unsafe(`create schema gateway; grant create on schema public to ${login}`)
+  const environment = environmentOf(login, database)
+  const check = async () => JSON.parse((await run(['migrate', '--check', '--json'], environment)).stdout).findings
+  const extensions = ['btree_gin', 'pg_trgm'].map(name => `create extension ${name} schema public;`)
+  const needed = [...extensions, `alter schema gateway owner to ${login};`]
+  const forbidden = needed.map(statement => ({
+    code: 'MIGRATION_FORBIDDEN',
+    action: expect.stringContaining(statement),
+  }))
+  expect(await check()).toMatchObject(forbidden)
+  await admin.unsafe(needed.join(''))
+  expect(await check()).toEqual([])
+  expect(await run(['migrate'], environment)).toMatchObject({ code: 0, stderr: '' })
+  await admin.end()
+})
+
 test('an owner that did not create the role gets the statement that grants it, and can migrate afterwards', async () => {
   const login = await createLogin('createrole')
   const database = `own_${randomBytes(4).toString('hex')}`
@@ -64,11 +86,13 @@ test('an owner that did not create the role gets the statement that grants it, a
   databases.push(database)
   const environment = environmentOf(login, database)
   expect((await run(['serve'], environment)).stderr).toContain('node main.js migrate')
-  expect(refusalOf(await run(['migrate'], environment))).toBe(
-    `${login} may not set the role voucher_gateway, which another login has created.\n` +
-      `Let an administrator of the database run: grant voucher_gateway to ${login};\n`,
-  )
-  await owner.unsafe(`grant voucher_gateway to ${login}`)
+  for (const role of ['voucher_gateway', 'voucher_gateway_reader']) {
+    expect(refusalOf(await run(['migrate'], environment))).toBe(
+      `${login} may not set the role ${role}, which another login has created.\n` +
+        `Let an administrator of the database run: grant ${role} to ${login};\n`,
+    )
+    await owner.unsafe(`grant ${role} to ${login}`)
+  }
   const migrated = await run(['migrate'], environment)
   expect(migrated.stderr).toBe('')
   expect(migrated.stdout).toContain('applied 0002')

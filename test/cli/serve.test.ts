@@ -92,7 +92,7 @@ test('an empty database of DATABASE_URL is rejected with the command that migrat
     const { status, body } = await service.ready()
     return status === 200 ? body : undefined
   })
-  expect(JSON.parse(body)).toMatchObject({ checks: { database: 'ok', migrations: 'ok', capture: 'ok' } })
+  expect(JSON.parse(body)).toMatchObject({ checks: { database: 'ok', migrations: 'ok', fill: 'ok' } })
   expect(await service.stop('SIGTERM')).toBe(0)
 })
 

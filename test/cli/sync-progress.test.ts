@@ -3,8 +3,12 @@ import { PassThrough } from 'node:stream'
 import { expect, test } from 'vitest'
 import { createTerminalReport } from '../../packages/sync/src/progress-bar.ts'
 
-test('a terminal shows a bar with rate and time left, and sentences when a list is done', async () => {
-  const terminal = Object.assign(new PassThrough(), { isTTY: true, columns: 120, rows: 20 })
+test.each([
+  [120, 40],
+  [80, 10],
+  [60, 0],
+])('a terminal of %i columns shows the total, rate and time left, a bar of at most %i, and sentences at the end', async (columns, widest) => {
+  const terminal = Object.assign(new PassThrough(), { isTTY: true, columns, rows: 20 })
   let shown = ''
   terminal.on('data', chunk => {
     shown += chunk
@@ -20,6 +24,9 @@ test('a terminal shows a bar with rate and time left, and sentences when a list 
     await new Promise(setImmediate)
   }
   report({ ...progress, received: 9_000, done: true })
-  expect(shown).toContain('tenant 7, purchased vouchers')
+  expect(shown).toContain('tenant 7, purchased vouchers 22%')
+  const bars = [...shown.matchAll(/[█░]+/g)].map(([bar]) => bar.length)
+  expect(Math.max(0, ...bars)).toBeLessThanOrEqual(widest)
+  expect(bars.length > 0).toBe(widest > 0)
   expect(lines).toEqual(['Tenant 7: 9,000 purchased vouchers by bulk export.'])
 })

@@ -1,10 +1,12 @@
 /** The command `sync` as a user runs it: its output, its exit codes, and how signals end it. */
+import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { describe, expect, test } from 'vitest'
 import { directoryPlace, hasSqlite, readService } from '../support/copies.ts'
+import { createEmptyDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { listen } from '../support/free-port.ts'
 import { startHostileService } from '../support/hostile-service.ts'
@@ -103,6 +105,10 @@ describe.concurrent('sync', () => {
     expect(status.stdout).toMatch(
       new RegExp(`^Tenant ${tenantId}: 1 purchased voucher, in step up to 20\\S+Z\\.$`, 'm'),
     )
+    const other = origin.replace('127.0.0.1', 'localhost')
+    const moved = (await sync(['--to', to, '--dry-run', '--url', other])).stdout
+    expect(moved).toContain(`The service of the copy has moved from ${origin} to ${other}.\n`)
+    expect(moved).toContain('Nothing was written.')
     expect((await sync(['--to', to, '--verify'])).stdout).toMatch(/The copy holds what the service holds at 20/)
     rmSync(join(to, 'purchased-vouchers'), { recursive: true })
     writeFileSync(join(to, 'catalog-vouchers', '987654321.ndjson'), '{"id":5}\n')
@@ -135,6 +141,20 @@ describe.concurrent('sync', () => {
     expect((await sync(['--to', place.to, '--status'], {})).code).toBe(0)
   })
 
+  test('a schema that an administrator made is used: the database need not let the login create one', async ({
+    onTestFinished,
+  }) => {
+    const { owner, address, url } = await createEmptyDatabase()
+    const login = `login_${randomBytes(4).toString('hex')}`
+    await owner.unsafe(`create role ${login} login; create schema "copy" authorization ${login}`)
+    onTestFinished(async () => {
+      await owner.unsafe(`drop owned by ${login} cascade; drop role ${login}`)
+    })
+    const to = url.replace(`//${address.user}@`, `//${login}@`)
+    expect(await sync(['--to', to, '--schema', 'copy', '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' })
+    expect((await sync(['--to', to, '--schema', 'other', '--quiet'])).stderr).toContain('permission denied')
+  })
+
   test('exit codes say what is wrong', async () => {
     const to = () => directoryPlace().to
     const occupied = createDirectory()
@@ -158,7 +178,7 @@ describe.concurrent('sync', () => {
       (await hasSqlite()) ? [0, null, sqlite] : [2, 'needs Node 22.13 or later', sqlite],
       [2, "'--to <place>' has colour, which is not known", ['--to', 'postgres://127.0.0.1:9/none?colour=red']],
       [2, "'--to <place>' has a value of channel_binding", ['--to', 'postgres://h/x?channel_binding=require']],
-      [4, 'The connection failed', ['--to', to(), '--url', nowhere]],
+      [4, 'The connection failed. (bad port', ['--to', to(), '--url', nowhere]],
       [
         4,
         'https_proxy is not used: set HTTPS_PROXY',
