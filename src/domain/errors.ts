@@ -8,6 +8,7 @@ export type ErrorCode =
   | 'TOO_LARGE'
   | 'TOO_SLOW'
   | 'METHOD_NOT_ALLOWED'
+  | 'UNSUPPORTED_MEDIA_TYPE'
   | 'UNAVAILABLE'
   | 'INTERNAL'
 

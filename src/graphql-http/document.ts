@@ -97,7 +97,8 @@ export function findOperation(
   { document }: ParsedDocument,
   { operationName, mayMutate }: GraphqlRequest,
 ): OperationDefinitionNode {
-  const operation = getOperationAST(document, operationName)
+  // Clients that have no name send an empty one.
+  const operation = getOperationAST(document, operationName || null)
   if (!operation) {
     const extensions = { code: 'OPERATION_RESOLUTION_FAILURE', http: { status: 400 } }
     throw new GraphQLError('Could not determine what operation to execute.', { extensions })

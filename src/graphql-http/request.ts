@@ -82,10 +82,12 @@ const reading = (documents: TrustedDocuments): Plugin<object, YogaContext> => ({
     }
     // Called when Yoga has checked the parameters.
     setParamsHandler(({ params: { query = '', operationName = null, variables }, context }) => {
-      // Yoga does not check its type. No operation has the name ''.
-      const name = operationName === null || typeof operationName === 'string' ? operationName : ''
       const mayMutate = context.req.method !== 'GET'
-      context.read = { query, operationName: name, variables: variables ?? {}, mayMutate }
+      // Yoga does not check its type.
+      if (operationName !== null && typeof operationName !== 'string') {
+        const name = 'operationName'
+        context.read = [badRequest(`Expected "${name}" param to be a string, but given ${typeof operationName}.`)]
+      } else context.read = { query, operationName, variables: variables ?? {}, mayMutate }
       return {}
     })
   },

@@ -8,6 +8,7 @@ import { refuseOtherMethods } from '../http/authenticated.ts'
 import { type Authenticate, writeRateHeaders } from '../http/caller.ts'
 import { sendError, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
+import { readTextBodies } from '../http/text-body.ts'
 import { recordErrors, showError, toErrorsBody, writeRetryAfter } from './errors.ts'
 import { type Answer, createPipeline } from './pipeline.ts'
 import { createRequestReader } from './request.ts'
@@ -93,10 +94,7 @@ export function registerGraphql(
   const answer = createPipeline(gateway)
 
   app.register(async scope => {
-    scope.removeAllContentTypeParsers()
-    scope.addContentTypeParser('application/json', { parseAs: 'string', bodyLimit }, (_request, body, done) =>
-      done(null, body),
-    )
+    readTextBodies(scope, 'application/json', bodyLimit)
     scope.setErrorHandler((error, request, reply) =>
       sendError(request, reply, toGatewayError(error), shown => addCost(request, reply, toErrorsBody(shown))),
     )

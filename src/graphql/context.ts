@@ -19,10 +19,12 @@ export interface Gateway {
   expensiveRequests: ExpensiveRequests
   /** Seconds until a redemption token expires. */
   redemptionTokenTtl: number
+  /** Identifies the service to those who keep copies. It is stored with the data, so it stays when the address changes. */
+  serviceId: string
 }
 
 /** The context value of the resolvers of one request. */
-export interface Context extends Pick<Gateway, 'cursors' | 'scope' | 'redemptionTokenTtl'> {
+export interface Context extends Pick<Gateway, 'cursors' | 'scope' | 'redemptionTokenTtl' | 'serviceId'> {
   /** Sends statements to the primary while the caller waits for them. */
   sql: Sql
   /** Reads records while the caller waits for them. */
@@ -43,12 +45,12 @@ export const isExpensive = ({ requestedCost }: Caller): boolean => requestedCost
  * @param fieldErrors those that the transport found
  */
 export function createContext(gateway: Gateway, caller: Caller, fieldErrors: FieldErrors = {}): Context {
-  const { pool, recordPool, cursors, scope, redemptionTokenTtl } = gateway
+  const { pool, recordPool, cursors, scope, redemptionTokenTtl, serviceId } = gateway
   const { isWaiting, token } = caller
   const hasOwn = isExpensive(caller)
   const sql = hasOwn ? pool.expensive(isWaiting, token.id) : pool.whileWanted(isWaiting)
   const records = hasOwn ? recordPool.expensive(isWaiting, token.id) : recordPool.whileWanted(isWaiting)
   const loaders = new Loaders({ pool: recordPool, sql, records, caller, group: hasOwn ? caller : pool })
   // The properties are named one by one, because spreading an object takes 3 µs.
-  return { sql, records, cursors, scope, redemptionTokenTtl, caller, fieldErrors, loaders }
+  return { sql, records, cursors, scope, redemptionTokenTtl, serviceId, caller, fieldErrors, loaders }
 }

@@ -113,7 +113,7 @@ builder.objectField(Tenant, 'removals', t =>
           },
           total: updatedSince => removals.counts.load({ tenantId: tenant.id, updatedSince }),
         })
-        return Object.assign(connection, syncState)
+        return Object.assign(connection, syncState, { serviceId: context.serviceId })
       },
     },
     {
@@ -123,6 +123,10 @@ builder.objectField(Tenant, 'removals', t =>
           type: 'BigInt',
           description:
             'Grows when all copies must be rebuilt. Store the value from the start of a full pass. Do a full pass when it has grown.',
+        }),
+        serviceId: t.exposeString('serviceId', {
+          description:
+            'Identifies the service. It is the same at another address, and after the data were restored on another server.',
         }),
         removalsCompleteSince: t.expose('removalsCompleteSince', {
           type: 'DateTime',

@@ -1,28 +1,32 @@
-import { orNotFound } from '../domain/errors.ts'
 import {
   type Resolution as ResolutionRow,
-  type ResolutionTenant as ResolutionTenantRow,
   type ResolvedVoucher as ResolvedVoucherRow,
-  resolutionTenantColumns,
-  resolvedColumns,
   resolveVoucher,
 } from '../domain/record/resolution.ts'
+import {
+  type ResolutionTenant as ResolutionTenantRow,
+  resolutionTenantColumns,
+  resolvedColumns,
+} from '../domain/record/voucher-lookup.ts'
 import { readVoucherName } from '../domain/record/voucher-name.ts'
+import { reasonCodes } from '../domain/record/voucher-status.ts'
 import { builder } from './builder.ts'
 import { exposeColumns } from './columns.ts'
 import { recordComplexity } from './complexity.ts'
 import { requireTenantId } from './record-id.ts'
 
 const statusDescription = '`redeemable` or `not_redeemable`.'
-const reasonDescription =
-  'Why it cannot be redeemed, the first that applies: `void`, `not_yet_valid`, `expired`, `redeemed`, `no_balance`.'
+const reasonOptions = {
+  nullable: true,
+  description: `Why it cannot be redeemed, the first that applies: \`${reasonCodes.join('`, `')}\`.`,
+} as const
 
 const ResolvedVoucher = builder.objectRef<ResolvedVoucherRow>('ResolvedVoucher').implement({
   description: 'A voucher as a point of sale needs it.',
   fields: t => ({
     ...exposeColumns(t, resolvedColumns),
     status: t.exposeString('status', { description: statusDescription }),
-    reasonCode: t.exposeString('reasonCode', { nullable: true, description: reasonDescription }),
+    reasonCode: t.exposeString('reasonCode', reasonOptions),
   }),
 })
 
@@ -35,7 +39,7 @@ const Resolution = builder.objectRef<ResolutionRow>('Resolution').implement({
   description: 'The result of resolving a voucher at a tenant.',
   fields: t => ({
     status: t.exposeString('status', { description: statusDescription }),
-    reasonCode: t.exposeString('reasonCode', { nullable: true, description: reasonDescription }),
+    reasonCode: t.exposeString('reasonCode', reasonOptions),
     voucher: t.expose('voucher', { type: ResolvedVoucher, description: 'The voucher.' }),
     tenant: t.expose('tenant', {
       type: ResolutionTenant,
@@ -78,11 +82,10 @@ builder.mutationField('resolveVoucher', t =>
     args: {
       input: t.arg({ type: ResolveVoucherInput, required: true, description: 'The voucher and the tenant.' }),
     },
-    resolve: async (_, { input }, { sql, loaders, caller, scope, fieldErrors, redemptionTokenTtl }) => {
+    resolve: async (_, { input }, { sql, loaders, caller, fieldErrors, redemptionTokenTtl }) => {
       const name = readVoucherName(input, fieldErrors)
       const at = requireTenantId(input.tenantId)
-      const path = orNotFound('tenant')(await scope.findPath(at))
-      return resolveVoucher(sql, loaders.group, caller.token, at, path, name, redemptionTokenTtl)
+      return resolveVoucher(sql, loaders.group, caller.token, at, name, redemptionTokenTtl)
     },
   }),
 )

@@ -1,8 +1,8 @@
 /** Expensive requests of a token (R31) delay neither other tokens nor v1. */
 import { describe, expect, test } from 'vitest'
-import { connect, serviceRole } from '../../src/db/connect.ts'
 import { type Answer, createApp } from '../support/app.ts'
 import { afterFile } from '../support/cleanups.ts'
+import { connect, serviceRole } from '../support/connect.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'

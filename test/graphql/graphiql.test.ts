@@ -104,6 +104,6 @@ test('where only trusted documents run, the page says so', async () => {
 
 test('paths below /graphiql are unknown, and the page too when GraphiQL is disabled', async () => {
   expect((await get('/graphiql/')).status).toBe(404)
-  const off = await createApp(database, { NODE_ENV: 'production' })
+  const off = await createApp(database, { NODE_ENV: 'production', DATABASE_URL: database.url })
   expect((await off.ask({ method: 'GET', url: '/graphiql' })).status).toBe(404)
 })

@@ -44,6 +44,19 @@ test.each(['multipart/mixed', 'text/event-stream', 'text/html'])('who accepts %s
   expect((await answer.json()).errors[0].extensions.errors).toHaveProperty('accept')
 })
 
+test.each([
+  [`\ufeff{"query":"{ __typename }","operationName":""}`, {}, 200, null],
+  [body, { 'content-encoding': 'gzip' }, 415, 'UNSUPPORTED_MEDIA_TYPE'],
+  ['', { 'content-encoding': 'gzip' }, 400, 'BAD_REQUEST'],
+  ['{"query":"{ __typename }","operationName":5}', {}, 400, 'BAD_REQUEST'],
+])('the body %j with the headers %j is %i', async (body, headers, status, code) => {
+  const sent = { accept: 'application/json', 'content-type': 'application/json', ...headers }
+  const answer = await fetchFn(url, { method: 'POST', headers: sent, body })
+  expect([answer.status, (await answer.json()).errors?.[0].extensions.code ?? null]).toEqual([status, code])
+  const named = await fetchFn(`${url}?query={__typename}&operationName=`, { headers: { accept: 'application/json' } })
+  expect(named.status).toBe(200)
+})
+
 test('a query without a content type is refused in JSON', async () => {
   const answer = await fetchFn(url, { method: 'POST' })
   expect(answer.status).toBe(422)

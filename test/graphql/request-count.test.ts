@@ -92,64 +92,62 @@ const nodes = `nodes(ids: ${JSON.stringify(ids)})`
 
 const searches = (text: string) => `purchasedVouchers(filter: { text: "${text}" }) { count { count } }`
 
-it.each<[string, string, string[]]>([
-  ['a list', tenant('marketingSignups { nodes { email } }'), ['3 list']],
-  ['a page', tenant('marketingSignups(first: 2) { edges { node { id } } }'), ['2 list']],
+it.each<[string, string, string[], number]>([
+  ['a list', tenant('marketingSignups { nodes { email } }'), ['list'], 3],
+  ['a page', tenant('marketingSignups(first: 2) { edges { node { id } } }'), ['list'], 2],
   [
     'two lists',
     tenant('a: marketingSignups(first: 1) { nodes { id } } b: marketingSignups(last: 2) { nodes { id } }'),
-    ['1 list', '2 list'],
+    ['list'],
+    3,
   ],
   [
     'a list with the tenants below',
     tenant('marketingSignups(withDescendants: true) { nodes { email } }'),
-    ['1 list below', '3 list'],
+    ['list', 'list below'],
+    4,
   ],
-  ['a record', tenant(`marketingSignup(id: ${customers[0]}) { email }`), ['1 record']],
-  ['a node', `{ node(id: "${signup(customers[0]!)}") { ... on MarketingSignup { email } } }`, ['1 record']],
-  [
-    'nodes, beside some that are denied',
-    `{ ${nodes} { ... on MarketingSignup { email } } }`,
-    ['1 record', '1 record', '1 record'],
-  ],
+  ['a record', tenant(`marketingSignup(id: ${customers[0]}) { email }`), ['record'], 1],
+  ['a node', `{ node(id: "${signup(customers[0]!)}") { ... on MarketingSignup { email } } }`, ['record'], 1],
+  ['nodes, beside some that are denied', `{ ${nodes} { ... on MarketingSignup { email } } }`, ['record'], 3],
   [
     'a text that a signup has',
     tenant('marketingSignups(filter: { text: "lee" }, first: 0) { nextCursor }'),
-    ['0 search'],
+    ['search'],
+    0,
   ],
-  ['a text that no signup has', tenant('marketingSignups(filter: { text: "none" }) { nodes { id } }'), ['0 search']],
-  ['a text that a recipient has', tenant(searches('quill')), ['0 voucher search']],
-  ['a text that no recipient has', tenant(searches('quilt')), ['0 voucher search']],
+  ['a text that no signup has', tenant('marketingSignups(filter: { text: "none" }) { nodes { id } }'), ['search'], 0],
+  ['a text that a recipient has', tenant(searches('quill')), ['voucher search'], 0],
+  ['a text that no recipient has', tenant(searches('quilt')), ['voucher search'], 0],
   [
     'a text that is searched below',
     tenant('purchasedVouchers(filter: { text: "quill" }, withDescendants: true) { nextCursor }'),
-    ['0 voucher search, with tenants below'],
+    ['voucher search, with tenants below'],
+    0,
   ],
   [
     'a text in the vouchers of products',
     tenant(`catalogVouchers { nodes { ${searches('quill')} } }`),
-    ['0 voucher search'],
+    ['voucher search'],
+    0,
   ],
-  ['no text', tenant('purchasedVouchers(filter: { currency: "GBP" }) { nextCursor }'), []],
-  ['a blank text', tenant(searches(' ')), []],
-  ['a text in products', tenant('catalogVouchers(filter: { text: "tea" }) { nextCursor }'), []],
-  ['an empty page', tenant('marketingSignups(first: 0) { nodes { email } }'), []],
-  ['a list that is denied', tenant('marketingSignups(first: -1) { nodes { email } }'), []],
-  ['a record that is absent', tenant(`marketingSignup(id: ${opposed}) { email }`), []],
-  ['removals', tenant('removals { nodes { recordId } }'), []],
-])('records exports of and searches in personal data: %s', async (_, query, entries) => {
+  ['no text', tenant('purchasedVouchers(filter: { currency: "GBP" }) { nextCursor }'), [], 0],
+  ['a blank text', tenant(searches(' ')), [], 0],
+  ['a text in products', tenant('catalogVouchers(filter: { text: "tea" }) { nextCursor }'), [], 0],
+  ['an empty page', tenant('marketingSignups(first: 0) { nodes { email } }'), [], 0],
+  ['a list that is denied', tenant('marketingSignups(first: -1) { nodes { email } }'), [], 0],
+  ['a record that is absent', tenant(`marketingSignup(id: ${opposed}) { email }`), [], 0],
+  ['removals', tenant('removals { nodes { recordId } }'), [], 0],
+])('records exports of and searches in personal data: %s', async (_, query, entries, records) => {
   const { id, secret } = await build.token([tenantId, below])
   await client.graphql(secret, query)
   const exported = await exportsOf(id)
-  const told = exported.map(({ tenantId: of, detail: { records, operation } }) => {
-    return `${records} ${operation}${of === below ? ' below' : ''}`
-  })
-  expect(told.sort()).toEqual(entries)
-  expect(exported.filter(entry => ![tenantId, below].includes(entry.tenantId))).toEqual([])
-  const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
-  expect(sum((await listExports(pool, id, 2)).map(({ records }) => records))).toBe(
-    sum(exported.map(({ detail }) => detail.records)),
+  const operations = new Set(
+    exported.map(({ tenantId: of, detail }) => `${detail.operation}${of === below ? ' below' : ''}`),
   )
+  expect([...operations].sort()).toEqual(entries)
+  expect(exported.filter(entry => ![tenantId, below].includes(entry.tenantId))).toEqual([])
+  expect((await listExports(pool, id, 2)).reduce((total, day) => total + day.records, 0)).toBe(records)
 })
 
 it('exports no personal data without an entry', async () => {

@@ -26,7 +26,12 @@ export async function capture(pool: Pool, work: () => Promise<unknown>): Promise
 /** The statements of the service beside answering (`src/background-jobs.ts`). */
 export const ofJobs: readonly string[] = [
   'capture.find_missing',
+  'capture.repair',
+  'definition.read',
   'full_pass.report_server_change',
+  'grants.find_missing',
+  'health.read_clock',
+  'health.read_state',
   'migration.read',
   'migration.table_exists',
   'rate_window.delete_ended',
@@ -38,6 +43,8 @@ export const ofJobs: readonly string[] = [
   'session.delete_expired',
   'step.delete_passed_notes',
   'step.make',
+  'step.read_completeness',
+  'step.read_state',
   'token.save_use',
 ]
 

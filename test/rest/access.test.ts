@@ -100,6 +100,8 @@ describe.each(operations)('$name', operation => {
     for (const type of ['application/json', 'text/html', undefined]) {
       expect(flawOf(await ask({ 'content-type': type }, place, options), 405), type).toBeNull()
     }
+    const coded = await ask({ 'content-type': 'application/json', 'content-encoding': 'gzip' }, place, options)
+    expect([flawOf(coded, 405), coded.headers.allow]).toEqual([null, method])
   })
 
   if (body) {

@@ -29,24 +29,6 @@ describe.each(lists)('a cursor of $name', list => {
     expect(decoded).not.toMatch(/updated|\d{4}/)
   })
 
-  test('is 422 when a character is changed, removed or added', async () => {
-    const cursor = await firstCursor(path)
-    expect((await pageOf(path, cursor)).status).toBe(200)
-    for (let at = 0; at < cursor.length; at++) {
-      const others =
-        at < cursor.length - 2 ? [cursor[at] === 'A' ? 'B' : 'A'] : [...'ABCDQRghwx059_-'].filter(c => c !== cursor[at])
-      for (const other of others) {
-        const answer = await pageOf(path, cursor.slice(0, at) + other + cursor.slice(at + 1))
-        expect(faultyFields(answer), `${at} ${other}`).toEqual(['cursor'])
-      }
-      const shorter = cursor.slice(0, at) + cursor.slice(at + 1)
-      expect(faultyFields(await pageOf(path, shorter)), `without ${at}`).toEqual(['cursor'])
-    }
-    for (const more of [`${cursor}A`, `${cursor}=`, ` ${cursor}`, `${cursor} `, `${cursor}\n`, cursor + cursor]) {
-      expect(flawOf(await pageOf(path, more), 422), JSON.stringify(more)).toBeNull()
-    }
-  })
-
   test('is 422 when it was never a cursor', async () => {
     const texts = 'x 0 undefined NULL AQ \0 ../../etc/passwd 🎁'.split(' ')
     for (const text of [...texts, 'AQ'.repeat(2000), "' or 1=1 --"]) {
@@ -63,6 +45,23 @@ describe.each(lists)('a cursor of $name', list => {
     paths.delete(path)
     for (const other of paths) expect(faultyFields(await pageOf(other, cursor)), other).toEqual(['cursor'])
   })
+})
+
+// All lists encrypt their cursors in one way.
+test('a cursor is 422 when a character is changed, removed or added', async () => {
+  const path = lists[1]!.path(place)
+  const cursor = await firstCursor(path)
+  expect((await pageOf(path, cursor)).status).toBe(200)
+  for (let at = 0; at < cursor.length; at++) {
+    const others =
+      at < cursor.length - 2 ? [cursor[at] === 'A' ? 'B' : 'A'] : [...'ABCDQRghwx059_-'].filter(c => c !== cursor[at])
+    const changed = ['', ...others].map(other => cursor.slice(0, at) + other + cursor.slice(at + 1))
+    const answers = await Promise.all(changed.map(each => pageOf(path, each)))
+    for (const [index, answer] of answers.entries()) expect(faultyFields(answer), changed[index]).toEqual(['cursor'])
+  }
+  for (const more of [`${cursor}A`, `${cursor}=`, ` ${cursor}`, `${cursor} `, `${cursor}\n`, cursor + cursor]) {
+    expect(flawOf(await pageOf(path, more), 422), JSON.stringify(more)).toBeNull()
+  }
 })
 
 test('a configured key encrypts cursors, and a cursor of another key is 422', async () => {

@@ -323,15 +323,12 @@ describe('personal data', () => {
         ).flat(),
       )
       expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-      expect(await exportsOf(id)).toHaveLength(80)
+      expect(new Set((await exportsOf(id)).map(entry => entry.tenantId))).toEqual(new Set([owner, other]))
       const rows = await listExports(pool, id, 1)
       expect(Object.fromEntries(rows.map(({ tenantId, records }) => [tenantId, records]))).toEqual({
         [owner]: 80,
         [other]: 40,
       })
-      const [last] = await platform<{ at: string }[]>`
-      select max(at) as at from gateway.audit_entry where token_id = ${id} and action = 'customer.export'`
-      expect(rows[0]?.lastAt).toBe(last?.at)
       await Promise.all([one.app.close(), two.app.close()])
     }))
 })

@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { trimmed } from '../../src/domain/trimmed.ts'
 import { bearer, createWorld, faultyFields, flawOf, worldReference } from './support.ts'
@@ -18,7 +19,6 @@ describe('the body of a resolution', () => {
     ['a string', '"WORLD-1"', ['body']],
     ['a number', '1', ['body']],
     ['null', 'null', ['body']],
-    ['a byte order mark', '\ufeff{"voucher_reference":"WORLD-1"}', ['body']],
     ['a very deep array', '['.repeat(60_000), ['body']],
     ['an empty object', '{}', both],
     ['nulls', '{"qr_token":null,"voucher_reference":null}', both],
@@ -105,6 +105,26 @@ describe('the body of a resolution', () => {
     expect((await resolve(sized(64 * 1024))).status).toBe(200)
     expect(flawOf(await resolve(sized(64 * 1024 + 1)), 413)).toBeNull()
     expect(flawOf(await resolve(sized(2_000_000)), 413)).toBeNull()
+  })
+
+  test('with a byte order mark is read; with a Content-Encoding it is 415', async () => {
+    const marked = await resolve(`\ufeff${JSON.stringify({ voucher_reference: worldReference })}`)
+    expect([marked.status, marked.body.data.voucher.reference]).toEqual([200, worldReference])
+    const headers = { ...bearer(secret), accept: 'application/json', 'content-type': 'application/json' }
+    const body = gzipSync(JSON.stringify({ voucher_reference: worldReference }))
+    const ask = (path: string, coding: string, payload = body) => {
+      const url = `/api/external/v1/tenants/${tenantId}/${path}`
+      return client.ask({ method: 'POST', url, headers: { ...headers, 'content-encoding': coding }, payload })
+    }
+    const refused = await ask('redemptions/resolve', 'gzip')
+    expect(flawOf(refused, 415)).toBeNull()
+    expect([refused.headers['accept-encoding'], refused.body.message]).toEqual([
+      'identity',
+      'Send the body as it is, without the header Content-Encoding.',
+    ])
+    expect((await ask('nothing', 'br')).status).toBe(404)
+    expect((await ask('redemptions/resolve', 'identity')).status).toBe(422)
+    expect((await ask('redemptions/resolve', 'gzip', Buffer.alloc(0))).status).toBe(422)
   })
 
   test('with invalid UTF-8 gets an answer', async () => {

@@ -10,15 +10,18 @@ const other = await build.tenant()
 const { resolve } = createClient(client.app)
 const balance = { current_balance: 20, initial_balance: 50, currency: 'GBP' }
 
-/** Lets no step be made until the test ends. The builders would wait for one. */
-async function stopSteps(): Promise<void> {
+/** Lets no step be made until the test ends. The builders would wait for one. @returns lets steps be made earlier */
+async function stopSteps(): Promise<() => Promise<void>> {
   const session = await platform.reserve()
   await session`begin`
   await session`lock table gateway.step_lock in exclusive mode`
-  onTestFinished(async () => {
+  let goOn = async () => {
+    goOn = async () => {}
     await session`rollback`
     session.release()
-  })
+  }
+  onTestFinished(() => goOn())
+  return () => goOn()
 }
 
 /** Creates a voucher, with a record. @returns its name in the body of a request */
@@ -62,21 +65,37 @@ test.each([
   ['deleted', () => platform`delete from purchased_voucher`],
   ['moved out of scope', () => platform`update purchased_voucher set tenant_id = ${other}`],
   ['renamed', () => platform`update purchased_voucher set reference = 'Renamed'`],
-])('a voucher that was %s is 404', async (_, change) => {
+])('a voucher that was %s is 503 while no step is made, and then 404', async (_, change) => {
   const name = await buildOne()
-  await stopSteps()
+  const goOn = await stopSteps()
   await platform`${change()} where reference = ${name.voucher_reference}`
-  expect(flawOf(await resolve(secret, tenantId, name), 404)).toBeNull()
+  const refused = await resolve(secret, tenantId, name)
+  expect(flawOf(refused, 503)).toBeNull()
+  expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0)
+  await goOn()
+  expect(flawOf(await client.resolve(secret, tenantId, name), 404)).toBeNull()
 })
 
-test('of 1,000 changes, each resolution shows those that were committed before it', async () => {
+test('a voucher is not shown by a tree that has changed, or an unknown one called absent; others are found', async () => {
+  const name = await buildOne()
+  await stopSteps()
+  await build.product(tenantId)
+  expect((await resolve(secret, tenantId, { voucher_reference: 'unknown' })).status).toBe(404)
+  await build.voucher(other)
+  expect((await resolve(secret, tenantId, { voucher_reference: 'unknown' })).status).toBe(503)
+  expect((await resolve(secret, tenantId, name)).status).toBe(200)
+  await platform`update tenant set parent_id = ${tenantId} where id = ${other}`
+  expect((await resolve(secret, tenantId, name)).status).toBe(503)
+})
+
+test('of 400 changes, each resolution shows those that were committed before it', async () => {
   const names = await Promise.all(Array.from({ length: 20 }, () => buildOne()))
   await stopSteps()
   // Two writers: a resolution must not share a statement that began before its own change.
   await Promise.all(
     [names.slice(0, 10), names.slice(10)].map(async half => {
       const references = half.map(name => name.voucher_reference)
-      for (let round = 1; round <= 50; round++) {
+      for (let round = 1; round <= 20; round++) {
         const state = { current_balance: ((round * 7) % 50) / 100, void: round % 3 === 0 }
         await platform`update purchased_voucher set ${platform(state)} where reference in ${platform(references)}`
         const answers = await Promise.all(half.map(name => resolve(secret, tenantId, name)))

@@ -100,12 +100,13 @@ describe('the reason', () => {
   test.each([
     ['void', { ...all, ...start }],
     ['void', { ...all, ...end }],
-    ['not_yet_valid', { ...all, ...start, void: false }],
-    ['expired', { ...all, ...end, void: false }],
-    ['redeemed', { redemption_status: 'redeemed', ...empty }],
+    ['redeemed', { ...all, ...start, void: false }],
+    ['redeemed', { ...all, ...end, void: false }],
     ['redeemed', { redemption_status: 'Redeemed', current_balance: 5, currency: 'GBP' }],
-    ['no_balance', empty],
-    ['no_balance', { ...empty, redemption_status: 'partially_redeemed' }],
+    ['no_balance', { ...empty, ...start }],
+    ['no_balance', { ...empty, ...end, redemption_status: 'partially_redeemed' }],
+    ['expired', { ...end, current_balance: 5, currency: 'GBP' }],
+    ['not_yet_valid', start],
   ])('%s is the first that applies', async (reason, columns) => {
     const { id, answer, data } = await resolveOne(columns)
     expect(answer.status).toBe(200)
@@ -240,19 +241,25 @@ describe.each([
   ['reference', 'voucher_reference'],
   ['qr_token', 'qr_token'],
 ])('a %s that several tenants have', (column, field) => {
-  test('is the path tenant’s own, else of the nearest above it, else of one below it', async () => {
+  test('is the path tenant’s own, else of the nearest above it, else of one below it; 422 while that one has several', async () => {
     const top = await build.tenant()
     const middle = await build.tenant({ parent_id: top })
     const till = await build.tenant({ parent_id: middle })
     const below = await build.tenant({ parent_id: till })
     const token = await build.token([whole(top)])
-    for (const owner of [below, top, middle, till]) await build.voucher(owner, { [column]: 'Shared' })
+    const find = () => client.resolve(token.secret, till, { [field]: 'Shared' })
+    for (const owner of [below, top, middle, till]) {
+      const id = await build.voucher(owner, { [column]: 'Shared' })
+      expect((await find()).body.data.voucher.id).toBe(id)
+      const equal = await build.voucher(owner, { [column]: ' Shared' })
+      expect(faultyFields(await find())).toEqual([field])
+      await platform`delete from purchased_voucher where id = ${equal}`
+    }
     for (const owner of [till, middle, top, below]) {
-      const { body } = await client.resolve(token.secret, till, { [field]: 'Shared' })
-      expect(body.data.tenant.source_tenant_id).toBe(owner)
+      expect((await find()).body.data.tenant.source_tenant_id).toBe(owner)
       await platform`delete from purchased_voucher where tenant_id = ${owner}`
     }
-    expect((await client.resolve(token.secret, till, { [field]: 'Shared' })).status).toBe(404)
+    expect((await find()).status).toBe(404)
   })
 
   test('is 422 when several tenants below have it, unless the token is authorised for one of them alone', async () => {
@@ -263,15 +270,19 @@ describe.each([
     const { secret: some } = await build.token([till, owners[1]!])
     const ambiguous = await client.resolve(all, till, { [field]: 'Below' })
     expect(flawOf(ambiguous, 422)).toBeNull()
-    expect(ambiguous.body.errors).toEqual({ [field]: [expect.stringContaining('Several tenants below')] })
+    expect(ambiguous.body.errors).toEqual({ [field]: [expect.stringContaining('Several vouchers have this')] })
     expect((await client.resolve(some, till, { [field]: 'Below' })).body.data.tenant.source_tenant_id).toBe(owners[1])
   })
 })
 
-test('of references in another case, the same case comes first, after the distance of their tenants', async () => {
+test.each([
+  ['two tenants', 2],
+  ['one tenant', 1],
+])('of references of %s in another case, the same case comes first, after the distance', async (_, count) => {
   const till = await build.tenant()
   const { secret: all } = await build.token([whole(till)])
-  for (const reference of ['Case', 'CASE']) await build.voucher(await build.tenant({ parent_id: till }), { reference })
+  const owners = [await build.tenant({ parent_id: till }), await build.tenant({ parent_id: till })].slice(0, count)
+  for (const [at, reference] of ['Case', 'CASE'].entries()) await build.voucher(owners[at % count]!, { reference })
   const find = (reference: string) => client.resolve(all, till, { voucher_reference: reference })
   for (const name of ['Case', 'CASE', ' CASE '])
     expect((await find(name)).body.data.voucher.reference).toBe(name.trim())

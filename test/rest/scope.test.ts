@@ -1,10 +1,15 @@
 import { expect, test } from 'vitest'
+import { editToken } from '../../src/domain/token/lifecycle.ts'
+import { listTokens } from '../../src/domain/token/list.ts'
+import { rotateToken } from '../../src/domain/token/rotation.ts'
+import { getToken } from '../../src/domain/token/token.ts'
 import type { Answer } from '../support/app.ts'
-import { whole } from '../support/builders.ts'
+import { tester, whole } from '../support/builders.ts'
+import { projected } from '../support/projected.ts'
 import { until } from '../support/until.ts'
 import { createWorld, flawOf } from './support.ts'
 
-const { client, build, platform } = await createWorld()
+const { client, build, platform, pool } = await createWorld()
 
 /** The time within which a change of grants or of the tree takes effect, on a busy machine too. */
 const soon = 1_500
@@ -122,6 +127,29 @@ test('a grant of a tenant that an applier deleted does not include its former de
   expect([await visible(secret), await count()]).toEqual([[], 0])
   await until('the scope ends', async () => (await resolve()) === 403, soon)
   expect((await client.rest(secret, listPaths(below)[0]!)).status).toBe(403)
+})
+
+test('a token reaches a tenant again that was away, whatever was done with the token meanwhile', async () => {
+  const shop = await build.tenant({ name: 'Away Mill' })
+  const stays = await build.tenant()
+  const { id, secret } = await build.token([shop, stays])
+  const status = async (secret: string) => (await client.rest(secret, listPaths(shop)[0]!)).status
+  expect(await status(secret)).toBe(200)
+  await platform`delete from tenant where id = ${shop}`
+  await projected(pool)
+  await until('the scope ends', async () => (await status(secret)) === 404, soon)
+  expect(await visible(secret)).toEqual([stays])
+  expect((await getToken(pool, id)).tenants).toMatchObject([{ tenantId: shop, name: null }, { tenantId: stays }])
+  const { rows } = await listTokens(pool, { limit: 50, filter: { tenant: String(shop) } })
+  expect(rows.map(token => token.id)).toContain(id)
+  await editToken(pool, tester, id, 1, { ...(await getToken(pool, id)), name: 'Renamed' })
+  const { secret: successor } = await rotateToken(pool, tester, id, { overlap: 3600, expiresAt: 'inherit' })
+
+  await platform`insert into tenant (id, name) values (${shop}, 'Away Mill')`
+  await projected(pool)
+  await until('the scope is back', async () => (await status(secret)) === 200, soon)
+  expect(await status(successor!)).toBe(200)
+  expect(await visible(successor!)).toEqual(sorted(shop, stays))
 })
 
 test('v1 shows only customers who consent now', async () => {

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import * as named from 'scrypt-kdf'
 import { type FieldErrors, GatewayError } from '../errors.ts'
 import { Semaphore } from '../rate/semaphore.ts'
@@ -42,13 +42,27 @@ const semaphore = new Semaphore({
     }),
 })
 
-const hash = async (password: string) => Buffer.from(await scrypt.kdf(normalize(password), cost)).toString('base64')
-
 /** Returns an scrypt key with its salt and parameters, in base64. Throws as `verifyPassword` does. */
-export const hashPassword = (password: string): Promise<string> => semaphore.run(() => hash(password))
+export async function hashPassword(password: string): Promise<string> {
+  const key = await semaphore.run(() => scrypt.kdf(normalize(password), cost))
+  return Buffer.from(key).toString('base64')
+}
 
-/** A hash that no password matches: checking it takes as long as checking a real one. */
-let dummyHash: Promise<string> | undefined
+/**
+ * Returns a key that no password matches: checking it takes as long as checking a real one. It is put together, in the format of
+ * the scrypt utility, because computing one would let the first sign-in after a start take twice as long.
+ */
+function createDummyKey(): Buffer {
+  const key = randomBytes(96)
+  key.write('scrypt\0', 'latin1')
+  key.writeUInt8(cost.logN, 7)
+  key.writeUInt32BE(cost.r, 8)
+  key.writeUInt32BE(cost.p, 12)
+  createHash('sha256').update(key.subarray(0, 48)).digest().copy(key, 48, 0, 16)
+  return key
+}
+
+const dummyKey = createDummyKey()
 
 /**
  * Returns whether the password matches the hash.
@@ -57,10 +71,7 @@ let dummyHash: Promise<string> | undefined
  * @throws `UNAVAILABLE` when too many passwords are being checked
  */
 export async function verifyPassword(storedHash: string | null, password: string): Promise<boolean> {
-  // Computed by the first check, whether its account exists or not.
-  dummyHash ??= hash(randomBytes(32).toString('base64'))
-  const dummy = await dummyHash
-  const key = Buffer.from(storedHash ?? dummy, 'base64')
+  const key = storedHash === null ? dummyKey : Buffer.from(storedHash, 'base64')
   const compared = password.length > maxComparedLength ? '' : normalize(password)
   return (await semaphore.run(() => scrypt.verify(key, compared))) && storedHash !== null
 }

@@ -34,13 +34,17 @@ export interface ConsentPeriod extends Omit<FigurePeriod, 'sales'> {
   withdrawn: number
 }
 
-/** Vouchers of one currency that can be redeemed, now or later, by the end of their validity. */
-export interface OutstandingFigure {
+/** What is left on vouchers of one currency. */
+export interface BalanceFigure {
   currency: string | null
   vouchers: number
   balance: number
-  byExpiry: ExpiryFigure[]
   withoutBalance: WithoutBalance
+}
+
+/** Vouchers of one currency that can be redeemed, now or later, by the end of their validity. */
+export interface OutstandingFigure extends BalanceFigure {
+  byExpiry: ExpiryFigure[]
 }
 
 /** Vouchers whose validity ends in a month. */
@@ -56,6 +60,8 @@ export interface StatusFigure {
   vouchers: number
   /** The share of all vouchers, 0 to 1. */
   share: number
+  /** By currency; empty where nothing is left on them. */
+  remaining: BalanceFigure[]
 }
 
 export interface ProductFigure {

@@ -1,5 +1,6 @@
 /** SQL of the current vouchers, by status and by the end of their validity. */
 import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
+import { voucherStatusNames } from '../record/voucher-status.ts'
 import type { Selection } from './figure.ts'
 
 /**
@@ -47,27 +48,36 @@ export const stockRelations = (sql: RecordSql, { expiring, status }: Selection):
     group by at, today, currency, state
   )`
 
+/** The states of vouchers on which something is left: only their status depends on the day (R25). */
+const isLive = (sql: RecordSql): Fragment => sql`state in ('full', 'part', 'full_without_balance')`
+
+/** Returns the members of a JSON object with the balances of one currency. */
+const balanceMembers = (sql: RecordSql): Fragment => sql`
+  'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance,
+  'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance)`
+
+/** Returns the columns that sum up rows of `stock` for `balanceMembers`. */
+const balanceSums = (sql: RecordSql): Fragment => sql`
+  sum(records) as vouchers, sum(stock.balance) as balance,
+  coalesce(sum(records) filter (where state = 'full_without_balance'), 0) as vouchers_without_balance,
+  coalesce(sum(paid) filter (where state = 'full_without_balance'), 0) as paid_without_balance`
+
 /**
  * Returns a query for the JSON of the outstanding balances, by currency, then by the month of their end.
  *
  * @param condition for rows of `stock`, after others
  */
 export const outstandingJson = (sql: RecordSql, condition: Fragment = sql``): Fragment => sql`
-  select coalesce(json_agg(json_build_object(
-           'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance, 'byExpiry', by_expiry,
-           'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance))
-           order by currency = '', currency collate "C"), '[]')
+  select coalesce(json_agg(json_build_object(${balanceMembers(sql)}, 'byExpiry', by_expiry)
+                           order by currency = '', currency collate "C"), '[]')
   from (
     select currency, sum(vouchers) as vouchers, sum(balance) as balance,
            json_agg(json_build_object('month', month, 'vouchers', vouchers, 'balance', balance) order by month) as by_expiry,
            sum(vouchers_without_balance) as vouchers_without_balance, sum(paid_without_balance) as paid_without_balance
     from (
-      select currency, date_trunc('month', expires_on::timestamp)::date as month, sum(records) as vouchers,
-             sum(stock.balance) as balance,
-             coalesce(sum(records) filter (where state = 'full_without_balance'), 0) as vouchers_without_balance,
-             coalesce(sum(paid) filter (where state = 'full_without_balance'), 0) as paid_without_balance
+      select currency, date_trunc('month', expires_on::timestamp)::date as month, ${balanceSums(sql)}
       from days, stock
-      where state in ('full', 'part', 'full_without_balance') and (expires_on is null or expires_on >= coalesce(today, first)) ${condition}
+      where ${isLive(sql)} and (expires_on is null or expires_on >= coalesce(today, first)) ${condition}
       group by currency, month having sum(records) <> 0
     ) months group by currency
   ) currencies`
@@ -78,32 +88,35 @@ export const expiringJson = (sql: RecordSql, expiring: readonly number[]): Fragm
   from unnest(${arrayText(expiring)}::text::integer[]) with ordinality as wanted (within, place)`
 
 /**
- * Returns a query for the JSON of the number of vouchers by status. The vouchers that are not valid yet are counted from
- * the records: they are few.
+ * Returns a query for the JSON of the number of vouchers by status, and of what is left on them. The vouchers that are not
+ * valid yet are counted from the records: they are few.
  */
 export const statusJson = (sql: RecordSql): Fragment => sql`
-  select json_agg(json_build_object('status', status, 'vouchers', vouchers,
+  select json_agg(json_build_object('status', status, 'vouchers', vouchers, 'remaining', remaining,
                   'share', coalesce(round(vouchers / nullif(total, 0), 6), 0)) order by place)
   from (
-    select status, place, vouchers, sum(vouchers) over () as total from (
-      select status, place, coalesce(sum(records), 0) as vouchers
-      from unnest(array['VOID', 'NOT_YET_VALID', 'EXPIRED', 'REDEEMED', 'PART_REDEEMED', 'REDEEMABLE'])
-             with ordinality as statuses (status, place)
-      left join (
-        select case when state = 'void' then 'VOID' when expires_on < coalesce(today, first) then 'EXPIRED'
-                    when state like 'redeemed%' then 'REDEEMED' when state = 'part' then 'PART_REDEEMED'
-                    else 'REDEEMABLE' end as status, records
+    select status, place, coalesce(sum(vouchers), 0) as vouchers, sum(sum(vouchers)) over () as total,
+           coalesce(json_agg(json_build_object(${balanceMembers(sql)}) order by currency = '', currency collate "C")
+                      filter (where is_live and vouchers <> 0), '[]') as remaining
+    from unnest(${arrayText(voucherStatusNames)}::text::text[]) with ordinality as statuses (status, place)
+    left join (
+      select status, currency, ${isLive(sql)} as is_live, ${balanceSums(sql)}
+      from (
+        select case when state = 'void' then 'VOID' when not (${isLive(sql)}) then 'REDEEMED'
+                    when expires_on < coalesce(today, first) then 'EXPIRED'
+                    when state = 'part' then 'PART_REDEEMED' else 'REDEEMABLE' end as status, currency, state, records, balance, paid
         from days, stock
         union all
-        select unnest(array[status, 'NOT_YET_VALID']), unnest(array[-count(*), count(*)])
-        from (
-          select case state when 'redeemed' then 'REDEEMED' when 'part' then 'PART_REDEEMED' else 'REDEEMABLE' end as status
-          from today cross join lateral (
-            select state from gateway.voucher
-            where tenant_id = today.id and date_valid_start > today.day and state <> 'void' offset 0
-          ) voucher
-        ) not_yet_valid group by status
-      ) counted using (status)
-      group by status, place
-    ) counts
-  ) shares`
+        select unnest(array['NOT_YET_VALID', case state when 'part' then 'PART_REDEEMED' else 'REDEEMABLE' end]),
+               currency, state, unnest(array[1, -1]), unnest(array[balance, -balance]), unnest(array[paid, -paid])
+        from today cross join lateral (
+          select coalesce(currency, '') as currency, gateway.figure_state(state, current_balance) as state,
+                 coalesce(current_balance, 0) as balance, coalesce(purchase_value, 0) as paid
+          from gateway.voucher
+          where tenant_id = today.id and date_valid_start > today.day and state in ('full', 'part') offset 0
+        ) voucher
+      ) stock
+      group by status, currency, is_live
+    ) counted using (status)
+    group by status, place
+  ) counts`

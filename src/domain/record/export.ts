@@ -13,9 +13,13 @@ interface Exporter {
   caller: Caller
 }
 
+/** The callers whose bulk export has its audit entry. A request id would not do: clients choose it (R17). */
+const recordedBulkExports = new WeakSet<Caller>()
+
 /**
  * Reads personal data for a caller (contract, operations 6 and 7). Each read records the export before it returns, and
- * throws when that fails: no personal data leaves the service without a record.
+ * throws when that fails: no personal data leaves the service before the day's count has its records (`saveExports`).
+ * The first chunk of each bulk export has an audit entry, even within an hour of the one before.
  *
  * @param exporter the caller, and the connections on which the audit is written
  * @param group requests with the same one share the statement that records (`shareStatements`); default: none does
@@ -43,8 +47,10 @@ export const exportOf = <Row>(
 
   async chunk(records, wanted) {
     const chunk = await table.chunk(records, wanted)
-    const exports = [{ tenantId: wanted.tenantId, records: chunk.count }]
-    await recordExports(sql, caller, 'bulk export', exports.filter(isExport))
+    if (chunk.count === 0) return chunk
+    const hasEntry = !recordedBulkExports.has(caller)
+    await recordExports(sql, caller, 'bulk export', [{ tenantId: wanted.tenantId, records: chunk.count, hasEntry }])
+    recordedBulkExports.add(caller)
     return chunk
   },
 })
@@ -52,7 +58,7 @@ export const exportOf = <Row>(
 /**
  * Reads filtered and ordered lists of personal data for a caller, as `exportOf` does: an entry for each tenant. A
  * search of a text is recorded even when its page has no records, because an empty page also reveals who has not
- * consented.
+ * consented; with nothing to count, by its entry alone, which is one an hour.
  */
 export const searchExportOf = <Row extends { readonly tenantId: number }>(
   { sql, caller }: Exporter,
@@ -76,7 +82,7 @@ export const searchExportOf = <Row extends { readonly tenantId: number }>(
 
 /**
  * Reads filtered and ordered lists whose records contain no personal data, although the searched text does: a
- * recipient's name. Each page of a text search is recorded, because its result reveals who received a voucher.
+ * recipient's name. Text searches have an entry an hour, and no count, because a result reveals who received a voucher.
  */
 export const textSearchOf = <Row>({ sql, caller }: Exporter, table: SearchTable<Row>): SearchTable<Row> => ({
   ...table,
@@ -93,6 +99,8 @@ export const textSearchOf = <Row>({ sql, caller }: Exporter, table: SearchTable<
 interface Export {
   tenantId: number
   records: number
+  /** True: the audit gets an entry; false: it gets none; default: one, unless the last hour has an equal one. */
+  hasEntry?: boolean
 }
 
 const isExport = ({ records }: Export) => records > 0
@@ -105,29 +113,38 @@ interface CallerExports {
 }
 
 /**
- * Adds an audit entry for each export, and adds the records to the day's count of token and tenant. Counts are locked
- * in the order of tokens and tenants, so that requests do not deadlock.
+ * Adds the records to the day's count of token and tenant, and an audit entry, by default unless the last hour has one of
+ * the same token, tenant, address and operation: a person who searches, or a program that reads all pages, would flood
+ * the audit. Counts are locked in the order of tokens and tenants, so that requests do not deadlock.
  */
 const saveExports = shareStatements<CallerExports, null>(async (sql, saved) => {
   const action: AuditAction = 'customer.export'
   const entries = saved.flatMap(({ caller: { token, address, requestId }, operation, exports }) =>
-    exports.map(({ tenantId, records }) => ({
+    exports.map(({ tenantId, records, hasEntry }) => ({
       ...{ actor: `token ${token.id} (${token.name})`, address, token_id: token.id, tenant_id: tenantId, records },
+      has_entry: hasEntry,
       detail: { records, operation, requestId },
     })),
   )
   await sql`
     with /* export.record */ exported as (
       select * from json_to_recordset(${JSON.stringify(entries)}::text::json)
-        as entry(actor text, address text, token_id bigint, tenant_id bigint, records bigint, detail jsonb)
+        as entry(actor text, address text, token_id bigint, tenant_id bigint, records bigint, has_entry boolean,
+                 detail jsonb)
     ), entry as (
       insert into gateway.audit_entry (actor, address, action, token_id, tenant_id, detail)
-      select actor, address, ${action}, token_id, tenant_id, detail from exported
-      returning at
+      select distinct on (token_id, tenant_id, address, detail ->> 'operation')
+             actor, address, ${action}, token_id, tenant_id, detail
+      from exported
+      where coalesce(has_entry, not exists (
+        select from gateway.audit_entry recent
+        where recent.token_id = exported.token_id and at > now() - interval '1 hour' and action = ${action}
+          and recent.tenant_id = exported.tenant_id and recent.address is not distinct from exported.address
+          and recent.detail ->> 'operation' = exported.detail ->> 'operation'))
     )
     insert into gateway.token_export (token_id, day, tenant_id, records, last_at)
     select token_id, (latest.at at time zone 'UTC')::date, tenant_id, sum(records), latest.at
-    from exported, (select max(at) as at from entry) latest
+    from exported, now() latest (at)
     where records > 0
     group by token_id, tenant_id, latest.at
     order by token_id, tenant_id

@@ -60,7 +60,7 @@ interface ResourceDescription<Row extends ResourceRow> {
   /** The records that a statement of an export reads, a megabyte or two; default: 2,000. */
   chunkSize?: number
   /**
-   * The filters and orders of its lists, each with an index that serves it (`sql/0003`).
+   * The filters and orders of its lists, each with an index that serves it (`sql/functions/record`).
    */
   search?: Pick<SearchDescription, 'filters' | 'orders'> & { texts?: TextTable }
 }

@@ -22,13 +22,10 @@ export const byEnd = byValue(
 )
 
 /** The states of the vouchers that have a status on a day on which they are valid (`gateway.voucher_state`). */
-const stateOf: Partial<Record<VoucherStatus, string>> = {
-  REDEEMED: 'redeemed',
-  PART_REDEEMED: 'part',
-  REDEEMABLE: 'full',
-}
+const stateOf: Partial<Record<VoucherStatus, string>> = { PART_REDEEMED: 'part', REDEEMABLE: 'full' }
 
-const notVoid = Object.values(stateOf)
+/** The states of vouchers on which something is left: only their status depends on the day (R25). */
+const live = Object.values(stateOf)
 
 const begins = 'date_valid_start > owner.today'
 const hasBegun = '(date_valid_start is null or date_valid_start <= owner.today)'
@@ -53,8 +50,9 @@ interface Group {
 /** The vouchers of these statuses; all others are one group. A voucher never ends before it begins: an expired one has begun. */
 const groupOf: Partial<Record<VoucherStatus, Group>> = {
   VOID: { states: ['void'], days: 'true', ranges: ofStates(['void']) },
-  NOT_YET_VALID: { states: notVoid, days: begins, ranges: [range('date_valid_start', begins)] },
-  EXPIRED: { states: notVoid, days: ended, ranges: [range(lastValidDay, ended)] },
+  REDEEMED: { states: ['redeemed'], days: 'true', ranges: [] },
+  EXPIRED: { states: live, days: ended, ranges: [range(lastValidDay, ended)] },
+  NOT_YET_VALID: { states: live, days: begins, ranges: [range('date_valid_start', begins)] },
 }
 
 /** The vouchers that have one of several statuses on the day at their tenant (R25). An empty list matches nothing. */
@@ -65,10 +63,10 @@ export const status: FilterField = {
     const names = z.array(z.string()).parse(given)
     const wanted = voucherStatusNames.filter(name => names.includes(name))
     const groups = wanted.flatMap(name => groupOf[name] ?? [])
-    const live = wanted.flatMap(name => stateOf[name] ?? [])
-    if (live.length > 0) {
-      const ranges = [range(lastValidDay, ends), ...ofStates(live, ends)]
-      groups.push({ states: live, days: `${hasBegun} and ${ends}`, ranges })
+    const valid = wanted.flatMap(name => stateOf[name] ?? [])
+    if (valid.length > 0) {
+      const ranges = [range(lastValidDay, ends), ...ofStates(valid, ends)]
+      groups.push({ states: valid, days: `${hasBegun} and ${ends}`, ranges })
     }
     const [one, another] = groups
     if (!one) return { where: nothing, ranges: [{ key: '', where: nothing }] }

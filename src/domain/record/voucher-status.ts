@@ -1,11 +1,44 @@
-import { type ReasonCode, type Redeemability, reasonAgainst } from './resolution.ts'
+/** The columns that decide whether a voucher can be redeemed. Null: it has no balance, or no such bound. */
+interface Redeemability {
+  void: boolean
+  redemptionStatus: string | null
+  currentBalance: number | null
+  dateValidStart: string | null
+  dateValidEnd: string | null
+}
 
-/** The statuses of vouchers with their descriptions. The first that applies is the voucher's (R25). */
+/**
+ * The reasons against a redemption, in their order (R25): what is final comes first, so that an expired voucher is one on
+ * which something was left. `gateway.voucher_state` decides the final ones in SQL.
+ */
+const reasons = {
+  void: voucher => voucher.void,
+  redeemed: ({ redemptionStatus }) => redemptionStatus?.toLowerCase() === 'redeemed',
+  no_balance: ({ currentBalance }) => currentBalance !== null && currentBalance <= 0,
+  expired: ({ dateValidEnd }, today) => dateValidEnd !== null && today > dateValidEnd,
+  not_yet_valid: ({ dateValidStart }, today) => dateValidStart !== null && today < dateValidStart,
+} satisfies Record<string, (voucher: Redeemability, today: string) => boolean>
+
+/** A reason why a voucher cannot be redeemed. */
+export type ReasonCode = keyof typeof reasons
+
+/** The reasons, in their order. */
+export const reasonCodes = Object.keys(reasons) as readonly ReasonCode[]
+
+/**
+ * Returns the first reason why a voucher cannot be redeemed on a day, or null when it can be (R25).
+ *
+ * @param today the calendar day at the tenant that owns the voucher, `YYYY-MM-DD`
+ */
+export const reasonAgainst = (voucher: Redeemability, today: string): ReasonCode | null =>
+  reasonCodes.find(code => reasons[code](voucher, today)) ?? null
+
+/** The statuses of vouchers with their descriptions, in the order of the reasons. */
 export const voucherStatuses = {
   VOID: 'It was voided.',
-  NOT_YET_VALID: "Its first valid day has not begun in its tenant's time zone.",
-  EXPIRED: "Its last valid day is over in its tenant's time zone.",
   REDEEMED: 'It was redeemed, or no balance is left.',
+  EXPIRED: "Something is left on it, and its last valid day is over in its tenant's time zone.",
+  NOT_YET_VALID: "Something is left on it, and its first valid day has not begun in its tenant's time zone.",
   PART_REDEEMED: 'It can be redeemed, and a part of its balance was redeemed.',
   REDEEMABLE: 'It can be redeemed, and its whole balance is left.',
 }
@@ -13,16 +46,16 @@ export const voucherStatuses = {
 /** The status of a voucher: whether it can be redeemed, and how much of it has been redeemed. */
 export type VoucherStatus = keyof typeof voucherStatuses
 
-/** The names of the statuses, in their order of precedence. */
+/** The names of the statuses, in the order in which all lists show them. */
 export const voucherStatusNames = Object.keys(voucherStatuses) as readonly VoucherStatus[]
 
 /** The status of a voucher that cannot be redeemed. */
 const statusBecause: Readonly<Record<ReasonCode, VoucherStatus>> = {
   void: 'VOID',
-  not_yet_valid: 'NOT_YET_VALID',
-  expired: 'EXPIRED',
   redeemed: 'REDEEMED',
   no_balance: 'REDEEMED',
+  expired: 'EXPIRED',
+  not_yet_valid: 'NOT_YET_VALID',
 }
 
 /**

@@ -8,11 +8,7 @@ import { byEnd, status, validOn, validUntil } from './voucher-filter.ts'
 const columns = {
   id: column('id', 'bigint', 'The numeric id, as in v1.'),
   tenantId: column('tenant_id', 'bigint'),
-  reference: column(
-    'reference',
-    'text',
-    'The reference that is printed on it; unique within its tenant without regard to case.',
-  ),
+  reference: column('reference', 'text', 'The reference that is printed on it. Other vouchers may have the same one.'),
   initialBalance: nullable('initial_balance', 'decimal', 'The balance when it was purchased.'),
   currentBalance: nullable('current_balance', 'decimal', 'The balance that is left.'),
   purchaseValue: nullable('purchase_value', 'decimal', 'The price that was paid for it.'),

@@ -1,5 +1,5 @@
 /**
- * Rejects copies that cannot be brought up to date any more: their clients have to read all lists again (`sql/0010`).
+ * Rejects copies that cannot be brought up to date any more: their clients have to read all lists again (`sql/functions/sync-state`).
  */
 import type { Sql } from '../../db/sql.ts'
 import { badInput } from '../errors.ts'

@@ -10,7 +10,7 @@ export type TokenLookup = { status: TokenStatus; token: Token } | { status: 'unk
 
 export type TokenDirectory = ReturnType<typeof createTokenDirectory>
 
-/** The greatest age of a cached token, in milliseconds: every instance rejects a revoked token within a second. */
+/** The greatest age of a cached token, in milliseconds: every instance rejects a revoked or expired token within a second. */
 const tokenLifetime = 500
 
 /** Creates what looks up tokens by their secrets, and records their use. Every request may share it. */

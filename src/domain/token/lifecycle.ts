@@ -14,14 +14,20 @@ type NewToken = TokenInput & {
 
 const unknownTenants = (ids: string | null | undefined) => badInput({ tenants: [`No such tenant: ${ids}.`] })
 
-/** Two relations: the grants as `wanted(tenant_id, with_descendants)`, and `unknown(tenant_id)` of missing tenants. */
-const wantedGrants = (sql: Sql, tenants: TenantGrant[]) => sql`
+/**
+ * Two relations: the grants as `wanted(tenant_id, with_descendants)`, and `unknown(tenant_id)` of missing tenants.
+ *
+ * @param holder a token that may keep its grants of tenants that are absent
+ */
+const wantedGrants = (sql: Sql, tenants: TenantGrant[], holder: number | null) => sql`
   wanted as (
     select * from unnest(${arrayText(tenants.map(grant => grant.tenantId))}::text::bigint[],
                          ${arrayText(tenants.map(grant => grant.withDescendants))}::text::boolean[])
                   as wanted(tenant_id, with_descendants)
   ), unknown as (
     select tenant_id from wanted where not exists (select from gateway.tenant where tenant.id = wanted.tenant_id)
+      and not exists (select from gateway.token_tenant held
+                      where held.token_id = ${holder}::bigint and held.tenant_id = wanted.tenant_id)
   )`
 
 /** A new token. Its secret is not stored, and cannot be read again. */
@@ -71,7 +77,7 @@ export async function createToken(
   const sessionHash = token.sessionId === undefined ? null : hashSecret(token.sessionId)
   const detail = JSON.stringify({ ...input, expiresAt })
   const [created] = await sql<{ id: number | null; unknown: string | null }[]>`
-    with /* token.create */ ${wantedGrants(sql, input.tenants)}, created as (
+    with /* token.create */ ${wantedGrants(sql, input.tenants, null)}, created as (
       insert into gateway.token (
         name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, idempotency_key,
         session_hash)
@@ -126,7 +132,7 @@ export async function editToken(
   )
   if (Object.keys(changes).length === 0) return
   const [edited] = await sql<{ id: number | null; unknown: string | null }[]>`
-    with /* token.edit */ ${wantedGrants(sql, input.tenants)}, edited as (
+    with /* token.edit */ ${wantedGrants(sql, input.tenants, id)}, edited as (
       update gateway.token
       set name = ${input.name}, contact = ${input.contact}::text,
           permissions = ${arrayText(input.permissions)}::text::text[], rate_limit = ${input.rateLimit}::integer,

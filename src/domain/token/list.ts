@@ -2,7 +2,7 @@ import type { Fragment, Sql } from '../../db/sql.ts'
 import { parseIdentifier } from '../identifier.ts'
 import { betweenRows, type Page, type RowWindow, toPage } from '../page.ts'
 import type { Permission } from './permission.ts'
-import { recordColumns, sessionEnded, type TokenRecord } from './token.ts'
+import { isExpired, recordColumns, sessionEnded, type TokenRecord } from './token.ts'
 
 /** The states that tokens can be listed by, besides properties. An active token is neither expired nor revoked. */
 export const tokenStates = ['active', 'unused', 'expiring', 'expired', 'revoked'] as const
@@ -47,7 +47,7 @@ export interface TokenListing extends RowWindow {
 }
 
 function conditionsOf(sql: Sql): Record<TokenState, Fragment> {
-  const ended = sql`((token.expires_at is not null and token.expires_at <= now()) or ${sessionEnded(sql)})`
+  const ended = sql`(${isExpired(sql)} or ${sessionEnded(sql)})`
   const active = sql`token.revoked_at is null and not ${ended}`
   return {
     active,
@@ -87,10 +87,12 @@ export async function countTokensInNeed(sql: Sql): Promise<{ unused: number; exp
   return counts
 }
 
-/** Selects the ids of tokens with a grant for a matching tenant, or for one above it with its descendants. */
+/** Selects the ids of tokens with a grant for a matching tenant, or for one above it with its descendants. An absent one has its id alone. */
 const tokensReaching = (sql: Sql, tenant: string) => sql`
   with found as materialized (
     select id, parent_id from gateway.tenant where id = ${parseIdentifier(tenant)} or gateway.has_text(name, ${tenant})
+    union all
+    select ${parseIdentifier(tenant)}::bigint, null
   ), above as materialized (
     select distinct unnest(path) as id from gateway.tenant_path where tenant_id in (select parent_id from found)
   )

@@ -40,7 +40,7 @@ export function createTenantScope(sql: Sql) {
       mapMaybePromise(findPath(tenantId), path => path !== null && covers(token, path)),
     /**
      * Denies access only by data read after the call: a client that sees a tenant in the list, and is then denied access
-     * to it, would delete its copy and not read it again (docs/syncing.md).
+     * to it, would delete its copy and not read it again (docs/guides/keeping-in-step.md).
      *
      * @returns without a promise when a cached path covers the tenant
      * @throws `NOT_FOUND` when there is no such tenant, `FORBIDDEN` when the token is not authorised for it (R19)

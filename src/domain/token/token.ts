@@ -24,7 +24,8 @@ export interface Token {
 
 /** A token as an administrator sees it. */
 export interface TokenRecord extends Token {
-  tenants: (TenantGrant & { name: string })[]
+  /** The name is null while the tenant is absent: its grant reaches nothing. */
+  tenants: (TenantGrant & { name: string | null })[]
   /** The person at the partner who is responsible for it. */
   contact: string | null
   /** The first eight and last four characters of the secret. */
@@ -34,6 +35,8 @@ export interface TokenRecord extends Token {
   revokedAt: Instant | null
   /** True when the session of the token has ended; false for a token without a session. */
   sessionEnded: boolean
+  /** True when its time is over by the database's clock, which is the same for all instances. */
+  isExpired: boolean
   lastUsedAt: Instant | null
   lastUsedAddress: string | null
   /** The token that this one replaces, and the token that replaces this one. */
@@ -46,12 +49,12 @@ export interface TokenRecord extends Token {
 export type TokenStatus = 'active' | 'expired' | 'revoked'
 
 /** The properties that the status of a token depends on. */
-export type TokenValidity = Pick<TokenRecord, 'revokedAt' | 'sessionEnded' | 'expiresAt'>
+export type TokenValidity = Pick<TokenRecord, 'revokedAt' | 'sessionEnded' | 'isExpired'>
 
-/** Returns the status of a token at this moment. */
-export function tokenStatus({ revokedAt, sessionEnded, expiresAt }: TokenValidity): TokenStatus {
+/** Returns the status of a token at the moment when it was read. */
+export function tokenStatus({ revokedAt, sessionEnded, isExpired }: TokenValidity): TokenStatus {
   if (revokedAt) return 'revoked'
-  return sessionEnded || (expiresAt && Date.parse(expiresAt) <= Date.now()) ? 'expired' : 'active'
+  return sessionEnded || isExpired ? 'expired' : 'active'
 }
 
 /** Returns whether the session of a token has ended. Not `exists`, for which a plan may read all sessions. */
@@ -59,11 +62,14 @@ export const sessionEnded = (sql: Sql) => sql`coalesce(
   (select false from gateway.session where session.id_hash = token.session_hash and ${isValidSession(sql)}),
   token.session_hash is not null)`
 
+/** Returns whether the time of a token is over. */
+export const isExpired = (sql: Sql) => sql`coalesce(token.expires_at <= now(), false)`
+
 /** The columns that both the authentication and the API access page read. */
 export const tokenColumns = (sql: Sql) => sql`
   token.id, token.name, array_to_json(token.permissions) as permissions, token.rate_limit as "rateLimit",
   token.expires_at as "expiresAt", token.revoked_at as "revokedAt",
-  ${sessionEnded(sql)} as "sessionEnded"`
+  ${sessionEnded(sql)} as "sessionEnded", ${isExpired(sql)} as "isExpired"`
 
 /** The columns of a token as an administrator sees it. */
 export const recordColumns = (sql: Sql) => sql`
@@ -72,7 +78,7 @@ export const recordColumns = (sql: Sql) => sql`
   (select successor.id from gateway.token successor where successor.rotated_from = token.id) as "rotatedTo",
   coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants,
                                               'name', tenant.name) order by tenant_id)
-            from gateway.token_tenant join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants`
+            from gateway.token_tenant left join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants`
 
 /** Returns a token by id, or throws `NOT_FOUND`. */
 export async function getToken(sql: Sql, id: number): Promise<TokenRecord> {

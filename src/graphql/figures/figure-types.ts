@@ -6,7 +6,9 @@ import { VoucherStatus } from '../voucher-status.ts'
 const currencyDescription = 'The ISO 4217 code of the amounts; null for vouchers without a currency.'
 
 const WithoutBalance = builder.objectRef<rows.WithoutBalance>('WithoutBalance').implement({
-  description: 'Vouchers without a balance, such as those for an experience: no sum of balances includes them.',
+  description:
+    'Vouchers without a balance: they are for something else than an amount, such as an experience, and no sum of ' +
+    'balances includes them.',
   fields: t => ({
     vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers.' }),
     paid: t.expose('paid', { type: 'Money', description: 'The sum of the amounts paid for them.' }),
@@ -107,11 +109,30 @@ export const OutstandingFigure = builder.objectRef<rows.OutstandingFigure>('Outs
   }),
 })
 
+const BalanceFigure = builder.objectRef<rows.BalanceFigure>('BalanceFigure').implement({
+  description: 'What is left on vouchers of one currency.',
+  fields: t => ({
+    currency: t.exposeString('currency', { nullable: true, description: currencyDescription }),
+    vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers.' }),
+    balance: t.expose('balance', { type: 'Money', description: 'The sum of their balances.' }),
+    withoutBalance: t.expose('withoutBalance', {
+      type: WithoutBalance,
+      description: 'Those of them that have no balance.',
+    }),
+  }),
+})
+
 export const StatusFigure = builder.objectRef<rows.StatusFigure>('StatusFigure').implement({
   description: 'How many vouchers have a status.',
   fields: t => ({
     status: t.expose('status', { type: VoucherStatus, description: 'The status.' }),
     vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers.' }),
     share: t.exposeFloat('share', { description: 'The share of all vouchers, from 0 to 1; 0 when there are none.' }),
+    remaining: t.expose('remaining', {
+      type: [BalanceFigure],
+      description:
+        'What is left on these vouchers, by currency. Nothing is left on void and redeemed ones: an empty list.',
+      complexity: { field: 1, multiplier: 2 },
+    }),
   }),
 })

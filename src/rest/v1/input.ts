@@ -5,16 +5,17 @@ import { notBlank } from '../../domain/trimmed.ts'
 import { queryParameter, queryParameterValues } from '../../http/query-parameter.ts'
 import type { InputSource } from '../operation.ts'
 
+/** Plain types, which validators of requests take as the service does: empty texts and `null` too (R4). */
 const listParameters = {
-  updated_since: z.iso
-    .datetime({ offset: true })
-    .nullish()
+  updated_since: z
+    .string()
+    .optional()
     .meta({
       description:
         'Only records updated at or after this instant. ISO-8601 with `Z` or an offset, to the microsecond; UTC without ' +
         'either. Send the `server_time` of an earlier response as you received it.',
     }),
-  cursor: z.string().nullish().meta({
+  cursor: z.string().optional().meta({
     description:
       'The `next_cursor` of the page before, unchanged; empty at first. It carries `updated_since` on, and does not expire.',
   }),
@@ -46,7 +47,7 @@ export const catalogQuery: InputSource<ListVariables & Record<(typeof includable
     ...listParameters,
     include: z
       .array(z.enum(includable))
-      .nullish()
+      .optional()
       .meta({
         description:
           'Related resources to include in each record, separated by a comma, or the parameter once for each. Send it again ' +

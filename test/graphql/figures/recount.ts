@@ -17,15 +17,13 @@ const sales = `
 /** The vouchers of the tenants with their status, and the day at their tenants. */
 const stated = `
   select voucher.*, today,
-         case when void then 'VOID' when date_valid_start > today then 'NOT_YET_VALID'
-              when date_valid_end < today then 'EXPIRED'
-              when lower(redemption_status) = 'redeemed' or current_balance <= 0 then 'REDEEMED'
+         case when void then 'VOID' when lower(redemption_status) = 'redeemed' or current_balance <= 0 then 'REDEEMED'
+              when date_valid_end < today then 'EXPIRED' when date_valid_start > today then 'NOT_YET_VALID'
               when current_balance < initial_balance then 'PART_REDEEMED' else 'REDEEMABLE' end as status
   from purchased_voucher voucher
   join (select id, (now() at time zone time_zone)::date as today from tenant) tenant on tenant.id = tenant_id`
 
-const isOutstanding = `status not in ('VOID', 'EXPIRED') and lower(coalesce(redemption_status, '')) <> 'redeemed'
-  and coalesce(current_balance, 1) > 0`
+const isOutstanding = `status not in ('VOID', 'REDEEMED', 'EXPIRED')`
 
 /** @returns functions that count the records of some tenants */
 export function createRecount(sql: Pool, tenants: readonly number[]) {
@@ -81,10 +79,12 @@ export function createRecount(sql: Pool, tenants: readonly number[]) {
       })
     },
 
+    /** The vouchers by status and currency, with what is left on them. */
     status: () =>
-      read<{ status: string; vouchers: number }>(
-        `select status, count(*)::integer as vouchers from (${stated}) stated where tenant_id = any(${ids}) group by 1`,
-      ),
+      read<{ status: string; currency: string | null; vouchers: number; balance: number; withoutBalance: object }>(`
+        select status, currency, count(*)::integer as vouchers, coalesce(sum(current_balance), 0) as balance,
+               ${withoutBalance('true')}
+        from (${stated}) stated where tenant_id = any(${ids}) group by 1, 2 order by 1, 2`),
 
     consents(intervals: readonly Days[], zone: string) {
       const counted = (table: string, column: string, condition: string) => `

@@ -58,10 +58,10 @@ beforeEach(async () => {
 function statusOf(row: Row): string {
   const today = todays.get(row.tenantId) ?? ''
   if (row.void) return 'VOID'
-  if (row.date_valid_start !== null && row.date_valid_start > today) return 'NOT_YET_VALID'
-  if (row.date_valid_end !== null && row.date_valid_end < today) return 'EXPIRED'
   if (row.redemption_status?.toLowerCase() === 'redeemed' || (row.current_balance !== null && row.current_balance <= 0))
     return 'REDEEMED'
+  if (row.date_valid_end !== null && row.date_valid_end < today) return 'EXPIRED'
+  if (row.date_valid_start !== null && row.date_valid_start > today) return 'NOT_YET_VALID'
   return row.current_balance !== null && row.initial_balance !== null && row.current_balance < row.initial_balance
     ? 'PART_REDEEMED'
     : 'REDEEMABLE'
@@ -80,7 +80,7 @@ const contains = (text: string, word: string) =>
       )
     : text.includes(word)
 
-const statuses = ['VOID', 'NOT_YET_VALID', 'EXPIRED', 'REDEEMED', 'PART_REDEEMED', 'REDEEMABLE']
+const statuses = ['VOID', 'REDEEMED', 'EXPIRED', 'NOT_YET_VALID', 'PART_REDEEMED', 'REDEEMABLE']
 
 /** Filters, each with the equivalent predicate in TypeScript. */
 const filters: Filter<Row>[] = [

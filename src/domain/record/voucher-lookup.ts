@@ -1,0 +1,257 @@
+/** Finds a voucher by a name, and reads it from its source as it is now. */
+import { column, nullable, type RowOf } from '../../db/column.ts'
+import { rowCodec } from '../../db/row-codec.ts'
+import { shareStatements } from '../../db/shared-statement.ts'
+import { onPrimary, type Sql } from '../../db/sql.ts'
+
+export const resolvedColumns = {
+  id: column('voucher.id', 'bigint', 'The numeric id, as in v1.'),
+  reference: column('voucher.reference', 'text', 'The reference that is printed on it.'),
+  currentBalance: nullable('current_balance', 'decimal', 'The balance that is left.'),
+  initialBalance: nullable('initial_balance', 'decimal', 'The balance when it was purchased.'),
+  currency: nullable('currency', 'text', 'The ISO 4217 code of its amounts.'),
+  isMonetary: column('is_monetary', 'boolean', 'True when its value is an amount of money.'),
+  allowPartRedeem: column('allow_part_redeem', 'boolean', 'True when it can be redeemed in parts.'),
+  productTitle: nullable('product_title', 'text', 'The title of the product at the time of purchase.'),
+  recipientName: nullable('recipient_name', 'text', 'The name of the recipient.'),
+  customerName: nullable('customer_name', 'text', 'The name of the customer who purchased it.'),
+  redemptionStatus: nullable('redemption_status', 'text', 'The state of its redemption.'),
+  void: column('void', 'boolean', 'True when it was voided.'),
+  dateValidStart: nullable('date_valid_start', 'date', 'The first day on which it is valid.'),
+  dateValidEnd: nullable('date_valid_end', 'date', 'The last day on which it is valid.'),
+  // Without a description, because it is no field: the calendar day at the tenant that owns the voucher.
+  today: column('(now() at time zone gateway.time_zone(owner.time_zone))::date', 'date'),
+}
+
+/** The columns of the tenant at which a voucher was resolved, and of the one that owns the voucher (R24). */
+export const resolutionTenantColumns = {
+  id: column('tenant.id', 'bigint', 'The numeric id of the tenant at which it was resolved.'),
+  name: column('tenant.name', 'text', 'The name of the tenant at which it was resolved.'),
+  type: nullable('tenant.type', 'text', 'The type of that tenant.'),
+  sourceTenantId: column('owner.id', 'bigint', 'The numeric id of the tenant that owns the voucher.'),
+  sourceTenantName: column('owner.name', 'text', 'The name of the owner.'),
+  sourceTenantType: nullable('owner.type', 'text', 'The type of the owner.'),
+}
+
+/** The state of a voucher that a resolution depends on. */
+export type VoucherState = RowOf<typeof resolvedColumns>
+
+/** The tenant at which a voucher was resolved, and the one that owns the voucher (R24). */
+export type ResolutionTenant = RowOf<typeof resolutionTenantColumns>
+
+/** A voucher that a request looks for, by a text that names it. */
+interface Wanted {
+  text: string
+  at: number
+  tokenId: number
+  /** The snapshot of the first look, whose changes the records must have; null: this is the first look. */
+  seen: string | null
+}
+
+/** A voucher that was found, and the tenants of its resolution. */
+export interface Found {
+  voucher: VoucherState
+  tenant: ResolutionTenant
+  /** True when v1 cannot show the voucher as its source has it (R35). */
+  isFaulty: boolean
+  /** True when another voucher matches equally (R33). */
+  isAmbiguous: boolean
+}
+
+/** What one look in the records found. */
+export interface Lookup {
+  found: Found | null
+  /** The snapshot of the first look, while the records lack changes that it shows and that may change the result; else null. */
+  missing: string | null
+}
+
+const voucherRow = rowCodec<VoucherState>(resolvedColumns)
+const tenantRow = rowCodec<ResolutionTenant>(resolutionTenantColumns)
+
+/** How vouchers are found by a column. Conditions compare it with `text`. */
+interface NameColumn {
+  column: string
+  /** Returns the expression of a text that the index of the column has. */
+  indexed: (text: string) => string
+  /** The condition that a voucher of the source matches. */
+  isMatch: string
+  /** For `findCrowded`, in order: the range of the index of an owner, and the condition that a voucher of the source matches. */
+  ranges: [range: string, isMatch: string][]
+}
+
+const isExact = (column: string) => `(${column} = text or gateway.trimmed(${column}) = gateway.trimmed(text))`
+
+/** Between a value and itself: with `=`, a plan may read the whole list of the tenant instead. */
+const ofOwner = 'tenant_id between owner_id and owner_id'
+
+/** Finds a voucher by each of its names, as the indexes have them. */
+export const findBy = {
+  voucherReference: findByName({
+    column: 'reference',
+    indexed: text => `gateway.folded(gateway.trimmed(${text})) collate "C"`,
+    isMatch: `(reference = stored
+      or gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(text)) collate "C")`,
+    ranges: [
+      [
+        '(tenant_id, gateway.trimmed(reference) collate "C") between (owner_id, exact) and (owner_id, exact)',
+        isExact('reference'),
+      ],
+      [ofOwner, 'gateway.folded(gateway.trimmed(reference)) collate "C" = name'],
+    ],
+  }),
+  qrToken: findByName({
+    column: 'qr_token',
+    indexed: text => `left(gateway.trimmed(${text}), 600) collate "C"`,
+    isMatch: isExact('qr_token'),
+    ranges: [[`${ofOwner} and (octet_length(qr_token) < 600 or ${isExact('qr_token')})`, isExact('qr_token')]],
+  }),
+}
+
+/** The path of the path tenant, of `at`: a cached one may be half a second old. */
+const placePath =
+  'cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place'
+
+/**
+ * Joins the path of the owner, and whether the token is authorised for the owner and the two are related
+ * (R24), to `wanted`, `placePath` and an `owner_id`. `offset 0` makes the statement read the grants also when the other condition does not
+ * hold: it takes as long for a voucher out of scope as for an absent one.
+ */
+const withScope = (sql: Sql) => sql`
+  cross join lateral (
+    select (select path from gateway.tenant_path where tenant_id = owner_id) as path offset 0
+  ) owner_path
+  cross join lateral (
+    select exists (select from gateway.token_tenant
+                   where token_tenant.token_id = wanted.token_id and token_tenant.tenant_id = any(path)
+                     and (with_descendants or token_tenant.tenant_id = owner_id)) as is_granted,
+           (wanted.at = any(path) or owner_id = any(place_path)) and ${onPrimary(sql)} as is_related
+    offset 0
+  ) scope`
+
+/** The most records of a name that are evaluated at once. */
+const mostAtOnce = 8
+
+/**
+ * Returns a function that finds a voucher when its owner is the path tenant, above it or below it, and the token is authorised
+ * for the owner (R21, R24). The records lead to keys, whose vouchers are read from their source, as they are now (R35): of
+ * several, the nearest one, in the same case first (R33). The source of a voucher out of scope is not read.
+ */
+function findByName(name: NameColumn) {
+  const { column, indexed, isMatch } = name
+  return shareStatements<Wanted, Lookup>(async (sql, wanted) => {
+    const key = sql.unsafe(indexed(column))
+    // Values, because PostgreSQL takes 200 µs more for `unnest`. The records are ordered, so that no plan reads all of a name.
+    const rows = await sql`
+      select /* resolution.find */ place, voucher, tenant, is_faulty, distance, is_exact,
+             case when exists (select from gateway.changes_after(voucher is null, seen))
+                  then coalesce(seen, pg_current_snapshot())::text end
+      from (
+        select place::integer, text, at::bigint, token_id::bigint, nullif(seen, '')::pg_snapshot as seen from (
+          values ${sql(wanted.map(({ text, at, tokenId, seen }, place) => [place, text, at, tokenId, seen ?? '']))}
+        ) as given(place, text, at, token_id, seen)
+      ) as wanted ${sql.unsafe(placePath)}
+      left join lateral (
+        select id, tenant_id, ${sql.unsafe(column)} as stored from gateway.voucher
+        where ${key} = ${sql.unsafe(indexed('text'))} order by ${key}, tenant_id limit ${sql.unsafe(String(mostAtOnce + 1))}
+      ) record on true
+      cross join lateral (select coalesce(record.tenant_id, wanted.at) as owner_id) owned ${withScope(sql)}
+      left join lateral (
+        select ${voucherRow.select(sql)} as voucher, ${tenantRow.select(sql)} as tenant, error is not null as is_faulty,
+               coalesce(array_position(place_path, owner.id), cardinality(place_path) + 1) as distance,
+               ${sql.unsafe(isExact(column))} as is_exact
+        from (select (voucher).*, customer_name, error
+              from gateway.read_present_voucher(case when is_granted and is_related then record.id end)) voucher
+        join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
+        where voucher.tenant_id = record.tenant_id and ${sql.unsafe(isMatch)}
+      ) found on true
+      order by place, distance, is_exact desc`.raw()
+    const records: (typeof rows)[number][][] = wanted.map(() => [])
+    for (const row of rows) records[Number(row[0])]?.push(row)
+    return Promise.all(
+      records.map(([first, second, ...others], place): Lookup | Promise<Lookup> => {
+        const missing = first?.[6] ? String(first[6]) : null
+        if (others.length + 2 > mostAtOnce)
+          return findCrowded(sql, name, wanted[place]!).then(found => ({ found, missing }))
+        const isAmbiguous = !!second && `${first?.slice(4, 6)}` === `${second.slice(4, 6)}`
+        return { found: toFound(first?.[1], first?.[2], String(first?.[3]) === 't', isAmbiguous), missing }
+      }),
+    )
+  })
+}
+
+type Cell = Buffer | null | undefined
+
+function toFound(vouchers: Cell, tenants: Cell, isFaulty: boolean, isAmbiguous: boolean): Found | null {
+  const [voucher] = voucherRow.read(vouchers)
+  const [tenant] = tenantRow.read(tenants)
+  return voucher && tenant ? { voucher, tenant, isFaulty, isAmbiguous } : null
+}
+
+/** When more vouchers have a name, it is looked up at each tenant of the scope instead. */
+const mostNamed = 100
+
+/**
+ * Finds a voucher as `findByName` does, however many have the name: one distance after the other, and at most two that match. The
+ * last one of `related` has no tenant: it stands for those below.
+ */
+async function findCrowded(sql: Sql, { column, indexed, ranges }: NameColumn, wanted: Wanted): Promise<Found | null> {
+  const key = sql.unsafe(indexed(column))
+  const most = sql.unsafe(String(mostNamed))
+  const found = ranges
+    .map(
+      ([range, isMatch]) => sql`(
+        select array_agg(array[${voucherRow.select(sql)}, ${tenantRow.select(sql)}, (error is not null)::text])
+        from (
+          select (present.voucher).*, customer_name, error
+          from unnest(owners) as owner_id
+          cross join lateral (
+            select id, ${sql.unsafe(column)} as stored from gateway.voucher
+            where ${key} = name and ${sql.unsafe(range)} offset 0
+          ) record
+          cross join lateral (
+            select (voucher).*, voucher, customer_name, error from gateway.read_present_voucher(record.id) offset 0
+          ) present
+          where tenant_id = owner_id and (${sql.unsafe(column)} = stored or ${sql.unsafe(isMatch)})
+          limit 2
+        ) voucher
+        join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
+      )`,
+    )
+    .reduce((former, next) => sql`${former}, ${next}`)
+  const [row] = await sql`
+    select /* resolution.find_crowded */ found[1][1], found[1][2], found[1][3], array_length(found, 1)
+    from (
+      select text, at, token_id, ${sql.unsafe(indexed('text'))} as name, gateway.trimmed(text) collate "C" as exact
+      from (
+        select ${wanted.text}::text as text, ${wanted.at}::bigint as at, ${wanted.tokenId}::bigint as token_id
+      ) as given offset 0
+    ) as wanted ${sql.unsafe(placePath)}
+    cross join lateral (
+      select case when count(*) <= ${most} then coalesce(array_agg(distinct tenant_id), array[at]) end as tenants
+      from (
+        select tenant_id from gateway.voucher
+        where (${key}, tenant_id) between (name, 0) and (name, ${Number.MAX_SAFE_INTEGER}::bigint)
+        order by ${key}, tenant_id limit ${most} + 1
+      ) voucher
+    ) named
+    cross join lateral unnest(place_path || null::bigint)
+      with ordinality as related(tenant_id, distance)
+    cross join lateral (
+      select array(
+        select owner_id
+        from unnest(case
+          when named.tenants is not null then named.tenants
+          when related.tenant_id is not null then array[related.tenant_id]
+          else array(
+            with recursive below as (
+              select at as id union select child.id from below
+              cross join lateral (select tenant.id from gateway.tenant where parent_id = below.id offset 0) child
+            ) select id from below) end) as owner_id ${withScope(sql)}
+        where (owner_id = related.tenant_id or related.tenant_id is null and owner_id <> all(place_path))
+          and is_granted and is_related
+      ) as owners offset 0
+    ) scoped
+    cross join lateral (select coalesce(${found}) as found offset 0) nearest
+    where found is not null order by distance limit 1`.raw()
+  return row ? toFound(row[0], row[1], `${row[2]}` === 'true', `${row[3]}` === '2') : null
+}
