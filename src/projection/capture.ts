@@ -1,8 +1,6 @@
+import { repairedCaptureChannel } from '../channels.ts'
 import type { Sql } from '../db/sql.ts'
 import { type Reason, reason } from '../reasons.ts'
-
-/** Reports changes of sources that no trigger notes, so that records stay behind them. */
-export type CaptureWatch = ReturnType<typeof createCaptureWatch>
 
 /** Returns a reason for each source that is not captured. @param sql a pool of any role */
 export async function findUncaptured(sql: Sql): Promise<Reason[]> {
@@ -16,20 +14,19 @@ export async function findUncaptured(sql: Sql): Promise<Reason[]> {
 }
 
 /**
- * Creates the watch.
+ * Captures again the sources that are not captured: steps then compare all records of their types. Leaves out those that are locked,
+ * or that the owner of the schema may not alter.
  *
- * @param onChange called with the reasons when they differ from the check before; before the first check there are none
+ * @param report receives the name of each source, as soon as it is captured
  */
-export function createCaptureWatch(onChange: (reasons: Reason[]) => void) {
-  let latest = '[]'
-  return {
-    /** Does the same as `findUncaptured`. */
-    async check(sql: Sql): Promise<Reason[]> {
-      const reasons = await findUncaptured(sql)
-      const text = JSON.stringify(reasons)
-      if (text !== latest) onChange(reasons)
-      latest = text
-      return reasons
-    },
+export async function repairCapture(sql: Sql, report: (source: string) => void): Promise<void> {
+  // Each call is a transaction, so that one source is locked at a time. At most once a source, however often its triggers are disabled.
+  for (const repaired = new Set<string>(); ; ) {
+    const [{ source }] = await sql<[{ source: string | null }]>`
+      select /* capture.repair */ gateway.repair_capture() as source`
+    if (source === null || repaired.has(source)) return
+    repaired.add(source)
+    repairedCaptureChannel.publish({ source })
+    report(source)
   }
 }

@@ -11,11 +11,14 @@ interface RecordDifference {
 /** Records of a type that are not as their sources say, keys of it that were rejected, or why the type was not compared. */
 export interface RecordProblem {
   record: string
-  /** Why keys were rejected, or why the type was not compared; null for records that differ. */
+  /**
+   * Why keys were rejected, with the values of their rows when all have the same ones, or why the type was not compared; null
+   * for records that differ.
+   */
   reason: string | null
   keys: number
-  /** Null: the problem concerns the whole type. */
-  firstKey: string | null
+  /** At most five; empty: the problem concerns the whole type. */
+  firstKeys: string[]
   /** Of records that differ. */
   differences: RecordDifference[]
 }
@@ -31,7 +34,10 @@ export interface RecordProblem {
 export async function findRecordProblems(sql: Sql, repairs = false): Promise<RecordProblem[]> {
   const differences = sql.unsafe(repairs ? 'gateway.repair_records()' : 'gateway.record_differences()')
   return await sql<RecordProblem[]>`
-    select /* record.find_problems */ record, reason, count(*) as keys, min(key) as "firstKey",
+    select /* record.find_problems */
+           record, case count(distinct reason) when 1 then min(reason) else gateway.without_values(min(reason)) end as reason,
+           count(*) as keys,
+           array_to_json(coalesce((array_agg(key order by length(key), key) filter (where key is not null))[:5], '{}')) as "firstKeys",
            coalesce(json_agg(difference order by key) filter (where reason is null), '[]') as differences
     from (
       select record, key, case when key is null then reason end as reason,
@@ -47,7 +53,7 @@ export async function findRecordProblems(sql: Sql, repairs = false): Promise<Rec
       left join gateway.broken_mapping broken using (record) left join gateway.scan using (record)
       where record not in (select gateway.comparable_types(last))
     ) problem
-    group by record, reason order by record, reason`
+    group by record, gateway.without_values(reason) order by record, 2`
 }
 
 /** The interval of the parts of the check that goes on in the background, in seconds. */

@@ -13,17 +13,24 @@ const pauseMs = 1000
 const busyMs = 3000
 const idlePauseMs = 350
 
-/** The longest time that a step of the first fill may take, in minutes: one creates an index, or sums all figures. */
-const longStepMinutes = 60
-const longStepLimit = `set /* step.make */ local statement_timeout = '${longStepMinutes}min';`
+/** After this time a step evaluates no further keys, in milliseconds: records of all tenants wait for it. */
+const stepLimitMs = 1000
 
-/** The SQLSTATEs of a lock that another transaction holds, and of a statement that took too long. */
+/** The longest time of a step that cannot do less, in minutes: one of the first fill creates an index, or sums all figures. */
+const longStepMinutes = 60
+
+const limitTo = (time: string) => `set /* step.make */ local statement_timeout = '${time}';`
+
+/** The SQLSTATE of a lock that another transaction holds. */
 const lockNotAvailable = '55P03'
-const timedOut = '57014'
+
+/** A reason follows when no step was made for longer, in seconds. */
+const lateAfter = 10
 
 /**
- * Creates the job that writes the records (`sql/0008`). Several instances may call it: one of them makes a step at a time.
- * A step that exceeds the time limit of background jobs is repeated on a separate connection.
+ * Creates the job that writes the records (`sql/functions/step`). Several instances may call it: one of them makes a step at a time.
+ * A step that fails is recorded, so that the next one evaluates fewer keys. One that cannot do less is repeated on a separate
+ * connection, with more time.
  *
  * @param pool the service's pool
  * @param closing no step begins after it is aborted
@@ -41,12 +48,20 @@ export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<voi
     closing.addEventListener('abort', disconnect)
     try {
       for (let more: boolean | null = true; more && !closing.aborted; ) {
+        const began = performance.now()
         try {
-          more = session ? await makeStep(session, stepSize, longStepLimit) : await makeStep(pool.background)
+          more = session
+            ? await makeStep(session, stepSize, limitTo(`${longStepMinutes}min`))
+            : await makeStep(pool.background, stepSize, limitTo(`${stepLimitMs}ms`))
           if (more !== null) busyUntil = performance.now() + busyMs
         } catch (error) {
-          if (session || codeOf(error) !== timedOut) throw error
+          if (session || !(await recordFailure(pool.background, error))) throw error
           session = pool.openSession({ answerTimeoutMs: longStepMinutes * 60_000 })
+          continue
+        }
+        if (session && performance.now() - began < stepLimitMs) {
+          await disconnect()
+          session = undefined
         }
       }
       if (performance.now() > busyUntil) pausedUntil = performance.now() + idlePauseMs
@@ -62,7 +77,7 @@ export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<voi
 }
 
 /**
- * Makes one step. The statements of a message are one transaction: the lock comes before its snapshot.
+ * Makes one step. The statements of a message are one transaction: the lock comes before its snapshot (I1).
  *
  * @param most how many keys it evaluates
  * @param settings a statement that comes first
@@ -82,6 +97,19 @@ export async function makeStep(sql: Sql, most = stepSize, settings = ''): Promis
     return results.at(-1)?.[0] ?? { more: null, keys: null }
   }, work)
   return more
+}
+
+/** Records that a step has failed. @returns whether only a step with more time can go on */
+async function recordFailure(sql: Sql, error: unknown): Promise<boolean> {
+  const code = codeOf(error)
+  if (code === lockNotAvailable || !(error instanceof Error)) return false
+  try {
+    const [row] = await sql<[{ needsTime: boolean }]>`
+      select /* step.record_failure */ gateway.record_step_failure(${code}, ${error.message}) as "needsTime"`
+    return row.needsTime
+  } catch {
+    return false // The step's error says more.
+  }
 }
 
 /** Deletes notes that each step has taken, and steps that ended a minute ago. */
@@ -108,12 +136,20 @@ export interface StepState {
   rejected: number
   /** The first of them, with reasons that quote no value of a row: the answer may be public. */
   rejectedKeys: { record: string; key: string; reason: string }[]
-  /** About mappings that steps do not follow, and about the replication of a platform. */
+  /** About steps that are not made, mappings that they do not follow, and the replication of a platform. */
   reasons: Reason[]
 }
 
 /** What the reasons of a state follow from. */
 interface StepFacts {
+  late: {
+    /** Since the last step, or since the migration before the first one. */
+    seconds: number
+    isComplete: boolean
+    failure: string | null
+    /** The session with a lock that steps need, and the age of its transaction; null: hidden. */
+    holder: { pid: number; login: string; table: string; seconds: number | null } | null
+  }
   /** The types of records whose mappings do not fit, or are not followed. */
   broken: { record: string; why: string }[]
   stopped: { record: string; why: string }[]
@@ -126,8 +162,11 @@ export async function readStepState(sql: Sql): Promise<StepState> {
   const [{ facts, ...state }] = await sql<[Omit<StepState, 'reasons'> & { facts: StepFacts }]>`
     select /* step.read_state */
       round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsSinceStep",
-      case when is_complete then round(greatest(0, extract(epoch from clock_timestamp() - coalesce(
-        behind_since, case when exists (select from gateway.notes_after(snapshot)) then stamp end))), 1)::float8
+      case when is_complete then round(greatest(0, extract(epoch from clock_timestamp() - least(coalesce(
+        behind_since, case when exists (select from gateway.notes_after(snapshot)) then stamp end), (
+          select least(subscription.behind_since, case when needs_copy is not null or seen_at < clock_timestamp() - interval '1 minute'
+                                                       then coalesce(seen_at, copied_at) end)
+          from gateway.subscription)))), 1)::float8
         end as "secondsBehind",
       (select count(*) from (select from gateway.notes_after(snapshot) limit 100000) note)
       + (select count(*) from (select from gateway.waiting_key where place > waited limit 100000) waiting)
@@ -140,13 +179,28 @@ export async function readStepState(sql: Sql): Promise<StepState> {
           'record', record, 'key', key, 'reason', gateway.without_values(reason))
         from gateway.rejected order by record, key limit ${mostNamed})) as "rejectedKeys",
       json_build_object(
+        'late', json_build_object(
+          'seconds', round(extract(epoch from clock_timestamp() - coalesce(stamp, (select max(run_at) from gateway.migration)))),
+          'isComplete', coalesce(is_complete, false),
+          'failure', (
+            select format('since %s steps fail: %s (%s)', to_char(since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), message, code)
+            from gateway.step_failure where latest > clock_timestamp() - interval '15 seconds'),
+          'holder', (
+            select json_build_object(
+              'pid', pid, 'login', usename, 'table', relname, 'seconds', extract(epoch from clock_timestamp() - xact_start))
+            from pg_locks join pg_class on pg_class.oid = relation left join pg_stat_activity using (pid)
+            where granted and relnamespace = 'gateway'::regnamespace and database = (
+                select oid from pg_database where datname = current_database())
+              and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+            order by relname = 'step_lock' desc limit 1)),
         'broken', array(
           select json_build_object('record', record, 'why', reason) from gateway.broken_mapping
           union all
-          select json_build_object('record', record, 'why', stopped) from gateway.scan where failed_at is not null),
+          select json_build_object('record', record, 'why', stopped) from gateway.scan
+          where stopped is not null and not too_many),
         'stopped', array(
           select json_build_object('record', record, 'why', stopped) from gateway.scan
-          where stopped is not null and failed_at is null),
+          where stopped is not null and too_many),
         'platform', (
           select json_build_object(
             'reasons', reasons, 'needsCopy', needs_copy,
@@ -157,8 +211,26 @@ export async function readStepState(sql: Sql): Promise<StepState> {
   return { ...state, reasons: judgeSteps(facts) }
 }
 
-function judgeSteps({ broken, stopped, platform }: StepFacts): Reason[] {
+/** Returns the reason for which no step is made. */
+function judgeLate({ seconds, isComplete, failure, holder }: StepFacts['late']): Reason[] {
+  // The session may be one that makes a step, which takes long in the first fill when it creates an index.
+  const isStep = holder?.table === 'step_lock' && (!isComplete || (holder.seconds ?? lateAfter) < lateAfter)
+  if (seconds <= lateAfter || (failure === null && isStep)) return []
+  const [why, remedy] =
+    failure !== null
+      ? [failure, 'Remove the cause: steps try again by themselves. The log of the service has the whole error.']
+      : holder !== null
+        ? [
+            `session ${holder.pid} of ${holder.login} holds a lock of gateway.${holder.table}`,
+            `Let it end, or run: select pg_terminate_backend(${holder.pid});`,
+          ]
+        : ['no instance makes steps', 'Start the service, or look at its log.']
+  return [reason('STEPS_LATE', { seconds, why, remedy })]
+}
+
+function judgeSteps({ late, broken, stopped, platform }: StepFacts): Reason[] {
   const reasons = [
+    ...judgeLate(late),
     ...broken.map(facts => reason('MAPPING_BROKEN', facts)),
     ...stopped.map(facts => reason('MAPPING_STOPPED', facts)),
   ]

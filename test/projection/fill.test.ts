@@ -1,12 +1,12 @@
 /** The first fill: records, indexes and figures are written in steps, beside writers, and after each interruption. */
 import { expect, test } from 'vitest'
-import { connect, serviceRole } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { checkFigures } from '../../src/domain/figures/check.ts'
-import { findRecordProblems } from '../../src/projection/check.ts'
 import { makeStep, readStepState } from '../../src/projection/step.ts'
 import { afterFile } from '../support/cleanups.ts'
+import { connect, serviceRole } from '../support/connect.ts'
 import { createEmptyDatabase } from '../support/database.ts'
+import { findRecordProblems } from '../support/record-problems.ts'
 
 const { address, owner: platform } = await createEmptyDatabase()
 const pool = connect(address, { max: 1, statementTimeoutMs: 60_000, role: serviceRole })

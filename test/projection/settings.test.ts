@@ -1,14 +1,14 @@
 /** Settings that an administrator gives a database: no write fails, and records are as their sources. */
 import { expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
-import { connect, serviceRole } from '../../src/db/connect.ts'
-import { findRecordProblems } from '../../src/projection/check.ts'
 import { deletePassedNotes } from '../../src/projection/step.ts'
 import { createApp } from '../support/app.ts'
 import { createBuilders, whole } from '../support/builders.ts'
+import { connect, serviceRole } from '../support/connect.ts'
 import { createDatabase } from '../support/database.ts'
 import { run } from '../support/process.ts'
 import { makeNextStep, projected } from '../support/projected.ts'
+import { findRecordProblems } from '../support/record-problems.ts'
 
 test.each<[settings: Record<string, string>]>([
   [{ track_counts: 'off' }],
@@ -61,7 +61,7 @@ test.each<[settings: Record<string, string>]>([
   await writers[0]!`update purchased_voucher set id = 5000 - id`
   await platform.unsafe(`
     truncate gateway.note;
-    select gateway.request_scan(record, 'Notes were deleted.') from gateway.mapping`)
+    select gateway.request_scan(record, 'Notes were deleted.', true) from gateway.mapping`)
   while (await makeNextStep(service, 8)) {}
 
   const { rest } = await createApp({ pool: service })

@@ -1,10 +1,11 @@
 /** Records are what the mapping gives for the sources, whatever writers do: capture notes, and steps write what differs. */
 import { expect, test } from 'vitest'
 import type { Sql } from '../../src/db/sql.ts'
-import { findRecordProblems } from '../../src/projection/check.ts'
 import { deletePassedNotes, makeStep, readStepState } from '../../src/projection/step.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
+import { makeNextStep, projected } from '../support/projected.ts'
+import { findRecordProblems } from '../support/record-problems.ts'
 
 const database = await createDatabase()
 const { pool, platform } = database
@@ -50,7 +51,6 @@ await build.voucher(tenant, { reference: 'GIFT-1' })
 const customer = await build.customer(tenant)
 
 test('the first steps write all records, each with its own stamp', async () => {
-  expect(await findRecordProblems(pool)).toEqual([])
   expect(await changedBy(async () => {})).toEqual([])
   const [found] = await platform`
     select count(*) as records, count(distinct updated_at) as stamps from (
@@ -200,7 +200,7 @@ test('a row that breaks a rule is rejected with its reason, keeps its former rec
       record: 'voucher',
       reason: 'date_valid_end is not in the years 1 to 9999: infinity',
       keys: 1,
-      firstKey: String(id),
+      firstKeys: [String(id)],
       differences: [],
     },
   ])
@@ -208,6 +208,66 @@ test('a row that breaks a rule is rejected with its reason, keeps its former rec
   expect(await changedBy(() => platform`update purchased_voucher set date_valid_end = null where id = ${id}`)).toEqual([
     `voucher ${id}`,
   ])
+})
+
+test('a rejected row is in no list that it no longer names, nor without consent, and is rejected since the first time', async () => {
+  const [other, shown] = [await build.tenant(), await build.product(tenant)]
+  await platform`alter table purchased_voucher alter column reference drop not null, alter column tenant_id drop not null`
+  const [ownerless, nameless] = [await build.voucher(tenant), await build.voucher(tenant)]
+  const ids = [
+    await build.variant(product),
+    await build.product(tenant),
+    await build.voucher(tenant),
+    await build.customer(tenant),
+    await build.customer(tenant),
+  ] as const
+  await project()
+  const [size, moved, voucher, guest, member] = ids
+  await platform
+    .unsafe(`
+      update variant set product_id = ${shown}, currency = 'gbp' where id = ${size};
+      update product set tenant_id = ${other}, validity_months = -1 where id = ${moved};
+      update purchased_voucher set tenant_id = ${other}, qr_token = ' ' where id = ${voucher};
+      update purchased_voucher set tenant_id = null where id = ${ownerless};
+      update purchased_voucher set tenant_id = ${other}, reference = null where id = ${nameless};
+      update customer set tenant_id = ${other}, email = 'ann' where id = ${guest};
+      update customer set marketing_opted = false, created_at = 'infinity' where id = ${member}`)
+    .simple()
+  await project()
+  const left = await platform<{ removal: string }[]>`
+    select concat_ws(' ', reason, record, id) as removal from gateway.removal
+    where (record, id) in (('product', ${moved}), ('voucher', ${voucher}), ('voucher', ${ownerless}), ('voucher', ${nameless}), ('customer', ${guest}), ('customer', ${member}))
+    order by record, id`
+  expect(left.map(({ removal }) => removal)).toEqual([
+    `moved product ${moved}`,
+    ...[`deleted voucher ${ownerless}`, `moved voucher ${nameless}`, `moved voucher ${voucher}`].sort(
+      (a, b) => Number(a.split(' ')[2]) - Number(b.split(' ')[2]),
+    ),
+    `moved customer ${guest}`,
+    `consent_withdrawn customer ${member}`,
+  ])
+  const records = await platform`
+    select from gateway.variant where id = ${size} union all select from gateway.product where id = ${moved}
+    union all select from gateway.voucher where id in (${voucher}, ${ownerless}, ${nameless}) union all select from gateway.customer where id in (${guest}, ${member})`
+  expect(records).toHaveLength(0)
+
+  const rejection = () => platform`
+    select reason, since < now() - interval '1 hour' as is_old from gateway.rejected where record = 'voucher' and key = ${voucher}::text`
+  await platform`update gateway.rejected set since = since - interval '2 hours'`
+  await platform`update purchased_voucher set qr_token = 'https://a.example' where id = ${voucher}`
+  await project()
+  expect(await rejection()).toEqual([{ reason: 'qr_token is a URL', is_old: true }])
+  await platform
+    .unsafe(`
+      update variant set currency = 'GBP' where id = ${size};
+      update product set validity_months = 1 where id = ${moved};
+      update purchased_voucher set qr_token = null where id = ${voucher};
+      delete from purchased_voucher where id in (${ownerless}, ${nameless});
+      update customer set email = null where id = ${guest};
+      update customer set created_at = now() where id = ${member}`)
+    .simple()
+  await project()
+  expect(await findRecordProblems(pool)).toEqual([])
 })
 
 test.each<[table: string, row: Record<string, string | number>, reason: string]>([
@@ -245,7 +305,7 @@ test.each<[table: string, row: Record<string, string | number>, reason: string]>
   const [{ id }] = await platform<[{ id: number }]>`
     insert into ${platform(table)} ${platform({ ...owner, ...consent, ...row })} returning id`
   await project()
-  expect(await findRecordProblems(pool)).toMatchObject([{ reason, keys: 1, firstKey: String(id) }])
+  expect(await findRecordProblems(pool)).toMatchObject([{ reason, keys: 1, firstKeys: [String(id)] }])
   await platform`delete from ${platform(table)} where id = ${id}`
   await project()
   expect(await findRecordProblems(pool)).toEqual([])
@@ -265,62 +325,18 @@ test('each column that a rule compares has words for authors of mappings', async
   expect(compared.filter(column => !described.some(({ path }) => path === column))).toEqual([])
 })
 
-test('a rejected twin comes back when its rival goes', async () => {
-  const rival = await build.voucher(tenant, { reference: 'Twin' })
-  await project()
-  const [twin, elsewhere] = [await build.voucher(tenant, { reference: ' TWIN ' }), await build.tenant()]
-  await project()
-  expect(await findRecordProblems(pool)).toMatchObject([
-    { reason: `voucher ${rival} has its reference or QR token`, firstKey: String(twin) },
+test('vouchers with one reference and one QR token are records, each with its own changes', async () => {
+  const one = await build.voucher(tenant, { reference: 'Twin', qr_token: 'twin' })
+  const others = ['TWIN', ' Twin '].map(reference => build.voucher(tenant, { reference, qr_token: `${reference}twin` }))
+  const [folded, same] = await Promise.all(others)
+  expect(await changedBy(() => platform`update purchased_voucher set void = true where id = ${one}`)).toEqual([
+    `voucher ${one}`,
   ])
-  // Another tenant may have the same reference (R33).
-  expect(
-    await changedBy(() => platform`update purchased_voucher set tenant_id = ${elsewhere} where id = ${rival}`),
-  ).toEqual([`voucher ${rival}`, `voucher ${twin}`, `moved voucher ${rival} of ${tenant}`])
-})
-
-test('a rejected voucher does not keep its former reference from another one', async () => {
-  const [ill, well] = [await build.voucher(tenant, { reference: 'TAKEN' }), await build.voucher(tenant)]
-  await project()
-  await platform`update purchased_voucher set reference = 'FREE', date_valid_end = 'infinity' where id = ${ill}`
-  await project()
-  await platform`update purchased_voucher set reference = 'TAKEN' where id = ${well}`
-  await project()
-  expect(await findRecordProblems(pool)).toMatchObject([{ keys: 1, firstKey: String(ill) }])
-  expect(await changedBy(() => platform`update purchased_voucher set date_valid_end = null where id = ${ill}`)).toEqual(
-    [`voucher ${ill}`],
-  )
-})
-
-test('a voucher keeps its reference from one that is evaluated with it, also when it is as its record', async () => {
-  const [owner, other] = [await build.voucher(tenant, { reference: 'KEPT' }), await build.voucher(tenant)]
-  await project()
-  await platform`
-    update purchased_voucher set reference = case id when ${owner} then reference else 'kept' end where id in (${owner}, ${other})`
-  await project()
-  expect(await findRecordProblems(pool)).toMatchObject([
-    { reason: `voucher ${owner} has its reference or QR token`, firstKey: String(other) },
+  expect(await changedBy(() => platform`delete from purchased_voucher where id in (${one}, ${same!})`)).toEqual([
+    `deleted voucher ${one} of ${tenant}`,
+    `deleted voucher ${same} of ${tenant}`,
   ])
-  await platform`update purchased_voucher set reference = 'OWN' where id = ${other}`
-  await project()
-  expect(await findRecordProblems(pool)).toEqual([])
-})
-
-test('a rejected voucher that is again as its record is rejected when another one has taken its reference', async () => {
-  const [returning, heir] = [await build.voucher(tenant, { reference: 'LEFT' }), await build.voucher(tenant)]
-  await project()
-  const set = async (id: number, reference: string, end: string | null = null) => {
-    await platform`update purchased_voucher set reference = ${reference}, date_valid_end = ${end} where id = ${id}`
-    await project()
-  }
-  await set(returning, 'AWAY', 'infinity')
-  await set(heir, 'left')
-  await set(returning, 'LEFT')
-  expect(await findRecordProblems(pool)).toMatchObject([
-    { reason: `voucher ${heir} has its reference or QR token`, firstKey: String(returning) },
-  ])
-  await set(heir, 'GONE')
-  expect(await findRecordProblems(pool)).toEqual([])
+  expect(await platform`select id from gateway.voucher where reference = 'TWIN'`).toEqual([{ id: folded }])
 })
 
 test('no change is lost when the operator deletes notes and requests scans', async () => {
@@ -374,7 +390,7 @@ test('records of a large transaction come after those that they refer to', async
   })
   for (let more: boolean | null = true; more; ) {
     more = await makeStep(pool, 100)
-    expect(await platform`select from gateway.rejected where waits_for = 'tenant'`).toEqual([])
+    expect(await platform`select from gateway.rejected where tenant_id is not null`).toEqual([])
   }
   expect(await platform`select from gateway.voucher where tenant_id = ${id}`).toHaveLength(500)
 })
@@ -391,6 +407,54 @@ test('keys that were noted many times displace no others', async () => {
     { code: 'C' },
     { code: 'D' },
   ])
+})
+
+test('rejected keys wait once, however often all rows are compared', async () => {
+  await platform`update purchased_voucher set date_valid_end = 'infinity' where reference like 'LOAD-%'`
+  await project()
+  for (let turn = 0; turn < 3; turn++) {
+    await platform`delete from gateway.scan`
+    await platform`select gateway.request_scan('voucher', 'The mapping is new.')`
+    await makeStep(pool, 100)
+  }
+  const [waiting] = await platform`
+    select count(*) > 500 as are_many, count(*) = count(distinct key) as are_single from gateway.waiting_key`
+  expect(waiting).toEqual({ are_many: true, are_single: true })
+  await platform`update purchased_voucher set date_valid_end = null where reference like 'LOAD-%'`
+  await project()
+  expect(await platform`select from gateway.waiting_key`).toHaveLength(0)
+  expect(await findRecordProblems(pool)).toEqual([])
+})
+
+test('a step that has read a source holds no lock of it, nor of its partitions', async () => {
+  const [{ text }] = await platform<[{ text: string }]>`
+    select files ->> 'select' as text from gateway.mapping where record = 'voucher'`
+  await platform
+    .unsafe(`create table flag (code integer primary key) partition by range (code);
+      create table flag_part partition of flag default;
+      insert into flag values (1)`)
+    .simple()
+  const rules = {
+    flag: 'select id::text from public.purchased_voucher cross join changed where changed.code is not null',
+  }
+  await platform`
+    call gateway.install_mapping('voucher', ${`${text} where exists (select from public.flag)`}, ${JSON.stringify(rules)}::text::jsonb)`
+  await platform`call gateway.capture('public.flag')`
+  await project()
+  await platform`update flag set code = 2`
+  await platform`update purchased_voucher set product_title = 'Held'`
+  await platform.begin('isolation level repeatable read', async step => {
+    await step`lock table gateway.step_lock in exclusive mode`
+    await step`select gateway.make_step(1000)`
+    expect(await step`select from gateway.voucher where product_title = 'Held'`).not.toHaveLength(0)
+    const held = await step`
+      select relation::regclass::text from pg_locks join pg_class on pg_class.oid = relation
+      where pid = pg_backend_pid() and relnamespace = 'public'::regnamespace`
+    expect(held).toEqual([])
+  })
+  await platform`call gateway.install_mapping('voucher', ${text}, '{}')`
+  await project()
+  expect(await findRecordProblems(pool)).toEqual([])
 })
 
 test('a table that is locked holds up its own records only', async () => {
@@ -420,7 +484,7 @@ test('no change of a table makes a write fail; a mapping that does not fit is na
   const other = await build.product(tenant)
   await project()
   expect(await findRecordProblems(pool)).toMatchObject([
-    { record: 'voucher', reason: expect.stringMatching(/\breference"? does not exist/), firstKey: null },
+    { record: 'voucher', reason: expect.stringMatching(/\breference"? does not exist/), firstKeys: [] },
   ])
   expect(await platform`select id from gateway.product where id = ${other}`).toHaveLength(1)
   await platform`alter table purchased_voucher rename column number to reference`
@@ -433,15 +497,44 @@ test('no change of a table makes a write fail; a mapping that does not fit is na
 })
 
 test('changes without end do not hold up a scan', async () => {
-  await project()
-  const vouchers = await Promise.all(Array.from({ length: 20 }, () => build.voucher(tenant)))
-  await project()
+  // A scan reads all vouchers, a few with each step: those of the tests above would make it long.
+  const { pool, platform } = await createDatabase()
+  await platform`insert into tenant (id, name) values (1, 'Old Mill')`
+  const vouchers = await platform<{ id: number }[]>`
+    insert into purchased_voucher (tenant_id, reference) select 1, 'V-' || n from generate_series(1, 20) n returning id`
+  const ids = `{${vouchers.map(({ id }) => id)}}`
+  await projected(pool)
   await platform`select gateway.request_scan('voucher', 'It is compared.')`
   for (let steps = 0; (await platform`select from gateway.scan`).length > 0; steps++) {
     expect(steps).toBeLessThan(1000)
-    await platform`update public.purchased_voucher set product_title = ${`Title ${steps}`} where id = any(${`{${vouchers}}`}::text::bigint[])`
+    await platform`update public.purchased_voucher set product_title = ${`Title ${steps}`} where id = any(${ids}::text::bigint[])`
     await makeStep(pool, 8)
   }
-  await project()
+  await projected(pool)
   expect(await findRecordProblems(pool)).toEqual([])
+})
+
+test('no step has a later stamp than what it shows: it shows all that was committed before (I4, R34)', async () => {
+  const { pool, platform } = await createDatabase()
+  const [shop] = await platform<[{ id: number }]>`insert into tenant (name) values ('Shop') returning id`
+  await platform`create table public.written (xid xid8, committed_at timestamptz)`
+  await projected(pool)
+  let writes = 0
+  const write = async () => {
+    while (writes < 1500) {
+      const reference = `R${writes++}`
+      const [row] = await platform<[{ xid: string }]>`
+        insert into purchased_voucher (tenant_id, reference) values (${shop.id}, ${reference}) returning pg_current_xact_id()::text as xid`
+      await platform`insert into written values (${row.xid}::text::xid8, clock_timestamp())`
+    }
+  }
+  const step = async () => {
+    while (writes < 1500) await makeNextStep(pool)
+  }
+  await Promise.all([write(), write(), step()])
+  expect(
+    await platform`
+      select stamp, committed_at from gateway.step, written
+      where not pg_visible_in_snapshot(xid, snapshot) and stamp > committed_at`,
+  ).toEqual([])
 })
