@@ -1,4 +1,4 @@
-/** The check of a mapping before it is installed: PostgreSQL finds what is wrong (sql/0014.do.adoption.sql), and nothing stays. */
+/** The check of a mapping before it is installed: PostgreSQL finds what is wrong (sql/functions/adoption), and nothing stays. */
 import postgres from '#postgres'
 import { lineAt, type Mapping, readMappings } from '../db/mappings.ts'
 import { arrayText, type Fragment, type Pool, type Transaction } from '../db/sql.ts'
@@ -25,21 +25,39 @@ export interface CheckedMapping {
   grants: string[]
 }
 
+/** How the records of a type would change when the mapping is installed. */
+export interface RecordChange {
+  record: string
+  /** `appear` in the lists, `leave` them, or `differ`. */
+  change: string
+  records: number
+  firstKey: string
+  /** In which the first one differs. */
+  columns: string[]
+}
+
 /**
  * Checks the mapping of a folder in a transaction that is rolled back. It reads all rows, and holds no lock for which a writer
  * of the platform waits. Without the schema gateway, the transaction also creates it.
  *
  * @param sql connections of the login that is to install the mapping
+ * @param path the schemas of names that are not qualified
  * @param staged tables that are created for the check where they do not exist (sql/0015): then no rows are read
+ * @returns `changes`: of the types whose mapping differs from the installed one; none when none is installed
  * @throws an Error when the folder has no mapping, or a rule has none; an error of the connection, or of a lock
  */
-export async function checkMapping(sql: Pool, folder: string, staged: readonly object[] = []): Promise<CheckedMapping> {
-  const mappings = readMappings(folder)
+export async function checkMapping(
+  sql: Pool,
+  folder: string,
+  path?: string,
+  staged: readonly object[] = [],
+): Promise<CheckedMapping & { changes: RecordChange[] }> {
+  const mappings = readMappings(folder, path)
   if (mappings.length === 0) throw new Error(`The folder ${folder} has no mapping, for example voucher.sql.`)
   return withoutTrace(sql, async transaction => {
     for (const table of staged) {
       await transaction`
-        select /* adoption.stage_table */ gateway.stage_table(definition)
+        select /* adoption.stage_table */ gateway.stage_table(definition, false)
         from (select ${JSON.stringify(table)}::text::jsonb as definition) one
         where to_regclass(format('%I.%I', definition ->> 'schema', definition ->> 'name')) is null`
     }
@@ -47,10 +65,7 @@ export async function checkMapping(sql: Pool, folder: string, staged: readonly o
   })
 }
 
-/** The options with which the server refuses a text of several statements: a file has one. */
-const oneStatement = { prepare: false, simple: false }
-
-/** A finding as a function of sql/0014 returns it. */
+/** A finding as a function of sql/functions/adoption returns it. */
 type Found = Omit<Finding, 'file' | 'line' | 'keys'> & { keys?: string[] | null }
 
 class Check {
@@ -65,20 +80,19 @@ class Check {
     this.#sql = sql
   }
 
-  async run(mappings: Mapping[], readsRows: boolean): Promise<CheckedMapping> {
+  async run(mappings: Mapping[], readsRows: boolean) {
     const [types] = await this.#sql<{ names: string[] }[]>`
       select /* adoption.read_types */ to_json(enum_range(null::gateway.record_type)) as names`
     const viewed: Mapping[] = []
     for (const mapping of mappings) {
-      const { record, select } = mapping
+      const { record, select, path } = mapping
       const file = `${record}.sql`
       if (!types?.names.includes(record)) {
         const remedy = `Name it after one of these: ${types?.names.join(', ')}`
         this.#add(file, { level: 'error', problem: `There is no type of record ${record}`, remedy })
         continue
       }
-      const create = `create temporary view mapped_${record} as\n${select}`
-      if (await this.#attempt(file, sql => sql.unsafe(create, [], oneStatement))) viewed.push(mapping)
+      if (await this.#createView(file, `mapped_${record}`, select, path)) viewed.push(mapping)
     }
     if (!mappings.some(({ record }) => record === 'tenant')) {
       const remedy = `Add it. A platform of one shop may have: select 1 as key, 'The name of the shop' as name`
@@ -93,19 +107,39 @@ class Check {
     for (const { record } of readsRows ? sound : []) {
       await this.#collect(`${record}.sql`, this.#sql`/* adoption.find_rows */ gateway.find_row_faults(${record})`)
     }
+    const changes = readsRows && this.#hasNoError(0) ? await this.#findChanges(mappings) : []
     // At the end, because it locks tables of the gateway until the transaction ends.
-    for (const { record, select, rules } of sound) {
-      await this.#attempt(
-        `${record}.sql`,
+    for (const { record, select, rules, path } of sound) {
+      const file = `${record}.sql`
+      const isPrepared = await this.#attempt(
+        file,
         sql => sql`call /* adoption.prepare_mapping */ gateway.prepare_mapping(
-          ${record}, ${select}, ${JSON.stringify(rules)}::text::jsonb, false)`,
+          ${record}, ${select}, ${JSON.stringify(rules)}::text::jsonb, false, ${path})`,
       )
+      if (isPrepared)
+        await this.#collect(file, this.#sql`/* adoption.find_code */ gateway.find_code_of_others(${record})`)
     }
-    return { findings: this.#findings, columns: this.#columns, grants: await this.#describeGrants() }
+    return { findings: this.#findings, changes, columns: this.#columns, grants: await this.#describeGrants() }
+  }
+
+  async #findChanges(mappings: Mapping[]): Promise<RecordChange[]> {
+    const changes = await this.#sql<RecordChange[]>`
+      select /* adoption.find_changes */ installed.record::text as record, change, records, first_key as "firstKey",
+             to_json(columns) as columns
+      from (select record, files || jsonb_build_object('record', record) as given from gateway.mapping) installed
+      cross join lateral gateway.find_changes(installed.record)
+      where given not in (select jsonb_array_elements(${JSON.stringify(mappings)}::text::jsonb))
+      order by installed.record, change`
+    for (const { record, records, firstKey } of changes.filter(({ change }) => change === 'leave')) {
+      const problem = `${records.toLocaleString('en')} of its records would leave the lists: the select has no rows of their keys`
+      const remedy = 'If that is not meant, keep the former keys. The command `adopt diff` shows all that would change'
+      this.#add(`${record}.sql`, { level: 'warning', problem, remedy, keys: [firstKey] })
+    }
+    return changes
   }
 
   /** Checks the columns of a mapping, the tables that it reads, and its rules. */
-  async #checkSources({ record, rules }: Mapping): Promise<void> {
+  async #checkSources({ record, rules, path }: Mapping): Promise<void> {
     const file = `${record}.sql`
     const sql = this.#sql
     await this.#collect(file, sql`/* adoption.find_columns */ gateway.find_column_faults(${record})`)
@@ -125,7 +159,7 @@ class Check {
     for (const [name, query] of Object.entries(rules)) {
       const ruleFile = `${record}.from.${name}.sql`
       const source = sources.find(({ table, qualified }) => table === name || qualified === name)
-      if (source) await this.#checkRule(record, ruleFile, source.name, query)
+      if (source) await this.#checkRule(record, ruleFile, source.name, query, path)
       else {
         const remedy = `Delete it, or name it after a table that ${file} reads: ${sources.map(({ table }) => table).join(', ')}`
         this.#add(ruleFile, { level: 'error', problem: `${file} reads no table ${name}`, remedy })
@@ -133,12 +167,12 @@ class Check {
     }
   }
 
-  async #checkRule(record: string, file: string, source: string, query: string): Promise<void> {
+  async #checkRule(record: string, file: string, source: string, query: string, path: string): Promise<void> {
     // One row, so that the plan of the rule is that for one.
     await this.#sql.unsafe(
       `create temporary view changed as select * from jsonb_populate_record(null::${source}, '{}')`,
     )
-    if (await this.#attempt(file, sql => sql.unsafe(`create temporary view affected as\n${query}`, [], oneStatement))) {
+    if (await this.#createView(file, 'affected', query, path)) {
       await this.#collect(
         file,
         this.#sql`/* adoption.find_rule */ gateway.find_rule_faults(${record}, ${source}::text::regclass, ${file})`,
@@ -146,6 +180,17 @@ class Check {
       await this.#addColumns('affected', source)
     }
     await this.#sql`drop view /* adoption.drop_changed */ pg_temp.changed cascade`
+  }
+
+  /** Creates a view that voucher_gateway_reader may evaluate. @returns whether the query has no fault */
+  async #createView(file: string, name: string, query: string, path: string): Promise<boolean> {
+    const isCreated = await this.#attempt(
+      file,
+      sql => sql`call /* adoption.create_view */ gateway.create_view(${name}, ${query}, ${path})`,
+    )
+    if (isCreated)
+      await this.#collect(file, this.#sql`/* adoption.find_literals */ gateway.find_literal_faults(${name}, ${query})`)
+    return isCreated
   }
 
   /** Adds the columns that a view reads. @param source the table of which `changed` has rows */
@@ -195,7 +240,8 @@ class Check {
     } catch (error) {
       if (!(error instanceof postgres.PostgresError) || notOfMapping.test(error.code)) throw error
       const remedy = error.hint?.replace(/\.$/, '') ?? remedies[error.code] ?? 'Correct the statement'
-      this.#add(file, { level: 'error', problem: error.message, remedy }, lineAt(error.query, error.position))
+      const { internal_query = error.query, internal_position = error.position } = error
+      this.#add(file, { level: 'error', problem: error.message, remedy }, lineAt(internal_query, internal_position))
       return false
     }
   }

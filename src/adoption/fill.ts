@@ -1,6 +1,6 @@
 /** The records of mappings that were installed: how far steps have written them. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { type Mapping, throwWithFile } from '../db/mappings.ts'
+import { codeOf } from '../db/outage.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { createSteps } from '../projection/step.ts'
 
@@ -23,7 +23,8 @@ export async function readProgress(sql: Sql): Promise<Progress> {
     select /* adoption.read_progress */
       case when exists (select from gateway.open_scan) or not exists (select from gateway.step) then 'records'
            when problem is not null then 'stopped'
-           when (select is_complete from gateway.step order by stamp desc limit 1) then 'done'
+           when last.is_complete and exists (select from gateway.waiting_key where place > last.waited) then 'records'
+           when last.is_complete then 'done'
            when exists (select from gateway.record_indexes() where to_regclass('gateway.' || name) is null) then 'indexes'
            else 'figures' end as phase, problem,
       (select count(*) from gateway.rejected) as rejected,
@@ -36,27 +37,10 @@ export async function readProgress(sql: Sql): Promise<Progress> {
         union all
         select record, stopped from gateway.scan where stopped is not null
       ) stopped
-    ) one`
+    ) one
+    left join (select is_complete, waited from gateway.step order by stamp desc limit 1) last on true`
   if (!progress) throw new Error('The database returned no progress.')
   return progress
-}
-
-/**
- * Returns how many rows the mappings have, as the planner estimates.
- *
- * @throws an error that names the file when a mapping does not fit the tables any more
- */
-export async function estimateRows(sql: Sql, mappings: readonly Mapping[]): Promise<number> {
-  let rows = 0
-  for (const mapping of mappings) {
-    const [row] = await sql
-      .unsafe<{ 'QUERY PLAN': { Plan: { 'Plan Rows': number } }[] }[]>(
-        `explain /* adoption.estimate */ (format json)\n${mapping.select}`,
-      )
-      .catch(error => throwWithFile(error, mapping))
-    rows += row?.['QUERY PLAN'][0]?.Plan['Plan Rows'] ?? 0
-  }
-  return rows
 }
 
 /**
@@ -78,7 +62,8 @@ export async function writeRecords(
   for (;;) {
     steps ??= makeSteps()
       .catch(error => {
-        failure = error
+        // A step that ran out of time is made again: with fewer keys, then with more time.
+        if (codeOf(error) !== '57014') failure = error
       })
       .finally(() => {
         steps = undefined
@@ -92,6 +77,7 @@ export async function writeRecords(
     onProgress(progress)
     if (progress.phase !== 'done' && progress.phase !== 'stopped' && !signal.aborted) continue
     await steps
-    return progress
+    // Changes that came meanwhile may wait again.
+    return { ...(await readProgress(pool)), phase: progress.phase, problem: progress.problem }
   }
 }

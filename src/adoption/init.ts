@@ -1,9 +1,9 @@
 /** Writes a mapping to begin with: a guess from the catalog of a platform. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import type { Sql } from '../db/sql.ts'
-import { GatewayError } from '../domain/errors.ts'
+import { liftLimits } from '../db/lift-limits.ts'
+import type { Pool } from '../db/sql.ts'
+import { writeFolder } from './folder.ts'
 import { createGuesser, fromOf, guessConditions } from './guess.ts'
 import { tableNames } from './names.ts'
 import { findRecords, keyOf, type Platform } from './platform.ts'
@@ -106,10 +106,16 @@ function toFiles(
  * @returns one draft for each type of records
  * @throws GatewayError when the folder has one of the files: none is written then
  */
-export async function initMapping(sql: Sql, folder: string): Promise<Draft[]> {
+export async function initMapping(sql: Pool, folder: string): Promise<Draft[]> {
   const described = Object.entries(Descriptions.parse(JSON.parse(readFileSync(descriptions, 'utf8'))))
   const records = described.map(([record]) => record)
-  const platform = findRecords(await readTables(sql), records)
+  const session = sql.openSession()
+  const read = async () => {
+    await session.unsafe('begin /* adoption.begin_reading */')
+    await liftLimits(session, true)
+    return findRecords(await readTables(session), records)
+  }
+  const platform = await read().finally(() => session.end({ timeout: 1 }))
   const drafts = described.map(([record, description]) => {
     const candidates = platform.candidates.get(record) ?? []
     const [source] = candidates
@@ -124,13 +130,6 @@ export async function initMapping(sql: Sql, folder: string): Promise<Draft[]> {
           : {},
     }
   })
-  const files = drafts.flatMap(draft => Object.entries(draft.files))
-  const existing = files.map(([name]) => name).filter(name => existsSync(join(folder, name)))
-  if (existing.length > 0) {
-    const message = `${folder} has ${existing.join(', ')}: move these away, or name another folder.`
-    throw new GatewayError('BAD_USER_INPUT', message)
-  }
-  mkdirSync(folder, { recursive: true })
-  for (const [name, text] of files) writeFileSync(join(folder, name), text, { flag: 'wx' })
+  writeFolder(folder, Object.assign({}, ...drafts.map(({ files }) => files)))
   return drafts
 }

@@ -25,12 +25,13 @@ export interface KeyState {
  * @throws an Error that names the file and the line when the select fails
  */
 export async function readKeyState(sql: Transaction, mapping: Mapping, key: string): Promise<KeyState> {
-  const { record, select, rules } = mapping
-  const rows = await sql
-    .unsafe<{ row: object }[]>(
-      `with mapping as (\n${select}\n)
-       select /* adoption.find_rows_of_key */ to_json(mapping) as row from mapping where key = $1`,
-      [key],
+  const { record, select, rules, path } = mapping
+  const rows = await sql`call /* adoption.create_view */ gateway.create_view('shown', ${select}, ${path})`
+    .then(
+      () => sql<{ row: object }[]>`
+        select /* adoption.find_rows_of_key */ row
+        from gateway.read_as_reader(
+          format('select to_json(mapping) from pg_temp.shown mapping where key = %L', ${key}::text), null) as (row json)`,
     )
     .catch(error => throwWithFile(error, mapping))
   const [state] = await sql<Omit<KeyState, 'rows'>[]>`
@@ -45,7 +46,8 @@ export async function readKeyState(sql: Transaction, mapping: Mapping, key: stri
            (select id from gateway.tenant where id = coalesce((to_json(stored) ->> 'tenant_id')::bigint, stored.id)) as "tenantId",
            (select reason from gateway.rejected where (rejected.record, rejected.key) = (given.record, given.key)) as rejection,
            exists (select from gateway.mapping where mapping.record = given.record
-                   and files = jsonb_build_object('select', ${select}::text, 'rules', ${JSON.stringify(rules)}::text::jsonb)) as "isInstalled",
+                   and files = jsonb_build_object(
+                     'select', ${select}::text, 'rules', ${JSON.stringify(rules)}::text::jsonb, 'path', ${path}::text)) as "isInstalled",
            array_to_json(array(
              select coalesce(reason, 'A row that has this key was written.') from step, gateway.notes_after(snapshot) note
              where note.record = given.record and source is null and coalesce(note.key, given.key) = given.key

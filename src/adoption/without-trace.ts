@@ -1,4 +1,6 @@
-import { createSchema, hasSchema } from '../db/migrate.ts'
+import { liftLimits } from '../db/lift-limits.ts'
+import { createSchema } from '../db/migrate.ts'
+import { hasSchema } from '../db/migrations.ts'
 import type { Pool, Transaction } from '../db/sql.ts'
 
 /**
@@ -19,9 +21,9 @@ export async function withoutTrace<Result>(
   try {
     return await sql.begin(async transaction => {
       if (!isMigrated) await createSchema(transaction)
+      await liftLimits(transaction, true)
       await transaction`
-        select /* adoption.begin */ set_config('statement_timeout', '0', true),
-               set_config('lock_timeout', '1s', true), set_config('row_security', 'off', true)`
+        select /* adoption.begin */ set_config('lock_timeout', '1s', true), set_config('row_security', 'off', true)`
       throw new Done(await work(transaction))
     })
   } catch (error) {

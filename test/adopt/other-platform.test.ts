@@ -2,15 +2,15 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { connect, serviceRole } from '../../src/db/connect.ts'
 import { readMappings } from '../../src/db/mappings.ts'
 import { migrate } from '../../src/db/migrate.ts'
-import { findRecordProblems } from '../../src/projection/check.ts'
 import { createApp, createClient } from '../support/app.ts'
 import { createTestToken } from '../support/builders.ts'
 import { afterFile } from '../support/cleanups.ts'
+import { connect, serviceRole } from '../support/connect.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { makeNextStep, projected } from '../support/projected.ts'
+import { findRecordProblems } from '../support/record-problems.ts'
 
 const { address, owner: platform } = await createEmptyDatabase()
 const pool = connect(address, { max: 2, statementTimeoutMs: 60_000, role: serviceRole })
@@ -219,6 +219,37 @@ test('a voucher that comes back has its former id', async () => {
   expect(await listAll()).toMatchObject([{ id: former[0]?.id }])
 })
 
+test('a row that a join multiplies is rejected, also when one of its forms is the record', async () => {
+  const [installed] = await platform<{ select: string; rules: object }[]>`
+    select files ->> 'select' as select, files -> 'rules' as rules from gateway.mapping where record = 'voucher'`
+  const { select, rules } = installed!
+  await run(
+    `create table shop.label (card text, words text, primary key (card, words)); insert into shop.label values ('A', 'One')`,
+  )
+  const labelled = select
+    .replace('where deleted_at', 'left join shop.label on label.card = card."No" where deleted_at')
+    .replace('item.name as product_title', 'words as product_title')
+  await platform`call gateway.install_mapping('voucher', ${labelled}, ${JSON.stringify({ ...rules, label: 'select card from changed' })}::text::jsonb)`
+  await platform`call gateway.capture('shop.label')`
+  await projected(pool)
+  const rejected = () => platform`select key, reason from gateway.rejected`
+  for (const [change, title, reasons] of [
+    ['', 'One', []],
+    [
+      `insert into shop.label values ('A', 'Two')`,
+      'One',
+      [{ key: 'A', reason: 'the select has several rows of this key' }],
+    ],
+    [`delete from shop.label where words = 'One'`, 'Two', []],
+  ] as const) {
+    await run(change)
+    await projected(pool)
+    expect([await listAll(), await rejected()]).toMatchObject([[{ product_title: title }], reasons])
+  }
+  await platform`call gateway.install_mapping('voucher', ${select}, ${JSON.stringify(rules)}::text::jsonb)`
+  await projected(pool)
+})
+
 test('tenants below one that moves move along', async () => {
   await run(`update shop.venue set path = 'spa/' || path where path like 'group%'`)
   await projected(pool)
@@ -242,6 +273,15 @@ test('sizes of an item are in its table, and links lead to its categories', asyn
     select product.title, category_ids, array(select title from gateway.variant where product_id = product.id) as sizes
     from gateway.product order by title`
   expect(await shown()).toEqual([{ title: 'Tea', category_ids: '{5}', sizes: '{Pot}' }])
+  // The select has no `order by`: an update gives its array another order.
+  await run(`insert into shop.collections (id, venue, name) values (6, '${shop}', 'Gifts');
+    insert into shop."Item in Collection" values ('${tea}', 6)`)
+  await projected(pool)
+  const stamp = () => platform`select updated_at, category_ids from gateway.product`
+  const before = await stamp()
+  await run(`update shop."Item in Collection" set item = item where collection = 5`)
+  await projected(pool)
+  expect([await stamp(), before[0]?.category_ids]).toEqual([before, '{5,6}'])
   await run(`update shop.item set part_of = null where id = '${size}'; delete from shop."Item in Collection"`)
   await projected(pool)
   expect(await shown()).toMatchObject([{ title: 'Pot' }, { title: 'Tea', category_ids: '{}', sizes: '{}' }])
@@ -283,6 +323,7 @@ test('a row on which many records depend may change more often than these are ev
   await projected(pool)
   expect(await findRecordProblems(pool)).toEqual([])
   await run(`delete from shop."Gift Card" where "No" like 'B%'; delete from shop.item where name like 'Bath%'`)
+  await projected(pool)
 })
 
 test('a column that a rule reads is renamed: no write fails, the type is named, and comes back', async () => {
@@ -296,5 +337,39 @@ test('a column that a rule reads is renamed: no write fails, the type is named, 
   await run('alter table shop.item rename item_id to id')
   await projected(pool)
   expect(await listAll()).toMatchObject([{ product_title: 'Black tea' }])
+  expect(await findRecordProblems(pool)).toEqual([])
+})
+
+/** Each test writes another value. */
+let day = 10
+
+const asApplier = (write: string) => `set session_replication_role = replica; ${write}; reset session_replication_role`
+
+test.each([
+  [
+    'disabled and enabled',
+    (table: string, write: string) =>
+      `alter table ${table} disable trigger all; ${write}; alter table ${table} enable trigger all`,
+  ],
+  ['dropped', (table: string, write: string) => `drop trigger capture_row on ${table}; ${asApplier(write)}`],
+  [
+    'replaced',
+    (table: string, write: string) => `
+      create or replace function shop.nothing() returns trigger language plpgsql as 'begin return null; end';
+      create or replace trigger capture_row after insert or update on ${table} for each row execute function shop.nothing();
+      ${asApplier(write)}`,
+  ],
+])('the service captures a table and a partitioned one again whose triggers were %s', async (_, change) => {
+  day += 1
+  await run(change('shop."Gift Card"', `update shop."Gift Card" set "valueCents" = 1${day}00 where "No" = 'A'`))
+  await run(change('shop.orders', `update shop.orders set paid_at = '2026-04-${day} 12:00'`))
+  const read = async () => {
+    const { status, body } = await client.ask({ method: 'GET', url: '/readyz' })
+    const [voucher] = await listAll()
+    const purchased = String(voucher?.purchase_timestamp).slice(0, 10)
+    return { status, reasons: body.reasons, balance: voucher?.initial_balance, purchased }
+  }
+  const repaired = { status: 200, reasons: [], balance: 100 + day, purchased: `2026-04-${day}` }
+  await expect.poll(read, { timeout: 20_000 }).toEqual(repaired)
   expect(await findRecordProblems(pool)).toEqual([])
 })

@@ -1,20 +1,25 @@
 /** A platform on another server: its tables are copied, and a subscription and the watch keep them in step. */
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
-import { addressUrl, connect, serviceRole } from '../../src/db/connect.ts'
 import { readMappings } from '../../src/db/mappings.ts'
 import { migrate } from '../../src/db/migrate.ts'
+import { hashSecret } from '../../src/domain/secret.ts'
+import { createTokenSecret } from '../../src/domain/token/secret.ts'
 import { findRecordProblems } from '../../src/projection/check.ts'
 import { readStepState } from '../../src/projection/step.ts'
+import { connectionString } from '../../src/staging/connection-string.ts'
 import { copyPlatform } from '../../src/staging/copy.ts'
+import { readReplicationName } from '../../src/staging/publication.ts'
 import { removeStaging } from '../../src/staging/remove.ts'
 import { checkPlatform, stagePlatform } from '../../src/staging/stage.ts'
 import { createPlatformWatch } from '../../src/staging/watch.ts'
 import { createApp } from '../support/app.ts'
 import { createTestToken, whole } from '../support/builders.ts'
 import { afterFile } from '../support/cleanups.ts'
+import { addressUrl, connect, serviceRole } from '../support/connect.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { startServer } from '../support/embedded-postgres.ts'
 import { startPackaged } from '../support/packaged-postgres.ts'
@@ -36,8 +41,11 @@ const pool = connect(address, { max: 2, statementTimeoutMs: 60_000, role: servic
 const [{ version }] = await owner<[{ version: number }]>`select current_setting('server_version_num')::int as version`
 // A platform has the version of the gateway's database, or an older one.
 const server = version < 180_000 ? await startPackaged(settings) : await startServer(settings)
-const platformUrl = addressUrl(server)
-const platform = connect(server, { max: 2, statementTimeoutMs: 60_000 })
+// With parameters of other drivers.
+const platformUrl = `${addressUrl(server)}&connection_limit=5&pgbouncer=false`
+const publication = await readReplicationName(owner)
+const writes = { default_transaction_read_only: 'off', lock_timeout: '0' }
+const platform = connect(server, { max: 2, statementTimeoutMs: 60_000, settings: writes })
 const copies: string[] = []
 const watch = createPlatformWatch(owner, { platformUrl, onCopy: reason => copies.push(reason) })
 afterFile(async () => {
@@ -53,8 +61,13 @@ const at = (statements: string) => platform.unsafe(statements).simple()
 const stage = (url = platformUrl, lockWait = 10) => stagePlatform(owner, folder, { platformUrl: url, lockWait })
 
 await at(readFileSync(new URL('venues.tables.sql', import.meta.url), 'utf8'))
-// Names of the gateway's own, and what is not read, are in nobody's way.
-await at(`create table public.customer (id integer); create table public.tenant (name text)`)
+// Names of the gateway's own, and what is not read, are in nobody's way. Nor is the publication of another one.
+await at(`create table public.customer (id integer); create table public.tenant (name text);
+  create publication voucher_gateway for table public.tenant`)
+// The gateway sets what it needs itself.
+await at(
+  `alter role ${server.user} set default_transaction_read_only = on; alter role ${server.user} set lock_timeout = 1`,
+)
 // What a platform says is text: it does not become SQL.
 await at(
   `create domain shop."integer) as x; drop schema gateway cascade; --" as int; create schema "s""; drop schema gateway"`,
@@ -92,6 +105,9 @@ const voucher = async (reference: string) => {
     await owner`select current_balance, product_title, void from gateway.voucher where reference = ${reference}`
   return found
 }
+/** The catalogue has the subscriptions of all databases of the server. */
+const subscriptions = () => owner`
+  select subenabled from pg_subscription join pg_database on pg_database.oid = subdbid where datname = current_database()`
 const lacks = (table: string) =>
   `The log lacks a change of ${table}: of its key, an enum, a partition or the values of a column.`
 const agrees = async () => expect(await findRecordProblems(owner)).toEqual([])
@@ -107,10 +123,14 @@ test('a table without a key is refused before it is published, with the statemen
     },
   ])
   expect(await stage()).toEqual(findings)
-  expect(await platform`select from pg_publication`).toHaveLength(0)
+  expect(await platform`select from pg_publication`).toHaveLength(1)
   await at('alter table shop.consent replica identity full; create table shop.thumbnail () inherits (shop.picture)')
   expect((await checkPlatform(owner, platformUrl, folder)).findings).toMatchObject([
-    { file: 'shop.consent', problem: expect.stringContaining('replica identity full and no key') },
+    {
+      file: 'shop.consent',
+      level: 'warning',
+      problem: expect.stringContaining('replica identity full and no primary key'),
+    },
     { file: 'shop.picture', problem: expect.stringContaining('tables that inherit from it (shop.thumbnail)') },
   ])
   await at('alter table shop.consent replica identity default; drop table shop.thumbnail')
@@ -142,13 +162,64 @@ test('a table without a key is refused before it is published, with the statemen
   )
 })
 
-test('a login that may not publish gets the statement for the owner, and another one goes on', async () => {
-  await at('create role reader login replication; grant usage on schema shop to reader')
-  await at('grant select on all tables in schema shop to reader')
+test('what apply needs is tried, and the statements of what was refused mend it', async () => {
+  await at('create role reader login')
   const url = addressUrl({ ...server, user: 'reader' })
-  await expect(stage(url)).rejects.toThrow(
-    /Let the owner of the tables run at the platform: create publication voucher_gateway for table only "shop"\./,
+  const check = async () => (await checkPlatform(owner, url, folder)).findings
+  const refused = await check()
+  expect(refused).toEqual(await stage(url))
+  expect(refused.map(({ problem }) => problem)).toEqual([
+    ...refused.slice(2).map(() => 'It is not readable for reader'),
+    'The login reader may not replicate',
+    'The login reader may not publish the tables',
+  ])
+  for (const { remedy } of refused) await at(remedy.slice(remedy.indexOf(': ') + 2))
+  expect(await check()).toEqual([])
+  await at(`drop publication ${publication}`)
+  await owner`create role no_superuser login in role ${owner(address.user)}`
+  const weak = connect({ ...address, user: 'no_superuser' }, { max: 2, statementTimeoutMs: 60_000 })
+  const right =
+    version < 160_000 ? 'alter role no_superuser superuser;' : 'grant pg_create_subscription to no_superuser;'
+  expect((await checkPlatform(weak, platformUrl, folder)).findings).toContainEqual(
+    expect.objectContaining({ file: 'DATABASE_URL', remedy: expect.stringContaining(right) }),
   )
+  await weak.end()
+  await owner`drop role no_superuser`
+  // The gateway's own server is none of a platform.
+  expect((await checkPlatform(owner, addressUrl(address), folder)).findings).toContainEqual(
+    expect.objectContaining({ remedy: expect.stringContaining('alter system set wal_level = logical;') }),
+  )
+})
+
+test('a view and a generated column are named as what they are', async () => {
+  await at(`create view shop.shown as select id, name from shop.venue;
+    alter table shop.item add column gross integer generated always as (cents * 2) stored`)
+  const mapping = mkdtempSync(join(tmpdir(), 'mapping-'))
+  writeFileSync(join(mapping, 'tenant.sql'), 'select id as key, name from shop.shown')
+  writeFileSync(join(mapping, 'product.sql'), 'select id as key, venue as tenant_id, gross as price from shop.item')
+  const { findings } = await checkPlatform(owner, platformUrl, mapping)
+  expect(findings.map(({ file, problem, remedy }) => [file, problem, remedy])).toEqual(
+    expect.arrayContaining([
+      ['shop.shown', 'It is a view, which no log has', expect.stringContaining('Write its query')],
+      [
+        'product.sql',
+        'column "gross" does not exist: it is generated in "shop"."item", and not replicated',
+        'Write its expression: (cents * 2)',
+      ],
+    ]),
+  )
+  await at('drop view shop.shown; alter table shop.item drop column gross')
+})
+
+test('the server of the gateway gets the whole address, and nothing that libpq does not know', () => {
+  process.env.PGPASSWORD = String.raw`it's a \ secret`
+  try {
+    expect(connectionString('postgres://me@host:5433/shop?sslmode=no-verify&connection_limit=5&pool_timeout=3')).toBe(
+      String.raw`host='host' port='5433' user='me' password='it\'s a \\ secret' dbname='shop' sslmode='require'`,
+    )
+  } finally {
+    delete process.env.PGPASSWORD
+  }
 })
 
 test('no table of the platform is locked while another one is waited for', async () => {
@@ -171,15 +242,47 @@ test('no table of the platform is locked while another one is waited for', async
   holder.release()
 })
 
+/** Tables with names of the gateway's own, with which a platform could write tokens. */
+const forged = `create schema gateway;
+  create table gateway.token (id bigint primary key, name text, token_hash bytea, hint text, permissions text[]);
+  create table gateway.token_tenant (token_id bigint, tenant_id bigint, with_descendants boolean, primary key (token_id, tenant_id))`
+
+/** Runs the statements with which the action of a reason ends, at the platform. */
+const follow = (action: string) => at(action.slice(action.indexOf(': ') + 2))
+
+test('published tables of the gateway are refused before the subscription, in each kind of publication', async () => {
+  await at(
+    `drop publication if exists ${publication}; ${forged}; create table shop.note (id integer primary key, body text)`,
+  )
+  for (const kind of ['all tables', 'tables in schema shop, gateway', 'table shop.item, shop.note, gateway.token']) {
+    await at(`create publication ${publication} for ${kind}`)
+    const [finding] = await stage()
+    expect(finding).toMatchObject({ level: 'error', problem: expect.stringContaining('"gateway"."token"') })
+    expect(finding?.problem).toContain('"shop"."note"')
+    expect(await subscriptions()).toEqual([])
+    await follow(finding?.remedy ?? '')
+    const published =
+      await platform`select from pg_publication_tables where schemaname = 'gateway' or tablename = 'note'`
+    expect(published).toEqual([])
+    await at(`drop publication ${publication}`)
+  }
+  await at('drop schema gateway cascade')
+})
+
 test('the platform has a publication and a slot, and nothing else', async () => {
   const before =
     await platform`select relname from pg_class where relnamespace::regnamespace::text !~ '^pg_' order by 1`
+  // A table too many: the subscription takes nothing of it.
+  await at(`create publication ${publication} for table shop.note with (publish_via_partition_root = true);
+    insert into shop.note values (0)`)
   expect(await stage()).toEqual([])
   await migrate(owner, { adopted: readMappings(folder) })
   await projected(pool)
   expect(await owner`select count(*) from gateway.voucher`).toEqual([{ count: 2000 }])
   await agrees()
-  const published = (await platform`select tablename as name from pg_publication_tables`).map(({ name }) => name)
+  const published = (
+    await platform`select tablename as name from pg_publication_tables where pubname = ${publication}`
+  ).map(({ name }) => name)
   expect(published).toEqual(expect.arrayContaining(['Gift Card', 'customer', 'orders']))
   expect(published).not.toContain('orders_2026')
   expect(
@@ -190,6 +293,28 @@ test('the platform has a publication and a slot, and nothing else', async () => 
   const [slot] =
     await platform`select to_jsonb(pg_replication_slots) ->> 'failover' as failover from pg_replication_slots`
   expect(slot).toEqual({ failover: version >= 170_000 ? 'true' : null })
+})
+
+test('a table too many is a reason, and no stop, also when its columns change', async () => {
+  await at(`create table shop.memo (id integer primary key); insert into shop.note values (1, 'x');
+    alter publication ${publication} add table shop.memo`)
+  await at(
+    `insert into shop.memo values (1); alter table shop.note add column at date; insert into shop.note values (2, 'y', now())`,
+  )
+  await applied()
+  expect(
+    await owner`select from pg_subscription_rel where srrelid in ('shop.note'::regclass, 'shop.memo'::regclass)`,
+  ).toEqual([])
+  expect(await owner`select id from shop.note union all select id from shop.memo`).toEqual([])
+  const [found] = (await readStepState(pool)).reasons
+  expect(found).toMatchObject({
+    code: 'PUBLICATION_TOO_WIDE',
+    message: expect.stringContaining('"shop"."memo", "shop"."note"'),
+  })
+  await follow(found?.action ?? '')
+  await applied()
+  expect([(await readStepState(pool)).reasons, copies]).toEqual([[], []])
+  await at('drop table shop.note, shop.memo')
 })
 
 test('records follow the writers of the platform', async () => {
@@ -313,9 +438,10 @@ test('values that the staged table cannot convert are copied', async () => {
   expect(await owner`select distinct size from shop."Gift Card"`).toEqual([{ size: 5 }])
 })
 
-test('values of enums that get other names, and partitions that are truncated, are copied again', async () => {
+test('values of enums that get other names, and partitions that are truncated, are copied again, each table alone', async () => {
   await at(`insert into shop.orders values ('O1', '2026-05-01', null)`)
   await applied()
+  const slot = await owner`select slot from gateway.subscription`
   const copied = () =>
     until('it is copied', async () => {
       await watch.follow()
@@ -329,7 +455,39 @@ test('values of enums that get other names, and partitions that are truncated, a
   await copied()
   expect(copies.splice(0)).toEqual([lacks('shop."Gift Card"')])
   expect(await owner`select state from shop."Gift Card" where code = 'CODE-3'`).toEqual([{ state: 'missing' }])
+  // The subscription went on with the slot that it had.
+  expect(await owner`select slot from gateway.subscription`).toEqual(slot)
   await agrees()
+})
+
+test('a table that loses its key is copied by all of its columns, where the owner chose that', async () => {
+  const rows = (sql: typeof owner) =>
+    sql`select given, at, detail::text from shop.consent order by at, given, detail::text`
+  await at(`insert into shop.customer (id, venue) values ('${item}', '${venue}');
+    alter table shop.consent drop constraint consent_pkey, alter at drop not null, replica identity full;
+    alter table shop.consent add column detail json`)
+  const consent = (at: number) => `('${item}', true, '2026-05-0${at}', '{"a": 1}')`
+  await at(`insert into shop.consent (customer, given, at, detail) values ${[1, 1, 2, 3].map(consent)}`)
+  await until('it is copied', async () => {
+    await watch.follow()
+    return copies.length > 0
+  })
+  expect(copies.splice(0)).toEqual([lacks('shop.consent')])
+  expect(await rows(owner)).toEqual(await rows(platform))
+  await at(`delete from shop.consent where ctid = (select min(ctid) from shop.consent);
+    update shop.consent set given = false where at = '2026-05-02'`)
+  await applied()
+  expect(await rows(owner)).toEqual(await rows(platform))
+  // Copied again, only rows that differ are written.
+  await owner`update shop.consent set given = false where at = '2026-05-03'`
+  await owner`insert into shop.consent select * from shop.consent where at < '2026-05-03'`
+  const [kept] = await owner`select ctid::text from shop.consent where at = '2026-05-01' order by ctid`
+  await owner`update gateway.staged_table set needs_copy = 'A test.' where source = 'shop.consent'`
+  await watch.follow()
+  expect(copies.splice(0)).toEqual(['A test.'])
+  expect(await rows(owner)).toEqual(await rows(platform))
+  expect(await owner`select ctid::text from shop.consent where at = '2026-05-01'`).toEqual([kept])
+  expect(await platform`select count(*) from shop.consent`).toEqual([{ count: 3 }])
 })
 
 test('a type that changed is copied again: its rows are not in the log', async () => {
@@ -424,7 +582,7 @@ test('a slot that was lost is replaced, with the changes that nobody kept', asyn
   await at(`insert into shop.redemption values ('C1', 5, 100); delete from shop."Gift Card" where "No" = 'C4'`)
   await owner`alter subscription voucher_gateway enable`
   await watch.follow()
-  expect(copies.splice(0)).toEqual([expect.stringMatching(/^The platform has lost the slot voucher_gateway_/)])
+  expect(copies.splice(0)).toEqual([expect.stringContaining(`The platform has lost the slot ${publication}_`)])
   await projected(pool)
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 49 })
   expect(await voucher('CODE-4')).toBeUndefined()
@@ -464,8 +622,33 @@ test('the slot of a former subscription is dropped, also after an interruption',
   expect(await owner`select other_slot from gateway.subscription`).toEqual([{ other_slot: null }])
 })
 
+test('the slot of a copy that goes on stays known, also before it exists', async () => {
+  const other = () => owner`select other_slot as slot from gateway.subscription`
+  const platformSession = await platform.reserve()
+  await platformSession`begin`
+  await platformSession`select txid_current()`
+  await owner`update gateway.staged_table set needs_copy = 'A test.' where source = 'shop.item'`
+  const copied = copyPlatform(owner, { platformUrl })
+  await until('the slot is created', async () => {
+    const waiting =
+      await platform`select from pg_stat_activity where query ~ '^CREATE_REPLICATION_SLOT' and state = 'active'`
+    return waiting.length > 0
+  })
+  const [known] = await other()
+  expect(known?.slot).toMatch(`${publication}_`)
+  const another = createPlatformWatch(owner, { platformUrl, onCopy: reason => copies.push(reason) })
+  await another.follow()
+  await another.close()
+  expect(await other()).toEqual([known])
+  await platformSession`rollback`
+  platformSession.release()
+  expect(await copied).toBe(true)
+  expect([await other(), copies.splice(0)]).toEqual([[{ slot: null }], []])
+  await applied()
+})
+
 test('a table that was taken out of the publication is published and copied again', async () => {
-  await at('alter publication voucher_gateway drop table shop.redemption')
+  await at(`alter publication ${publication} drop table shop.redemption`)
   await at(`insert into shop.redemption values ('C1', 60, 100); delete from shop.redemption where line = 60`)
   await watch.follow()
   expect(copies.splice(0)).toEqual(['The publication of the platform lacks tables.'])
@@ -473,6 +656,43 @@ test('a table that was taken out of the publication is published and copied agai
   expect((await readStepState(pool)).reasons).toEqual([])
   expect(await platform`select from pg_publication_tables where tablename = 'redemption'`).toHaveLength(1)
   await agrees()
+})
+
+test('a platform that publishes tables of the gateway writes no token, and is followed again without them', async () => {
+  const client = await createApp({ pool })
+  const [{ tenant }] = await owner<[{ tenant: number }]>`select min(tenant_id) as tenant from gateway.voucher`
+  const secret = createTokenSecret()
+  const status = async () => (await client.rest(secret, `/tenants/${tenant}/sales/purchased-vouchers`)).status
+  await at(`${forged}; alter publication ${publication} add table gateway.token, gateway.token_tenant`)
+  // The platform can bring a copy about, by which the gateway subscribes again.
+  await at('alter table shop.item alter column cents type bigint using cents + 1')
+  await watch.follow()
+  expect(await subscriptions()).toEqual([{ subenabled: false }])
+  await at(`insert into shop.redemption values ('C1', 61, 100);
+    insert into gateway.token values (9000, 'Forged', '\\x${hashSecret(secret).toString('hex')}', 'vgw_', '{view_vouchers,view_orders}');
+    insert into gateway.token_tenant values (9000, ${tenant}, true)`)
+  await watch.follow()
+  const { reasons } = await readStepState(pool)
+  const action = reasons.find(({ code }) => code === 'PUBLICATION_FORBIDDEN')?.action ?? ''
+  expect([await status(), copies]).toEqual([401, []])
+  await follow(action)
+  await applied()
+  expect(copies.splice(0)).toHaveLength(1)
+  expect(await subscriptions()).toEqual([{ subenabled: true }])
+  expect(await owner`select line from shop.redemption where line = 61`).toEqual([{ line: 61 }])
+  expect([await status(), await owner`select from gateway.token where id = 9000`]).toEqual([401, []])
+  expect((await readStepState(pool)).reasons).toEqual([])
+})
+
+test('a subscription that was refreshed while the publication had a table of the gateway is replaced', async () => {
+  await at(`alter publication ${publication} add table gateway.token`)
+  await owner`alter subscription voucher_gateway refresh publication with (copy_data = false)`
+  await at(`alter publication ${publication} drop table gateway.token`)
+  await watch.follow()
+  expect(copies.splice(0)).toEqual(['The platform published tables that are not staged.'])
+  expect(await owner`select from pg_subscription_rel where srrelid = 'gateway.token'::regclass`).toEqual([])
+  await applied()
+  await at('drop schema gateway cascade; delete from shop.redemption where line = 61')
 })
 
 test('another server with the data of the platform is compared', async () => {
@@ -484,8 +704,12 @@ test('another server with the data of the platform is compared', async () => {
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 47 })
 })
 
-test('a balance that only falls is never seen to rise while the tables are copied', async () => {
-  await at(`update shop."Gift Card" set "valueCents" = 10000000 where "No" = 'C2000'`)
+test.each([
+  ['the tables are', `update gateway.subscription set needs_copy = 'A test.'`],
+  ['one table is', `update gateway.staged_table set needs_copy = 'A test.' where source = 'shop.redemption'`],
+])('a balance that only falls is never seen to rise while %s copied', async (_, need) => {
+  await at(`delete from shop.redemption where card = 'C2000';
+    update shop."Gift Card" set "valueCents" = 10000000 where "No" = 'C2000'`)
   await applied()
   const client = await createApp({ pool })
   const [{ tenant, since }] = await owner<[{ tenant: number; since: string }]>`
@@ -507,7 +731,7 @@ test('a balance that only falls is never seen to rise while the tables are copie
     return [...balances, await read()]
   })
   const writer = spend()
-  await owner`update gateway.subscription set needs_copy = 'A test.'`
+  await owner.unsafe(need)
   await watch.follow()
   await applied()
   isWriting = false
@@ -522,14 +746,11 @@ test('a balance that only falls is never seen to rise while the tables are copie
 })
 
 test('a copy that fails leaves the former subscription at work', async () => {
+  await owner`update gateway.subscription set needs_copy = 'A test.'`
   await expect(copyPlatform(owner, { platformUrl, signal: AbortSignal.abort() })).rejects.toThrow('aborted')
-  // The catalogue has the subscriptions of all databases of the server.
-  expect(
-    await owner`
-      select subenabled from pg_subscription join pg_database on pg_database.oid = subdbid where datname = current_database()`,
-  ).toEqual([{ subenabled: true }])
+  expect(await subscriptions()).toEqual([{ subenabled: true }])
   await applied()
-  expect(copies.splice(0)).toEqual(['The copy goes on.'])
+  expect(copies.splice(0)).toEqual(['A test.'])
 })
 
 test('a subscription that somebody disabled, and a log that runs out, are named', async () => {
@@ -538,14 +759,38 @@ test('a subscription that somebody disabled, and a log that runs out, are named'
   await watch.follow()
   const { reasons } = await readStepState(pool)
   expect(reasons).toMatchObject([
-    { code: 'SUBSCRIPTION_DISABLED', action: 'Run: alter subscription voucher_gateway enable;' },
+    { code: 'SUBSCRIPTION_DISABLED', action: 'Let its owner run: alter subscription voucher_gateway enable;' },
     {
       code: 'PLATFORM_LOG_SHORT',
       message: expect.stringMatching(/^Less than [25]0 % of max_slot_wal_keep_size is left/),
     },
   ])
+  const isBehind = async () => {
+    await watch.follow()
+    return ((await readStepState(pool)).secondsBehind ?? 0) > 0
+  }
+  await until('the lag grows', isBehind)
+  // Another start of the service, with no former look of its own.
+  const since = () => owner`select behind_since as at from gateway.subscription`
+  const [former] = await since()
+  const restarted = createPlatformWatch(owner, { platformUrl, onCopy: reason => copies.push(reason) })
+  for (let look = 0; look < 2; look++) {
+    await restarted.follow()
+    expect(await since()).toEqual([former])
+  }
+  // Without a stored lag, it is as old as the last look may be.
+  await owner`update gateway.subscription set behind_since = null, seen_at = '2026-01-01T00:00:00Z'`
+  const next = createPlatformWatch(owner, { platformUrl, onCopy: reason => copies.push(reason) })
+  await next.follow()
+  expect(await since()).toEqual([{ at: '2026-01-01T00:00:00.000000Z' }])
   await owner`alter subscription voucher_gateway enable`
   await applied()
+  await until('the lag is 0', async () => !(await isBehind()))
+  await until('it is 0 for the others', async () => {
+    await Promise.all([restarted.follow(), next.follow()])
+    return (await since())[0]?.at === null
+  })
+  await Promise.all([restarted.close(), next.close()])
 })
 
 test('a platform that is out of reach is named, and nothing is lost', async () => {
@@ -566,16 +811,21 @@ test('a definition that is no type is text', async () => {
   const columns = [
     { place: 1, name: 'a', type: 'integer); drop schema gateway cascade; --', standard: null, is_copied: false },
   ]
-  await owner`select gateway.stage_table(${JSON.stringify({ ...table, columns })}::text::jsonb)`.catch(error =>
+  await owner`select gateway.stage_table(${JSON.stringify({ ...table, columns })}::text::jsonb, false)`.catch(error =>
     expect(error.code).toBe('42601'),
   )
   expect(await owner`select to_regclass('gateway.step')::text as step`).toEqual([{ step: 'gateway.step' }])
 })
 
-test('to remove it leaves nothing at the platform', async () => {
+test('to remove it leaves nothing at the platform but what others made', async () => {
   await expect(removeStaging(owner, undefined)).rejects.toThrow('--from')
+  // Of a copy that was killed, and of another gateway.
+  for (const slot of [`${publication}_1`, 'voucher_gateway_00000000_1'])
+    await platform`select pg_create_logical_replication_slot(${slot}::text, 'pgoutput')`
   await removeStaging(owner, platformUrl)
-  expect(await platform`select from pg_replication_slots`).toHaveLength(0)
-  expect(await platform`select from pg_publication`).toHaveLength(0)
+  expect(await platform`select slot_name from pg_replication_slots`).toEqual([
+    { slot_name: 'voucher_gateway_00000000_1' },
+  ])
+  expect(await platform`select pubname as name from pg_publication`).toEqual([{ name: 'voucher_gateway' }])
   expect(await owner`select from pg_class where relnamespace = 'shop'::regnamespace and relkind = 'r'`).toHaveLength(0)
 })

@@ -1,0 +1,21 @@
+import { type Mapping, throwWithFile } from '../db/mappings.ts'
+import type { Sql } from '../db/sql.ts'
+
+/**
+ * Returns how many rows the mappings have, as the planner estimates.
+ *
+ * @throws an error that names the file when a mapping does not fit the tables any more
+ */
+export async function estimateRows(sql: Sql, mappings: readonly Mapping[]): Promise<number> {
+  let rows = 0
+  for (const mapping of mappings) {
+    const [row] = await sql<{ rows: number }[]>`
+      select /* adoption.estimate */ (plan #>> '{0,Plan,Plan Rows}')::float8 as rows
+      from gateway.parsed_query(${mapping.select}, ${mapping.path}) query,
+           lateral gateway.read_as_reader('explain (format json) ' || query, null) as (plan json)`.catch(error =>
+      throwWithFile(error, mapping),
+    )
+    rows += row?.rows ?? 0
+  }
+  return rows
+}

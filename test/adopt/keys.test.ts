@@ -1,0 +1,131 @@
+/** Ids belong to the texts of keys: a mapping whose keys get another type keeps them, and strands no record. */
+import { expect, test } from 'vitest'
+import type { Mapping } from '../../src/db/mappings.ts'
+import { migrate } from '../../src/db/migrate.ts'
+import { findLostReferences } from '../../src/projection/references.ts'
+import { createApp, createClient } from '../support/app.ts'
+import { createTestToken } from '../support/builders.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { connect, serviceRole } from '../support/connect.ts'
+import { createEmptyDatabase } from '../support/database.ts'
+import { projected } from '../support/projected.ts'
+import { findRecordProblems } from '../support/record-problems.ts'
+
+const { address, owner: platform } = await createEmptyDatabase()
+const pool = connect(address, { max: 2, statementTimeoutMs: 60_000, role: serviceRole })
+afterFile(() => pool.end({ timeout: 1 }))
+
+await platform
+  .unsafe(`
+    create schema keys;
+    create table keys.shop (id bigint primary key, name text);
+    create table keys.product (id bigint primary key, shop bigint, part_of bigint);
+    create table keys.card (id bigint primary key, label text, product bigint, variant bigint, code text);
+    insert into keys.shop values (7, 'Shop');
+    insert into keys.product values (10, 7, null), (11, 7, 10);
+    insert into keys.card values (1, null, 10, 11, 'ONE'), (2, null, 10, 11, 'TWO'), (3, 'gift', 10, null, 'THREE')`)
+  .simple()
+
+/** The key of a voucher by its type. A text may be one that no integer has. */
+const keys = {
+  bigint: 'id',
+  numeric: 'id::numeric',
+  text: 'coalesce(label, id::text)',
+  uuid: `lpad(id::text, 32, '0')::uuid`,
+}
+type KeyType = keyof typeof keys
+
+/** Returns mappings whose keys have a type, but vouchers refer to them by texts. */
+function mappingsOf(type: KeyType): Mapping[] {
+  const other = type === 'text' ? 'text' : 'bigint'
+  const title = `'p' || id as slug, 'Tea' as title, 'EUR' as currency from keys.product where part_of is`
+  const selects: [record: string, source: string, key: string, rest: string][] = [
+    ['tenant', 'shop', `id::${other}`, 'name from keys.shop'],
+    ['product', 'product', `id::${other}`, `shop as tenant_id, ${title} null`],
+    ['variant', 'product', `id::${other}`, `part_of::text as product_id, ${title} not null`],
+    [
+      'voucher',
+      'card',
+      keys[type],
+      `7 as tenant_id, code as reference, coalesce(variant, product)::text as product_id,
+       (case when variant is not null then product end)::text as parent_product_id, timestamptz '2026-01-01' as created_at from keys.card`,
+    ],
+  ]
+  return selects.map(([record, source, key, rest]) => {
+    const rules = { [source]: `select ${key} from changed` }
+    return { record, select: `select ${key} as key, ${rest}`, rules, path: 'public' }
+  })
+}
+
+const first = 9_000_000_000_000_000
+await migrate(platform, { adopted: mappingsOf('bigint') })
+await projected(pool)
+const client = await createApp({ pool })
+const { secret } = await createTestToken(pool, [7])
+let from = new Date().toISOString()
+
+test.each<[KeyType, ids: number[], gone: number[]]>([
+  ['bigint', [1, 2, 3], []],
+  ['text', [1, 2, first], [3]],
+  ['bigint', [1, 2, 3], [first]],
+  ['uuid', [first + 1, first + 2, first + 3], [1, 2, 3]],
+  ['text', [1, 2, first], [first + 1, first + 2, first + 3]],
+  ['uuid', [first + 1, first + 2, first + 3], [1, 2, first]],
+  ['numeric', [1, 2, 3], [first + 1, first + 2, first + 3]],
+  ['bigint', [1, 2, 3], []],
+])('keys of the type %s have the ids %j', async (type, ids, gone) => {
+  await migrate(platform, { adopted: mappingsOf(type) })
+  await projected(pool)
+  expect([await findRecordProblems(pool), await findLostReferences(pool)]).toEqual([[], []])
+  const list = await client.rest(secret, '/tenants/7/sales/purchased-vouchers')
+  const shown = (list.body.data as { id: number; reference: string }[]).sort((one, other) => one.id - other.id)
+  expect(shown.map(({ id }) => id)).toEqual(ids)
+  const removals = await pool<{ id: number }[]>`
+    select id from gateway.removal where record = 'voucher' and updated_at > ${from}::text::timestamptz order by id`
+  expect(removals.map(({ id }) => id)).toEqual(gone)
+  from = list.body.server_time
+  // A resolution, a step and the check read the source by the key.
+  const answer = await createClient(client.app).resolve(secret, 7, { voucher_reference: 'three' })
+  expect(answer.body.data).toMatchObject({ voucher: { id: ids[2] } })
+  await platform`update keys.card set code = 'THREE' || '' where id = 3`
+  await projected(pool)
+  expect(await findRecordProblems(pool)).toEqual([])
+})
+
+test('a column that gets another type needs the same mapping again, and keeps the ids', async () => {
+  await platform`alter table keys.card alter id type text`
+  await platform`update keys.card set code = 'UN' where id = '1'`
+  await projected(pool)
+  expect(await findRecordProblems(pool)).toMatchObject([
+    { record: 'voucher', reason: expect.stringMatching(/operator/) },
+  ])
+  await migrate(platform, { adopted: mappingsOf('bigint') })
+  await projected(pool)
+  expect(await findRecordProblems(pool)).toEqual([])
+  expect(await pool`select id, reference from gateway.voucher order by id`).toEqual([
+    { id: 1, reference: 'UN' },
+    { id: 2, reference: 'TWO' },
+    { id: 3, reference: 'THREE' },
+  ])
+})
+
+test('a key that is gone for good has its removal, in any type, and its id is not given again', async () => {
+  await platform`delete from keys.card where id = '2'`
+  await migrate(platform, { adopted: mappingsOf('text') })
+  await projected(pool)
+  await platform`insert into keys.card values ('4', 'new', 10, null, 'FOUR')`
+  await projected(pool)
+  expect(await pool`select id, reference from gateway.voucher order by id`).toEqual([
+    { id: 1, reference: 'UN' },
+    { id: first, reference: 'THREE' },
+    { id: first + 4, reference: 'FOUR' },
+  ])
+})
+
+test('a rule may read a column that is null; references that find no record are counted', async () => {
+  await platform`update keys.card set variant = 12 where id = '1'`
+  await projected(pool)
+  expect(await findLostReferences(pool)).toEqual([
+    { record: 'voucher', column: 'product_id', kind: 'variant', lost: 1, references: 1, firstId: 1 },
+  ])
+})
