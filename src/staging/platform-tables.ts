@@ -6,11 +6,15 @@ export interface PlatformTable {
   platform_oid: number
   schema: string
   name: string
+  /** False: a view, or a foreign table. */
+  is_table: boolean
   /** What else `gateway.platform_column` (sql/0015) has is for PostgreSQL alone. */
   columns: { name: string }[]
+  /** The expressions of generated columns, which are not replicated, by their names. */
+  generated: Record<string, string>
   /** The columns by which the platform's log names rows that change; none: it has no such columns. */
   key: string[]
-  /** Parts of its catalog that `gateway.follow_table` (sql/0015) compares. */
+  /** Parts of its catalog that `gateway.follow_table` compares. */
   marks: Record<string, unknown>
   /** The files of partitions that were tables before, and have rows. */
   attached: number[]
@@ -31,22 +35,26 @@ export const pathOf = ({ schema, name }: Pick<PlatformTable, 'schema' | 'name'>)
  * they are not replicated.
  *
  * @param sql the database of the platform
- * @param oids those that are read; default: all
+ * @param oids the tables that are read; default: all, with views and foreign tables, which have a problem
  */
 export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = null) => sql<PlatformTable[]>`
   select /* platform.read_tables */ pg_class.oid::bigint as platform_oid, nspname as schema, relname as name,
-    columns, key, marks, attached, indexes,
-    to_json(string_to_array(case when heirs is not null then format(
+    relkind in ('r', 'p') as is_table, columns, generated, key, marks, attached, indexes,
+    to_json(string_to_array(case
+         when relkind not in ('r', 'p') then format(
+           'is a %s, which no log has. Write its query in the place of its name, over the tables that it reads.',
+           case relkind when 'f' then 'foreign table' else 'view' end)
+         when unreadable is not null then format(
+           'is not readable for %1$I. Let its owner run at the platform: grant usage on schema %2$I to %1$I; grant select on %2$I.%3$I to %1$I;',
+           current_user, nspname, relname)
+         when heirs is not null then format(
            'has tables that inherit from it (%s), whose rows are not in its changes. Make them its partitions, or let the mapping read them alone.',
            heirs)
          when relpersistence = 'u' then format('is unlogged. Run at the platform: alter table %I.%I set logged;', nspname, relname)
          when row_security_active(pg_class.oid)
            then format('shows %I only some of its rows. Let a superuser of the platform run: alter role %1$I bypassrls;', current_user)
-         when key = '[]' then format(
-           'has %s. Run at the platform: alter table %I.%I %s;',
-           case relreplident when 'f' then 'replica identity full and no key: each change would search its whole copy'
-                             else 'no key by which updates and deletions are replicated' end,
-           nspname, relname, coalesce((
+         when key = '[]' and not is_full then format(
+           'has no key by which updates and deletions are replicated. Run at the platform: alter table %I.%I %s;', nspname, relname, coalesce((
              select format('replica identity using index %I', index_class.relname)
              from pg_index join pg_class index_class on index_class.oid = indexrelid
              where indrelid = pg_class.oid and pg_class.relkind = 'r' and indisunique and indimmediate and indpred is null and (
@@ -61,16 +69,19 @@ export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = nu
     select coalesce(json_agg(json_build_object(
       'place', attnum, 'name', attname, 'type', type, 'standard', (attmissingval::text::text[])[1],
       'is_copied', attmissingval is null and (atthasdef or attidentity <> '')
-    ) order by attnum), '[]') as columns
-    from pg_attribute
+    ) order by attnum) filter (where attgenerated = ''), '[]') as columns,
+      coalesce(json_object_agg(attname, pg_get_expr(adbin, adrelid)) filter (where attgenerated <> ''), '{}') as generated
+    from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum
     join pg_type own on own.oid = atttypid
     join pg_type base on base.oid = case own.typtype when 'd' then own.typbasetype else own.oid end
     cross join lateral (
       select case when base.typnamespace = 'pg_catalog'::regnamespace and base.typtype in ('b', 'r', 'm')
+                    -- Without a key, all columns of a row are compared.
+                    and not (relreplident = 'f' and base.typname ~ '^_?(json|xml|point|lseg|line|box|path|polygon|circle)$')
                     then format_type(base.oid, -1)
                   when base.typcategory = 'A' then 'text[]' else 'text' end as type
     ) staged
-    where attrelid = pg_class.oid and attnum > 0 and not attisdropped and attgenerated = ''
+    where attrelid = pg_class.oid and attnum > 0 and not attisdropped
   ) of_columns
   cross join lateral (
     select coalesce(jsonb_agg(attname order by place), '[]') as key, string_agg(number::text, ' ' order by place) as key_places
@@ -110,6 +121,16 @@ export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = nu
         where own.attrelid = above.relid and own.attnum > 0 and system.attrelid = above.relid and system.attname = 'tableoid'))
   ) of_attached
   cross join lateral (
+    select relreplident = 'f' and not exists (
+      select from pg_partition_tree(pg_class.oid) join pg_class part on part.oid = relid where part.relreplident <> 'f') as is_full
+  ) of_identity
+  cross join lateral (
+    select min(attnum) as unreadable
+    from pg_attribute
+    where attrelid = pg_class.oid and attnum > 0 and not attisdropped and attgenerated = '' and not (
+      has_schema_privilege(relnamespace, 'usage') and has_column_privilege(attrelid, attnum, 'select'))
+  ) of_rights
+  cross join lateral (
     select string_agg(inhrelid::regclass::text, ', ') as heirs
     from pg_inherits where inhparent = pg_class.oid and pg_class.relkind = 'r'
   ) of_heirs
@@ -123,7 +144,7 @@ export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = nu
           from pg_index join pg_class index_class on index_class.oid = indexrelid join pg_am on pg_am.oid = index_class.relam
           where indrelid = pg_class.oid and not indisprimary and indisvalid and indexprs is null and amname = 'btree') named
   ) of_indexes
-  where relkind in ('r', 'p') and not relispartition and relpersistence <> 't'
+  where (relkind in ('r', 'p') or ${oids === null} and relkind in ('v', 'm', 'f')) and not relispartition and relpersistence <> 't'
     and nspname !~ '^(pg_.*|information_schema|gateway)$'
     and (${oids === null} or pg_class.oid = any(${arrayText(oids ?? [])}::text::oid[]))
   order by schema, name`

@@ -1,11 +1,20 @@
 /** The publication of a platform: the tables whose changes its log has for the subscription. */
 import { retryLocks } from '../db/lock-retries.ts'
 import { codeOf } from '../db/outage.ts'
-import type { Pool } from '../db/sql.ts'
-import { type PlatformTable, pathOf } from './platform-tables.ts'
+import type { Pool, Sql } from '../db/sql.ts'
+import { type Reason, ReasonError, reason } from '../reasons.ts'
+import { type PlatformTable, pathOf, readPlatformTables } from './platform-tables.ts'
 
-/** The name of the publication, of the subscription, and the beginning of the names of slots. */
-export const replicationName = 'voucher_gateway'
+/**
+ * Returns the name of the publication, with which the names of slots begin. It belongs to one database of a gateway, because several
+ * may follow one platform.
+ */
+export async function readReplicationName(owner: Sql): Promise<string> {
+  const [own] = await owner<[{ name: string }]>`
+    select /* staging.read_name */ 'voucher_gateway_' || left(md5(system_identifier || '/' || oid), 8) as name
+    from pg_control_system(), pg_database where datname = current_database()`
+  return own.name
+}
 
 /** Returns whether a login lacks a right for what it tried. */
 export const isForbidden = (error: unknown): error is Error => codeOf(error) === '42501'
@@ -13,41 +22,94 @@ export const isForbidden = (error: unknown): error is Error => codeOf(error) ===
 /** The time that a statement waits for a lock at the platform, in milliseconds. */
 const lockMs = 100
 
+/** Returns the paths of the tables that are published, and whether the publication is of all tables; undefined: there is none. */
+async function readPublication(sql: Sql, name: string): Promise<{ isOfAll: boolean; tables: string[] } | undefined> {
+  const [found] = await sql<{ isOfAll: boolean; tables: string[] }[]>`
+    select /* platform.read_publication */ puballtables as "isOfAll", array_to_json(array(
+      select format('"%s"."%s"', replace(schemaname, '"', '""'), replace(tablename, '"', '""'))
+      from pg_publication_tables published where published.pubname = publication.pubname order by 1)) as tables
+    from pg_publication publication where pubname = ${name}`
+  return found
+}
+
+const listOf = (paths: readonly string[]) => `table ${paths.map(path => `only ${path}`).join(', ')}`
+const option = 'publish_via_partition_root = true'
+const creationOf = (name: string, paths: readonly string[]) =>
+  `create publication ${name} for ${listOf(paths)} with (${option});`
+
 /**
  * Returns the statements that publish tables whole. A list of columns would refuse the platform's migrations of these.
  *
  * @param sql the platform's database
+ * @param name the name of the publication
  */
-export async function planPublication(sql: Pool, tables: readonly PlatformTable[]): Promise<string[]> {
-  const [found] = await sql<{ tables: string[] }[]>`
-    select /* platform.read_publication */ array_to_json(array(
-      select format('"%s"."%s"', replace(nspname, '"', '""'), replace(relname, '"', '""'))
-      from pg_publication_rel join pg_class on pg_class.oid = prrelid join pg_namespace on pg_namespace.oid = relnamespace
-      where prpubid = pg_publication.oid)) as tables
-    from pg_publication where pubname = ${replicationName}`
-  const missing = tables
-    .map(pathOf)
-    .filter(path => !found?.tables.includes(path))
-    .map(path => `only ${path}`)
-  if (!found && missing.length > 0) {
-    return [
-      `create publication ${replicationName} for table ${missing.join(', ')} with (publish_via_partition_root = true);`,
-    ]
+export async function planPublication(sql: Sql, name: string, tables: readonly PlatformTable[]): Promise<string[]> {
+  const found = await readPublication(sql, name)
+  const missing = tables.map(pathOf).filter(path => !found?.tables.includes(path))
+  if (missing.length === 0) return []
+  return [found ? `alter publication ${name} add ${listOf(missing)};` : creationOf(name, missing)]
+}
+
+/** Tables that are published and not staged. */
+export interface Surplus {
+  /** It has the statements for the platform. */
+  reason: Reason
+  /** What is ignored: tables of which empty ones without a subscription are made. */
+  tables: PlatformTable[]
+  /** Whether there are others, which a new subscription would write: a token into `gateway.token`. */
+  isForbidden: boolean
+}
+
+/**
+ * Finds tables that are published and not staged.
+ *
+ * @param sql the platform's database
+ * @param name the name of the publication
+ * @param tables all tables that are staged
+ * @returns undefined: there are none
+ */
+export async function findSurplus(
+  sql: Sql,
+  name: string,
+  tables: readonly PlatformTable[],
+): Promise<Surplus | undefined> {
+  const found = await readPublication(sql, name)
+  const staged = tables.map(pathOf)
+  const surplus = found?.tables.filter(path => !staged.includes(path)) ?? []
+  if (surplus.length === 0) return undefined
+  const change = `alter publication ${name} set`
+  const statements = found?.isOfAll
+    ? `drop publication ${name}; ${creationOf(name, staged)}`
+    : `${change} (${option}); ${change} ${listOf(staged)};`
+  const ignored = (await readPlatformTables(sql)).filter(table => surplus.includes(pathOf(table)))
+  const hasGateway = surplus.some(path => path.startsWith('"gateway".'))
+  return {
+    reason: reason(hasGateway ? 'PUBLICATION_FORBIDDEN' : 'PUBLICATION_TOO_WIDE', {
+      tables: surplus.join(', '),
+      statements,
+    }),
+    tables: ignored,
+    isForbidden: ignored.length < surplus.length,
   }
-  return missing.length === 0 ? [] : [`alter publication ${replicationName} add table ${missing.join(', ')};`]
 }
 
 /**
  * Publishes tables that are not, one at a time: no lock is held while another one is waited for.
  *
- * @throws an Error with the statements when the login does not own the tables; one that names who holds a lock
+ * @param name the name of the publication
+ * @param tables all tables that are staged
+ * @returns the tables that are published and to be ignored
+ * @throws a ReasonError when others are published; an Error that names who holds a lock
  */
 export async function publish(
   platform: Pool,
+  name: string,
   tables: readonly PlatformTable[],
   options: { lockWait: number; onBlocked?: ((holders: string) => void) | undefined },
-): Promise<void> {
-  if ((await planPublication(platform, tables)).length === 0) return
+): Promise<readonly PlatformTable[]> {
+  const surplus = await findSurplus(platform, name, tables)
+  if (surplus?.isForbidden) throw new ReasonError(surplus.reason)
+  if ((await planPublication(platform, name, tables)).length === 0) return surplus?.tables ?? []
   const session = platform.openSession()
   try {
     const [own] = await session<{ pid: number }[]>`
@@ -58,13 +120,10 @@ export async function publish(
       remedy: 'End that transaction, and run the command again.',
     })
     for (const table of tables) {
-      for (const statement of await planPublication(platform, [table])) await attempt(() => session.unsafe(statement))
+      for (const statement of await planPublication(platform, name, [table]))
+        await attempt(() => session.unsafe(statement))
     }
-  } catch (error) {
-    if (!isForbidden(error)) throw error
-    const statements = await planPublication(platform, tables)
-    const remedy = `Let the owner of the tables run at the platform: ${statements.join(' ')}`
-    throw new Error(`The login may not publish the tables of the platform (${error.message}). ${remedy}`)
+    return surplus?.tables ?? []
   } finally {
     await session.end({ timeout: 1 })
   }

@@ -1,7 +1,7 @@
 /** Removes what replicates a platform on another server. */
-import { connect } from '../db/connect.ts'
 import type { Pool } from '../db/sql.ts'
-import { isForbidden, replicationName } from './publication.ts'
+import { isForbidden, readReplicationName } from './publication.ts'
+import { connectPlatform } from './server.ts'
 import { dropSlots, dropSubscription, stopSubscription } from './subscription.ts'
 
 /**
@@ -19,6 +19,7 @@ export async function removeStaging(owner: Pool, platformUrl: string | undefined
   if (!state) return null
   if (platformUrl === undefined)
     throw new Error('Name the database of the platform with --from: it has a slot, which keeps its log.')
+  const name = await readReplicationName(owner)
   const session = owner.openSession()
   try {
     await stopSubscription(session)
@@ -28,10 +29,14 @@ export async function removeStaging(owner: Pool, platformUrl: string | undefined
   } finally {
     await session.end({ timeout: 1 })
   }
-  const platform = connect(platformUrl, { max: 1, statementTimeoutMs: 10_000 })
+  const platform = connectPlatform(platformUrl, { max: 1, statementTimeoutMs: 10_000 })
   try {
-    await dropSlots(platform, state.slots)
-    const statement = `drop publication if exists ${replicationName}`
+    // Of a copy that was killed while the platform created its slot.
+    const others = await platform<{ slot: string }[]>`
+      select /* staging.find_other_slots */ slot_name as slot from pg_replication_slots
+      where starts_with(slot_name::text, ${`${name}_`}::text) and not active`
+    await dropSlots(platform, [...state.slots, ...others.map(({ slot }) => slot)])
+    const statement = `drop publication if exists ${name}`
     return await platform.unsafe(statement).then(
       () => null,
       error => {

@@ -1,5 +1,32 @@
-/** The server of a platform. */
+/** The server of a platform, and connections to it. */
+import { connect, type PoolOptions } from '../db/connect.ts'
+import { codeOf, isOutage } from '../db/outage.ts'
+import { requireVersion } from '../db/server-version.ts'
 import type { Sql } from '../db/sql.ts'
+import { ReasonError, reason } from '../reasons.ts'
+
+/** What the login may have otherwise. The compiler of PostgreSQL would take seconds for queries of the catalog. */
+const settings = {
+  jit: 'off',
+  default_transaction_read_only: 'off',
+  lock_timeout: '0',
+  idle_in_transaction_session_timeout: '0',
+}
+
+/** Opens a pool of connections to the database of a platform. */
+export const connectPlatform = (platformUrl: string, options: PoolOptions) =>
+  connect(platformUrl, { ...options, settings })
+
+/** Requires that a pool reaches the database of a platform. @throws a ReasonError that names `PLATFORM_URL` */
+export async function requirePlatform(platform: Sql): Promise<void> {
+  try {
+    await platform`select /* platform.reach */`
+  } catch (error) {
+    if (!isOutage(error)) throw error
+    const why = (error instanceof Error && error.message) || codeOf(error)
+    throw new ReasonError(reason('PLATFORM_UNREACHABLE', { error: why }), { cause: error })
+  }
+}
 
 export interface Server {
   /** Its identity and its timeline: another server, and a standby that took over, have another name. */
@@ -8,11 +35,12 @@ export interface Server {
   version: number
 }
 
-/** Reads which server has the platform's database. */
+/** Reads which server has the platform's database. @throws a ReasonError when its version is too old */
 export async function readServer(platform: Sql): Promise<Server> {
   const [server] = await platform<[Server]>`
     select /* platform.read_server */ system_identifier || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) as name,
            current_setting('server_version_num')::int as version
     from pg_control_system()`
+  requireVersion('PLATFORM_URL', server.version)
   return server
 }

@@ -1,10 +1,12 @@
 /** Stages the tables of a platform on another server that a mapping reads. */
 import { type CheckedMapping, checkMapping } from '../adoption/check.ts'
-import { connect } from '../db/connect.ts'
+import { requireVersion } from '../db/server-version.ts'
 import { arrayText, type Pool } from '../db/sql.ts'
 import { type CopyOptions, copyPlatform } from './copy.ts'
+import { findObstacles } from './obstacles.ts'
 import { type PlatformTable, pathOf, quoted, readPlatformTables } from './platform-tables.ts'
-import { planPublication } from './publication.ts'
+import { planPublication, readReplicationName } from './publication.ts'
+import { connectPlatform, requirePlatform } from './server.ts'
 
 /** The tables of the platform that a mapping reads, and what is wrong with it. */
 interface PlatformCheck extends CheckedMapping {
@@ -17,36 +19,58 @@ interface PlatformCheck extends CheckedMapping {
  *
  * @param owner connections of the owner of the gateway's database
  * @param platformUrl the platform's database, for the login that is to replicate
+ * @param path the schemas of names in the mapping that are not qualified
  * @returns `grants`: the statements for the platform, of its rights and of the publication
  */
-export async function checkPlatform(owner: Pool, platformUrl: string, folder: string): Promise<PlatformCheck> {
-  const platform = connect(platformUrl, { max: 1, statementTimeoutMs: 0 })
+export async function checkPlatform(
+  owner: Pool,
+  platformUrl: string,
+  folder: string,
+  path?: string,
+): Promise<PlatformCheck> {
+  const platform = connectPlatform(platformUrl, { max: 1, statementTimeoutMs: 0 })
   try {
+    await requirePlatform(platform)
+    const [login] = await platform<[{ name: string; version: number }]>`
+      select /* platform.read_login */ quote_ident(current_user) as name, current_setting('server_version_num')::int as version`
+    requireVersion('PLATFORM_URL', login.version)
     const all = await readPlatformTables(platform)
-    const { findings, columns: named } = await checkMapping(owner, folder, all)
+    const { findings, columns: named } = await checkMapping(owner, folder, path, all)
+    for (const finding of findings) {
+      const missing = /^column (?:.*\.)?"?([^".]+)"? does not exist$/.exec(finding.problem)?.[1] ?? ''
+      const found = all.find(({ generated }) => generated[missing])
+      if (!found) continue
+      finding.problem += `: it is generated in ${pathOf(found)}, and not replicated`
+      finding.remedy = `Write its expression: ${found.generated[missing]}`
+    }
     const columns = new Map(
       [...named].map(([table, names]) => [quotedPath(table), new Set([...names].map(quotedPath))]),
     )
-    const tables = all.filter(table => columns.has(pathOf(table)))
-    for (const { schema, name, problem } of tables) {
-      if (!problem) continue
-      const [what, remedy] = problem
+    const read = all.filter(table => columns.has(pathOf(table)))
+    const tables = read.filter(({ is_table }) => is_table)
+    for (const { schema, name, key, problem } of read) {
       const place = { file: `${schema}.${name}`, line: null, keys: [] }
-      findings.push({ ...place, level: 'error', problem: `The table ${what}`, remedy })
+      if (problem) findings.push({ ...place, level: 'error', problem: `It ${problem[0]}`, remedy: problem[1] })
+      else if (key.length === 0) findings.push({ ...place, level: 'warning', ...withoutKey })
     }
-    const [login] = await platform<{ name: string }[]>`
-      select /* platform.read_login */ quote_ident(current_user) as name`
+    const name = await readReplicationName(owner)
+    findings.push(...(await findObstacles({ owner, platform, platformUrl, name, tables })))
     const grants = [
       ...[...new Set(tables.map(({ schema }) => schema))].map(
-        schema => `grant usage on schema ${quoted(schema)} to ${login?.name};`,
+        schema => `grant usage on schema ${quoted(schema)} to ${login.name};`,
       ),
-      ...(tables.length > 0 ? [`grant select on ${tables.map(pathOf).join(', ')} to ${login?.name};`] : []),
-      ...(await planPublication(platform, tables)),
+      ...(tables.length > 0 ? [`grant select on ${tables.map(pathOf).join(', ')} to ${login.name};`] : []),
+      ...(await planPublication(platform, name, tables)),
     ]
     return { findings, columns, tables, grants }
   } finally {
     await platform.end({ timeout: 1 })
   }
+}
+
+const withoutKey = {
+  problem: 'It has replica identity full and no primary key: each update or deletion of a row searches its whole copy',
+  remedy: 'Give it a primary key if it is large, and its rows change often',
 }
 
 /** Quotes all parts of a name that is SQL: PostgreSQL leaves quotes out where it needs none. */
@@ -63,13 +87,13 @@ const quotedPath = (name: string) =>
 export async function stagePlatform(
   owner: Pool,
   folder: string,
-  options: Omit<CopyOptions, 'tables'>,
+  { path, ...options }: Omit<CopyOptions, 'tables'> & { path?: string },
 ): Promise<PlatformCheck['findings']> {
-  const { findings, columns, tables } = await checkPlatform(owner, options.platformUrl, folder)
+  const { findings, columns, tables } = await checkPlatform(owner, options.platformUrl, folder, path)
   if (findings.some(({ level }) => level === 'error')) return findings
   const [state] = await owner<{ is_complete: boolean; staged: number[] }[]>`
     select /* staging.read_state */ exists (select from gateway.subscription where needs_copy is null) as is_complete,
-           array_to_json(array(select platform_oid::bigint from gateway.staged_table)) as staged`
+           array_to_json(array(select platform_oid::bigint from gateway.staged_table where not is_ignored)) as staged`
   if (!state?.is_complete || tables.some(({ platform_oid }) => !state.staged.includes(platform_oid))) {
     if (!(await copyPlatform(owner, { ...options, tables })))
       throw new Error('Another process copies the tables of the platform. Wait for its end, and run the command again.')

@@ -1,7 +1,10 @@
 /** The subscription to a platform on another server, and its slots there. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { arrayText, type DriverPool, type Sql } from '../db/sql.ts'
-import { replicationName } from './publication.ts'
+import { connectionString } from './connection-string.ts'
+
+/** Its name, in the database of the gateway. */
+export const subscriptionName = 'voucher_gateway'
 
 /** The time in which its worker has to end, and the interval at which it is looked for, in milliseconds. */
 const timeLimit = 30_000
@@ -10,37 +13,60 @@ const interval = 100
 /** Disables the subscription, and waits until nothing more is applied. */
 export async function stopSubscription(target: DriverPool): Promise<void> {
   if (!(await hasSubscription(target))) return
-  await target.unsafe(`alter /* staging.stop */ subscription ${replicationName} disable`)
+  await target.unsafe(`alter /* staging.stop */ subscription ${subscriptionName} disable`)
   for (const deadline = performance.now() + timeLimit; ; await pause(interval)) {
     const [worker] = await target<{ pid: number }[]>`
       select /* staging.find_worker */ pid from pg_stat_subscription
       join pg_subscription on pg_subscription.oid = subid
-      where pg_subscription.subname = ${replicationName} and pid is not null
+      where pg_subscription.subname = ${subscriptionName} and pid is not null
         and subdbid = (select oid from pg_database where datname = current_database())`
     if (!worker) return
-    if (performance.now() > deadline) throw new Error(`The worker of the subscription ${replicationName} does not end.`)
+    if (performance.now() > deadline)
+      throw new Error(`The worker of the subscription ${subscriptionName} does not end.`)
   }
 }
 
-/** Enables the subscription, if there is one. */
+/** Returns whether the subscription writes tables that are not staged, or are ignored. */
+export async function hasForeignTables(target: Sql): Promise<boolean> {
+  const [table] = await target`
+    select /* staging.find_foreign */ from pg_subscription_rel join pg_subscription on pg_subscription.oid = srsubid
+    where subname = ${subscriptionName} and not exists (
+      select from gateway.staged_table where to_regclass(source) = srrelid and not is_ignored)
+    limit 1`
+  return table !== undefined
+}
+
+/** Creates a subscription, in the transaction of the caller, to a slot that exists. @param options what `create subscription` has besides */
+export async function createSubscription(
+  target: Sql,
+  { name = subscriptionName, ...of }: { name?: string; platformUrl: string; publication: string; options: string },
+): Promise<void> {
+  const address = connectionString(of.platformUrl).replaceAll('\\', '\\\\').replaceAll("'", "''")
+  await target.unsafe(
+    `create /* staging.subscribe */ subscription ${name} connection E'${address}' publication ${of.publication}
+     with (create_slot = false, copy_data = false, ${of.options})`,
+  )
+}
+
+/** Enables the subscription, if there is one that writes staged tables alone. */
 export async function startSubscription(target: Sql): Promise<void> {
-  if (await hasSubscription(target))
-    await target.unsafe(`alter /* staging.start */ subscription ${replicationName} enable`)
+  if ((await hasSubscription(target)) && !(await hasForeignTables(target)))
+    await target.unsafe(`alter /* staging.start */ subscription ${subscriptionName} enable`)
 }
 
 /** Returns whether this database has the subscription. */
 async function hasSubscription(target: Sql): Promise<boolean> {
   const [found] = await target`
     select /* staging.find_subscription */ from pg_subscription
-    where subname = ${replicationName} and subdbid = (select oid from pg_database where datname = current_database())`
+    where subname = ${subscriptionName} and subdbid = (select oid from pg_database where datname = current_database())`
   return found !== undefined
 }
 
 /** Removes the subscription, which is disabled, from this database alone: its slot stays. */
 export async function dropSubscription(target: Sql): Promise<void> {
   if (!(await hasSubscription(target))) return
-  await target.unsafe(`alter /* staging.leave_slot */ subscription ${replicationName} set (slot_name = none)`)
-  await target.unsafe(`drop /* staging.drop_subscription */ subscription ${replicationName}`)
+  await target.unsafe(`alter /* staging.leave_slot */ subscription ${subscriptionName} set (slot_name = none)`)
+  await target.unsafe(`drop /* staging.drop_subscription */ subscription ${subscriptionName}`)
 }
 
 /**

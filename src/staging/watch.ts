@@ -2,14 +2,17 @@
  * Keeps staged tables in step with a platform on another server where replication alone does not: columns that change, a slot that is
  * lost, a failover. What it cannot mend it names.
  */
-import { connect } from '../db/connect.ts'
+import { liftLimits } from '../db/lift-limits.ts'
 import { codeOf } from '../db/outage.ts'
-import type { Pool, Sql } from '../db/sql.ts'
-import { type Reason, reason } from '../reasons.ts'
+import type { Pool } from '../db/sql.ts'
+import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { copyPlatform, dropOtherSlot } from './copy.ts'
 import { pathOf, readPlatformTables } from './platform-tables.ts'
-import { planPublication, replicationName } from './publication.ts'
-import { readServer } from './server.ts'
+import { createLag, readPosition, readSlot, readSubscription, type Subscription } from './progress.ts'
+import { findSurplus, planPublication, readReplicationName } from './publication.ts'
+import { connectPlatform, readServer } from './server.ts'
+import { hasForeignTables, stopSubscription, subscriptionName } from './subscription.ts'
+import { ignoreTables } from './switch.ts'
 
 /** The statement timeout at the platform, in milliseconds. */
 const statementTimeoutMs = 10_000
@@ -19,31 +22,6 @@ const copyPauseMs = 60_000
 
 /** Shares of the log that the platform keeps for the slot: below each, a warning says so. */
 const warnedShares = [0.2, 0.5]
-
-/** The subscription, as this database has it. */
-interface Subscription {
-  slot: string | null
-  server: string | null
-  needs_copy: string | null
-  is_enabled: boolean
-  /** The changes that could not be applied, and were tried again. */
-  failures: number
-  /** The tables that are staged. */
-  oids: number[]
-}
-
-/** The slot, as the platform has it. */
-interface Slot {
-  is_lost: boolean
-  /** The bytes of the log that are not applied. */
-  behind: number
-  /** The share of the log that the platform keeps which is left; null: it keeps all. */
-  log_left: number | null
-  /** The position up to which changes are applied. */
-  confirmed: string
-  /** Whether the changes before a position are applied. */
-  is_applied: boolean
-}
 
 interface WatchOptions {
   /** The database of the platform. */
@@ -59,7 +37,7 @@ interface WatchOptions {
  * @returns `follow`, which takes one look at the platform, and mends what it can; `close`
  */
 export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchOptions) {
-  const platform = connect(platformUrl, { name: 'platform', max: 1, statementTimeoutMs })
+  const platform = connectPlatform(platformUrl, { name: 'platform', max: 1, statementTimeoutMs })
   const closing = new AbortController()
   /** The columns at the former look, and the position in the platform's log after it. */
   let former = { columns: '', position: 'FFFFFFFF/FFFFFFFF' }
@@ -73,10 +51,17 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
   /** Whether the tables were followed because of failures, which may have had another reason. */
   let isTrial = false
   let confirmed = ''
+  const findLag = createLag()
 
-  /** Looks at the platform. @returns also why the tables have to be copied again; null: they need not */
-  async function look({ slot: name, server, needs_copy, is_enabled, oids, ...now }: Subscription) {
+  /**
+   * Looks at the platform.
+   *
+   * @returns also why the tables have to be copied again; null: they need not; and whether a copy has to wait for the platform
+   */
+  async function look({ slot: name, server, needs_copy, table_needs_copy, is_enabled, oids, ...now }: Subscription) {
     const reasons: Reason[] = []
+    const differ = (error: unknown) =>
+      reasons.push(reason('STAGED_TABLES_DIFFER', { why: error instanceof Error ? error.message : String(error) }))
     const found = await readServer(platform)
     const slot = name === null ? null : await readSlot(platform, name, former.position)
     // The worker tries again at intervals of its own, so not each look finds a new failure.
@@ -87,6 +72,7 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     failures = now.failures
     confirmed = slot?.confirmed ?? ''
     let needsCopy = needs_copy
+    let tableNeedsCopy = table_needs_copy
     if (server !== null && server !== found.name)
       needsCopy ??= 'The database of the platform is on another server, or was failed over.'
     else if (name !== null && (slot === null || slot.is_lost)) needsCopy ??= `The platform has lost the slot ${name}.`
@@ -100,17 +86,25 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     // A copy, which disables the subscription, follows them itself.
     if (is_enabled && text !== followed) {
       try {
-        needsCopy ??= await followTables(text, isApplied)
+        const why = await followTables(text, isApplied)
+        tableNeedsCopy ??= why
         if (isApplied) {
           followed = text
           isTrial = failing > 1
         }
       } catch (error) {
-        reasons.push(reason('STAGED_TABLES_DIFFER', { why: error instanceof Error ? error.message : String(error) }))
+        differ(error)
       }
     }
 
-    const unpublished = await planPublication(platform, tables)
+    const publication = await readReplicationName(owner)
+    const surplus = await findSurplus(platform, publication, tables)
+    if (surplus) reasons.push(surplus.reason)
+    if (surplus?.reason.code === 'PUBLICATION_FORBIDDEN' || (await hasForeignTables(owner))) {
+      await stopSubscription(owner)
+      needsCopy ??= 'The platform published tables that are not staged.'
+    } else if (surplus) await ignoreTables(owner, surplus.tables).catch(differ)
+    const unpublished = await planPublication(platform, publication, tables)
     if (unpublished.length > 0) {
       needsCopy ??= 'The publication of the platform lacks tables.'
       reasons.push(reason('PUBLICATION_INCOMPLETE', { statements: unpublished.join(' ') }))
@@ -121,16 +115,17 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     }
     if (tables.length < oids.length) reasons.push(reason('PLATFORM_TABLES_DROPPED'))
     // A copy has disabled it, and enables it.
-    if (name !== null && !is_enabled && needsCopy === null) {
-      reasons.push(reason('SUBSCRIPTION_DISABLED', { name: replicationName }))
+    if (name !== null && !is_enabled && needsCopy === null && tableNeedsCopy === null) {
+      reasons.push(reason('SUBSCRIPTION_DISABLED', { name: subscriptionName }))
     }
+    if (tableNeedsCopy !== null && needsCopy === null) reasons.push(reason('PLATFORM_COPIED', { why: tableNeedsCopy }))
     if (failing > 3) {
       if (isTrial) needsCopy ??= 'Changes that wait have former names of columns, and others have present ones.'
       reasons.push(reason('CHANGE_NOT_APPLIED'))
     }
     const share = warnedShares.find(share => (slot?.log_left ?? 1) < share)
     if (share !== undefined) reasons.push(reason('PLATFORM_LOG_SHORT', { percent: share * 100 }))
-    return { reasons, slot, needsCopy }
+    return { reasons, slot, needsCopy, tableNeedsCopy, waits: surplus?.isForbidden === true }
   }
 
   /** Changes the columns of the staged tables. @returns why their rows have to be copied again; null: they need not */
@@ -138,7 +133,7 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     // A new type of a large table takes longer than the pool's limit.
     const session = owner.openSession()
     try {
-      await session`select /* staging.lift_limit */ set_config('statement_timeout', '0', false)`
+      await liftLimits(session, false)
       const rows = await session<{ reason: string | null }[]>`
         select /* staging.follow_tables */ gateway.follow_table(definition, ${isApplied}) as reason
         from jsonb_array_elements(${tables}::text::jsonb) definition`
@@ -151,22 +146,26 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
   async function followOnce(): Promise<void> {
     const subscription = await readSubscription(owner)
     if (!subscription) return
-    const { reasons, slot, needsCopy } = await look(subscription).catch(error => ({
-      ...{ slot: null, needsCopy: null },
-      reasons: [reason('PLATFORM_UNREACHABLE', { error: codeOf(error) })],
+    const { reasons, slot, needsCopy, tableNeedsCopy, waits } = await look(subscription).catch(error => ({
+      ...{ slot: null, needsCopy: null, tableNeedsCopy: null, waits: true },
+      reasons:
+        error instanceof ReasonError ? error.reasons : [reason('PLATFORM_UNREACHABLE', { error: codeOf(error) })],
     }))
+    const lag = findLag(subscription, slot)
     const { count } = await owner`
       update /* staging.save_look */ gateway.subscription
       set reasons = ${JSON.stringify(reasons)}::text::jsonb, behind = ${slot?.behind ?? null},
+          behind_since = case when ${lag !== null} then ${lag}::text::timestamptz when ${slot === null} then coalesce(behind_since, seen_at) end,
           log_left = ${slot?.log_left ?? null}, seen_at = clock_timestamp(), needs_copy = coalesce(needs_copy, ${needsCopy})
       where slot is not distinct from ${subscription.slot}`
     // Another instance has copied the tables meanwhile.
     if (count === 0) return
     if (needsCopy === null) await dropOtherSlot(owner, platform)
-    if (needsCopy === null || performance.now() < copyAfter) return
+    const why = needsCopy ?? tableNeedsCopy
+    if (why === null || waits || performance.now() < copyAfter) return
     // Each attempt reads all tables: one that fails is not repeated at once.
     copyAfter = performance.now() + copyPauseMs
-    const onBegin = () => onCopy(needsCopy)
+    const onBegin = () => onCopy(why)
     if (await copyPlatform(owner, { platformUrl, signal: closing.signal, onBegin })) copyAfter = 0
   }
 
@@ -184,34 +183,4 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
       await platform.end({ timeout: 1 })
     },
   }
-}
-
-async function readSubscription(owner: Sql): Promise<Subscription | undefined> {
-  const [subscription] = await owner<Subscription[]>`
-    select /* staging.read_subscription */ slot, server, needs_copy, coalesce(subenabled, false) as is_enabled,
-           coalesce(apply_error_count, 0) as failures,
-           array_to_json(array(select platform_oid::bigint from gateway.staged_table)) as oids
-    from gateway.subscription
-    left join pg_subscription on pg_subscription.subname = ${replicationName}
-      and subdbid = (select oid from pg_database where datname = current_database())
-    left join pg_stat_subscription_stats on subid = pg_subscription.oid`
-  return subscription
-}
-
-async function readSlot(platform: Sql, name: string, position: string): Promise<Slot | null> {
-  const [slot] = await platform<Slot[]>`
-    select /* platform.read_slot */ wal_status = 'lost' as is_lost, confirmed_flush_lsn::text as confirmed,
-           confirmed_flush_lsn >= ${position}::text::pg_lsn as is_applied,
-           (pg_current_wal_lsn() - confirmed_flush_lsn)::bigint as behind,
-           case when kept > 0 then least(greatest(safe_wal_size, 0) / kept, 1)::float8 end as log_left
-    from pg_replication_slots
-    cross join (select pg_size_bytes(current_setting('max_slot_wal_keep_size'))::numeric as kept) setting
-    where slot_name = ${name}`
-  return slot ?? null
-}
-
-async function readPosition(platform: Sql): Promise<string> {
-  const [row] = await platform<[{ position: string }]>`
-    select /* platform.read_position */ pg_current_wal_insert_lsn()::text as position`
-  return row.position
 }

@@ -1,0 +1,116 @@
+/** What a copy reads of the platform: a slot, and the rows of its instant. */
+import { sendCopy } from '../db/copy.ts'
+import { liftLimits } from '../db/lift-limits.ts'
+import { type LockRetryOptions, retryLocks } from '../db/lock-retries.ts'
+import { arrayText, type DriverPool, type Pool, type Sql } from '../db/sql.ts'
+import { type PlatformTable, pathOf, quoted, readPlatformTables } from './platform-tables.ts'
+import type { Server } from './server.ts'
+
+/** How long a slot waits for transactions of the platform before it is tried again, in milliseconds. */
+const lockMs = 5_000
+
+/** Returns the name of the copy of a table's rows, to which a staged table that has rows is made equal. */
+export const copyOf = ({ platform_oid }: PlatformTable) => `gateway.copy_of_${platform_oid}`
+
+/** The state of the platform from which a slot has all changes. */
+interface Instant {
+  /** The snapshot, which other sessions can take until the connection that created the slot ends. */
+  snapshot: string
+  /** The position in the log: what was committed before is in the snapshot. */
+  position: string
+}
+
+/** Creates a slot. */
+export async function createSlot(
+  walSender: Pool,
+  platform: Pool,
+  { slot, server, ...options }: { slot: string; server: Server } & Pick<LockRetryOptions, 'lockWait' | 'onBlocked'>,
+): Promise<Instant> {
+  const send = (command: string) => walSender.unsafe<Record<string, string>[]>(command).simple()
+  const [session] = await send('select /* staging.prepare_slot */ pg_backend_pid() as pid')
+  // The connection keeps the snapshot, in a transaction that does nothing.
+  await liftLimits(walSender, false)
+  await send(`set /* staging.limit_wait */ lock_timeout = ${lockMs}`)
+  // A standby that synchronises slots has this one after a failover.
+  const failover = server.version >= 170_000 ? ', FAILOVER' : ''
+  const attempt = retryLocks(platform, Number(session?.pid), {
+    ...options,
+    subject: 'A slot begins when the transactions that run at the platform have ended. It',
+    remedy: 'Wait for the end of that transaction, or end it, and run the command again.',
+  })
+  const [created] = await attempt(() =>
+    send(`CREATE_REPLICATION_SLOT ${slot} LOGICAL pgoutput (SNAPSHOT 'export'${failover})`),
+  )
+  const { snapshot_name: snapshot, consistent_point: position } = created ?? {}
+  if (!snapshot || !position) throw new Error('The server of the platform returned no snapshot.')
+  return { snapshot, position }
+}
+
+export interface CopyProgress {
+  signal?: AbortSignal | undefined
+  /** Called before each table. */
+  onTable?: ((table: PlatformTable) => void) | undefined
+}
+
+/**
+ * Copies the rows of staged tables. Each is locked, against changes of its columns, only while it is read.
+ *
+ * @param snapshot of which all rows are
+ * @param isFirst whether the tables have no rows yet: then they are filled directly
+ * @returns the tables
+ */
+export async function copyTables(
+  source: Sql,
+  target: DriverPool,
+  { oids, snapshot, signal, onTable, isFirst }: { oids: number[]; snapshot: string; isFirst: boolean } & CopyProgress,
+): Promise<PlatformTable[]> {
+  await beginReading(source, snapshot)
+  const tables = await readPlatformTables(source, oids)
+  await source.unsafe('commit /* staging.end_reading */')
+  for (const table of tables) {
+    signal?.throwIfAborted()
+    onTable?.(table)
+    await target`select /* staging.follow_table */ gateway.follow_table(${JSON.stringify(table)}::text::jsonb, true)`
+    const copy = isFirst ? pathOf(table) : copyOf(table)
+    if (isFirst)
+      await target`select /* staging.begin_table */ gateway.empty_table(${copy}::text::regclass, ${arrayText(table.key)}::text::text[])`
+    else {
+      await target.unsafe(`drop /* staging.drop_former_copy */ table if exists ${copy}`)
+      await target.unsafe(
+        `create /* staging.create_copy */ unlogged table ${copy} as table ${pathOf(table)} with no data`,
+      )
+    }
+    const columns = table.columns.map(({ name }) => quoted(name)).join(', ')
+    await beginReading(source, snapshot)
+    const rows = await source
+      .unsafe(`copy /* staging.read_rows */ (select ${columns} from ${pathOf(table)}) to stdout`)
+      .readable()
+    await sendCopy(target.unsafe(`copy /* staging.write_rows */ ${copy} (${columns}) from stdin`), rows)
+    await requireOriginal(source, table)
+    await source.unsafe('commit /* staging.end_reading */')
+    await target.unsafe(`analyze /* staging.analyze */ ${copy}`)
+  }
+  return tables
+}
+
+/** Begins a transaction that reads rows of a snapshot. */
+async function beginReading(source: Sql, snapshot: string): Promise<void> {
+  await source.unsafe('begin /* staging.begin_reading */ isolation level repeatable read read only')
+  await source.unsafe(`set /* staging.take_snapshot */ transaction snapshot '${snapshot}'`)
+  await source`select /* staging.prepare_source */ set_config('row_security', 'off', true),
+    set_config('intervalstyle', 'postgres', true), set_config('extra_float_digits', '3', true)`
+  await liftLimits(source, true)
+}
+
+/**
+ * Requires that a table, which this transaction has read, has the files of the snapshot: a table that was rewritten after it, or
+ * truncated, has no rows for the snapshot.
+ */
+async function requireOriginal(source: Sql, { platform_oid, schema, name }: PlatformTable): Promise<void> {
+  const [other] = await source`
+    select /* platform.find_rewritten */ from pg_class
+    where oid in (select ${platform_oid}::bigint::oid union select relid from pg_partition_tree(${platform_oid}::bigint::oid))
+      and relkind = 'r' and relfilenode is distinct from pg_relation_filenode(oid)`
+  if (other)
+    throw new Error(`The platform rewrote or truncated ${schema}.${name} during the copy, which has to begin again.`)
+}

@@ -1,0 +1,82 @@
+/** The switch to a copy: staged tables become equal to it, and the subscription goes on from its slot. */
+import { arrayText, type DriverPool, type Sql } from '../db/sql.ts'
+import { type PlatformTable, pathOf } from './platform-tables.ts'
+import type { Server } from './server.ts'
+import { copyOf } from './snapshot.ts'
+import { createSubscription, dropSubscription, hasForeignTables, startSubscription } from './subscription.ts'
+
+interface Switch {
+  /** The slot from which the subscription goes on, and the one that is not needed any more. */
+  slot: string
+  otherSlot: string | null
+  server: Server
+  /** The tables that have to be made equal to their copies. */
+  copied: readonly PlatformTable[]
+  /** The position of the copies, if these are some tables: the subscription stays, and skips the changes before it. */
+  skipTo: string | null
+  /** The tables that are published and not staged. */
+  ignored: readonly PlatformTable[]
+  platformUrl: string
+  publication: string
+}
+
+/** Makes staged tables equal to their copies, and subscribes to the slot, in one transaction. */
+export async function switchTo(
+  target: DriverPool,
+  { slot, otherSlot, server, copied, skipTo, ...of }: Switch,
+): Promise<void> {
+  // A session, and no `begin` of the driver: when its connection ends, the statements that follow fail.
+  await target.unsafe('begin /* staging.begin_switch */')
+  for (const table of copied) {
+    await target`call /* staging.take_copy */ gateway.take_copy(${pathOf(table)}::text::regclass, ${copyOf(table)}::text::regclass, ${arrayText(table.key)}::text::text[])`
+    await target.unsafe(`drop /* staging.drop_copy */ table ${copyOf(table)}`)
+  }
+  const oids = arrayText(copied.map(table => table.platform_oid))
+  if (skipTo === null) await subscribe(target, { slot, server, ...of })
+  // The state in which PostgreSQL's own copy of a table ends.
+  else
+    await target`
+      update /* staging.skip_changes */ pg_subscription_rel set srsubstate = 's', srsublsn = ${skipTo}::text::pg_lsn
+      from gateway.staged_table where srrelid = to_regclass(source) and platform_oid = any(${oids}::text::oid[])`
+  await target`
+    update /* staging.end_copy */ gateway.subscription
+    set slot = ${slot}, other_slot = ${otherSlot}, server = ${server.name}, copied_at = clock_timestamp(),
+        needs_copy = case when ${skipTo !== null} then needs_copy end, reasons = '[]'`
+  await target`
+    update /* staging.forget_changed */ gateway.staged_table set needs_copy = null where platform_oid = any(${oids}::text::oid[])`
+  await target.unsafe('commit /* staging.end_switch */')
+  await startSubscription(target)
+}
+
+/** Creates an empty table for each published one that is not staged: the subscription, which lacks it, leaves out its changes. */
+export async function ignoreTables(target: Sql, tables: readonly PlatformTable[]): Promise<void> {
+  for (const table of tables) {
+    await target`select /* staging.ignore_table */ gateway.stage_table(${JSON.stringify(table)}::text::jsonb, true)`
+  }
+}
+
+/** Replaces the subscription, in a transaction. */
+async function subscribe(
+  target: Sql,
+  {
+    slot,
+    server,
+    ignored,
+    platformUrl,
+    publication,
+  }: Pick<Switch, 'slot' | 'server' | 'ignored' | 'platformUrl' | 'publication'>,
+): Promise<void> {
+  await dropSubscription(target)
+  const [own] = await target<{ version: number }[]>`
+    select /* staging.read_own_version */ current_setting('server_version_num')::int as version`
+  const failover = Math.min(own?.version ?? 0, server.version) >= 170_000 ? ', failover = true' : ''
+  // A subscription takes all that is published. A table that is dropped leaves it, and is created again, because it has other marks.
+  await ignoreTables(
+    target,
+    ignored.map(table => ({ ...table, marks: {} })),
+  )
+  await createSubscription(target, { platformUrl, publication, options: `slot_name = ${slot}${failover}` })
+  await ignoreTables(target, ignored)
+  // Published since the former look: the subscription ends with this transaction.
+  if (await hasForeignTables(target)) throw new Error('The platform publishes tables that are not staged.')
+}
