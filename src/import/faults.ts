@@ -1,7 +1,7 @@
-/** Faulty lines of files, and the search for them after PostgreSQL has refused the rows. */
+/** Faulty lines of files, and the search for lines that break a constraint after PostgreSQL has refused the rows. */
 import type { Fragment, Sql } from '../db/sql.ts'
 import type { Staged } from './stage.ts'
-import { type Constraint, columnList, joined, stagingOf, typedRows } from './table.ts'
+import { type Constraint, columnList, stagingOf } from './table.ts'
 
 export interface Fault {
   file: string
@@ -11,7 +11,7 @@ export interface Fault {
 }
 
 /** The most faults that are listed; further ones are counted. */
-const mostListed = 20
+export const mostListed = 20
 
 /** Collects faults. */
 export class Faults {
@@ -36,80 +36,25 @@ export class FaultyLinesError extends Error {
   }
 }
 
-/** What a value must be, by the type of its column. */
-const expected: Record<string, string> = {
-  bigint: 'a whole number, for example 12',
-  integer: 'a whole number of 32 bits, for example 12',
-  numeric: 'a number, for example 12.50',
-  boolean: 'true or false',
-  date: 'a date, for example 2026-01-31',
-  'timestamp with time zone': 'a date and time, for example 2026-01-31T09:30:00Z',
-  'text[]': 'a list of texts, for example {"a","b"}',
-}
-
-/** Returns the reason why a column cannot hold a value. */
-export function wrongValue({ name, type }: { name: string; type: string }, value: unknown): string {
-  if (value === null) return `${name}: a value is required`
-  return `${name}: expected ${expected[type] ?? 'a text'}, not ${JSON.stringify(value).slice(0, 100)}`
-}
-
-/** Creates a function that tells whether a text is a value of a type: `pg_input_is_valid` exists from PostgreSQL 16 on. */
-const isValid = `
-  create or replace function /* import.is_valid */ pg_temp.is_valid(value text, type text) returns boolean
-  language plpgsql as $$
-  begin
-    case type
-      ${Object.keys(expected)
-        .map(type => `when '${type}' then perform value::${type};`)
-        .join(' ')}
-      else null;
-    end case;
-    return true;
-  exception when data_exception then
-    return false;
-  end $$`
-
-/** Numbers the lines of a CSV file, whose rows were numbered: the header is a line, and a value may have several. */
-const numberLines = (sql: Sql, staging: string) => sql`
-  update /* import.number_lines */ ${sql(staging)} staged set line = numbered.line
-  from (
-    select ctid as place, 1 + row + coalesce(sum(breaks) over (order by row rows between unbounded preceding and 1 preceding), 0) as line
-    from (
-      select ctid, line as row, length(staging::text) - length(replace(staging::text, e'\n', '')) as breaks
-      from ${sql(staging)} staging
-    ) counted
-  ) numbered
-  where staged.ctid = numbered.place`
-
-/** Adds the values that the columns of the table cannot hold. @returns whether there are any */
-export async function findWrongValues(sql: Sql, { source, table, columns }: Staged, faults: Faults): Promise<boolean> {
-  const staging = stagingOf(table.name)
-  await sql.unsafe(isValid)
-  if (source.format === 'csv') await numberLines(sql, staging)
-  const cells = columns.map(
-    ({ name, type, isRequired }) =>
-      sql`(${name}::text, ${type}::text, ${isRequired}::boolean, ${sql(`staged.${name}`)})`,
-  )
-  const rows = await sql<{ line: number; name: string; type: string; value: string | null; total: number }[]>`
-    select /* import.find_wrong_values */ line, cell.name, cell.type, value, count(*) over () as total
-    from ${sql(staging)} staged, lateral (values ${joined(sql, cells, sql`, `)}) cell (name, type, is_required, value)
-    where is_required and value is null or not pg_temp.is_valid(value, cell.type)
-    order by line, cell.name collate "C" limit ${mostListed}`
-  const found = rows.map(({ line, value, ...column }) => ({
-    ...{ file: source.name, line, reason: wrongValue(column, value) },
-  }))
-  faults.add(found, rows[0]?.total)
-  return rows.length > 0
-}
-
-/** Adds the rows that break a constraint of the table. All values of the file are right. */
-export async function findBrokenConstraints(sql: Sql, staged: Staged, faults: Faults): Promise<void> {
+/**
+ * Adds the rows of a file that break a constraint of its table.
+ *
+ * @param files all files
+ * @param replace whether the rows of tables that the files lack go
+ */
+export async function findBrokenConstraints(
+  sql: Sql,
+  staged: Staged,
+  files: Staged[],
+  replace: boolean,
+  faults: Faults,
+): Promise<void> {
   const given = staged.columns.map(({ name }) => name)
   for (const { columns, target } of staged.table.constraints) {
     if (!columns.every(name => given.includes(name))) continue
     const rows = await sql<{ line: number; reason: string; total: number }[]>`
       select /* import.find_broken_constraints */ line, reason, count(*) over () as total
-      from (${target ? dangling(sql, staged, columns, target) : duplicates(sql, staged, columns)}) broken
+      from (${target ? dangling(sql, staged, columns, target, files) : duplicates(sql, staged, columns, replace)}) broken
       order by line limit ${mostListed}`
     faults.add(
       rows.map(({ line, reason }) => ({ file: staged.source.name, line, reason })),
@@ -118,41 +63,44 @@ export async function findBrokenConstraints(sql: Sql, staged: Staged, faults: Fa
   }
 }
 
-/** Selects the rows whose values another row has: one of an earlier line, or one of the table that has another key. */
-function duplicates(sql: Sql, { table, columns: all }: Staged, columns: string[]): Fragment {
+/** Selects the rows whose values another row has: one of an earlier line, or one that stays in the table as it is. */
+function duplicates(sql: Sql, { table, columns: all }: Staged, columns: string[], replace: boolean): Fragment {
   const given = columnList(sql, columns, 'given')
   const keys = all.filter(({ isKey }) => isKey).map(({ name }) => name)
+  const rows = sql`${sql(stagingOf(table.name))}`
   return sql`
     select line, format('%s: %s is also in line %s', ${columns.join(', ')}::text, concat_ws(', ', ${given}), first) as reason
     from (
       select line, ${given}, min(line) over (partition by ${given}) as first
-      from ${typedRows(sql, table.name, all)} given
+      from ${rows} given
       where (${given}) is not null
     ) given
     where line <> first
     union all
     select line, format('%s: %s belongs to the row with the key %s', ${columns.join(', ')}::text,
                         concat_ws(', ', ${given}), concat_ws(', ', ${columnList(sql, keys, 'kept')}))
-    from ${typedRows(sql, table.name, all)} given
+    from ${rows} given
     join ${sql(`public.${table.name}`)} kept on (${given}) = (${columnList(sql, columns, 'kept')})
-    where (${columnList(sql, keys, 'kept')}) <> (${columnList(sql, keys, 'given')})`
+    where not ${replace}::boolean
+      and not exists (select from ${rows} own where (${columnList(sql, keys, 'own')}) = (${columnList(sql, keys, 'kept')}))`
 }
 
-/** Selects the rows that refer to a row that neither the table nor the file has. */
+/** Selects the rows that refer to a row that neither the table nor a file has. */
 function dangling(
   sql: Sql,
-  { table, columns: all }: Staged,
+  { table }: Staged,
   columns: string[],
   target: NonNullable<Constraint['target']>,
+  files: Staged[],
 ): Fragment {
   const given = columnList(sql, columns, 'given')
-  const targets = columnList(sql, target.columns, 'target')
-  const isOfItself = target.table === table.name
+  const isTarget = sql`(${columnList(sql, target.columns, 'target')}) = (${given})`
+  const hasFile = files.some(({ table }) => table.name === target.table)
   return sql`
     select line, format('%s: no %s has the %s %s', ${columns.join(', ')}::text, ${target.table}::text,
                         ${target.columns.join(', ')}::text, concat_ws(', ', ${given})) as reason
-    from ${typedRows(sql, table.name, all)} given
+    from ${sql(stagingOf(table.name))} given
     where (${given}) is not null
-      and not exists (select from ${sql(`public.${target.table}`)} target where (${targets}) = (${given}))
-      ${isOfItself ? sql`and not exists (select from ${typedRows(sql, table.name, all)} target where (${targets}) = (${given}))` : sql``}`
+      and not exists (select from ${sql(`public.${target.table}`)} target where ${isTarget})
+      ${hasFile ? sql`and not exists (select from ${sql(stagingOf(target.table))} target where ${isTarget})` : sql``}`
 }

@@ -2,10 +2,10 @@ import postgres from '#postgres'
 import { requirePlainTables } from '../db/mappings.ts'
 import { timeFormat } from '../db/session.ts'
 import type { Pool, Transaction } from '../db/sql.ts'
-import { Faults, FaultyLinesError, findBrokenConstraints, findWrongValues } from './faults.ts'
+import { Faults, FaultyLinesError, findBrokenConstraints } from './faults.ts'
 import type { Source } from './source.ts'
-import { type Staged, stage } from './stage.ts'
-import { columnList, stagingOf, typedRows } from './table.ts'
+import { type Formats, type Staged, stage } from './stage.ts'
+import { columnList, stagingOf } from './table.ts'
 
 /** What an import did to a table. */
 export interface Imported {
@@ -22,6 +22,7 @@ export interface Imported {
  *
  * @param sql connections of a login that may write the tables
  * @param sources in the order of the references of their tables
+ * @param options.formats how the files write their values
  * @param options.replace whether rows that a file lacks are deleted from its table
  * @param options.onProgress gets a phrase for each part of the work, such as `reading tenant.csv`
  * @throws FaultyLinesError, or the error of the database; then nothing is imported
@@ -29,7 +30,7 @@ export interface Imported {
 export async function importSources(
   sql: Pool,
   sources: Source[],
-  { replace, onProgress }: { replace: boolean; onProgress: (phrase: string) => void },
+  { formats, replace, onProgress }: { formats: Formats; replace: boolean; onProgress: (phrase: string) => void },
 ): Promise<Imported[]> {
   return await sql.begin(async transaction => {
     // A pooler may drop the settings with which the connection started. Times without a zone are of UTC.
@@ -41,30 +42,38 @@ export async function importSources(
     const files: Staged[] = []
     for (const source of sources) {
       onProgress(`reading ${source.name}`)
-      const staged = await stage(transaction, source, faults)
+      const staged = await stage(transaction, source, formats, faults)
       if (staged) files.push(staged)
     }
-    if (faults.count > 0) {
-      for (const staged of files) await findWrongValues(transaction, staged, faults)
-      throw new FaultyLinesError(faults)
+    if (faults.count > 0) throw new FaultyLinesError(faults)
+    try {
+      return await transaction.savepoint(savepoint => write(savepoint, files, replace, onProgress))
+    } catch (error) {
+      throw await explain(transaction, files, replace, error)
     }
-    const imported: Imported[] = []
-    for (const [index, staged] of files.entries()) {
-      onProgress(`writing ${staged.table.name}`)
-      try {
-        imported.push(await transaction.savepoint(savepoint => writeRows(savepoint, staged)))
-      } catch (error) {
-        throw await explain(transaction, files.slice(index), error)
-      }
-    }
-    if (replace) {
-      for (const [index, staged] of [...files.entries()].reverse()) {
-        onProgress(`deleting from ${staged.table.name}`)
-        imported[index]!.deleted = await deleteOthers(transaction, staged, imported[index]!.rows)
-      }
-    }
-    return imported
   })
+}
+
+/** Writes the rows of all files, then deletes others, then checks what is unique: two rows may exchange their references. */
+async function write(
+  sql: Transaction,
+  files: Staged[],
+  replace: boolean,
+  onProgress: (phrase: string) => void,
+): Promise<Imported[]> {
+  const imported: Imported[] = []
+  for (const staged of files) {
+    onProgress(`writing ${staged.table.name}`)
+    imported.push(await writeRows(sql, staged))
+  }
+  if (replace) {
+    for (const [index, staged] of [...files.entries()].reverse()) {
+      onProgress(`deleting from ${staged.table.name}`)
+      imported[index]!.deleted = await deleteOthers(sql, staged, imported[index]!.rows)
+    }
+  }
+  await sql`set constraints all /* import.check_constraints */ immediate`
+  return imported
 }
 
 /** Writes the rows of a file that are new, or differ from those of the table. */
@@ -75,7 +84,7 @@ async function writeRows(sql: Transaction, { table, columns }: Staged): Promise<
   const others = columns.filter(({ isKey }) => !isKey).map(({ name }) => name)
   const { count } = await sql`
     merge /* import.write */ into ${sql(`public.${table.name}`)} kept
-    using ${typedRows(sql, table.name, columns)} given on (${list(keys, 'kept')}) = (${list(keys, 'given')})
+    using ${sql(stagingOf(table.name))} given on (${list(keys, 'kept')}) = (${list(keys, 'given')})
     when not matched then insert (${list(all)}) values (${list(all, 'given')})
     ${
       others.length > 0
@@ -96,17 +105,15 @@ async function writeRows(sql: Transaction, { table, columns }: Staged): Promise<
   return { table: table.name, rows: staged?.rows ?? 0, written: count, deleted: 0 }
 }
 
-/** Finds the faults for which the rows of the first file were refused, and the wrong values of all files. */
-async function explain(sql: Transaction, files: Staged[], error: unknown): Promise<unknown> {
-  // 22: wrong values; 23: broken constraints; 21000: two rows have the same key.
-  if (!(error instanceof postgres.PostgresError && /^(22|23|21000$)/.test(error.code))) return error
+/** Finds the rows that break a constraint, for which all were refused. */
+async function explain(sql: Transaction, files: Staged[], replace: boolean, error: unknown): Promise<unknown> {
+  // 23: broken constraints; 21000: two rows have the same key.
+  if (!(error instanceof postgres.PostgresError && /^(23|21000$)/.test(error.code))) return error
   const faults = new Faults()
-  for (const [index, staged] of files.entries()) {
-    const hasWrongValues = await findWrongValues(sql, staged, faults)
-    if (index === 0 && !hasWrongValues) await findBrokenConstraints(sql, staged, faults)
-  }
+  for (const staged of files) await findBrokenConstraints(sql, staged, files, replace, faults)
   if (faults.count > 0) return new FaultyLinesError(faults)
-  return new Error(`${files[0]?.source.name}: ${error.message}. ${error.detail ?? ''}`, { cause: error })
+  const name = files.find(({ table }) => table.name === error.table_name)?.source.name
+  return new Error(`${name ?? 'The files'}: ${error.message}. ${error.detail ?? ''}`, { cause: error })
 }
 
 /** Deletes the rows whose keys a file lacks. @returns how many */
@@ -116,7 +123,7 @@ async function deleteOthers(sql: Transaction, { source, table, columns }: Staged
     const { count } = await sql`
       delete /* import.delete_others */ from ${sql(`public.${table.name}`)} kept
       where not exists (
-        select from ${typedRows(sql, table.name, columns)} given
+        select from ${sql(stagingOf(table.name))} given
         where (${columnList(sql, keys, 'given')}) = (${columnList(sql, keys, 'kept')}))`
     if (rows === 0 && count > 0)
       throw new Error(`${source.name} has no rows: --replace would delete all ${count} of ${table.name}.`)

@@ -1,4 +1,5 @@
 /** Where rows come from: files that are named like their tables, or the standard input. */
+import { isUtf8 } from 'node:buffer'
 import { createReadStream, readdirSync } from 'node:fs'
 import { join, parse } from 'node:path'
 import type { Readable } from 'node:stream'
@@ -12,6 +13,9 @@ export interface Source {
   /** Opens the data, in UTF-8. */
   open(): Readable
 }
+
+/** A row: values in the order of their names, or the names alone, as the first line of CSV. Or the reason why a line is none. */
+export type FileLine = { line: number } & ({ names: string[]; values?: unknown[] } | { fault: string })
 
 /**
  * Finds the files of a folder, in the order of the references of their tables. Names that begin with a dot are left out.
@@ -43,18 +47,33 @@ export const standardInput = (table: string): Source => ({
   open: () => process.stdin,
 })
 
-/** Yields the lines of data, without their ends. A line may have any length. */
-export async function* splitLines(data: Readable): AsyncGenerator<Buffer> {
+/** The longest row of a file, in bytes. */
+export const maxRowLength = 16 * 2 ** 20
+
+/** The reason why a longer row is refused. */
+export const rowTooLong = 'the row has more than 16 MiB'
+
+/** Returns the reason why a line cannot be read, or null. */
+export const faultOf = (line: Buffer): string | null =>
+  line.length > maxRowLength ? rowTooLong : isUtf8(line) ? null : 'the line is not UTF-8'
+
+/** Yields the lines of data, without their ends. One that is longer than a row may be is cut somewhere beyond that length. */
+export async function* splitLines(data: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let begun: Buffer[] = []
-  for await (const chunk of data as AsyncIterable<Buffer>) {
+  let length = 0
+  for await (const chunk of data) {
     let start = 0
     for (let end = chunk.indexOf('\n'); end >= 0; end = chunk.indexOf('\n', start)) {
       const last = chunk.subarray(start, end)
       yield begun.length > 0 ? Buffer.concat([...begun, last]) : last
       begun = []
+      length = 0
       start = end + 1
     }
-    if (start < chunk.length) begun.push(chunk.subarray(start))
+    if (start < chunk.length && length <= maxRowLength) {
+      begun.push(chunk.subarray(start))
+      length += chunk.length - start
+    }
   }
   if (begun.length > 0) yield Buffer.concat(begun)
 }

@@ -56,7 +56,7 @@ export async function readTable(sql: Sql, name: string): Promise<PlainTable> {
   return table
 }
 
-/** Returns the name of the temporary table that holds the rows of a file as text, each with the number of its line. */
+/** Returns the name of the temporary table that holds the rows of a file, each with the number of its line. */
 export const stagingOf = (table: string): string => `staging_${table}`
 
 /** Joins fragments, of which there is at least one. */
@@ -70,11 +70,3 @@ export const columnList = (sql: Sql, names: readonly string[], relation?: string
     names.map(name => sql`${sql(relation ? `${relation}.${name}` : name)}`),
     sql`, `,
   )
-
-/** Returns the staged rows of a file as a relation with the types of the table. Reading a wrong value of it fails. */
-export const typedRows = (sql: Sql, table: string, columns: readonly Column[]): Fragment => sql`(
-  select line, ${joined(
-    sql,
-    columns.map(({ name, type }) => sql`${sql(name)}::${sql.unsafe(type)} as ${sql(name)}`),
-    sql`, `,
-  )} from ${sql(stagingOf(table))})`

@@ -1,0 +1,57 @@
+/** Rows of lines of JSON. */
+import { type FileLine, faultOf, type Source, splitLines } from './source.ts'
+
+/** An object in the object, or a list in a list, of a line without its texts. */
+const nested = /.\{|\[[^[\]]*\[/s
+
+/** Reads the rows of a file. Empty lines are skipped. */
+export async function* readJsonLines({ open }: Source): AsyncGenerator<FileLine> {
+  let line = 0
+  for await (const bytes of splitLines(open())) {
+    line += 1
+    // A byte order mark is trimmed, too.
+    const text = bytes.toString().trim()
+    if (text === '') continue
+    let row: Record<string, unknown>
+    try {
+      const fault = faultOf(bytes)
+      if (fault !== null) throw new Error(fault)
+      row = parseRow(text)
+    } catch (error) {
+      yield { line, fault: error instanceof Error ? error.message : String(error) }
+      continue
+    }
+    yield { line, names: Object.keys(row), values: Object.values(row) }
+  }
+}
+
+/**
+ * Parses a line that is an object of texts, numbers, booleans, nulls and lists.
+ *
+ * @returns the names with their values
+ * @throws Error with the reason why the line is no row
+ */
+function parseRow(text: string): Record<string, unknown> {
+  if (!text.startsWith('{')) throw new Error('expected a JSON object')
+  // This comes first, because JSON.parse takes memory for each level of nested values.
+  if (/.[[{]/s.test(text) && nested.test(withoutTexts(text))) {
+    throw new Error('expected texts, numbers, true, false, null and lists of texts, but a value is nested')
+  }
+  const row: Record<string, unknown> = JSON.parse(text)
+  // JSON.parse keeps the last of several values with one name. Only a text with \": has more colons of this kind than names.
+  if (text.match(/"\s*:/g)?.length !== Object.keys(row).length) requireDistinct(text)
+  return row
+}
+
+/** Returns JSON without its texts. Their escapes go first: to repeat a group exhausts V8's stack in a long text. */
+const withoutTexts = (text: string): string => text.replace(/\\./gs, '').replace(/"[^"]*"?/g, '')
+
+/** @throws Error with the name that an object has twice */
+function requireDistinct(text: string): void {
+  const names = new Set<string>()
+  for (const { 0: found, index } of text.replace(/\\./gs, '__').matchAll(/"[^"]*"(?:\s*:)?/g)) {
+    const name = found.endsWith(':') && JSON.parse(text.slice(index, index + found.lastIndexOf('"') + 1))
+    if (names.has(name)) throw new Error(`the name ${JSON.stringify(name)} is given twice`)
+    if (name !== false) names.add(name)
+  }
+}
