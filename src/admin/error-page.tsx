@@ -16,6 +16,7 @@ const titles: Record<ErrorCode, string> = {
   TOO_LARGE: 'Too large',
   TOO_SLOW: 'Too slow',
   METHOD_NOT_ALLOWED: 'Not allowed',
+  UNSUPPORTED_MEDIA_TYPE: 'This cannot be read',
   UNAVAILABLE: 'Not available at the moment',
   INTERNAL: 'Something went wrong',
 }

@@ -6,6 +6,7 @@ import {
   exportAudit,
   listAudit,
 } from '../../src/domain/administrator/audit.ts'
+import { listExports } from '../../src/domain/record/export.ts'
 import { editToken, revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { rotateToken } from '../../src/domain/token/rotation.ts'
 import { getToken } from '../../src/domain/token/token.ts'
@@ -122,15 +123,25 @@ describe('the page shows', () => {
   test('exports of personal data by a token', async () => {
     const tenantId = await build.tenant({ name: 'Spa' })
     const { id, secret } = await build.token([tenantId], { name: 'Mailer' })
-    await build.customer(tenantId)
-    await client.rest(secret, `/tenants/${tenantId}/customers/marketing-signups`)
-    const [entry] = await entriesOn('/admin/audit?action=customer.export')
+    const customer = await build.customer(tenantId)
+    const read = (remoteAddress = '127.0.0.1', path = '') =>
+      client.rest(secret, `/tenants/${tenantId}/customers/marketing-signups${path}`, { remoteAddress })
+    for (let reads = 0; reads < 5; reads++) await read()
+    const [entry, ...more] = await entriesOn('/admin/audit?action=customer.export')
+    expect(more).toEqual([])
     expect(entry).toMatchObject({
       what: 'Personal data exported',
       who: `token ${id} (Mailer) from 127.0.0.1`,
       about: `Token Mailer (${id}) Tenant Spa (${tenantId})`,
     })
-    expect(entry?.detail).toContain('Records: 1')
+    expect(entry?.detail).toContain('Records at first: 1')
+    // Another address, another operation and another hour have entries of their own.
+    await read('192.0.2.9')
+    await read('127.0.0.1', `/${customer}`)
+    await platform`update gateway.audit_entry set at = at - interval '61 minutes' where detail ->> 'operation' = 'list'`
+    await read()
+    expect(await entriesOn('/admin/audit?action=customer.export')).toHaveLength(4)
+    expect((await listExports(pool, id, 2)).map(({ records }) => records)).toEqual([8])
   })
 
   test('sign-ins with their addresses', async () => {

@@ -1,8 +1,10 @@
 import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
+import { AuthorizationResponseError, ResponseBodyError } from 'openid-client'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { listAdministrators, removeAdministrator } from '../../src/domain/administrator/administrator.ts'
 import { inviteFirstAdministrator } from '../../src/domain/administrator/invitation.ts'
+import { kindOf } from '../../src/openid/provider.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -62,6 +64,15 @@ function forge({ jar }: Browser, changes: object): void {
 
 const enter = async (browser: Browser, person: Person | null) => browser.get(await journey(browser, person))
 const people = async () => (await listAdministrators(pool)).map(({ email, hasOpenId }) => ({ email, hasOpenId }))
+
+/** Yields an answer of 100 MB. */
+function* endless(onChunk = () => {}) {
+  for (let chunk = 0; chunk < 100; chunk++) {
+    onChunk()
+    yield Buffer.alloc(1_000_000, ' ')
+  }
+}
+
 const failures = () => pool<{ actor: string; reason: string }[]>`
   select actor, detail ->> 'reason' as reason from gateway.audit_entry
   where action = 'administrator.sign_in_refused' order by id desc`
@@ -125,6 +136,16 @@ describe('a person who returns', () => {
       { ...eve, email_verified: 'false' },
       'the claim email_verified is not true',
     ],
+    [
+      'an e-mail that only the user info says is',
+      { ...eve, idToken: { email: eve.email, email_verified: false } },
+      'the claim email_verified is not true',
+    ],
+    [
+      'a domain that only the user info says is verified',
+      { ...eve, idToken: { email: eve.email, xms_edov: false } },
+      'the claim xms_edov is not true',
+    ],
     ['both verifications', { ...eve, email_verified: false, xms_edov: true }, 'the claim email_verified is not true'],
     [
       'a domain that is not verified',
@@ -135,6 +156,7 @@ describe('a person who returns', () => {
     ['no e-mail', { sub: 'x', email_verified: true }, 'the claim email is missing'],
     ...[
       { email: 'eve@evil.example', idToken: { email: eve.email } },
+      { email: eve.email, email_verified: undefined, idToken: { email: eve.email } },
       { email_verified: undefined, idToken: { email_verified: true } },
     ].map((claims): [string, Person, string] => [
       'an e-mail whose verification is elsewhere',
@@ -157,6 +179,8 @@ describe('a person who returns', () => {
     { email_verified: 1 },
     ...[true, 'true', 1, '1'].map(xms_edov => ({ email_verified: undefined, xms_edov })),
     { email: 'ann@evil.example', idToken: { email: 'ann@example.com', email_verified: true } },
+    { email: 'ann@example.com', idToken: { email: 'ann@example.com' } },
+    { email: 'ann@example.com', email_verified: undefined, xms_edov: true, idToken: { email: 'ann@example.com' } },
   ])('with an e-mail that is verified in another form or place is accepted: %j', async claims => {
     expect((await enter(open(), { ...ann, ...claims })).status).toBe(200)
     expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
@@ -338,13 +362,7 @@ describe('the ID token', () => {
 
   test.each<[string, Parameters<typeof answerWith>[0]]>([
     ['that another key has signed, under the same kid', withHeader({}, other.privateKey)],
-    ['that is not signed', withHeader({ alg: 'none' }, '')],
     ['without a signature', (_, text) => text.replace(/[^.]*$/, '')],
-    ['that is signed with the client secret', withHeader({ alg: 'HS256' }, 'a-secret-of-the-client')],
-    [
-      'that is signed with the public key as a secret',
-      withHeader({ alg: 'HS256' }, provider.key.publicKey.export({ type: 'spki', format: 'pem' })),
-    ],
     ['that has expired', withClaims(() => ({ exp: now() - 301, iat: now() - 400 }))],
     ['that is issued in 2286', withClaims(() => ({ iat: 9_999_999_999, exp: 10_000_000_000 }))],
     ['that is issued later than now', withClaims(() => ({ iat: now() + 330 }))],
@@ -354,6 +372,7 @@ describe('the ID token', () => {
     ['that is not valid yet', withClaims(() => ({ nbf: now() + 600 }))],
     ['for another client', withClaims(() => ({ aud: 'another' }))],
     ['for several clients', withClaims(() => ({ aud: ['gateway', 'another'] }))],
+    ['for several clients, of which another may use it', withClaims(() => ({ aud: ['gateway', 'x'], azp: 'x' }))],
     ['of another issuer', withClaims(() => ({ iss: 'https://evil.example' }))],
     ['of another sign-in', withClaims(() => ({ nonce: 'another' }))],
     ['of no sign-in', withClaims(() => ({ nonce: undefined }))],
@@ -366,11 +385,6 @@ describe('the ID token', () => {
     const browser = open(client)
     const path = await journey(browser, ann)
     answerWith(change)
-    const algorithms = ['RS256', 'HS256', 'none']
-    provider.answer('/.well-known/openid-configuration', body => ({
-      ...body,
-      id_token_signing_alg_values_supported: algorithms,
-    }))
     const before = (await failures()).length
     const page = await browser.get(path)
     expect(page.status).toBe(403)
@@ -389,6 +403,10 @@ describe('the ID token', () => {
   test.each<[string, Parameters<typeof answerWith>[0]]>([
     ['as it comes', (_, text) => text],
     ['made like the rejected ones, but unchanged', signed],
+    [
+      'for several clients, of which this one may use it',
+      withClaims(() => ({ aud: ['gateway', 'x'], azp: 'gateway' })),
+    ],
     ['that expired minutes ago, by our clock', withClaims(() => ({ exp: now() - 270 }))],
     ['that is issued in some minutes, by our clock', withClaims(() => ({ iat: now() + 270, nbf: now() + 270 }))],
     ['that is as old as the sign-in', withClaims(() => ({ iat: now() - 870, auth_time: 1 }))],
@@ -414,24 +432,142 @@ describe('the ID token', () => {
     expect((await enter(open(), ann)).status).toBe(403)
   })
 
-  test('answers 503 when an answer of the provider is an error, or does not end, of which it reads little', async () => {
-    for (const path of ['/.well-known/openid-configuration', '/token', '/jwks', '/me']) {
-      let sent = 0
-      function* endless() {
-        for (; sent < 100; sent++) yield Buffer.alloc(1_000_000, ' ')
+  test.each([
+    '',
+    '/',
+  ])('is accepted when OIDC_ISSUER ends with "%s", and the issuer of the provider with the other', async end => {
+    const configured = `${provider.issuer}/of/shop${end}`
+    const issuer = `${provider.issuer}/of/shop${end ? '' : '/'}`
+    const settings = { ...environment, OIDC_ISSUER: configured, OIDC_DOMAINS: 'example.com' }
+    const client = await createApp(database, settings)
+    provider.answer('/.well-known/openid-configuration', body => ({ ...body, issuer }))
+    answerWith(withClaims(() => ({ iss: issuer })))
+    const browser = open(client)
+    const back = (await journey(browser, ann)).replace(/(?<=[?&]iss=)[^&]*/, encodeURIComponent(issuer))
+    expect((await browser.get(back)).status).toBe(200)
+  })
+
+  test('that leaves groups out because there are too many is rejected, with what to do', async () => {
+    const browser = open(byGroup)
+    const path = await journey(browser, ann)
+    answerWith(withClaims(() => ({ _claim_names: { groups: 'src1' } })))
+    expect((await browser.get(path)).text).toContain(
+      'the claim groups is left out, because it has too many values (_claim_names): configure the provider to send only the',
+    )
+  })
+
+  test('suffices when the provider refuses user info; what is missing otherwise is named', async () => {
+    const verified = { email: 'ann@example.com', email_verified: true }
+    const cases = [
+      [byDomain, verified, [403, 502], 200],
+      [byGroup, { groups: 'gateway-admins' }, [403, 502], 200],
+      [byGroup, verified, [401, 403], 403],
+      [byGroup, verified, [429, 502], 503],
+    ] as const
+    for (const [client, idToken, answers, status] of cases) {
+      for (const answer of answers) {
+        provider.answer('/me', () => answer)
+        const page = await enter(open(client), { sub: `ann-${status}`, idToken })
+        expect([answer, page.status]).toEqual([answer, status])
+        if (status === 403) expect(page.text).toContain('the claim groups is missing')
       }
-      for (const answer of [() => 'Bad gateway', () => Readable.from(endless())]) {
-        const browser = open()
-        const back = await journey(browser, ann)
-        provider.answer(path, answer)
-        const page = await browser.get(back)
-        expect([page.status, page.headers['retry-after']], path).toEqual([503, '30'])
-        provider.answerAsUsual()
-      }
-      expect(sent).toBeLessThan(50)
+    }
+  })
+
+  test.each([
+    ['/.well-known/openid-configuration', () => 404],
+    ['/.well-known/openid-configuration', body => ({ ...body, issuer: 'https://another.example' })],
+    ['/.well-known/openid-configuration', () => Readable.from(endless())],
+    ['/token', () => 401],
+    ['/jwks', () => 404],
+  ] as [
+    string,
+    Parameters<typeof provider.answer>[1],
+  ][])('answers 500 and not to try again when %s will never do', async (path, answer) => {
+    const browser = open()
+    const back = await journey(browser, ann)
+    provider.answer(path, answer)
+    const page = await browser.get(back)
+    expect([page.status, page.headers['retry-after']]).toEqual([500, undefined])
+    expect(page.text).toContain(
+      'is not set up correctly. Sign in with a password. The operator finds the cause with `voucher-gateway doctor`.',
+    )
+  })
+
+  test.each<[string, Parameters<typeof answerWith>[0]]>([
+    ['that is not signed', withHeader({ alg: 'none' }, '')],
+    ['that is signed with the client secret', withHeader({ alg: 'HS256' }, 'a-secret-of-the-client')],
+    [
+      'that is signed with the public key as a secret',
+      withHeader({ alg: 'HS256' }, provider.key.publicKey.export({ type: 'spki', format: 'pem' })),
+    ],
+  ])('%s is rejected with 500 and without the advice to start again', async (_what, change) => {
+    for (const id_token_signing_alg_values_supported of [['RS256', 'HS256', 'none'], ['RS256'], undefined]) {
+      const browser = open()
+      const path = await journey(browser, ann)
+      answerWith(change)
+      provider.answer('/.well-known/openid-configuration', body => ({ ...body, id_token_signing_alg_values_supported }))
+      const page = await browser.get(path)
+      expect([page.status, browser.jar.has('__Host-session')]).toEqual([500, false])
+      expect(page.text).toContain('is not set up correctly. Sign in with a password.')
+      expect(page.text).not.toMatch(/start (it )?again/i)
     }
     expect(await people()).toEqual([])
   })
+
+  test('answers 503 when an answer of the provider is an error', async () => {
+    for (const path of ['/.well-known/openid-configuration', '/token', '/jwks', '/me']) {
+      const browser = open()
+      const back = await journey(browser, ann)
+      provider.answer(path, () => 'Bad gateway')
+      const page = await browser.get(back)
+      expect([page.status, page.headers['retry-after']], path).toEqual([503, '30'])
+      provider.answerAsUsual()
+    }
+    expect(await people()).toEqual([])
+  })
+
+  test('reads little of an answer of the provider that does not end', async () => {
+    for (const path of ['/.well-known/openid-configuration', '/token', '/jwks', '/me']) {
+      let sent = 0
+      const browser = open()
+      const back = await journey(browser, ann)
+      provider.answer(path, () => Readable.from(endless(() => sent++)))
+      expect((await browser.get(back)).status, path).toBe(path === '/me' ? 403 : 500)
+      expect(sent).toBeLessThan(50)
+      provider.answerAsUsual()
+    }
+    expect(await people()).toEqual([])
+  })
+})
+
+const failedFetch = (code: string) => new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
+const errorBody = (error: string, status: number) =>
+  new ResponseBodyError('', { cause: { error }, response: new Response(null, { status }) })
+
+test.each<[ReturnType<typeof kindOf>, Error]>([
+  ['temporary', errorBody('slow_down', 429)],
+  ['temporary', errorBody('temporarily_unavailable', 400)],
+  ['temporary', new AuthorizationResponseError('', { cause: new URLSearchParams('error=temporarily_unavailable') })],
+  ['invalid', new AuthorizationResponseError('', { cause: new URLSearchParams('error=access_denied') })],
+  ['invalid', errorBody('invalid_grant', 400)],
+  ['refused', errorBody('invalid_client', 401)],
+  ...['ECONNREFUSED', 'ECONNRESET', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'].map((code): ['temporary', Error] => [
+    'temporary',
+    failedFetch(code),
+  ]),
+  ...[
+    'CERT_HAS_EXPIRED',
+    'CERT_SIGNATURE_FAILURE',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'ENOTFOUND',
+  ].map((code): ['refused', Error] => ['refused', failedFetch(code)]),
+])('a failure is %s: %o', (kind, error) => {
+  expect(kindOf(error)).toBe(kind)
 })
 
 test('the requested page is validated again at the callback', async () => {
@@ -482,6 +618,6 @@ test('an instance with a former client secret refuses sign-ins, and keeps open s
   for (const [name, value] of signedIn.jar) browser.jar.set(name, value)
   expect((await browser.get('/admin/account')).text).toContain('ann@example.com')
   const another = open(former)
-  expect((await enter(another, ann)).status).toBeGreaterThanOrEqual(400)
+  expect((await enter(another, ann)).status).toBe(500)
   expect((await another.get('/admin/account')).status).toBe(303)
 })

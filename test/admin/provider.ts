@@ -12,7 +12,7 @@ export type Person = {
   xms_edov?: unknown
   groups?: unknown
   /** The claims of the ID token beside `sub`; the others are user info. */
-  idToken?: { email?: string; email_verified?: boolean; xms_edov?: boolean }
+  idToken?: { email?: string; email_verified?: boolean; xms_edov?: boolean; groups?: string }
 }
 
 interface ClaimsContext {
@@ -37,6 +37,8 @@ export async function startProvider(redirectUris: string[]) {
   const known = () => visitor
 
   const server = createServer((request, response) => {
+    // The path of an issuer of several.
+    request.url = request.url?.replace(/^\/of\/shop\//, '/')
     if (!request.url?.startsWith('/interaction/')) return provider.callback()(request, response)
     const person = known()
     void provider.interactionFinished(
@@ -80,6 +82,7 @@ export async function startProvider(redirectUris: string[]) {
     if (!change) return
     context.body = change(context.body)
     if (typeof context.body === 'string') context.status = 502
+    if (typeof context.body === 'number') Object.assign(context, { status: context.body, body: '' })
   })
 
   return {
@@ -90,7 +93,7 @@ export async function startProvider(redirectUris: string[]) {
      * Changes what the provider answers until `answerAsUsual`.
      *
      * @param path `/token`, `/me`, `/jwks` or `/.well-known/openid-configuration`
-     * @param change the body to answer with, perhaps a stream; a text is sent as the body of a 502
+     * @param change the body to answer with, perhaps a stream; a text is sent as the body of a 502, a number is a status
      */
     answer(path: string, change: (body: Json) => unknown) {
       changes.set(path, change)

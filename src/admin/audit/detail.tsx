@@ -30,7 +30,7 @@ const labels: Record<string, string> = {
   successor: 'New token',
   endsAt: 'The old one ends',
   successorExpiresAt: 'The new one ends',
-  records: 'Records',
+  records: 'Records at first',
   operation: 'Read as',
   requestId: 'Request',
   email: 'E-mail',

@@ -50,6 +50,14 @@ export function findRefusal({ domains, groups, groupsClaim }: Conditions, claims
   if (email !== null && domains.includes(email.slice(email.lastIndexOf('@') + 1))) return null
   const flaws = domains.length > 0 ? [flaw] : []
   if (groups.length > 0)
-    flaws.push(`the claim ${groupsClaim} ${given === undefined ? 'is missing' : 'has no allowed group'}`)
+    flaws.push(
+      `the claim ${groupsClaim} ${given === undefined ? absence(claims, groupsClaim) : 'has no allowed group'}`,
+    )
   return flaws.join(', and ')
 }
+
+/** Says that a claim is missing. Microsoft Entra leaves out more than 200 groups, and says where they are. */
+const absence = ({ _claim_names: elsewhere }: Claims, claim: string) =>
+  typeof elsewhere === 'object' && elsewhere !== null && Object.hasOwn(elsewhere, claim)
+    ? 'is left out, because it has too many values (_claim_names): configure the provider to send only the groups assigned to this application'
+    : 'is missing'

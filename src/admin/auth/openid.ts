@@ -7,11 +7,10 @@ import type { Config } from '../../config/config.ts'
 import { type OpenIdIdentity, verifyOpenIdAdministrator } from '../../domain/administrator/openid.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { Semaphore } from '../../domain/rate/semaphore.ts'
-import { fetchBounded } from '../../http/bounded-fetch.ts'
 import { clientAddress } from '../../http/client-address.ts'
 import { loadOnce } from '../../http/load-once.ts'
-import { adminPath } from '../../http/paths.ts'
-import { withTraceparent } from '../../tracing.ts'
+import { openIdCallbackPath } from '../../http/paths.ts'
+import { clockSkew, discoverProvider, kindOf, toProviderError } from '../../openid/provider.ts'
 import type { AdminContext } from '../context.ts'
 import { queryParameters } from '../form-body.ts'
 import { cookieSettings } from './cookies.ts'
@@ -21,13 +20,8 @@ import { signIn } from './session.ts'
 
 type OpenIdConfig = NonNullable<Config['openId']>
 
-/**
- * The time that a person may take at the provider, and that the provider may take to answer; how far its clock may be
- * from ours, in either direction. In seconds.
- */
-const timeouts = { person: 600, provider: 5, skew: 300 }
-
-const maxAnswerBytes = 1_000_000
+/** The time that a person may take at the provider, in seconds. */
+const personTimeout = 600
 
 /** Anyone can start a callback, and each makes the service call the provider. */
 const callbacks = new Semaphore({
@@ -48,22 +42,20 @@ const failures = {
   account: 'The account of this e-mail was removed, or belongs to another person. Ask another administrator.',
 } as const
 
-const providerUnavailable = (cause: unknown) =>
-  new GatewayError(
-    'UNAVAILABLE',
-    'The sign-in of your organisation is not available. Try again in a moment, or sign in with a password.',
-    { retryAfter: 30, cause },
-  )
-
 /** Returns the handlers of the redirect to the OpenID provider, and of the callback from it. */
 export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, openId: OpenIdConfig) {
-  const discovery = createDiscovery(openId)
+  const fetchProvider = () =>
+    discoverProvider(openId).catch(error => {
+      throw toProviderError(error)
+    })
+  // The metadata of the first fetch is enough to redirect a browser to the provider.
+  const cachedProvider = loadOnce(fetchProvider)
   // The cookie is not strict, because the browser comes back from another site and must send it.
   const { name, options } = cookieSettings(config, 'openid', 'lax')
-  const redirectUri = (request: FastifyRequest) => `${request.publicOrigin}${adminPath}/login/callback`
+  const redirectUri = (request: FastifyRequest) => `${request.publicOrigin}${openIdCallbackPath}`
 
   async function start(request: FastifyRequest, reply: FastifyReply) {
-    const provider = await discovery.cached()
+    const provider = await cachedProvider()
     const pending: PendingSignIn = {
       state: client.randomState(),
       nonce: client.randomNonce(),
@@ -80,7 +72,7 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
       code_challenge_method: 'S256',
     })
     const cookie = Buffer.from(JSON.stringify(pending)).toString('base64url')
-    return reply.setCookie(name, cookie, { ...options, maxAge: timeouts.person }).redirect(target.href, 303)
+    return reply.setCookie(name, cookie, { ...options, maxAge: personTimeout }).redirect(target.href, 303)
   }
 
   async function finish(request: FastifyRequest, reply: FastifyReply) {
@@ -99,15 +91,15 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
   }
 
   /**
-   * Returns the claims of the ID token, and of the user info where the provider has it; the e-mail and its verification
-   * come from the same one. Null when the provider rejects the sign-in, or its answer is not valid.
-   * @throws `UNAVAILABLE` when the provider does not answer
+   * Returns the claims of the ID token, and of the user info where the ID token lacks some. The e-mail and its
+   * verification come from the same one. Null when the provider rejects the sign-in, or its answer is not valid.
+   * @throws what `toProviderError` returns
    */
   async function fetchClaims(
     request: FastifyRequest,
     { state, nonce, verifier }: PendingSignIn,
   ): Promise<Claims | null> {
-    const provider = await discovery.fetch()
+    const provider = await fetchProvider()
     try {
       const tokens = await client.authorizationCodeGrant(provider, new URL(request.url, request.publicOrigin), {
         expectedState: state,
@@ -118,12 +110,25 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
       const claims = tokens.claims()
       if (!claims) throw new Error('The token response has no ID token.')
       checkOrigin(claims, provider.serverMetadata().issuer)
-      if (provider.serverMetadata().userinfo_endpoint === undefined) return claims
-      const userInfo = await client.fetchUserInfo(provider, tokens.access_token, claims.sub)
-      const { email, email_verified, xms_edov } = claims.email === undefined ? userInfo : claims
+      const isAllowed = findRefusal(openId, claims) === null
+      const isComplete = isAllowed && identityOf(claims).email !== null
+      if (isComplete || provider.serverMetadata().userinfo_endpoint === undefined) return claims
+      const userInfo: Partial<client.UserInfoResponse> = await client
+        .fetchUserInfo(provider, tokens.access_token, claims.sub)
+        .catch(error => {
+          // Some providers refuse user info to a client. What is missing then is named, unless the ID token suffices.
+          const kind = kindOf(error)
+          if (kind === 'invalid' || (kind === 'temporary' && !isAllowed)) throw error
+          request.log.info({ reqId: request.id, err: error }, 'the OpenID provider refused the user info')
+          return {}
+        })
+      // The user info may verify the e-mail of an ID token that says nothing about it.
+      const hasVerification = claims.email_verified !== undefined || claims.xms_edov !== undefined
+      const isOfUserInfo = claims.email === undefined || (!hasVerification && claims.email === userInfo.email)
+      const { email, email_verified, xms_edov } = isOfUserInfo ? userInfo : claims
       return { ...userInfo, ...claims, email, email_verified, xms_edov }
     } catch (error) {
-      if (!isRejection(error)) throw providerUnavailable(error)
+      if (kindOf(error) !== 'invalid') throw toProviderError(error)
       request.log.info({ reqId: request.id, err: error }, 'sign-in through the OpenID provider failed')
       return null
     }
@@ -159,35 +164,6 @@ const actorFor = (request: FastifyRequest, name: string | null) => ({
   address: clientAddress(request),
 })
 
-/** Reads the provider's metadata (OpenID Connect Discovery). */
-function createDiscovery({ issuer, clientId, clientSecret }: OpenIdConfig) {
-  const metadata = { client_secret: clientSecret, [client.clockTolerance]: timeouts.skew }
-  const options = {
-    timeout: timeouts.provider,
-    // Forms are the only bodies that are sent to a provider.
-    [client.customFetch]: (address: string, { body, signal, ...init }: client.CustomFetchOptions) => {
-      const form = body instanceof URLSearchParams ? body : null
-      const headers = withTraceparent(init.headers)
-      return fetchBounded(maxAnswerBytes, address, { ...init, headers, body: form, signal: signal ?? null })
-    },
-    execute: [
-      client.enableNonRepudiationChecks,
-      // The configuration accepts plain http only for this machine.
-      ...(issuer.protocol === 'http:' ? [client.allowInsecureRequests] : []),
-    ],
-  }
-  /** Returns the current metadata, with the current keys: an ID token signed with a rotated key is accepted. */
-  const fetch = () =>
-    client.discovery(issuer, clientId, metadata, undefined, options).catch(error => {
-      throw providerUnavailable(error)
-    })
-  return {
-    /** Returns the metadata of the first fetch: enough to redirect a browser to the provider. */
-    cached: loadOnce(fetch),
-    fetch,
-  }
-}
-
 function readPending(cookie: string | undefined): PendingSignIn | null {
   if (cookie === undefined) return null
   try {
@@ -197,23 +173,6 @@ function readPending(cookie: string | undefined): PendingSignIn | null {
   }
 }
 
-/** Codes of openid-client: the response is not signed, dated or addressed as an ID token for the service must be. */
-const rejectionCodes = [
-  'OAUTH_INVALID_RESPONSE',
-  'OAUTH_JSON_ATTRIBUTE_COMPARISON_FAILED',
-  'OAUTH_JWT_CLAIM_COMPARISON_FAILED',
-  'OAUTH_JWT_TIMESTAMP_CHECK_FAILED',
-  'OAUTH_KEY_SELECTION_FAILED',
-  'OAUTH_PARSE_ERROR',
-  'OAUTH_UNSUPPORTED_OPERATION',
-]
-
-/** Returns whether the provider rejected the sign-in, or its response is invalid; otherwise it did not answer. */
-const isRejection = (error: unknown) =>
-  error instanceof client.AuthorizationResponseError ||
-  (error instanceof client.ResponseBodyError && error.error === 'invalid_grant') ||
-  (error instanceof client.ClientError && error.code !== undefined && rejectionCodes.includes(error.code))
-
 /**
  * Checks what openid-client leaves to the caller (OpenID Connect Core §3.1.3.7): that an ID token was issued since the
  * sign-in began, and by the issuer itself. With one address for many organisations, each could name its groups as ours.
@@ -222,7 +181,7 @@ const isRejection = (error: unknown) =>
  */
 function checkOrigin({ iss, iat, auth_time = iat }: client.IDToken, issuer: string): void {
   const now = Date.now() / 1000
-  const isTimely = iat > now - timeouts.person - timeouts.skew && Math.max(iat, auth_time) < now + timeouts.skew
+  const isTimely = iat > now - personTimeout - clockSkew && Math.max(iat, auth_time) < now + clockSkew
   if (isTimely && iss === issuer) return
   const error = new client.ClientError('The ID token was not issued during the sign-in, or not by OIDC_ISSUER.')
   throw Object.assign(error, { code: 'OAUTH_JWT_CLAIM_COMPARISON_FAILED' })

@@ -46,7 +46,7 @@ export const Fact = ({ name, children }: { name: string; children: ComponentChil
   </>
 )
 
-type Validity = TokenValidity & Pick<TokenRecord, 'rotatedTo'>
+type Validity = TokenValidity & Pick<TokenRecord, 'rotatedTo' | 'expiresAt'>
 
 const isReplaced = (token: Validity) => tokenStatus(token) === 'active' && token.rotatedTo !== null
 
@@ -87,7 +87,7 @@ export function LastUse({ token }: { token: Pick<TokenRecord, 'lastUsedAt' | 'la
 /** The name of a tenant that a token is authorised for. */
 export const GrantName = ({ grant }: { grant: TokenRecord['tenants'][number] }) => (
   <>
-    {grant.name}
+    {grant.name ?? `absent tenant ${grant.tenantId}`}
     {grant.withDescendants && <span class="muted"> and all below</span>}
   </>
 )

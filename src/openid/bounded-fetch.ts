@@ -1,0 +1,18 @@
+/**
+ * Fetches like `fetch`, but reads no more of a body than a bound: a server may never end it. The body that is returned
+ * is complete.
+ *
+ * @param maxBytes the most bytes of the body, decompressed
+ * @throws Error when the body is longer; what `fetch` throws
+ */
+export async function fetchBounded(maxBytes: number, ...request: Parameters<typeof fetch>): Promise<Response> {
+  const response = await fetch(...request)
+  const chunks: Uint8Array[] = []
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length
+    if (length > maxBytes) throw new Error(`The answer of ${response.url} has more than ${maxBytes} bytes.`)
+    chunks.push(chunk)
+  }
+  return new Response(response.body && Buffer.concat(chunks), response)
+}
