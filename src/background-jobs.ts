@@ -2,13 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { isOutage } from './db/outage.ts'
 import type { Pool } from './db/sql.ts'
+import { hideKey } from './doctor/hide-key.ts'
 import { deleteExpiredSessions } from './domain/administrator/session.ts'
 import { deleteEndedWindows } from './domain/rate/table.ts'
 import { deleteExpiredRedemptionTokens } from './domain/record/redemption-token.ts'
 import { reportServerChange } from './domain/sync/full-pass.ts'
 import type { TokenDirectory } from './domain/token/directory.ts'
 import { deleteExpiredRequestCounts, type RequestCounter } from './domain/token/request-count.ts'
-import type { CaptureWatch } from './projection/capture.ts'
+import { repairCapture } from './projection/capture.ts'
 import { checkInterval, checkSomeRecords } from './projection/check.ts'
 import { createSteps, deletePassedNotes } from './projection/step.ts'
 
@@ -25,7 +26,7 @@ const closeLimit = second
 interface JobOptions {
   tokens: TokenDirectory
   requestCounter: RequestCounter
-  capture: CaptureWatch
+  checkReadiness: () => Promise<unknown>
   followPlatform: () => Promise<void>
   /** True when this process runs the jobs that one process of the service is enough for. */
   isFirst: boolean
@@ -35,12 +36,12 @@ interface JobOptions {
  * Runs the background jobs until the service is closed. A job that fails is logged and runs again after its interval.
  *
  * @param pool the service's pool; it may be ended after `app` is closed, when no job runs any more
- * @returns after the first checks of capture and of the server, whether they fail or not
+ * @returns after the first checks of readiness and of the server, whether they fail or not
  */
 export async function registerBackgroundJobs(
   app: FastifyInstance,
   pool: Pool,
-  { tokens, requestCounter, capture, followPlatform, isFirst }: JobOptions,
+  { tokens, requestCounter, checkReadiness, followPlatform, isFirst }: JobOptions,
 ): Promise<void> {
   const timers: NodeJS.Timeout[] = []
   const closing = new AbortController()
@@ -66,7 +67,8 @@ export async function registerBackgroundJobs(
     isFirst ? every(interval, name, job) : () => Promise.resolve()
 
   const checks = [
-    every(minute, 'look for changes that are not captured', () => capture.check(pool)),
+    // The log has what begins and ends, also when nothing asks `/readyz`.
+    every(10 * second, 'look at what is wrong', checkReadiness),
     everyOnce(second, 'compare the database server with the former one', async () => {
       const former = await reportServerChange(pool)
       if (former === null) return
@@ -79,11 +81,19 @@ export async function registerBackgroundJobs(
   const { background } = pool
   everyOnce(stepInterval, 'write the records', createSteps(pool, closing.signal))
   everyOnce(5 * second, 'delete the notes that steps have taken', () => deletePassedNotes(background))
+  everyOnce(5 * second, 'capture sources again', () =>
+    repairCapture(background, source =>
+      app.log.warn(
+        { source },
+        'a source was not captured, and is captured again: steps compare all records of its types',
+      ),
+    ),
+  )
   everyOnce(checkInterval * second, 'compare some records with their sources', async () => {
     const keys = await checkSomeRecords(background)
     if (keys.length === 0) return
     app.log.warn(
-      { keys: keys.slice(0, 20) },
+      { keys: keys.slice(0, 20).map(name => name.replace(/(?<= ).+/s, hideKey)) },
       `${keys.length} records differed from their sources, and are written again`,
     )
   })

@@ -85,6 +85,10 @@ export const { start: unparsedRequestChannel } = tracingChannel<unknown, { code:
   'voucher-gateway:unparsed-request',
 )
 export const { start: refusedSignInChannel } = tracingChannel<unknown, RefusedSignIn>('voucher-gateway:refused-sign-in')
+/** A source whose triggers were put right. */
+export const { start: repairedCaptureChannel } = tracingChannel<unknown, { source: string }>(
+  'voucher-gateway:repaired-capture',
+)
 
 /** Subscribes to a channel. The types of Node lack the type of its messages: they are those that are published here. */
 export const subscribe = <Message>(channel: Channel<unknown, Message>, listener: (message: Message) => void): void =>

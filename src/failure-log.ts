@@ -2,6 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { DatabaseRefusedError } from './db/session.ts'
 import { placeOf, summarizeError } from './log.ts'
+import { type Reason, reason } from './reasons.ts'
 
 interface Failure {
   error: unknown
@@ -20,6 +21,9 @@ const quietTime = 6 * second
 /** The time, in milliseconds, for which a failure that is no outage is only counted after its stack was written. */
 const stackInterval = 60 * second
 
+/** The SQLSTATE of a write for which the disk has no room, and the time after the last one for which it is a reason. */
+const diskFull = { code: '53100', time: 20 * second }
+
 /** The most kinds of failures with counts of their own, and the most causes and request ids in a line. */
 const limits = { kinds: 50, causes: 10, requestIds: 5 }
 
@@ -37,6 +41,7 @@ export function createFailureLog(log: FastifyBaseLogger) {
   let causes = new Map<string, Cause>()
   let requestIds: string[] = []
   let isError = false
+  let diskFullAt = Number.NEGATIVE_INFINITY
   let timer: NodeJS.Timeout | null = null
 
   /** Counts a failure of the outage. @returns whether it is the first */
@@ -89,6 +94,7 @@ export function createFailureLog(log: FastifyBaseLogger) {
     report({ error, message, kind, request }: Failure): void {
       const level = kind === 'fault' ? 'error' : 'warn'
       const { code, statement } = summarizeError(error)
+      if (code === diskFull.code) diskFullAt = Date.now()
       const key = `${message} ${code} ${statement}`
       timer ??= setInterval(tick, second).unref()
       const begins = kind === 'outage' && beginsOutage()
@@ -105,6 +111,8 @@ export function createFailureLog(log: FastifyBaseLogger) {
       isError ||= level === 'error'
       if (request && requestIds.length < limits.requestIds) requestIds.push(request.id)
     },
+    /** Returns what failures of the last seconds have in common. */
+    reasons: (): Reason[] => (Date.now() - diskFullAt < diskFull.time ? [reason('DISK_FULL')] : []),
     close(): void {
       writeCounts()
       if (timer) clearInterval(timer)

@@ -40,6 +40,7 @@ export async function openGateway(
   log: FastifyBaseLogger,
 ) {
   const cursorKey = config.cursorKey ?? (await getOrCreateSecret(pool, 'cursor_key', randomBytes(32)))
+  const serviceId = await getOrCreateSecret(pool, 'service_id', randomBytes(16))
   const { counter, close: closeCounter } = await openRateCounter(config, pool, rates, log)
   const reportChange = (state: StandbyState, err?: unknown) => {
     if (state.problem === null) log.info(state, 'records are read from a standby')
@@ -54,6 +55,7 @@ export async function openGateway(
     rate: { limit: config.rateLimitPerMinute, counter },
     expensiveRequests: new ExpensiveRequests(),
     redemptionTokenTtl: config.redemptionTokenTtl,
+    serviceId: serviceId.toString('hex'),
   }
   const close = () => {
     routed?.close()

@@ -45,6 +45,10 @@ export const errors = {
     Create an empty one, name it in DATABASE_URL, and run: {migrate}. Then let the platform fill it, or load demo data with: {demo}.`,
   DATABASE_NOT_UTF8: `The database has the encoding {encoding}, in which some texts cannot be stored. It must be UTF8.
     Create another one, and set DATABASE_URL to it: create database gateway encoding 'UTF8' locale 'C' template template0;`,
+  TABLE_LOCKED: `All others are shut out from {tables} by {blocker}. Behind it wait: {waiters}.
+    Let it end, or end it: {statement}`,
+  POSTGRES_TOO_OLD: `The server that {variable} names is PostgreSQL {version}; this service needs {oldest} or later.
+    Upgrade that server, or set {variable} to another one.`,
   DATABASE_FAILED: `The database cannot be used ({error}).
     The log has the error.`,
   DATABASE_SILENT: `The database did not answer within a second.
@@ -55,9 +59,9 @@ export const errors = {
     Set default_transaction_read_only to off for it and for the login, or set DATABASE_URL to the primary.`,
   DATABASE_ROUTED: `Something between, such as Pgpool-II, leads reads to a standby.
     Set DATABASE_URL to the primary itself, and DATABASE_REPLICA_URLS to the standbys, or to what leads to them.`,
-  SESSION_DROPS_PARAMETERS: `A database session of the service is not as it must be: {problems}.
+  SESSION_DROPS_PARAMETERS: `A session of the database is not as it must be: {problems}.
     Something between, such as PgBouncer with ignore_startup_parameters, drops the start-up parameters. Set them at the pooler, and DATABASE_STARTUP_PARAMETERS=off; docs/scaling.md has the configuration.`,
-  SESSION_LACKS_SETTINGS: `A database session of the service is not as it must be: {problems}.
+  SESSION_LACKS_SETTINGS: `A session of the database is not as it must be: {problems}.
     DATABASE_STARTUP_PARAMETERS is off, so the pooler (connect_query of PgBouncer) or the login (alter role … set) has to set them; docs/scaling.md has the configuration.`,
   LOGIN_CHANGES_AUDIT: `The login {login} may change the audit, which a pooler that loses the role would let the service do.
     Use a login without rights of its own: create role gateway_login login in role voucher_gateway;`,
@@ -76,31 +80,39 @@ export const errors = {
   MIGRATIONS_MISSING: `The database lacks migrations: {missing}.
     Apply them first: {migrate}`,
   SOURCE_MISSING: `Table {source}, a source of records, does not exist.
-    Create it, or install a mapping that does not read it.`,
-  CAPTURE_MISSING: `Changes of table {source} are not captured: trigger {trigger} is missing or disabled.
-    Run: {statement}`,
+    Let the owner of the schema gateway create it, or install a mapping that does not read it.`,
+  CAPTURE_MISSING: `Changes of table {source} are not captured: trigger {trigger} is missing, disabled or replaced.
+    The service repairs it within seconds if the owner of the schema gateway may. Otherwise let the owner of the table run: {statement}`,
+  STEPS_LATE: `No step was made for {seconds} s, so the records miss changes: {why}.
+    {remedy}`,
   MAPPING_BROKEN: `The mapping of the type {record} does not fit its source: {why}.
-    Correct its select, or the source: steps try again by themselves.`,
+    Let the owner of the schema gateway correct its select, or the source: steps try again by themselves.`,
   MAPPING_STOPPED: `Steps do not follow the mapping of the type {record}: {why}
-    Correct the mapping, and install it again.`,
+    Let the owner of the schema gateway correct the mapping, and install it again, or the rows of its source: steps try again by themselves.`,
   PLATFORM_UNWATCHED: `No service looks at the platform.
     Set PLATFORM_URL for it.`,
   PLATFORM_UNREACHABLE: `The database of the platform cannot be used ({error}). Its changes wait there.
     Start that server, or correct PLATFORM_URL.`,
   PLATFORM_TABLES_DROPPED: `The platform has dropped tables that the mapping reads.
-    Install a mapping that does not read them.`,
+    Let the owner of the schema gateway install a mapping that does not read them.`,
   STAGED_TABLES_DIFFER: `The staged tables cannot follow those of the platform: {why}.
-    Correct the cause, or install a mapping that does not read that column.`,
+    Let the owner of the schema gateway correct the cause, or install a mapping that does not read that column.`,
   PLATFORM_TABLE_UNFIT: `The table {table} of the platform {problem}.
     {remedy}`,
   PUBLICATION_INCOMPLETE: `The publication lacks tables.
-    Run at the platform: {statements}`,
+    Let the owner of the tables run at the platform: {statements}`,
+  PUBLICATION_TOO_WIDE: `The platform publishes tables that are not staged: {tables}. Nothing of these is copied.
+    Let the owner of the publication run at the platform: {statements}`,
+  PUBLICATION_FORBIDDEN: `The platform publishes tables of the schema gateway, with which it could write tokens: {tables}. Nothing of the platform is applied.
+    Find who published them, and let the owner of the publication run at the platform: {statements}`,
   SUBSCRIPTION_DISABLED: `The subscription is disabled.
-    Run: alter subscription {name} enable;`,
+    Let its owner run: alter subscription {name} enable;`,
   CHANGE_NOT_APPLIED: `A change of the platform cannot be applied: the log of the database server of the gateway says why.
-    To copy the tables again, run there: update gateway.subscription set needs_copy = 'It failed.';`,
+    To copy the tables again, let the owner of the schema gateway run: update gateway.subscription set needs_copy = 'It failed.';`,
   GRANT_MISSING: `The service lacks rights on {object}.
     Let the owner of the schema gateway run: {statement}`,
+  DISK_FULL: `A write has failed within the last 20 seconds, because the database server has no room on its disk.
+    Let an administrator of the database server free room there, or add some: the service goes on by itself.`,
   PGBOUNCER_STATEMENT_MODE: `PgBouncer is in the mode statement, in which no transaction can run.
     Set pool_mode = transaction for this database in its configuration, and reload it.`,
 } as const
@@ -114,6 +126,8 @@ const warnings = {
     Let it follow the primary, or remove its address.`,
   STANDBY_REPLACED: `Standby {standby} of DATABASE_REPLICA_URLS follows another server than the primary, or one that it has replaced.
     Let it follow the primary, or remove its address.`,
+  FIRST_FILL: `Steps still write the records of all rows: until their end lists, searches, figures and exports answer 503.
+    Wait: voucher-gateway adopt status shows how far they are.`,
   MIGRATION_BLOCKED: `A lock that a migration may need is held by {blocker}.
     Let it end before, or end it: {statement}`,
   PLATFORM_COPIED: `The tables of the platform are copied: {why}
@@ -124,6 +138,12 @@ const warnings = {
     Let its owner run: {statement}`,
   INDEX_BLOATED: `The index {index} has {size} for {rows} rows.
     Let its owner run: reindex index concurrently {index};`,
+  SCHEMA_CHANGED: `Objects of the schema gateway are not as upgrades have made them: {objects}.
+    Run this command, which makes functions and views again; undo a change of a table by hand: {migrate}`,
+  RIGHTS_FOREIGN: `The role {login} has rights in the schema gateway: on {objects}.
+    Let the owner of the schema revoke them: call gateway.revoke_from_others();`,
+  SCHEMA_OPEN: `The role {login} may create objects in the schema {schema}, of which the gateway uses tables or operators.
+    Unless it has to create some there, let the owner of the schema run: {statement}`,
   SESSIONS_HIDDEN: `Open transactions of other logins are hidden from {login}.
     Let a superuser run: grant pg_read_all_stats to {login};`,
   TRANSACTION_OPEN: `{who}, has a transaction that is open since {since}. Notes and dead rows of that time are kept.
@@ -142,10 +162,20 @@ const warnings = {
     Let its owner run: vacuum {table};`,
   KEYS_REJECTED: `v1 cannot show {keys} rows of the type {record}: {why}. Keys: {examples}.
     Correct the rows in the tables of the platform: steps take them by themselves.`,
+  MAPPING_RUNS_CODE: `The mapping of {record} runs code of {owner}: {objects}.
+    Give these to a role that you trust: {owner} decides what v1 shows of {record}, and may read all that voucher_gateway_reader may.`,
   REDIS_EVICTS: `Redis has maxmemory-policy {policy}: a full one deletes rates, and their limits begin again.
     Run in Redis, and set it in its configuration: config set maxmemory-policy noeviction`,
   REDIS_UNREACHABLE: `Redis cannot be used: {error}. Each process counts rates by itself.
     Start that server, or correct REDIS_URL.`,
+  OPENID_UNREACHABLE: `The OpenID provider {issuer} cannot be asked: {error}. Sign-ins through it fail.
+    Let this machine reach it, or correct OIDC_ISSUER.`,
+  OPENID_REFUSES: `The OpenID provider {issuer} refuses all sign-ins: {problem}.
+    {advice}`,
+  CLOCK_DIFFERS: `The clock of this instance is {seconds} s {direction} the database's. Ends of new tokens are wrong by as much, and sign-ins through a provider may fail.
+    Find which of them is wrong, and let both machines follow one source of time (NTP). The database's is: select now();`,
+  LOGIN_TOO_STRONG: `The service's login {login} has more rights than it needs: it {rights}.
+    Let the service use a login of its own, as deploy/roles.sql creates one: create role gateway_login login in role voucher_gateway;`,
   SERVICE_STOPPING: `The service is about to stop.
     Send requests to another instance.`,
 } as const

@@ -27,7 +27,6 @@ import { describeSite } from './http/site.ts'
 import { registerLandingPage } from './landing/landing-page.tsx'
 import type { LogDestination } from './log.ts'
 import { openGateway } from './open-gateway.ts'
-import { createCaptureWatch } from './projection/capture.ts'
 import { registerOpenApi } from './rest/openapi.ts'
 import { registerRest } from './rest/register.ts'
 import { v1 } from './rest/v1/routes.ts'
@@ -70,10 +69,6 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   app.addHook('onClose', close)
   const tokens = createTokenDirectory(pool)
   const requestCounter = createRequestCounter(pool.background)
-  const capture = createCaptureWatch(reasons => {
-    if (reasons.length === 0) app.log.info('all changes of the sources are captured again')
-    else app.log.error({ reasons }, 'changes of the sources are not captured: lists show them late')
-  })
   const { platformUrl } = config
   const onCopy = (reason: string) => app.log.warn({ reason }, 'the tables of the platform are copied again')
   const platform = platformUrl && owner ? createPlatformWatch(owner, { platformUrl, onCopy }) : null
@@ -81,15 +76,15 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   const documents = readTrustedDocuments(config.graphqlDocumentsPath, config.graphqlDocuments === 'any')
   const authenticate = createAuthenticate(tokens, gateway.rate)
 
+  const checkReadiness = createReadiness(app, { own: healthPool, pool }, standbyStates, role?.workers)
   await registerBackgroundJobs(app, pool, {
     tokens,
     requestCounter,
-    capture,
+    checkReadiness,
     followPlatform: async () => platform?.follow(),
     isFirst: (role?.worker ?? 1) === 1,
   })
   registerRequestCounts(app, requestCounter)
-  const checkReadiness = createReadiness(app, { own: healthPool, pool }, capture, standbyStates, role?.workers)
   const health = config.healthPort === undefined ? null : createProbeServer()
   registerHealth(health ?? app, checkReadiness, draining)
   app.decorate('health', health)

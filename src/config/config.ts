@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { ReasonError, reason } from '../reasons.ts'
-import { similarNames, unknownVariable } from './variable-names.ts'
+import { isServiceLink, similarNames, unknownVariable } from './variable-names.ts'
 import { variableNames, variables } from './variables.ts'
 
 /** The configuration, read from the environment; `variables.ts` explains each variable. */
@@ -23,6 +23,10 @@ const Environment = variables
       refuse('RATE_STORE', store === 'redis' && !isSet('REDIS_URL'), redis)
       const other = isSet('RATE_STORE') && store !== 'redis' && isSet('REDIS_URL')
       refuse('RATE_STORE', other, 'must be redis, or not be set, when REDIS_URL is set')
+      const isDemo = environment.NODE_ENV === 'production' && !isSet('DATABASE_URL')
+      const database =
+        'must be set when NODE_ENV is production, for example postgres://user:password@host:5432/database'
+      refuse('DATABASE_URL', isDemo, database)
       const ports: unknown[] = [environment.PORT, environment.HEALTH_PORT]
       const shared = isSet('METRICS_PORT') && ports.includes(environment.METRICS_PORT)
       refuse('METRICS_PORT', shared, 'must not be PORT or HEALTH_PORT, for example METRICS_PORT=9464')
@@ -89,8 +93,8 @@ const Environment = variables
   }))
 
 /**
- * Reads the configuration. White space around a value is left out, and an empty variable counts as not set. A variable
- * that has none of our names, but nearly, is an error.
+ * Reads the configuration. White space around a value is left out, and an empty variable counts as not set, as does a link to
+ * a service of the same name that Kubernetes set. A variable that has none of our names, but nearly, is an error.
  *
  * @param environment usually `process.env`
  * @param workers how many processes of this instance answer requests
@@ -98,7 +102,7 @@ const Environment = variables
  */
 export function readConfig(environment: NodeJS.ProcessEnv, workers = 1): Config {
   const trimmed = Object.entries(environment).map(([name, value = '']) => [name, value.trim()] as const)
-  const set = trimmed.filter(([, value]) => value !== '')
+  const set = trimmed.filter(([name, value]) => value !== '' && !isServiceLink(name, value))
   const values = Object.fromEntries(set)
   const unset = variableNames.filter(name => values[name] === undefined)
   const read = Environment.safeParse({ ...values, workers })

@@ -7,6 +7,13 @@ const ownFamily = /^(CURSOR|EXPORTS|GRAPHQL|OIDC|RATE|REDEMPTION|SHUTDOWN|TRUST)
 /** Variables that Docker and Kubernetes set for each service of theirs, whatever its name. */
 const serviceLink = /_(SERVICE_(HOST|PORT)|PORT)(_\w+)?$/
 
+/**
+ * Returns whether Kubernetes or Docker set one of our variables for a service of theirs: METRICS_PORT=tcp://10.0.0.1:9464 for one
+ * with the name "metrics".
+ */
+export const isServiceLink = (name: string, value: string): boolean =>
+  name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value)
+
 /** Shorter names are near to too many others. */
 const leastLetters = 6
 

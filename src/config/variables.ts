@@ -22,7 +22,9 @@ import {
 export const variables = z.object({
   NODE_ENV: oneOf(['development', 'production', 'test'])
     .prefault('development')
-    .describe('The kind of installation. With production, GRAPHIQL is off and SHUTDOWN_DELAY is 5 by default.'),
+    .describe(
+      'The kind of installation. With production, DATABASE_URL must be set, and by default GRAPHIQL is off and SHUTDOWN_DELAY is 5.',
+    ),
 
   HOST: z.string().prefault('127.0.0.1').describe('The address on which the service listens.'),
 
@@ -36,7 +38,7 @@ export const variables = z.object({
   METRICS_PORT: integer(1, 65535)
     .optional()
     .describe(`The port of /metrics for Prometheus, on the same HOST (docs/metrics.md). Without it there are none. With
-      --workers the metrics are those of all workers.`),
+      --workers the metrics are those of all workers. A link of Kubernetes to a service "metrics" (tcp://…) counts as not set.`),
 
   SHUTDOWN_DELAY: integer(0, 300)
     .optional()
@@ -52,7 +54,7 @@ export const variables = z.object({
   DATABASE_URL: databaseUrl
     .optional()
     .describe(`The database (PostgreSQL 15 or later), for example postgres://user:password@host:5432/database. Without it
-      the service starts an embedded server with its data in DATA_DIR. With it the service never migrates and never loads
+      the service starts an embedded server with its data in DATA_DIR, unless NODE_ENV is production. With it the service never migrates and never loads
       demo data by itself.`),
 
   DATABASE_REPLICA_URLS: databaseUrls

@@ -12,7 +12,7 @@ const countedTables = new Set(['tenant', 'product', 'purchased_voucher', 'custom
 export async function isDemo(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ demo: boolean }[]>`
     select /* demo.is_demo */ exists (
-      select from purchased_voucher
+      select from public.purchased_voucher
       where tenant_id = ${demoTenant.tenantId} and reference = ${demoTenant.voucherReference}) as demo`
   return row?.demo ?? false
 }
@@ -20,7 +20,7 @@ export async function isDemo(sql: Sql): Promise<boolean> {
 /** Returns whether the database has no tenant, and so no other record of the platform. */
 export async function isEmpty(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ empty: boolean }[]>`
-    select /* demo.is_empty */ not exists (select from tenant) as empty`
+    select /* demo.is_empty */ not exists (select from public.tenant) as empty`
   return row?.empty ?? true
 }
 
@@ -57,18 +57,21 @@ export async function loadDemo(
     const [date] = await transaction<{ today: number }[]>`
       select /* demo.today */ (now() at time zone 'UTC')::date - date '1970-01-01' as today`
     for (const [table, rows] of Object.entries(rowsByTable(counts, day ?? date!.today))) {
-      await copyRows(transaction, table, rows, countedTables.has(table) ? onRow : undefined)
+      const named = table.includes('.') ? table : `public.${table}`
+      await copyRows(transaction, named, rows, countedTables.has(table) ? onRow : undefined)
     }
     await moveSequences(transaction)
     await transaction`
-      analyze /* demo.analyze */ tenant, category, product, product_category, variant, purchased_voucher, customer`
+      analyze /* demo.analyze */ public.tenant, public.category, public.product, public.product_category, public.variant,
+        public.purchased_voucher, public.customer`
   })
   return counts
 }
 
 /** Advances the sequences, because the rows bring ids of their own. */
 async function moveSequences(sql: Sql): Promise<void> {
-  for (const table of ['tenant', 'category', 'product', 'variant', 'purchased_voucher', 'customer']) {
+  for (const name of ['tenant', 'category', 'product', 'variant', 'purchased_voucher', 'customer']) {
+    const table = `public.${name}`
     await sql`
       select /* demo.move_sequence */ setval(pg_get_serial_sequence(${table}, 'id'), max(id)) from ${sql(table)}`
   }

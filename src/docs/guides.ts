@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 
-/** A guide: a Markdown file of `docs/guides` with the same name; the changelog is `CHANGELOG.md`. */
+/** A guide: a Markdown file of `docs/guides` with the same name, or one that `docs/render/markdown.ts` names. */
 export interface Guide {
   /** Its name in the address, and of its file. */
   slug: string
@@ -33,6 +33,11 @@ export const guides: readonly Guide[] = [
     summary: 'Read only what changed, learn what was removed, and miss nothing.',
   },
   {
+    slug: 'sync',
+    title: 'The command sync',
+    summary: 'Let a command keep the copy, in files, in SQLite or in PostgreSQL.',
+  },
+  {
     slug: 'bulk-export',
     title: 'Bulk export',
     summary: 'Read a whole list in one response, for the first copy or a full pass.',
@@ -54,6 +59,16 @@ export const guides: readonly Guide[] = [
     title: 'Versioning and deprecation',
     summary: 'What can change within v1, what cannot, and how a version ends.',
   },
+  {
+    slug: 'fields',
+    title: 'Fields of v1',
+    summary: 'Every record of REST v1, with the type and the meaning of each field.',
+  },
+  {
+    slug: 'graphql-types',
+    title: 'Types of GraphQL',
+    summary: 'Every type of the schema, with its fields, arguments and values.',
+  },
   { slug: 'changelog', title: 'Changelog', summary: 'What has changed for those who use or run the service.' },
 ]
 
@@ -66,18 +81,8 @@ export interface Heading {
   text: string
 }
 
-/** A part of a guide, for the search. */
-export interface Section {
-  /** The anchor of its heading; empty: the beginning of the guide. */
-  id: string
-  heading: string
-  /** Its text, without blocks of code. */
-  text: string
-}
-
 export interface RenderedGuide {
   html: string
-  sections: Section[]
   headings: Heading[]
 }
 

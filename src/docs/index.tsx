@@ -17,7 +17,7 @@ import { guides, originPlaceholder, readRenderedGuides } from './guides.ts'
 import { referencePath, searchPath } from './layout.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { ReferencePage } from './reference-page.tsx'
-import { searchGuides } from './search.ts'
+import { openSearch } from './search.ts'
 import { SearchPage } from './search-page.tsx'
 
 /** Scalar and its editor insert stylesheets; it runs without inline scripts and without `eval`. */
@@ -26,6 +26,7 @@ const referenceHeaders = editorPageHeaders()
 /** Registers `GET /docs`, `/docs/{guide}`, `/docs/search`, `/docs/downloads` and `/docs/reference`. */
 export function registerDocs(app: FastifyInstance, config: Config, site: Site): void {
   const rendered = loadOnce(readRenderedGuides)
+  const search = loadOnce(openSearch)
   const downloads = loadOnce(async () => readDownloads())
 
   app.register(async scope => {
@@ -55,7 +56,7 @@ export function registerDocs(app: FastifyInstance, config: Config, site: Site): 
     }
     addPage(searchPath, formPageHeaders, async request => {
       const query = queryParameterValues(request, 'q').join(' ')
-      return <SearchPage query={query} matches={searchGuides(query, await rendered())} site={site} />
+      return <SearchPage query={query} matches={(await search())(query)} site={site} />
     })
     addPage(referencePath, referenceHeaders, () => <ReferencePage site={site} />)
     addPage(downloadsPath, formPageHeaders, async () => <DownloadsPage downloads={await downloads()} site={site} />)

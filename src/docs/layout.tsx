@@ -16,6 +16,7 @@ const guideHead = (
     {/* Not deferred: it chooses the language of the samples before the page is shown. */}
     <script src={`${assetsPath}/guides.js`} />
     <script src={`${assetsPath}/copy.js`} type="module" />
+    <script src={`${assetsPath}/search.js`} type="module" />
   </>
 )
 

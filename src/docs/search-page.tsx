@@ -1,4 +1,3 @@
-import { docsPath } from '../http/paths.ts'
 import type { Site } from '../http/site.ts'
 import { searchPath, TextPage } from './layout.tsx'
 import type { Match } from './search.ts'
@@ -17,11 +16,9 @@ export const SearchPage = ({ query, matches, site }: SearchPageProps) => (
       {query === '' ? 'Type words to find in the guides.' : `Sections with “${query}”: ${matches.length || 'none'}.`}
     </p>
     <ul class="links">
-      {matches.map(({ guide, section, excerpt }) => (
+      {matches.map(({ address, title, excerpt }) => (
         <li class="card">
-          <a href={`${docsPath}/${guide.slug}${section.id && `#${section.id}`}`}>
-            {section.id ? `${guide.title}: ${section.heading}` : guide.title}
-          </a>
+          <a href={address}>{title}</a>
           <p>{excerpt}</p>
         </li>
       ))}

@@ -1,39 +1,96 @@
-/** Search in the guides, over the texts of their sections. */
-import { type Guide, guides, type RenderedGuide, type Section } from './guides.ts'
+/** Search in the guides, over an index of their sections that the build makes. */
+import { readFile } from 'node:fs/promises'
+import MiniSearch, { type Options } from 'minisearch'
+import { docsPath } from '../http/paths.ts'
+import { synonyms } from './synonyms.ts'
 
+/** A part of a guide. */
+export interface Section {
+  /** Its guide, with the anchor of its heading: `paging#cursors`. */
+  id: string
+  /** The title of its guide. */
+  guide: string
+  heading: string
+  /** Its text, without blocks of code. */
+  text: string
+}
+
+/** A section that was found. */
 export interface Match {
-  guide: Guide
-  section: Section
-  /** Its text, from a little before the first word that is in it. */
+  address: string
+  title: string
+  /** Its text, from a little before the first word that was found. */
   excerpt: string
 }
 
 const longestQuery = 200
+const mostWords = 10
 const mostMatches = 30
 
-/** Returns the sections that contain all words of a query, in any case; those with the words in a heading first. */
-export function searchGuides(query: string, rendered: Record<string, RenderedGuide>): Match[] {
-  const words =
-    query
-      .slice(0, longestQuery)
-      .toLowerCase()
-      .match(/[\p{L}\p{N}_]+/gu) ?? []
-  if (words.length === 0) return []
-  const found = guides.flatMap(guide =>
-    (rendered[guide.slug]?.sections ?? []).flatMap(section => {
-      const heading = `${guide.title} ${section.heading}`.toLowerCase()
-      const text = section.text.toLowerCase()
-      if (!words.every(word => heading.includes(word) || text.includes(word))) return []
-      const inHeading = words.filter(word => heading.includes(word)).length
-      return [{ guide, section, excerpt: excerptOf(section.text, words), inHeading }]
-    }),
-  )
-  return found.sort((a, b) => b.inHeading - a.inHeading).slice(0, mostMatches)
+/** Words that do not tell sections apart. */
+const ignored = new Set('a an and are can do does for how i in is it my of on or that the to what with'.split(' '))
+
+const wordsOf = (text: string) => text.match(/[\p{L}\p{N}_]+/gu) ?? []
+
+/** Returns a word and its parts: `date_valid_end` and `dateValidEnd` are found by `valid` too. */
+const withParts = (word: string) => [...new Set([word, ...word.split(/_|(?<=\p{Ll})(?=\p{Lu})/u)])]
+
+const toTerm = (word: string) => (ignored.has(word.toLowerCase()) ? null : word.toLowerCase())
+
+/** All words of a query must occur, each as the beginning of a word, or with a typing mistake or two. */
+const options: Options<Section> = {
+  fields: ['heading', 'guide', 'text'],
+  storeFields: ['heading', 'guide', 'text'],
+  tokenize: text => wordsOf(text).flatMap(withParts),
+  processTerm: word => {
+    const term = toTerm(word)
+    return term && [term, ...(synonyms.get(term) ?? [])]
+  },
+  searchOptions: {
+    tokenize: query => wordsOf(query.slice(0, longestQuery)).slice(0, mostWords),
+    processTerm: toTerm,
+    combineWith: 'AND',
+    boost: { heading: 4, guide: 2 },
+    boostDocument: id => (/^(graphql-types|changelog)/.test(id) ? 0.6 : 1),
+    // A long table of fields counts as much as a short text.
+    bm25: { k: 1.2, b: 0, d: 0.5 },
+    prefix: true,
+    fuzzy: term => (term.length > 3 ? 0.2 : false),
+    maxFuzzy: 2,
+  },
 }
 
-function excerptOf(text: string, words: readonly string[]): string {
+/** For a query that finds nothing: two letters of a short word in the wrong order are two typing mistakes. */
+const tolerant = { fuzzy: (term: string) => term.length > 3 && (term.length > 5 ? 2 : 1) }
+
+/** Returns the index of sections as JSON. */
+export function indexSections(sections: readonly Section[]): string {
+  const index = new MiniSearch(options)
+  index.addAll(sections)
+  return JSON.stringify(index)
+}
+
+/** Reads the index that the build wrote. @returns a function that returns the sections for a query, the best first */
+export async function openSearch(): Promise<(query: string) => Match[]> {
+  const index = await MiniSearch.loadJSONAsync(
+    await readFile(new URL('../../dist/docs/search.json', import.meta.url), 'utf8'),
+    options,
+  )
+  return query => {
+    const found = index.search(query)
+    return (found.length > 0 ? found : index.search(query, tolerant))
+      .slice(0, mostMatches)
+      .map(({ id, guide, heading, text, terms }) => ({
+        address: `${docsPath}/${id}`,
+        title: guide === heading ? guide : `${guide}: ${heading}`,
+        excerpt: excerptOf(text, terms),
+      }))
+  }
+}
+
+function excerptOf(text: string, terms: readonly string[]): string {
   const parts = text.split(' ')
-  const first = parts.findIndex(part => words.some(word => part.toLowerCase().includes(word)))
+  const first = parts.findIndex(part => terms.some(term => part.toLowerCase().includes(term)))
   const start = Math.max(0, first - 8)
   const end = start + 36
   return [...(start > 0 ? ['…'] : []), ...parts.slice(start, end), ...(end < parts.length ? ['…'] : [])].join(' ')

@@ -4,6 +4,7 @@ import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import { GatewayError } from '../domain/errors.ts'
 import type { Authenticate } from './caller.ts'
 import { registerNotFound } from './not-found.tsx'
+import { readTextBodies } from './text-body.ts'
 
 /** The longest body that is read, in bytes (R9). */
 export const bodyLimit = 64 * 1024
@@ -22,8 +23,7 @@ export function registerAuthenticated(
 ): void {
   app.register(
     async scope => {
-      scope.removeAllContentTypeParsers()
-      scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit }, (_request, body, done) => done(null, body))
+      readTextBodies(scope, '*', bodyLimit)
       scope.addHook('onRequest', authenticate)
       registerNotFound(scope)
       for (const method of METHODS) {

@@ -15,6 +15,7 @@ export const statusOf: Record<ErrorCode, number> = {
   TOO_LARGE: 413,
   TOO_SLOW: 408,
   METHOD_NOT_ALLOWED: 405,
+  UNSUPPORTED_MEDIA_TYPE: 415,
   UNAVAILABLE: 503,
   INTERNAL: 500,
 }

@@ -4,15 +4,20 @@ import { coalesceReads } from '../db/coalesce-reads.ts'
 import { codeOf } from '../db/outage.ts'
 import type { Pool } from '../db/sql.ts'
 import { reasonsOf, type StandbyState } from '../db/standby.ts'
-import { quickChecks } from '../doctor/quick.ts'
-import type { CaptureWatch } from '../projection/capture.ts'
+import { hideKey } from '../doctor/hide-key.ts'
+import { furtherChecks, requestChecks } from '../doctor/quick.ts'
 import { readStepState, type StepState } from '../projection/step.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
 import type { Draining } from './draining.ts'
+import { createReasonLog } from './reason-log.ts'
 
 const readyTimeoutMs = 1_000
 
-const stateTimeoutMs = 200
+/** The time for each part of what is wrong although requests are answered, in milliseconds. */
+const partTimeoutMs = 400
+
+/** The SQLSTATE of a statement that the role may not run. */
+const missingRight = '42501'
 
 /** The number of workers of `serve --workers` that listen, and the number of all. */
 export interface WorkerCount {
@@ -27,12 +32,12 @@ export interface WorkerRole {
   workers(): WorkerCount | null
 }
 
-const checkNames = ['database', 'migrations', 'capture'] as const
+const checkNames = ['database', 'migrations', 'fill'] as const
 
 /** The service is ready when all checks are ok. */
 interface Readiness {
   checks: Record<(typeof checkNames)[number], 'ok' | 'failing'>
-  /** Why checks fail, and what is wrong with the records and the standbys, for which alone requests are served nevertheless. */
+  /** Why checks fail, and what is wrong although requests are answered. */
   reasons: Reason[]
   /** Absent: unknown. */
   records?: Omit<StepState, 'reasons'>
@@ -44,13 +49,14 @@ interface Readiness {
 export type CheckReadiness = () => Promise<Readiness>
 
 const failing = (...reasons: Reason[]): Readiness => ({
-  checks: { database: 'failing', migrations: 'failing', capture: 'failing' },
+  checks: { database: 'failing', migrations: 'failing', fill: 'failing' },
   reasons,
 })
 
 /**
- * Makes the check of `/readyz`: the database answers within a second, is a primary that can be written, is migrated, and
- * captures changes of the sources. Each result is no older than its call, so a repair shows at once.
+ * Makes the check of `/readyz`: the database answers within a second, is a primary that can be written, is migrated, and the first
+ * fill is done. What does not keep requests from their answers is a reason alone, because all instances share it. Each result is
+ * no older than its call, so a repair shows at once. The log has each reason that begins or ends.
  *
  * @param own a separate connection, because all connections of requests may be busy
  * @param pool the connections of requests, which are asked when the separate one fails or is late: the database may be
@@ -61,15 +67,14 @@ const failing = (...reasons: Reason[]): Readiness => ({
 export function createReadiness(
   app: FastifyInstance,
   { own, pool }: { own: Pool; pool: Pool },
-  capture: CaptureWatch,
   readStandbys: () => StandbyState[],
   countWorkers: () => WorkerCount | null = () => null,
 ): CheckReadiness {
   async function run(): Promise<Readiness> {
-    const first = runChecks(own, capture)
+    const first = runChecks(own)
     const early = await Promise.race([first.catch(() => null), sleep(readyTimeoutMs / 2, null, { ref: false })])
     if (early) return early
-    const second = runChecks(pool, capture)
+    const second = runChecks(pool)
     return Promise.any([first, second]).catch(() => second)
   }
   const check = coalesceReads(
@@ -82,34 +87,56 @@ export function createReadiness(
       }),
     readyTimeoutMs,
   )
-  const records = coalesceReads(
-    () =>
-      readStepState(pool).catch(error => {
-        app.failureLog.report({ error, message: 'failed: read the state of the steps', kind: 'job' })
-        return undefined
-      }),
-    stateTimeoutMs,
-  )
+  /** @returns a function that reads a part; null: it is not known in time */
+  const part = <Result>(name: string, read: (sql: Pool) => Promise<Result>) => {
+    const once = coalesceReads(
+      () =>
+        read(pool).catch(error => {
+          app.failureLog.report({ error, message: `failed: look at ${name}`, kind: 'job' })
+          return null
+        }),
+      partTimeoutMs,
+    )
+    return () => Promise.race([once(), sleep(partTimeoutMs, null, { ref: false })])
+  }
+  const [readCapture, readRights, readClock, readSteps] = [
+    part('the capture of changes', furtherChecks.capture),
+    part('the rights of the service', furtherChecks.rights),
+    part('the clock of the database', furtherChecks.clock),
+    part('the state of the steps', readStepState),
+  ]
+  const log = createReasonLog(app.log)
   return async () => {
     const late = failing(reason('DATABASE_SILENT'))
-    const result = await Promise.race([check(), sleep(readyTimeoutMs, late, { ref: false })])
+    const { checks, reasons } = await Promise.race([check(), sleep(readyTimeoutMs, late, { ref: false })])
     const standbys = readStandbys()
-    const shown = { ...result, ...(standbys.length > 0 && { standbys }), workers: countWorkers() }
-    if (result.checks.migrations === 'failing') return shown
-    const found = [...result.reasons, ...reasonsOf(standbys)]
-    const state = await Promise.race([records(), sleep(stateTimeoutMs, undefined, { ref: false })])
-    if (!state) return { ...shown, reasons: found }
-    const { reasons, ...rest } = state
-    return { ...shown, reasons: [...found, ...reasons], records: rest }
+    const shown = { checks, ...(standbys.length > 0 && { standbys }), workers: countWorkers() }
+    if (checks.migrations === 'failing') {
+      log(reasons, false)
+      return { ...shown, reasons }
+    }
+    const parts = await Promise.all([readCapture(), readRights(), readClock(), readSteps()])
+    const [capture, rights, clock, steps] = parts
+    const found = [...reasons, ...(capture ?? []), ...(rights ?? []), ...(clock ?? []), ...app.failureLog.reasons()]
+    if (steps) found.push(...steps.reasons)
+    log(found, !parts.includes(null))
+    const all = { ...shown, reasons: [...found, ...reasonsOf(standbys)] }
+    if (!steps) return all
+    const { reasons: _, rejectedKeys, ...rest } = steps
+    const hidden = rejectedKeys.map(rejected => ({ ...rejected, key: hideKey(rejected.key) }))
+    return { ...all, records: { ...rest, rejectedKeys: hidden } }
   }
 }
 
 /** Runs the checks until one fails: the checks after that count as failing. @throws the error of a statement */
-async function runChecks(sql: Pool, capture: CaptureWatch): Promise<Readiness> {
-  const checks = { ...quickChecks, capture: capture.check }
+async function runChecks(sql: Pool): Promise<Readiness> {
   const result = failing()
   for (const name of checkNames) {
-    result.reasons = await checks[name](sql)
+    result.reasons = await requestChecks[name](sql).catch(async error => {
+      // Other statements may be allowed, and the right is a reason of its own.
+      if (codeOf(error) === missingRight && (await furtherChecks.rights(sql)).length > 0) return []
+      throw error
+    })
     if (result.reasons.length > 0) break
     result.checks[name] = 'ok'
   }
@@ -119,7 +146,7 @@ async function runChecks(sql: Pool, capture: CaptureWatch): Promise<Readiness> {
 /**
  * Registers the health checks, which need no token and return no value of a record. `GET /livez` answers while the process
  * does. `GET /readyz` is 200 when requests can be served, and 503 while the service stops; the body lists each check,
- * and the state of the steps.
+ * each reason, and the state of the steps.
  */
 export function registerHealth(app: FastifyInstance, check: CheckReadiness, draining: Draining): void {
   app.get('/livez', () => ({ status: 'ok' }))

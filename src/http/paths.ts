@@ -17,5 +17,8 @@ export const assetsPath = '/assets'
 
 export const adminPath = '/admin'
 
+/** The path to which the OpenID provider sends a browser back. */
+export const openIdCallbackPath = `${adminPath}/login/callback`
+
 /** The path of one-time links, before the secret. */
 export const setupPath = `${adminPath}/setup`

@@ -1,6 +1,7 @@
 import {
   exportChannel,
   refusedSignInChannel,
+  repairedCaptureChannel,
   requestChannel,
   statementChannel,
   stepChannel,
@@ -36,4 +37,5 @@ export function observe(checkReadiness: CheckReadiness): void {
   })
   subscribe(unparsedRequestChannel, ({ code }) => metrics.requestsRefused.inc({ reason: code }))
   subscribe(refusedSignInChannel, ({ reason }) => metrics.signInsRefused.inc({ reason }))
+  subscribe(repairedCaptureChannel, () => metrics.capturesRepaired.inc())
 }

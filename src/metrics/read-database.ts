@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { coalesceReads } from '../db/coalesce-reads.ts'
 import type { Sql } from '../db/sql.ts'
+import { readSyncState } from '../domain/sync/full-pass.ts'
 import { countTokensInNeed } from '../domain/token/list.ts'
 import { readStepState } from '../projection/step.ts'
 import { readLag } from '../staging/subscription.ts'
@@ -18,8 +19,9 @@ const timeLimitMs = 1_000
 export function createDatabaseReader(sql: Sql, report: (error: unknown) => void): () => Promise<string> {
   const read = coalesceReads(async () => {
     const lagging = readLag(sql, { isRecent: true })
-    const [steps, lag, tokens] = await Promise.all([readStepState(sql), lagging, countTokensInNeed(sql)])
-    return { steps, lag, tokens }
+    const reads = [readStepState(sql), readSyncState(sql), lagging, countTokensInNeed(sql)] as const
+    const [steps, sync, lag, tokens] = await Promise.all(reads)
+    return { steps, sync, lag, tokens }
   }, timeLimitMs)
   return async () => {
     const known = read().catch(error => {
@@ -30,6 +32,7 @@ export function createDatabaseReader(sql: Sql, report: (error: unknown) => void)
     metrics.setOrRemove(metrics.stepAge, facts?.steps.secondsSinceStep)
     metrics.setOrRemove(metrics.behind, facts?.steps.secondsBehind)
     metrics.setOrRemove(metrics.recordsDiffered, facts?.steps.differed)
+    metrics.setOrRemove(metrics.syncEpoch, facts?.sync.epoch)
     metrics.setOrRemove(metrics.notesWaiting, facts?.steps.waiting)
     metrics.setOrRemove(metrics.rejectedKeys, facts?.steps.rejected)
     metrics.setOrRemove(metrics.subscriptionLag, facts?.lag?.behind)

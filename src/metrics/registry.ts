@@ -99,6 +99,11 @@ export const signInsRefused = counter(
   'reason',
 )
 
+export const capturesRepaired = counter(
+  'vgw_captures_repaired_total',
+  'Sources whose triggers were missing, disabled or replaced, and that this process captured again.',
+)
+
 export const workers = new Gauge({
   name: 'vgw_workers',
   help: 'Workers of --workers that listen, and those that do not yet; absent without that option.',
@@ -160,6 +165,11 @@ export const behind = databaseGauge(
 export const recordsDiffered = databaseGauge(
   'vgw_records_differed',
   'Records that the check in the background has found different from their sources. Usually 0.',
+)
+
+export const syncEpoch = databaseGauge(
+  'vgw_sync_epoch',
+  'Grows at each restore, copy or failover of the database, after which all clients need a full pass.',
 )
 
 export const notesWaiting = databaseGauge(

@@ -138,10 +138,10 @@ const documentsWith = (literal: string) => [
 test('text of a caller is never compiled, also when it recurs', async () => {
   const before = generated().length
   for (const value of ['process.exit(9)', '");process.exit(9);("', "',process.exit(9),'", '`;process.exit(9);`']) {
-    for (const query of [JSON.stringify(value), `"""${value}"""`].flatMap(documentsWith)) {
-      const first = await ask(query, { t: value })
-      for (let repeat = 0; repeat < 6; repeat++) expect(await ask(query, { t: value })).toBe(first)
-    }
+    const queries = [JSON.stringify(value), `"""${value}"""`].flatMap(documentsWith)
+    const askEach = () => Promise.all(queries.map(query => ask(query, { t: value })))
+    const first = await askEach()
+    for (let repeat = 0; repeat < 6; repeat++) expect(await askEach()).toEqual(first)
   }
   const names = ['constructor', '__proto__', 'toString', 'x);process.exit(9);(']
   for (const name of names) await ask('{ viewer { name } }', { [name]: 'process.exit(9)' })

@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
-import { connect, serviceRole } from '../../src/db/connect.ts'
+import type { Reason } from '../../src/reasons.ts'
 import { buildServer } from '../../src/server.ts'
 import { createClient } from '../support/app.ts'
+import { connect, serviceRole } from '../support/connect.ts'
 import { createDatabase } from '../support/database.ts'
 import { collectLog } from '../support/log.ts'
 import { projected } from '../support/projected.ts'
@@ -20,7 +21,8 @@ const health = connect(
   { max: 1, statementTimeoutMs: 1_000, answerTimeoutMs: 1_000, connectTimeoutMs: 1_000, role: serviceRole },
 )
 const config = readConfig({ LOG_LEVEL: 'silent' })
-const app = await buildServer({ config, pool, health })
+const { log, lines } = collectLog()
+const app = await buildServer({ config: readConfig({ LOG_REQUESTS: 'off' }), pool, health, log })
 const { ask } = createClient(app)
 afterAll(async () => {
   await app.close()
@@ -35,9 +37,26 @@ const readyWithState = () =>
     return answer.body.records ? answer : undefined
   })
 const isReady = async () => (await ready()).status === 200
+/** Asks until the answer has these reasons, and no others. @returns the answer, whose status is 200 */
+const readyWith = async (...codes: string[]) => {
+  const codesOf = ({ body }: Awaited<ReturnType<typeof ready>>) => body.reasons.map(({ code }: Reason) => code)
+  const check = async () => {
+    const answer = await ready()
+    return codesOf(answer).join() === codes.join() ? answer : undefined
+  }
+  // The check in the background has an interval of ten seconds.
+  const answer = await until(`the reasons are ${codes}`, check, 20_000)
+  expect(answer.status).toBe(200)
+  return answer
+}
+/** Returns the lines of the log about a reason: the level and the message of each. */
+const loggedOf = (code: string) =>
+  lines().flatMap(({ level, msg, reasons }) => (reasons?.some(reason => reason.code === code) ? [[level, msg]] : []))
+const begun = [50, 'a reason begins']
+const ended = [30, 'a reason has ended']
 
 describe('/readyz', () => {
-  test('has the state of the steps, and is 200 also during the first fill', async () => {
+  test('has the state of the steps, and is 503 during the first fill alone', async () => {
     const records = async () => (await readyWithState()).body.records
     await projected(pool)
     expect(await records()).toEqual({
@@ -55,7 +74,14 @@ describe('/readyz', () => {
         body: { reasons: [{ code: 'MAPPING_BROKEN', level: 'error', message }], records: { waiting: 1 } },
       })
       await platform`update gateway.step set is_complete = false`
-      const filling = { status: 200, body: { status: 'ok', records: { secondsSinceStep: null, secondsBehind: null } } }
+      const filling = {
+        status: 503,
+        body: {
+          ...{ status: 'failing', checks: { database: 'ok', migrations: 'ok', fill: 'failing' } },
+          reasons: [{ code: 'FIRST_FILL' }, { code: 'MAPPING_BROKEN' }],
+          records: { secondsSinceStep: null, secondsBehind: null },
+        },
+      }
       expect(await readyWithState()).toMatchObject(filling)
       await platform`update gateway.step set is_complete = true`
     })
@@ -63,30 +89,107 @@ describe('/readyz', () => {
     expect((await readyWithState()).body).toMatchObject({ reasons: [], records: { waiting: 0, rejected: 1 } })
   })
 
-  test('names ten rejected keys, with reasons that quote no value of their rows', async () => {
+  test('names ten rejected keys: numbers and UUIDs, hashes of texts, and reasons that quote no value of their rows', async () => {
     const [{ key } = {}] = await platform`select key from gateway.rejected`
+    const uuid = '0192d3a5-6c8e-7f00-8000-0123456789ab'
     await platform`
       insert into gateway.rejected (record, key, reason)
-      select 'voucher', n, 'value "SECRET" is out of range for type integer' from generate_series(10, 20) n`
+      select 'voucher'::gateway.record_type, n::text, 'value "SECRET" is out of range for type integer' from generate_series(10, 17) n
+      union all select 'voucher'::gateway.record_type, key, 'reference is empty' from unnest(${`{0-CÖDE,${uuid},9-LAST}`}::text::text[]) key`
     const { rejected, rejectedKeys } = (await readyWithState()).body.records
     expect([rejected, rejectedKeys.length]).toEqual([12, 10])
-    expect(rejectedKeys.slice(0, 2)).toEqual([
+    expect(rejectedKeys.slice(0, 4)).toEqual([
       { record: 'tenant', key, reason: 'time_zone is no IANA name' },
+      { record: 'voucher', key: expect.stringMatching(/^sha256:[\da-f]{8}$/), reason: 'reference is empty' },
+      { record: 'voucher', key: uuid, reason: 'reference is empty' },
       { record: 'voucher', key: '10', reason: 'value "…" is out of range for type integer' },
+    ])
+    // As docs/operating.md has it.
+    const hash = rejectedKeys[1].key.replace('sha256:', '')
+    expect(
+      await pool`select key from gateway.rejected where encode(sha256(convert_to(key, 'UTF8')), 'hex') like ${`${hash}%`}`,
+    ).toEqual([{ key: '0-CÖDE' }])
+    await platform`delete from gateway.rejected`
+  })
+
+  test('is 200 while changes of a source are not captured, which the service repairs unless the source is locked', async () => {
+    await platform`with shop as (insert into tenant (name) values ('New Mill') returning id)
+      insert into product (tenant_id, slug, title, currency) select id, 'tea', 'Tea', 'EUR' from shop`
+    await platform.begin(async sql => {
+      // A restore without triggers, beside which one session still writes.
+      await platform
+        .unsafe(`alter table product disable trigger all;
+          update product set title = 'Green tea';
+          alter table product enable trigger all`)
+        .simple()
+      await sql`lock table product in row exclusive mode`
+      const answer = await readyWith('CAPTURE_MISSING')
+      expect(answer.body.checks).toEqual({ database: 'ok', migrations: 'ok', fill: 'ok' })
+      expect(answer.body.reasons[0]).toMatchObject({
+        message: expect.stringMatching(/^Changes of table public.product /),
+        action: expect.stringMatching(/: call gateway.capture\('public.product'\);$/),
+      })
+      expect(loggedOf('CAPTURE_MISSING')).toEqual([begun])
+      expect(await pool`select gateway.repair_capture() as source`).toEqual([{ source: null }])
+      // A writer that came after the attempt does not wait.
+      await platform`update product set title = 'White tea'`
+    })
+    await readyWith()
+    expect(loggedOf('CAPTURE_MISSING')).toEqual([begun, ended])
+    expect(lines().filter(({ msg }) => msg.startsWith('a source was not captured'))).toMatchObject([
+      { level: 40, source: 'public.product' },
+    ])
+    await projected(pool)
+    expect(await pool`select title from gateway.product`).toEqual([{ title: 'White tea' }])
+  })
+
+  test('is 200 while a mapping does not fit, with a line when it begins and ends', async () => {
+    const before = loggedOf('MAPPING_BROKEN').length
+    // No row is written: the check in the background finds it.
+    await platform`alter table purchased_voucher rename product_slug to slug`
+    await readyWith('MAPPING_BROKEN')
+    expect(loggedOf('MAPPING_BROKEN').slice(before)).toEqual([begun])
+    await platform`alter table purchased_voucher rename slug to product_slug`
+    await projected(pool)
+    await readyWith()
+    expect(loggedOf('MAPPING_BROKEN').slice(before)).toEqual([begun, ended])
+  })
+
+  test.each([
+    ['a request needs', 'select on gateway.customer'],
+    ['the steps need', 'update on gateway.step_lock'],
+    ['its own checks need', 'select on gateway.step, gateway.migration, gateway.rule, gateway.rejected'],
+    ['a statement calls', 'execute on function gateway.report_server_change()'],
+  ])('is 200 while a right is missing that %s, with the statements that help', async (_, right) => {
+    const before = loggedOf('GRANT_MISSING').length
+    await platform.unsafe(`revoke ${right} from voucher_gateway`)
+    const { status, body } = await until('it is named', async () => {
+      const answer = await ready()
+      return answer.body.reasons.length > 0 ? answer : undefined
+    })
+    expect([status, body.checks]).toEqual([200, { database: 'ok', migrations: 'ok', fill: 'ok' }])
+    for (const { code, action } of body.reasons) {
+      expect(code).toBe('GRANT_MISSING')
+      await platform.unsafe(/: (grant .*;)$/.exec(action)?.[1] ?? '')
+    }
+    await readyWith()
+    const logged = body.reasons.length
+    expect(loggedOf('GRANT_MISSING').slice(before)).toEqual([
+      ...Array(logged).fill(begun),
+      ...Array(logged).fill(ended),
     ])
   })
 
-  test('is 503 with the statement that helps while changes of a source are not captured', async () => {
-    await platform`drop trigger capture_row on product`
-    const { status, body } = await ready()
-    expect([status, body.checks]).toEqual([503, { database: 'ok', migrations: 'ok', capture: 'failing' }])
-    expect(body.reasons).toMatchObject([
-      { code: 'CAPTURE_MISSING', message: expect.stringMatching(/^Changes of table public.product /) },
-    ])
-    const [, statement = ''] = /^Run: (call .*;)$/.exec(body.reasons[0].action) ?? []
-    await platform.unsafe(statement)
-    expect((await ready()).status).toBe(200)
-  })
+  test('is 200 while the disk is full, with a line when it begins, and when no write has failed for 20 seconds', async () => {
+    await platform`create function gateway.fill_disk() returns trigger language plpgsql as
+      $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$`
+    await platform`create trigger fill_disk before insert on gateway.step execute function gateway.fill_disk()`
+    await readyWith('DISK_FULL')
+    await platform`drop function gateway.fill_disk() cascade`
+    await projected(pool)
+    expect(loggedOf('DISK_FULL')).toEqual([begun])
+    await expect.poll(() => ready().then(() => loggedOf('DISK_FULL')), { timeout: 25_000 }).toEqual([begun, ended])
+  }, 40_000)
 
   test('is 200 while all connections of the requests are busy', async () => {
     const busy = Array.from({ length: 10 }, () => pool`select pg_sleep(3)`.execute())

@@ -302,7 +302,7 @@ describe('a failure that repeats', () => {
   })
 })
 
-it.each([
+it.concurrent.each([
   ['thrown', 'SIGHUP'],
   ['rejected', 'SIGUSR2'],
 ] as const)('an uncaught error that is %s ends the process with a line without its text', async (_how, signal) => {

@@ -1,0 +1,25 @@
+import type { FastifyBaseLogger } from 'fastify'
+import type { Reason } from '../reasons.ts'
+
+/** The time in a message, which grows while the reason lasts. */
+const durations = /\b\d{1,9}(\.\d{1,9})? s\b/g
+
+/** Creates the log of what is wrong while the service runs: a line when a reason begins, and one when it has ended. */
+export function createReasonLog(log: FastifyBaseLogger) {
+  let known = new Map<string, Reason>()
+  /**
+   * Compares the reasons with those of before.
+   *
+   * @param isWhole false when a check could not be made: then no reason has ended
+   */
+  return (reasons: readonly Reason[], isWhole: boolean): void => {
+    const present = new Map(reasons.map(reason => [reason.code + reason.message.replaceAll(durations, ''), reason]))
+    for (const [key, reason] of present) {
+      if (!known.has(key)) log[reason.level === 'error' ? 'error' : 'warn']({ reasons: [reason] }, 'a reason begins')
+    }
+    for (const [key, reason] of isWhole ? known : []) {
+      if (!present.has(key)) log.info({ reasons: [reason] }, 'a reason has ended')
+    }
+    known = isWhole ? present : new Map([...known, ...present])
+  }
+}
