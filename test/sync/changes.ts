@@ -96,7 +96,7 @@ const updateVoucherOften: Change = async context => {
 const insertConflicting = simple(
   context => context.sql`
     insert into purchased_voucher (id, tenant_id, reference)
-    values (${one(context, 'vouchers')}, ${owner(context)}, ${context.mark}) on conflict do nothing`,
+    values (${one(context, 'vouchers')}, ${owner(context)}, ${context.mark}) on conflict (id) do nothing`,
 )
 
 const upsertVoucher = simple(
@@ -278,7 +278,7 @@ const remake =
     await sql`delete from ${sql(table)} where id = ${id}`
     const above = table === 'tenant' ? { parent_id: context.knownIds.root } : { tenant_id: owner(context) }
     const row = { id, ...above, ...columnsOf(mark) }
-    return (await sql`insert into ${sql(table)} ${sql(row)} on conflict do nothing`).count
+    return (await sql`insert into ${sql(table)} ${sql(row)} on conflict (id) do nothing`).count
   }
 
 /**

@@ -3,7 +3,7 @@ import type postgres from '#postgres'
 import { type Ask, type CopiedRecord, RequestError } from './lists.ts'
 import type { Random } from './random.ts'
 
-/** The ways in which a client resumes, from docs/syncing.md. */
+/** The ways in which a client resumes, from docs/guides/keeping-in-step.md. */
 export const resumptions = ['first page', 'last page', 'newest record'] as const
 export type Resumption = (typeof resumptions)[number]
 
@@ -12,7 +12,7 @@ export interface PassTimes {
   last: string
 }
 
-/** Waits and repeats while the service is overloaded, or an export of a killed instance counts, as docs/syncing.md prescribes. */
+/** Waits and repeats while the service is overloaded, or an export of a killed instance counts, as docs/guides/keeping-in-step.md prescribes. */
 export const patient =
   (ask: Ask): Ask =>
   async (since, cursor) => {

@@ -45,7 +45,7 @@ const works: [string, ...Work[]][] = [
     async on => {
       await on`
         insert into purchased_voucher (id, tenant_id, reference) values (${voucher}, ${tenant}, 'conflict')
-        on conflict do nothing`
+        on conflict (id) do nothing`
       await pass()
       await change(on)
     },

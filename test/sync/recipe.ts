@@ -1,4 +1,4 @@
-/** Clients that keep a whole copy by the recipe of docs/syncing.md: lists and removals, for all tenants of a token. */
+/** Clients that keep a whole copy by the recipe of docs/guides/keeping-in-step.md: lists and removals, for all tenants of a token. */
 import { createSyncClient, type PassTimes, type Resumption, readPass, type SyncClient } from './clients.ts'
 import { type Ask, type CopiedRecord, type List, lists, RequestError } from './lists.ts'
 

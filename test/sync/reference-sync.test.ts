@@ -110,8 +110,28 @@ describe.each(everyPlace)('a copy in %s', async (_kind, placeOf) => {
     expect((await run()).code).toBe(0)
   })
 
+  test('is continued at another address of its service, and with restored data only by --full', async () => {
+    const address = origin.replace('127.0.0.1', 'localhost')
+    // As a version left it that did not store the id of the service.
+    const store = await readTarget(place.to, 'voucher_gateway_copy')!.open()
+    const checkpoint = new Checkpoint(store.positions)
+    await store.commit([], checkpoint.setCopy({ ...checkpoint.copy!, service: null }))
+    await store.close()
+    expect((await run()).code).toBe(0)
+    const { code, events } = await sync(address, token.secret, place)
+    expect([code, events[1]]).toEqual([0, { event: 'moved', from: origin, url: address }])
+    expect(events.at(-1)).toMatchObject({ event: 'in_step', received: expect.any(Number) })
+    await platform`select gateway.require_full_pass()`
+    expect(await run()).toMatchObject({ code: 2, error: { message: expect.stringContaining('restored or copied') } })
+    expect((await run({ full: true, stopAt: ({ event }) => event === 'moved' })).code).toBe(130)
+    expect((await run()).code).toBe(2)
+    expect(await run({ full: true })).toMatchObject({ code: 0, error: undefined })
+    await expectInStep()
+  })
+
   test('is not continued with another service', async () => {
-    const { code, error } = await sync('http://127.0.0.1:9', token.secret, place)
+    const other = await createWorld(1)
+    const { code, error } = await sync(other.origin, other.token.secret, place)
     expect([code, error]).toMatchObject([2, { message: expect.stringContaining(`holds a copy of ${origin}`) }])
   })
 })

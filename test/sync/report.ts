@@ -25,7 +25,7 @@ export function printReport({ counts, clients, problems, figures }: Result, opti
       ...more,
       `records that are not as their sources say: ${problems.length}`,
       ...problems.map(
-        ({ record, reason, keys, firstKey }) => `  ${record}: ${keys} keys, such as ${firstKey}: ${reason}`,
+        ({ record, reason, keys, firstKeys }) => `  ${record}: ${keys} keys, such as ${firstKeys}: ${reason}`,
       ),
       `figures: ${figures.checks} times compared with the records, ${figures.wrong} rows wrong`,
       ...clients.flatMap(({ client, list, examples }) => examples.map(example => `  ${client}, ${list}: ${example}`)),

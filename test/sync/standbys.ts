@@ -1,7 +1,7 @@
 /** A primary and standbys that are paused, delayed, frozen, restarted and promoted while clients read from them. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { connect, serviceRole } from '../../src/db/connect.ts'
 import { createFaultServer, type FaultServer } from '../faults/support/server.ts'
+import { connect, serviceRole } from '../support/connect.ts'
 import { startPgpool } from '../support/pgpool.ts'
 import type { Random } from './random.ts'
 

@@ -1,9 +1,9 @@
 /** The stress test of the sync as a command: `npm run stress -- --seconds 60`. */
 import { Command, InvalidArgumentError } from 'commander'
 import { readConfig } from '../../src/config/config.ts'
-import { connect, serviceRole } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import { buildServer } from '../../src/server.ts'
+import { connect, serviceRole } from '../support/connect.ts'
 import { startServer } from '../support/embedded-postgres.ts'
 import { freePort } from '../support/free-port.ts'
 import { packagedPrograms } from '../support/packaged-postgres.ts'
@@ -54,7 +54,7 @@ async function startPoolers(direct: Address) {
   await admin.end()
   const service = createPgBouncer({ server: direct, port: await freePort(), login })
   // Each writer sets a limit for its locks, and holds its connection during its transactions.
-  const tracked = 'lock_timeout, statement_timeout, default_transaction_isolation, role, jit, work_mem'
+  const tracked = 'search_path, lock_timeout, statement_timeout, default_transaction_isolation, role, jit, work_mem'
   const changes = { connect_query: null, track_extra_parameters: tracked, default_pool_size: '60' }
   const logins = { login: direct.user, otherLogins: [insertOnlyRole] }
   const platform = createPgBouncer({ server: direct, port: await freePort(), ...logins, changes })

@@ -212,8 +212,8 @@ function writeMethod(document: OpenApiDocument, read: ReadOperation): string {
 function listParameters({ operationId, parameters }: OperationObject): { name: string; type: string }[] {
   return parameters.flatMap(parameter => {
     if ('$ref' in parameter || ['updated_since', 'cursor'].includes(parameter.name)) return []
-    const words = parameter.schema.anyOf?.map(each => (typeof each === 'object' ? each.items : undefined))[0]
-    const names = typeof words === 'object' && !Array.isArray(words) ? words.enum : undefined
+    const { items } = parameter.schema
+    const names = typeof items === 'object' && !Array.isArray(items) ? items.enum : undefined
     if (!names) throw new Error(`The parameter ${parameter.name} of ${operationId} is not a list of words.`)
     const type = `readonly (${names.map(name => `'${name}'`).join(' | ')})[] | undefined`
     return [{ name: parameter.name, type }]

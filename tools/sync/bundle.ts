@@ -1,5 +1,8 @@
-/** Bundles the command `sync` with all that it needs, except the driver, and collects the licenses of what is in the bundle. */
-import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+/**
+ * Bundles the command `sync` with all that it needs, except the driver, collects the licenses of what is in the bundle, and adds
+ * the manual.
+ */
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 
@@ -32,3 +35,4 @@ const licenses = [...packages].sort().map(path => {
   return `${path.replace(/^.*node_modules\//, '')}\n\n${readFileSync(join(path, file), 'utf8')}`
 })
 writeFileSync(join(target, 'licenses.txt'), licenses.join('\n---\n\n'))
+copyFileSync('docs/guides/sync.md', join(target, 'manual.md'))

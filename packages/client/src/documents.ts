@@ -39,7 +39,7 @@ export const CountMarketingSignups: TrustedDocument = {
 
 /** The query Removals. */
 export const Removals: TrustedDocument = {
-  id: 'sha256:4f097c9877280dfea246003f848629e0dd94dd2d00a26164c18d24493098063d',
+  id: 'sha256:297d2b8503f334016c046f19a983c7dd46a4afee3bf44549e3d881520952a1c8',
   text: `query Removals($tenant: ID!, $since: DateTime, $after: String, $resources: [RemovalResource!], $first: Int) {
   tenant(id: $tenant) {
     removals(
@@ -57,6 +57,7 @@ export const Removals: TrustedDocument = {
       nextCursor
       serverTime
       epoch
+      serviceId
       removalsCompleteSince
     }
   }

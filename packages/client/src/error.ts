@@ -1,7 +1,7 @@
 /** The one error of this package. */
 
 /**
- * The kind of an error, for programs. The first eleven come from the service, the others from connections and answers.
+ * The kind of an error, for programs. The first twelve come from the service, the others from connections and answers.
  */
 export type ErrorCode =
   | 'UNAUTHENTICATED'
@@ -12,6 +12,7 @@ export type ErrorCode =
   | 'TOO_LARGE'
   | 'TOO_SLOW'
   | 'METHOD_NOT_ALLOWED'
+  | 'UNSUPPORTED_MEDIA_TYPE'
   | 'UNAVAILABLE'
   | 'INTERNAL'
   /** The service runs trusted documents only, and does not trust the documents of this version of the client. */
@@ -34,6 +35,7 @@ const codes: Record<number, ErrorCode> = {
   405: 'METHOD_NOT_ALLOWED',
   408: 'TOO_SLOW',
   413: 'TOO_LARGE',
+  415: 'UNSUPPORTED_MEDIA_TYPE',
   422: 'BAD_USER_INPUT',
   429: 'RATE_LIMITED',
   431: 'TOO_LARGE',
@@ -67,8 +69,14 @@ export class VoucherGatewayError extends Error {
   /** The seconds after which the service asks to try again. */
   readonly retryAfter: number | undefined
 
+  /** @param message a sentence: the errors of fields and the reason of the cause are added to it */
   constructor(message: string, details: ErrorDetails = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    const fields = Object.entries(details.fieldErrors ?? {}).map(([name, texts]) => `${name}: ${texts.join(' ')}`)
+    const reasons = details.cause === undefined ? [] : [`(${reasonOf(details.cause)})`]
+    super(
+      [message, ...fields, ...reasons].join(' '),
+      details.cause === undefined ? undefined : { cause: details.cause },
+    )
     this.status = details.status
     this.code = details.code ?? codes[details.status ?? 0] ?? 'INVALID_RESPONSE'
     this.fieldErrors = details.fieldErrors ?? {}
@@ -80,4 +88,12 @@ export class VoucherGatewayError extends Error {
   get needsFullPass(): boolean {
     return this.code === 'BAD_USER_INPUT' && !!this.fieldErrors.updatedSince?.some(text => text.includes('full pass'))
   }
+}
+
+/** Returns why something failed. `fetch` itself says only that it failed, and has the reason in its cause. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.cause !== undefined) return reasonOf(error.cause)
+  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join(', ')
+  return error.message || error.name
 }

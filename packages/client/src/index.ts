@@ -51,9 +51,13 @@ export class VoucherGateway extends Reads {
     return createRemovals(this.transport, tenantId, options)
   }
 
-  /** Reads the epoch: it grows when all copies must be rebuilt. Keep the one from before a full pass with the copy. */
-  async epoch(tenantId: number, options: CallOptions = {}): Promise<number> {
-    for await (const { epoch } of createRemovals(this.transport, tenantId, options, 0).pages()) return epoch
+  /**
+   * Reads what tells whether a copy belongs to the service. The epoch grows when all copies must be rebuilt: keep the one
+   * from before a full pass with the copy. The id is the same at every address of the service.
+   */
+  async identity(tenantId: number, options: CallOptions = {}): Promise<Pick<RemovalPage, 'epoch' | 'serviceId'>> {
+    for await (const { epoch, serviceId } of createRemovals(this.transport, tenantId, options, 0).pages())
+      return { epoch, serviceId }
     throw new Error('The list of removals has no page.')
   }
 

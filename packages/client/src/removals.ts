@@ -1,6 +1,6 @@
 /** Removals: the records that left a tenant's lists. v1 does not report them; GraphQL does. */
 
-import { array, type Check, count, cursor, id, instant, nullable, object, oneOf, parse } from './check.ts'
+import { array, type Check, count, cursor, id, instant, nullable, object, oneOf, parse, text } from './check.ts'
 import { Removals } from './documents.ts'
 import { runQuery } from './graphql.ts'
 import { type ListOptions, type Page, RecordList, toInstant } from './list.ts'
@@ -24,6 +24,8 @@ export interface Removal {
 export interface RemovalPage extends Page<Removal> {
   /** Grows when all copies must be rebuilt: keep the one of the start of a full pass. */
   epoch: number
+  /** Identifies the service, also at another address. */
+  serviceId: string
   /** The earliest valid `updatedSince`; null when there is none. */
   removalsCompleteSince: string | null
 }
@@ -40,6 +42,7 @@ const page: Check<RemovalPage> = object({
   nextCursor: nullable(cursor),
   serverTime: instant,
   epoch: count,
+  serviceId: text,
   removalsCompleteSince: nullable(instant),
 })
 

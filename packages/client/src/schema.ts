@@ -277,7 +277,7 @@ export interface components {
         PurchasedVoucher: {
             /** @description The numeric id. */
             id: number;
-            /** @description The reference that is printed on it; unique within its tenant without regard to case. */
+            /** @description The reference that is printed on it. Other vouchers may have the same one. */
             reference: string;
             /** @description The balance when it was purchased. */
             initial_balance?: number;
@@ -450,7 +450,7 @@ export interface components {
             allow_part_redeem: boolean;
             /** @description `redeemable` or `not_redeemable`. */
             status: string;
-            /** @description Why it cannot be redeemed, the first that applies: `void`, `not_yet_valid`, `expired`, `redeemed`, `no_balance`. */
+            /** @description Why it cannot be redeemed, the first that applies: `void`, `redeemed`, `no_balance`, `expired`, `not_yet_valid`. */
             reason_code?: string;
             /** @description The title of the product at the time of purchase. */
             product_title?: string;
@@ -492,7 +492,7 @@ export interface components {
         Resolution: {
             /** @description `redeemable` or `not_redeemable`. */
             status: string;
-            /** @description Why it cannot be redeemed, the first that applies: `void`, `not_yet_valid`, `expired`, `redeemed`, `no_balance`. */
+            /** @description Why it cannot be redeemed, the first that applies: `void`, `redeemed`, `no_balance`, `expired`, `not_yet_valid`. */
             reason_code?: string;
             /** @description The voucher. */
             voucher: components["schemas"]["ResolutionVoucher"];
@@ -649,6 +649,21 @@ export interface components {
                 "application/json": components["schemas"]["MessageError"];
             };
         };
+        /** @description The body is compressed. Send it without `Content-Encoding`. */
+        UnsupportedMediaType: {
+            headers: {
+                "X-Request-Id": components["headers"]["XRequestId"];
+                "Cache-Control": components["headers"]["CacheControl"];
+                "RateLimit-Limit": components["headers"]["RateLimitLimit"];
+                "RateLimit-Remaining": components["headers"]["RateLimitRemaining"];
+                "RateLimit-Reset": components["headers"]["RateLimitReset"];
+                "Accept-Encoding": components["headers"]["AcceptEncoding"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["MessageError"];
+            };
+        };
         /** @description The request is not valid: a header, a parameter or the body. `errors` names each field. All fields that are checked together are reported together. */
         UnprocessableContent: {
             headers: {
@@ -748,6 +763,8 @@ export interface components {
         RetryAfter: number;
         /** @description The method of this path. */
         Allow: "GET" | "POST";
+        /** @description How a body may be encoded: not at all. */
+        AcceptEncoding: "identity";
         /** @description The scheme of the expected token. */
         WWWAuthenticate: "Bearer";
         /** @description There when the response could be compressed. */
@@ -763,9 +780,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only records updated at or after this instant. ISO-8601 with `Z` or an offset, to the microsecond; UTC without either. Send the `server_time` of an earlier response as you received it. */
-                updated_since?: string | null;
+                updated_since?: string;
                 /** @description The `next_cursor` of the page before, unchanged; empty at first. It carries `updated_since` on, and does not expire. */
-                cursor?: string | null;
+                cursor?: string;
             };
             header?: {
                 /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
@@ -809,11 +826,11 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only records updated at or after this instant. ISO-8601 with `Z` or an offset, to the microsecond; UTC without either. Send the `server_time` of an earlier response as you received it. */
-                updated_since?: string | null;
+                updated_since?: string;
                 /** @description The `next_cursor` of the page before, unchanged; empty at first. It carries `updated_since` on, and does not expire. */
-                cursor?: string | null;
+                cursor?: string;
                 /** @description Related resources to include in each record, separated by a comma, or the parameter once for each. Send it again with each `cursor`. */
-                include?: ("categories" | "variants")[] | null;
+                include?: ("categories" | "variants")[];
             };
             header?: {
                 /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
@@ -906,9 +923,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only records updated at or after this instant. ISO-8601 with `Z` or an offset, to the microsecond; UTC without either. Send the `server_time` of an earlier response as you received it. */
-                updated_since?: string | null;
+                updated_since?: string;
                 /** @description The `next_cursor` of the page before, unchanged; empty at first. It carries `updated_since` on, and does not expire. */
-                cursor?: string | null;
+                cursor?: string;
             };
             header?: {
                 /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
@@ -1001,9 +1018,9 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Only records updated at or after this instant. ISO-8601 with `Z` or an offset, to the microsecond; UTC without either. Send the `server_time` of an earlier response as you received it. */
-                updated_since?: string | null;
+                updated_since?: string;
                 /** @description The `next_cursor` of the page before, unchanged; empty at first. It carries `updated_since` on, and does not expire. */
-                cursor?: string | null;
+                cursor?: string;
             };
             header?: {
                 /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
@@ -1145,6 +1162,7 @@ export interface operations {
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["ContentTooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             422: components["responses"]["UnprocessableContent"];
             429: components["responses"]["TooManyRequests"];
             431: components["responses"]["RequestHeaderFieldsTooLarge"];
@@ -1156,7 +1174,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The `cursor` of the last such line that you received: continues an export that broke off. Empty for a new export. */
-                cursor?: string | null;
+                cursor?: string;
             };
             header?: {
                 /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
@@ -1200,7 +1218,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The `cursor` of the last such line that you received: continues an export that broke off. Empty for a new export. */
-                cursor?: string | null;
+                cursor?: string;
             };
             header?: {
                 /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
@@ -1247,7 +1265,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The `cursor` of the last such line that you received: continues an export that broke off. Empty for a new export. */
-                cursor?: string | null;
+                cursor?: string;
             };
             header?: {
                 /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */
@@ -1294,7 +1312,7 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description The `cursor` of the last such line that you received: continues an export that broke off. Empty for a new export. */
-                cursor?: string | null;
+                cursor?: string;
             };
             header?: {
                 /** @description Your own id for the request, which the response and our logs then have. Anything else than 1 to 128 of `A-Z a-z 0-9 . _ -` is replaced with a new UUID. */

@@ -14,7 +14,15 @@ const clientOf = (body: unknown) =>
 
 const page = (data: unknown, rest: object = {}) => ({ data, next_cursor: null, server_time: time, ...rest })
 const removals = (records: unknown, rest: object = {}) => {
-  const found = { records, nextCursor: null, serverTime: time, epoch: 1, removalsCompleteSince: null, ...rest }
+  const found = {
+    records,
+    nextCursor: null,
+    serverTime: time,
+    epoch: 1,
+    serviceId: 'a',
+    removalsCompleteSince: null,
+    ...rest,
+  }
   return { data: { tenant: { removals: found } } }
 }
 
@@ -50,6 +58,7 @@ test.each([
   ['records[0].reason is none of CONSENT_WITHDRAWN, ', removals([{ ...removal, reason: 'toString' }])],
   ['records[0].removedAt is not an instant', removals([{ ...removal, removedAt: null }])],
   ['epoch is not a count', removals([], { epoch: -1 })],
+  ['serviceId is not a text', removals([], { serviceId: 1 })],
   ['nextCursor is not a cursor', removals([], { nextCursor: undefined })],
 ])('removals: %s', async (sentence, body) => {
   await expect(all(clientOf(body).removals(1))).rejects.toMatchObject({

@@ -4,7 +4,7 @@ import { projected } from '../../../test/support/projected.ts'
 import { VoucherGateway, VoucherGatewayError } from '../src/index.ts'
 import { all, startService } from './support.ts'
 
-const { build, platform, pool, url, tenant, token, app } = await startService()
+const { build, platform, url, tenant, token, app } = await startService()
 const client = new VoucherGateway({ url, token })
 const product = await build.product(tenant, { slug: 'massage', title: 'Massage', price: 25 })
 const category = await build.category(tenant, [product], { title: 'Treatments' })
@@ -69,7 +69,7 @@ test('a service that does not know the ids of the documents gets their texts', a
     },
   })
   expect(await other.count(tenant, 'purchased-vouchers')).toBe(vouchers.length)
-  expect(await other.epoch(tenant)).toBe(await client.epoch(tenant))
+  expect(await other.identity(tenant)).toEqual(await client.identity(tenant))
   expect(sent).toEqual(['documentId', 'query', 'documentId', 'query'])
 })
 
@@ -111,7 +111,7 @@ test('resolve finds a voucher by its reference and by its QR token', async () =>
 
 test('removals report the records that left, and a copy that needs a full pass', async () => {
   const { serverTime } = (await client.tenants().pages().next()).value ?? {}
-  const epoch = await client.epoch(tenant)
+  const { epoch, serviceId } = await client.identity(tenant)
   // With the customer, more than a page of 100.
   const rows = await platform<{ id: number }[]>`
     insert into purchased_voucher (tenant_id, reference) select ${tenant}, 'GONE-' || n from generate_series(1, 100) n
@@ -128,16 +128,18 @@ test('removals report the records that left, and a copy that needs a full pass',
   expect(new Set(records.map(({ resource, recordId, reason }) => `${resource} ${recordId} ${reason}`))).toEqual(
     new Set([`MARKETING_SIGNUP ${customer} CONSENT_WITHDRAWN`, ...gone.map(id => `PURCHASED_VOUCHER ${id} DELETED`)]),
   )
-  expect(pages[0]).toMatchObject({ epoch, serverTime: removals.serverTime })
+  expect(pages[0]).toMatchObject({ epoch, serviceId, serverTime: removals.serverTime })
   const resources = ['MARKETING_SIGNUP' as const]
   expect(await all(client.removals(tenant, { updatedSince: serverTime, resources }))).toHaveLength(1)
 
-  await pool`select gateway.require_full_pass()`
+  await platform`select gateway.require_full_pass()`
   await expect(all(client.removals(tenant, { updatedSince: serverTime }))).rejects.toMatchObject({
     code: 'BAD_USER_INPUT',
     needsFullPass: true,
   })
-  expect(await client.epoch(tenant)).toBeGreaterThan(epoch)
+  const after = await client.identity(tenant)
+  expect(after.epoch).toBeGreaterThan(epoch)
+  expect(after.serviceId).toBe(serviceId)
   await expect(all(client.removals(999_999))).rejects.toMatchObject({ code: 'NOT_FOUND', needsFullPass: false })
 })
 
@@ -156,8 +158,14 @@ test('an error has the status, the code, the errors of fields and the id of the 
     { status: 401, code: 'UNAUTHENTICATED' },
     { status: 403, code: 'FORBIDDEN', message: 'This token lacks the permission view_vouchers.' },
     { status: 404, code: 'NOT_FOUND', fieldErrors: {} },
-    { status: 422, code: 'BAD_USER_INPUT', fieldErrors: { cursor: [expect.stringContaining('cursor')] } },
-    { status: 422, code: 'BAD_USER_INPUT', fieldErrors: { qr_token: [expect.any(String)] } },
+    {
+      ...{ status: 422, code: 'BAD_USER_INPUT', fieldErrors: { cursor: [expect.stringContaining('cursor')] } },
+      message: expect.stringMatching(/^The request is not valid\. cursor: This is no cursor of this list\./),
+    },
+    {
+      ...{ status: 422, code: 'BAD_USER_INPUT', fieldErrors: { qr_token: [expect.any(String)] } },
+      message: expect.stringContaining(' qr_token: Give a QR token'),
+    },
   ])
   const ids = errors.map(error => error instanceof VoucherGatewayError && error.requestId)
   expect(new Set(ids).size).toBe(errors.length)

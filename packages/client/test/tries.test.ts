@@ -10,6 +10,8 @@ import { all, answerOf, type Step, startFront, startService } from './support.ts
 
 const { build, url, tenant, token } = await startService({ RATE_LIMIT_PER_MINUTE: '1000' })
 const voucher = await build.voucher(tenant, { reference: 'GIFT-1' })
+// Until a step has listed it.
+await vi.waitFor(() => new VoucherGateway({ url, token }).purchasedVoucher(tenant, voucher), { timeout: 10_000 })
 
 async function start(...steps: Step[]) {
   const { client, url: address, arrived, passed } = await startFront({ url, token }, steps)

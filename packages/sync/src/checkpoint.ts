@@ -1,4 +1,4 @@
-/** The state of a copy beside its records, so that a sync resumes where the last one stopped (docs/syncing.md). */
+/** The state of a copy beside its records, so that a sync resumes where the last one stopped (docs/guides/keeping-in-step.md). */
 
 import { z } from 'zod'
 import { type TenantListName, tenantListNames } from '#client'
@@ -50,6 +50,8 @@ export type TenantState = z.infer<typeof tenantStateSchema>
 const copyStateSchema = z.object({
   /** The address of the service: cursors and times of another service are not valid here. */
   source: z.string(),
+  /** The id of the service, which it has at each of its addresses; null when it is not known. */
+  service: z.string().nullable().default(null),
   /** The epoch at the start of the last full pass; null before the first one. */
   epoch: z.int().nullable(),
 })

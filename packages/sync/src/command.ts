@@ -168,7 +168,7 @@ export const syncCommand = new Command('sync')
   .option('--quiet', 'print errors only', false)
   .addHelpText(
     'after',
-    `\nThe token is read from --token-file, or from ${tokenVariable}.\n` +
+    `\nThe token is read from --token-file, or from ${tokenVariable}. The manual is at /docs/sync of the service.\n` +
       '\nExit codes: 0 in step, or a watch that was stopped; 1 error; 2 wrong usage; 3 the service refuses the token,\n' +
       'a tenant, a permission or the documents of this version; 4 the service cannot be reached, or its answers are not\n' +
       'those of Voucher Gateway; 5 --verify found differences; 6 another sync uses the copy; 7 --status found an unfinished\n' +

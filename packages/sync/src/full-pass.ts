@@ -16,9 +16,9 @@ export async function beginFullPass(sync: Sync, reason: string | null): Promise<
   const { checkpoint, source, store, report } = sync
   if (reason !== null) report({ event: 'full_pass', reason })
   // The epoch first: when it grows after this, the next round sees it.
-  const epoch = await readEpoch(sync)
+  const { serviceId = null, epoch = null } = (await readIdentity(sync)) ?? {}
   const { serverTime } = await source.firstTenants()
-  const positions = new Map<string, unknown>(checkpoint.setCopy({ source: source.url, epoch }))
+  const positions = new Map<string, unknown>(checkpoint.setCopy({ source: source.url, service: serviceId, epoch }))
   for (const [tenantId, { lists }] of checkpoint.tenants) {
     const state: TenantState = { removals: { bound: serverTime, reading: null }, lists: {} }
     for (const list of tenantListNames) {
@@ -40,11 +40,11 @@ export async function dropUnknownTenants({ checkpoint, store }: Sync): Promise<v
   )
 }
 
-/** Reads the epoch, which any tenant of the token reports; null for a token without tenants. */
-async function readEpoch({ source }: Sync): Promise<number | null> {
+/** Reads the identity of the service, which any tenant of the token reports; null for a token without tenants. */
+export async function readIdentity({ source }: Pick<Sync, 'source'>) {
   for (const { id } of (await source.firstTenants()).records) {
     try {
-      return await source.readEpoch(id)
+      return await source.readIdentity(id)
     } catch (error) {
       // The tenant has just left the token's scope.
       if (!isGone(error)) throw error

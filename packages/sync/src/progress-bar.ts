@@ -11,7 +11,7 @@ import { formatSeconds, sentenceOf } from './sentence.ts'
  */
 export function createTerminalReport(
   { out, error }: Output,
-  stream: NodeJS.WritableStream = process.stderr,
+  stream: NodeJS.WritableStream & { columns?: number } = process.stderr,
 ): ReportEvent {
   const rates = new Rate()
   let bar: SingleBar | null = null
@@ -44,7 +44,9 @@ export function createTerminalReport(
       bar = new SingleBar(
         {
           stream,
-          format: '{what} {bar} {percentage}% | {value}/{total} | {rate}/s | {left}',
+          // A terminal cuts what is longer than its line: the bar comes last, in what the words leave of the width.
+          format: '{what} {percentage}% | {value}/{total} | {rate}/s | {left} {bar}',
+          barsize: Math.max(0, Math.min(40, (stream.columns ?? 80) - 70)),
           clearOnComplete: true,
           hideCursor: true,
           // A signal stops the sync at a checkpoint, and then the bar.

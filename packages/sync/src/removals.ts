@@ -42,7 +42,7 @@ export async function readRemovals(sync: Sync, tenantId: number, result: RoundRe
  */
 export async function isReadable({ source }: Sync, tenantId: number): Promise<boolean> {
   try {
-    await source.readEpoch(tenantId)
+    await source.readIdentity(tenantId)
     return true
   } catch (error) {
     if (!isGone(error)) throw error

@@ -6,6 +6,8 @@ import { escapeControls, sentenceOf } from './sentence.ts'
 export type SyncEvent =
   /** The sync begins; `resumed` when the copy has a checkpoint. */
   | { event: 'start'; url: string; to: string; resumed: boolean }
+  /** The service of the copy has this address now. */
+  | { event: 'moved'; from: string; url: string }
   /** Part of a list was read from its beginning; `total` is null when the service does not count the list. */
   | {
       event: 'progress'
@@ -18,7 +20,7 @@ export type SyncEvent =
     }
   /** The sync waits. */
   | { event: 'wait'; seconds: number; reason: string }
-  /** All lists are read again from their beginning (docs/syncing.md). */
+  /** All lists are read again from their beginning (docs/guides/keeping-in-step.md). */
   | { event: 'full_pass'; reason: string }
   /** A tenant was dropped with its records: it was deleted, or the token is not authorised for it any more. */
   | { event: 'left'; tenant: number }

@@ -1,4 +1,4 @@
-/** One round of the recipe in docs/syncing.md: removals, then the list of tenants, then the lists of each tenant. */
+/** One round of the recipe in docs/guides/keeping-in-step.md: removals, then the list of tenants, then the lists of each tenant. */
 import { type TenantListName, tenantListNames } from '#client'
 import { hasBegun, newListState, restartList, type TenantState } from './checkpoint.ts'
 import { beginFullPass } from './full-pass.ts'

@@ -1,5 +1,6 @@
 /** Runs a sync to its end: rounds until the copy is in step, once or at intervals. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { takeAddress } from './address.ts'
 import { Checkpoint } from './checkpoint.ts'
 import { CopyError } from './copy-error.ts'
 import { createDryStore } from './dry-run.ts'
@@ -79,15 +80,11 @@ async function openCopy<Copy>(to: string, open: () => Promise<Copy>): Promise<Co
   }
 }
 
-async function openStore({ url, to, task, ...options }: SyncOptions) {
+async function openStore({ to, task, ...options }: SyncOptions) {
   const openDry = async () => createDryStore(await options.readCopy())
   const store = await openCopy(to, task === 'dry run' ? openDry : options.openStore)
   try {
-    const checkpoint = new Checkpoint(store.positions)
-    const source = checkpoint.copy?.source ?? url
-    if (source === url) return { store, checkpoint }
-    const message = `${to} holds a copy of ${source}, not of ${url}. Name another place with --to, or delete that copy.`
-    throw new SyncError(exitCodes.usage, message)
+    return { store, checkpoint: new Checkpoint(store.positions) }
   } catch (error) {
     await store.close()
     throw error
@@ -120,6 +117,7 @@ async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortS
         const source = createSource(connection)
         const isDryRun = task === 'dry run'
         const sync: Sync = { source, exports, ...copy, selection, report, skipped, isDryRun, stop }
+        if (!hasBegun) await takeAddress(sync, to, full)
         if (full && !hasBegun) await beginAgain(sync)
         hasBegun = true
         const unreadable = await bringInStep(sync, started)

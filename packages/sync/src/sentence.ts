@@ -36,6 +36,8 @@ function textOf(event: SyncEvent, speed: Speed | null): string {
   switch (event.event) {
     case 'start':
       return `${event.resumed ? 'Continues' : 'Begins'} the copy of ${event.url} in ${event.to}.`
+    case 'moved':
+      return `The service of the copy has moved from ${event.from} to ${event.url}.`
     case 'progress': {
       const { tenant, list, via, received, total, done } = event
       if (done)

@@ -20,7 +20,7 @@ export const isUnknownCursor = (error: unknown): boolean =>
 export const retryAfterOf = (error: unknown): number | null =>
   error instanceof VoucherGatewayError ? (error.retryAfter ?? null) : null
 
-/** Returns whether the removals since the bound are no longer complete (docs/syncing.md). */
+/** Returns whether the removals since the bound are no longer complete (docs/guides/keeping-in-step.md). */
 export const needsFullPass = (error: unknown): boolean => error instanceof VoucherGatewayError && error.needsFullPass
 
 /** Returns the id under which the service's log has the failed request; null when there was none. */
@@ -32,26 +32,16 @@ export function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const message = error.message || ('code' in error ? String(error.code) : error.name)
   if (!(error instanceof VoucherGatewayError)) return message
-  const { cause, code, status } = error
+  const { code, status } = error
   const isUnanswered = status === undefined && (code === 'CONNECTION_FAILED' || code === 'TIMEOUT')
-  return [message, cause !== undefined && `(${reasonOf(cause)})`, isUnanswered && describeUnusedProxy()]
-    .filter(Boolean)
-    .join(' ')
-}
-
-/** Node's fetch says `fetch failed`, and has the reason in the cause. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error)
-  if (error.cause !== undefined) return reasonOf(error.cause)
-  if (error instanceof AggregateError && error.message === '') return error.errors.map(reasonOf).join(', ')
-  return error.message || error.name
+  return [message, isUnanswered && describeUnusedProxy()].filter(Boolean).join(' ')
 }
 
 /** The token is not valid, or may not read the tenant or the list; or the service does not trust the client's documents. */
 const deniedCodes = ['UNAUTHENTICATED', 'FORBIDDEN', 'NOT_FOUND', 'DOCUMENT_NOT_TRUSTED']
 
 /** The request is not one that a correct client sends. */
-const clientErrorCodes = ['BAD_USER_INPUT', 'TOO_LARGE', 'METHOD_NOT_ALLOWED']
+const clientErrorCodes = ['BAD_USER_INPUT', 'TOO_LARGE', 'METHOD_NOT_ALLOWED', 'UNSUPPORTED_MEDIA_TYPE']
 
 /** Returns the exit code of a command that ends with this error. */
 export function exitCodeOf(error: unknown): number {

@@ -104,8 +104,8 @@ export function createSource({ url, token, stop: signal, report, maxAttempts, al
     removals: (tenantId: number, { cursor, ...query }: RemovalQuery) =>
       client.removals(tenantId, { signal, cursor: cursor ?? undefined, ...query }).pages(),
 
-    /** Reads the epoch of the service, which each tenant reports. */
-    readEpoch: (tenantId: number): Promise<number> => client.epoch(tenantId, { signal }),
+    /** Reads the id and the epoch of the service, which each tenant reports. */
+    readIdentity: (tenantId: number) => client.identity(tenantId, { signal }),
 
     /** Returns whether the token may read the records of a resource, of a tenant that it may read. */
     async mayRead(tenantId: number, resource: RemovalResource): Promise<boolean> {

@@ -21,10 +21,11 @@ interface Target {
 export function readTarget(text: string, schema: string): Target | null {
   if (/^postgres(ql)?:/.test(text)) {
     const { host, port, database } = readDatabaseUrl(text)
+    const ownRuns: string[] = []
     return {
       name: `postgres://${host}:${port}/${database}, schema ${schema}`,
       // Loaded when it is used, as the other stores are.
-      open: async () => (await import('./stores/postgres.ts')).PostgresStore.open(text, schema),
+      open: async () => (await import('./stores/postgres.ts')).PostgresStore.open(text, schema, ownRuns),
       read: async () => (await import('./stores/postgres.ts')).PostgresStore.read(text, schema),
     }
   }

@@ -29,7 +29,12 @@ export async function connect(address: string): Promise<CopyDatabase> {
     throw error
   }
   await probe.end({ timeout: 1 })
-  const connection = { statement_timeout: 0, default_transaction_isolation: 'read committed' } as const
+  // The path leads to no function or operator that others may create in the schema `public` of this database.
+  const connection = {
+    statement_timeout: 0,
+    default_transaction_isolation: 'read committed',
+    search_path: 'pg_catalog, pg_temp',
+  } as const
   return { sql: open(address, { connection }), pooled: false }
 }
 

@@ -116,6 +116,8 @@ export function readDatabaseUrl(text: string, environment = process.env) {
     port: Number(port),
     ...(host.includes('/') && { path: `${host}/.s.PGSQL.${port}` }),
     ...{ user, password, database, tls },
+    /** Returns a parameter by the name that it has for libpq: of the URL, or of a variable. */
+    parameter: get,
     prepare: get('prepare') !== 'false' && get('pgbouncer') !== 'true' && get('statement_cache_size') !== '0',
     /** Settings with which a connection starts. */
     connection: Object.fromEntries(settings.filter(([, value]) => value !== '')),

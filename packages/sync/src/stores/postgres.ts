@@ -10,12 +10,18 @@ import { inUse, takenOver } from './in-use.ts'
 
 /**
  * Returns the call that takes the advisory lock of the sync that uses a schema: until the session ends, or behind a pooler
- * until the statement does.
+ * until the statement does, which shows only whether a sync without a pooler has it.
  *
  * @param schema in quotation marks
  */
 const tryLock = (schema: string, pooled: boolean) =>
   `pg_try_advisory_${pooled ? 'xact_' : ''}lock(hashtext('voucher-gateway sync'), hashtext('${schema}'))`
+
+/** The interval at which a sync behind a pooler, which can hold no lock, extends its lease; in milliseconds. */
+const leaseInterval = 10_000
+
+/** Returns the instant at which the lease of a sync ends. Without a pooler it has the lock instead. */
+const leaseEnd = (pooled: boolean) => (pooled ? `clock_timestamp() + interval '1 minute'` : `timestamptz '-infinity'`)
 
 /** The tries for the lock, and their interval in milliseconds: the server may still end a killed sync's statement. */
 const lockTries = { count: 15, interval: 200 }
@@ -27,14 +33,12 @@ const readSize = 1_000
 const eachList = (statement: (table: string) => string) =>
   `case change->>'list' ${listNames.map(list => `when '${list}' then ${statement(tableOf(list))}`).join('\n')} end case;`
 
-/**
- * The tables, and the function that applies a commit. It is one statement to its caller, so a connection that breaks
- * leaves all of it or nothing.
- *
- * @param schema in quotation marks: a name such as `user` is a word of SQL
- */
-const definitions = (schema: string, pooled: boolean) => `
-  create schema if not exists ${schema};
+/** The tables. @param schema in quotation marks: a name such as `user` is a word of SQL */
+const tables = (schema: string) => `
+  do $schema$ begin
+    -- With "if not exists" it would need the right to create a schema, even when an administrator has made this one.
+    if to_regnamespace('${schema}') is null then create schema ${schema}; end if;
+  end $schema$;
   ${listNames
     .map(
       list => `create table if not exists ${schema}.${tableOf(list)} (
@@ -48,16 +52,27 @@ const definitions = (schema: string, pooled: boolean) => `
     )
     .join('\n')}
   create table if not exists ${schema}.sync_position (key text primary key, value jsonb not null);
-  create table if not exists ${schema}.sync_run (one integer primary key check (one = 1), run uuid not null);
+  create table if not exists ${schema}.sync_lease (
+    one integer primary key check (one = 1), run uuid not null, ends_at timestamptz not null
+  );`
+
+/**
+ * The function that applies a commit. It is one statement to its caller, so a connection that breaks leaves all of it or
+ * nothing.
+ *
+ * @param schema in quotation marks
+ */
+const commitFunction = (schema: string, pooled: boolean) => `
   create or replace function ${schema}.sync_commit(own_run uuid, changes jsonb, positions jsonb) returns boolean
   language plpgsql as $commit$
   declare
     change jsonb;
   begin
     -- The lock is lost with a connection. The run tells whether another sync has opened the copy meanwhile.
-    if not ${tryLock(schema, pooled)} then return false; end if;
-    perform from ${schema}.sync_run where run = own_run for update;
+    update ${schema}.sync_lease set ends_at = ${leaseEnd(pooled)} where run = own_run;
     if not found then return false; end if;
+    -- After the run: a former sync behind a pooler would leave the lock in a session that outlasts it.
+    ${pooled ? '' : `if not ${tryLock(schema, pooled)} then return false; end if;`}
     for change in select * from jsonb_array_elements(changes) loop
       case change->>'kind'
         when 'put' then
@@ -95,30 +110,34 @@ const definitions = (schema: string, pooled: boolean) => `
 
 /** A copy in a PostgreSQL database. */
 export class PostgresStore implements Store {
+  private readonly timer: NodeJS.Timeout | undefined
+
   private constructor(
     private readonly sql: Connection,
     private readonly schema: string,
     private readonly run: string,
     readonly positions: Positions,
-  ) {}
+    pooled = false,
+  ) {
+    if (pooled) this.timer = setInterval(() => this.endLease(leaseEnd(true)).catch(() => {}), leaseInterval).unref()
+  }
 
   /**
    * Opens the copy. The schema and its tables are created when they do not exist.
    *
    * @param url a `postgres://` URL
    * @param schema the schema of the copy: lower-case letters, digits and underscores
+   * @param ownRuns the ids of earlier runs of this process, all closed; gets the id of this one
    */
-  static async open(url: string, schema: string): Promise<PostgresStore> {
+  static async open(url: string, schema: string, ownRuns: string[]): Promise<PostgresStore> {
     const { sql, pooled } = await connect(url)
     try {
       await requireUnicode(sql)
       await takeLock(sql, schema, pooled)
-      await sql.unsafe(`/* copy.define */ ${definitions(`"${schema}"`, pooled)}`)
-      const run = randomUUID()
-      await sql`
-        insert into /* copy.take */ ${sql(schema)}.sync_run values (1, ${run})
-        on conflict (one) do update set run = excluded.run`
-      return new PostgresStore(sql, schema, run, await readPositions(sql, schema))
+      await sql.unsafe(`/* copy.define */ ${tables(`"${schema}"`)}`)
+      const run = await takeLease(sql, schema, pooled, ownRuns)
+      await sql.unsafe(`/* copy.define_commit */ ${commitFunction(`"${schema}"`, pooled)}`)
+      return new PostgresStore(sql, schema, run, await readPositions(sql, schema), pooled)
     } catch (error) {
       await sql.end({ timeout: 1 })
       throw error
@@ -179,7 +198,16 @@ export class PostgresStore implements Store {
   }
 
   async close(): Promise<void> {
+    clearInterval(this.timer)
+    // A lease that cannot be given back ends by itself.
+    if (this.timer) await this.endLease(leaseEnd(false)).catch(() => {})
     await this.sql.end({ timeout: 5 })
+  }
+
+  /** Sets the end of the lease, unless another sync has it now. */
+  private endLease(at: string) {
+    const table = `"${this.schema}".sync_lease`
+    return this.sql.unsafe(`update /* copy.lease */ ${table} set ends_at = ${at} where run = $1`, [this.run])
   }
 }
 
@@ -196,8 +224,7 @@ async function requireUnicode(sql: Connection): Promise<void> {
 }
 
 /**
- * Takes the lock, which the server releases with the connection. Behind a pooler it is not kept, so a sync that opens the
- * copy later takes it over, and the commits of this one fail.
+ * Takes the lock, which the server releases with the connection. Behind a pooler it is not kept.
  *
  * @throws SyncError when another sync holds it
  */
@@ -216,6 +243,28 @@ async function takeLock(sql: Connection, schema: string, pooled: boolean): Promi
     if (tries === lockTries.count) throw inUse('Another process')
     await pause(lockTries.interval)
   }
+}
+
+/**
+ * Takes the lease, which only a sync behind a pooler keeps. The commits of a former run fail, and so do commits of
+ * this process that the server still executes.
+ *
+ * @returns the id of this run
+ * @throws SyncError when another sync behind a pooler has it
+ */
+async function takeLease(sql: Connection, schema: string, pooled: boolean, ownRuns: string[]): Promise<string> {
+  const run = randomUUID()
+  // Before the statement, whose answer an outage may lose.
+  ownRuns.push(run)
+  const table = `"${schema}".sync_lease`
+  const taken = await sql.unsafe(
+    `insert into /* copy.take */ ${table} as lease values (1, $1, ${leaseEnd(pooled)})
+     on conflict (one) do update set run = excluded.run, ends_at = excluded.ends_at
+     where lease.ends_at < clock_timestamp() or lease.run::text = any(string_to_array($2, ' ')) returning run`,
+    [run, ownRuns.join(' ')],
+  )
+  if (taken.length === 0) throw inUse('A process behind a pooler, or one that was killed there less than a minute ago,')
+  return run
 }
 
 async function readPositions(sql: Connection, schema: string): Promise<Positions> {
