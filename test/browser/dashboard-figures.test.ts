@@ -55,12 +55,17 @@ test('the cards show what the records add up to, and the change against the days
   await build.sale(shop, 70, days.to, { initial_balance: null, current_balance: null })
   await build.sale(shop, 50, days.to, { void: true })
   await build.sale(shop, 30, days.to, { currency: 'EUR' })
+  const ended = { date_valid_end: '2021-01-01' }
+  await build.sale(shop, 20, '2020-01-01', { ...ended, current_balance: 12 })
+  await build.sale(shop, 1, '2020-01-01', { ...ended, currency: 'HUF', current_balance: 0.5 })
+  await build.sale(shop, 9, '2020-01-01', { ...ended, initial_balance: null, current_balance: null })
+  await build.sale(shop, 5, '2020-01-01', { ...ended, current_balance: 0 })
   const { secret: other } = await build.token([shop])
   const { page } = await open(`${period}&currency=GBP`, other, shop)
   const cards = page.locator('.figure-card')
   await cards.first().waitFor()
   const texts = (await cards.allInnerTexts()).map(text => text.split('\n').filter(Boolean))
-  const without = '1 of them without a balance (£70.00 paid)'
+  const without = '1 of them without a balance, as for an experience (£70.00 paid)'
   expect(texts.slice(0, 4)).toEqual([
     ['Sold', '£150.50', '2 vouchers', expect.stringMatching(/^\+51% compared with 1 .* \d{4}: £100\.00$/)],
     [
@@ -69,6 +74,11 @@ test('the cards show what the records add up to, and the change against the days
     ],
     ['Outstanding now', '£160.25', `3 vouchers, ${without}`, 'Whenever they were sold'],
     ['Expiring within 30 days', '£60.25', expect.stringMatching(/^1 voucher\b/), '38% of the outstanding balance'],
+  ])
+  const shares = page.getByRole('table', { name: 'Vouchers by status' }).getByRole('row')
+  expect((await shares.allInnerTexts()).slice(1).map(text => text.replaceAll(/\s+/g, ' ').trim())).toEqual([
+    ...['Void 1 10%', 'Redeemed 2 20%', 'Expired £12.00 and HUF 0.50 left, 1 unused without a balance 3 30%'],
+    ...['Not yet valid 0 0%', 'Partly redeemed 1 10%', 'Redeemable 3 30%'],
   ])
   // Last year is compared with the same days of this year alone.
   const compare = page.getByLabel('Compare with')
@@ -84,14 +94,16 @@ test('a currency is chosen for all figures, and none is added to another', async
   const { page } = await open(`${period}&currency=EUR`)
   await page.locator('.figure-cards').waitFor()
   expect((await card(page, 'Sold'))[1]).toMatch(/^€/)
-  expect(await page.locator('.figure-cards, .plot-grid').getByText('£').count()).toBe(0)
+  // The plot by status alone has all currencies, and says so.
+  const inCurrency = page.locator('.figure-cards, .plot-grid > :not([aria-labelledby=status-title])')
+  expect(await inCurrency.getByText('£').count()).toBe(0)
   // The other currencies are there too, with what was sold in them.
   const pounds = page.getByRole('navigation', { name: 'Currencies' }).getByText(/^GBP: £/)
   const [, paid, vouchers] = /GBP: (£\S+) from (\S+) vouchers sold/.exec(await pounds.innerText()) ?? []
   await page.getByLabel('Currency', { exact: true }).selectOption('GBP')
   await page.locator('.figure-card', { hasText: '£' }).first().waitFor()
   expect((await card(page, 'Sold')).slice(1, 3)).toEqual([paid, `${vouchers} vouchers`])
-  expect(await page.locator('.plot-grid').getByText('€').count()).toBe(0)
+  expect(await inCurrency.getByText('€').count()).toBe(0)
 })
 
 test('an address that is not valid, or that has nothing, is explained', async () => {

@@ -28,7 +28,13 @@ test('tables fit the screen, and on a narrow one rows are cards with labels, whi
     await tables(page).getByRole('link', { name: tab, exact: true }).click()
     await table(page, name).waitFor()
     const headings = await shown.locator('thead th').allInnerTexts()
-    for (const width of [1440, 1280, 1024, 320, 390]) {
+    const covered = await page.evaluate<string[]>(`[...document.querySelectorAll('.tables tbody a')].filter(link => {
+      link.focus()
+      const [{ left, top, width, height }] = link.getClientRects()
+      return !link.contains(document.elementFromPoint(left + width / 2, top + height / 2))
+    }).map(link => link.closest('tr').innerText)`)
+    expect(covered, `${name}: behind the headings or the total`).toEqual([])
+    for (const width of [1440, 1400, 1380, 1360, 1340, 1280, 1024, 320, 390]) {
       await page.setViewportSize({ width, height: 900 })
       const wide = await page.evaluate<string[]>(`[document.documentElement, ...document.querySelectorAll('.scroll')]
         .filter(part => part.scrollWidth > part.clientWidth).map(part => part.outerHTML.slice(0, 80))`)

@@ -13,9 +13,28 @@ const open = (path: string, options: Parameters<typeof openPage>[2] = {}) => ope
 test('every page is accessible and fits', async () => {
   const { page } = await open('/docs')
   await look(page, 'docs-overview')
-  for (const path of ['search?q=cursor', ...guides.map(({ slug }) => slug)]) {
+  for (const path of ['search?q=cursor', 'downloads', ...guides.map(({ slug }) => slug)]) {
     await page.goto(`${origin}/docs/${path}`)
     await look(page, `docs-${path.split('?')[0]}`)
+  }
+})
+
+test('on paper each page is its text in light colours, without navigation, and fits', async () => {
+  const { page } = await open('/docs', { colorScheme: 'dark', viewport: { width: 703, height: 1000 } })
+  for (const path of ['/', '/docs', '/docs/downloads', '/docs/keeping-in-step', '/docs/fields', '/docs/reference']) {
+    await page.emulateMedia({ media: 'screen' })
+    await page.goto(origin + path)
+    if (path === '/docs/reference') await scalarShown(page)
+    await page.emulateMedia({ media: 'print' })
+    expect(await page.locator('nav:visible, aside:visible, .site-header:visible, .copy:visible').count(), path).toBe(0)
+    expect(
+      await page.evaluate(`[
+      document.documentElement.scrollWidth,
+      getComputedStyle(document.body).backgroundColor,
+      document.getElementById('main').innerText.length > 500,
+    ]`),
+      path,
+    ).toEqual([703, 'rgb(255, 255, 255)', true])
   }
 })
 
@@ -25,10 +44,26 @@ test('a page that does not exist is accessible and fits', async () => {
 })
 
 test('the guides are searched with the keyboard', async () => {
-  const { page } = await open('/docs/quick-start')
+  const { page } = await open('/docs/quick-start', { expected: /ERR_FAILED/ })
   await page.getByRole('searchbox', { name: 'Search the guides' }).focus()
-  await page.keyboard.type('retry-after status 429')
+  await page.keyboard.type('date_valid_e')
+  await page.getByRole('link', { name: 'Fields of v1: Purchased voucher' }).waitFor()
+  await page.keyboard.press('ArrowDown')
+  expect(await page.locator(':focus').textContent()).toBe('Fields of v1: Purchased voucher')
+  const status = await page.getByRole('status').elementHandle()
+  await page.getByRole('searchbox').fill('pagination')
+  await page.getByRole('status').filter({ hasText: 'pagination' }).waitFor()
+  expect(await status?.evaluate(element => element.textContent)).toContain('pagination')
+  await page.route(/search\?q=cursor/, route => route.abort())
+  await page.getByRole('searchbox').fill('cursor')
+  await page.getByRole('status').filter({ hasText: 'The search failed. Press Enter' }).waitFor()
+  expect(await page.locator('main .links a').count()).toBe(0)
+  await page.getByRole('searchbox').fill('')
+  await page.getByRole('heading', { name: 'Quick start', level: 1 }).waitFor()
+  expect(new URL(page.url()).pathname).toBe('/docs/quick-start')
+  await page.getByRole('searchbox').fill('retry-after status 429')
   await page.keyboard.press('Enter')
+  await page.waitForURL(/\/docs\/search\?q=retry-after/)
   await page.getByRole('status').filter({ hasText: 'retry-after status 429' }).waitFor()
   expect(await page.getByRole('searchbox').inputValue()).toBe('retry-after status 429')
   await page

@@ -10,7 +10,7 @@ const browser = await startBrowser()
 
 test.each([
   ['landing', {}],
-  ['landing-production', { NODE_ENV: 'production', PUBLIC_URL: 'http://localhost:8080' }],
+  ['landing-production', { NODE_ENV: 'production', DATABASE_URL: database.url, PUBLIC_URL: 'http://localhost:8080' }],
 ])('the page at / is accessible and fits (%s)', async (name, environment) => {
   const { app } = await createApp(database, { RATE_LIMIT_PER_MINUTE: '120', ...environment })
   const origin = await app.listen({ host: '127.0.0.1', port: 0 })

@@ -167,7 +167,7 @@ test('reads the filters of an address, and leaves out what it cannot read', () =
   expect(toQuery(params, place)).toEqual({
     filter: {
       text: 'heron',
-      status: ['EXPIRED', 'VOID'],
+      status: ['VOID', 'EXPIRED'],
       productId: '12',
       purchased: { from: '2026-05-31T22:00:00.000Z', before: '2026-06-30T22:00:00.000Z' },
       currency: 'EUR',

@@ -57,18 +57,25 @@ function amountFormat(currency: string | null, options: Intl.NumberFormatOptions
 }
 
 /**
- * Returns an amount in its currency: `£1,204.50`. All its digits are shown: browsers give some currencies fewer than ISO
- * 4217, and would round 25.50 ALL to 26.
+ * Returns an amount in its currency: `£1,204.50`. Browsers give some currencies fewer digits than ISO 4217, and would
+ * round 25.50 ALL to 26: an amount with a fraction has all digits of its currency, 2 or 3.
  *
  * @param amount in major units
  * @param currency an ISO 4217 code; null: an amount without a currency
  */
-export const formatMoney = (amount: number, currency: string | null): string =>
-  amountFormat(currency, { maximumFractionDigits: 3 }).format(amount)
+export function formatMoney(amount: number, currency: string | null): string {
+  const usual = amountFormat(currency, { maximumFractionDigits: 3 })
+  if (Number.isInteger(amount)) return usual.format(amount)
+  // Of the currencies with 3 digits, browsers know all but this one.
+  const digits = currency === 'IQD' ? 3 : Math.max(2, usual.resolvedOptions().minimumFractionDigits ?? 0)
+  return amountFormat(currency, { minimumFractionDigits: digits, maximumFractionDigits: 3 }).format(amount)
+}
 
 /** Returns an amount for an axis: `£1.2K`. */
 export const formatShortMoney = (amount: number, currency: string | null): string =>
-  amountFormat(currency, { notation: 'compact', maximumFractionDigits: 1 }).format(amount)
+  Math.abs(amount) < 1000 && !Number.isInteger(amount)
+    ? formatMoney(amount, currency)
+    : amountFormat(currency, { notation: 'compact', maximumFractionDigits: 1 }).format(amount)
 
 /** Returns the name of a currency: `GBP`, or words for none. */
 export const nameCurrency = (currency: string | null): string => currency || 'no currency'

@@ -57,14 +57,25 @@ export const balanceIn = (figures: readonly Balance[], currency: Currency): Bala
 
 /**
  * Returns the number of vouchers without a balance, and the amount paid for them, as text: `206 of them without a
- * balance (£20,583.00 paid)`.
+ * balance, as for an experience (£20,583.00 paid)`.
  *
  * @returns null when all have a balance
  */
 export const describeWithout = ({ currency, withoutBalance }: Pick<Sales, 'currency' | 'withoutBalance'>) =>
   withoutBalance.vouchers === 0
     ? null
-    : `${formatCount(withoutBalance.vouchers)} of them without a balance (${formatMoney(withoutBalance.paid, currency)} paid)`
+    : `${formatCount(withoutBalance.vouchers)} of them without a balance, as for an experience (${formatMoney(withoutBalance.paid, currency)} paid)`
+
+/** Says what the columns of vouchers without a balance are. */
+export const withoutNote = 'Vouchers without a balance are for something else than an amount, such as an experience.'
+
+/** Returns what is left on vouchers, as text: `£3,400.00 and €20.00 left, 5 unused without a balance`. */
+export function describeRemaining(remaining: NonNullable<Figures['status']>[number]['remaining']): string {
+  const amounts = remaining.flatMap(({ currency, balance }) => (balance > 0 ? [formatMoney(balance, currency)] : []))
+  const without = sum(remaining.map(({ withoutBalance }) => withoutBalance.vouchers))
+  const left = amounts.length > 0 && `${new Intl.ListFormat().format(amounts)} left`
+  return [left, without > 0 && `${formatCount(without)} unused without a balance`].filter(Boolean).join(', ')
+}
 
 /**
  * Returns the currencies of figures: first the one with the most vouchers sold, then the one with the most outstanding
@@ -88,7 +99,7 @@ export function currenciesOf({
 
 /** Returns a sentence about the currency of the sales, or that there are no sales. */
 export function describeSales(figures: Pick<Figures, 'totals' | 'outstanding' | 'status'>, currency: Currency): string {
-  if (currenciesOf(figures).length > 0) return `What was sold, in ${nameCurrency(currency)}.`
+  if (currenciesOf(figures).length > 0) return `What was sold, in ${nameCurrency(currency)}. ${withoutNote}`
   const hasVouchers = figures.status?.some(({ vouchers }) => vouchers > 0) === true
   return hasVouchers ? 'No vouchers were sold in this period.' : 'There are no sales yet.'
 }

@@ -4,7 +4,7 @@ import { ShareList } from '../plots/share-list.tsx'
 import { NothingToPlot } from '../states.tsx'
 import { type Filters, soldIn } from '../vouchers/filter.ts'
 import { VouchersLink } from '../vouchers/vouchers-link.tsx'
-import type { Currency, Figures } from './model.ts'
+import { type Currency, describeRemaining, type Figures } from './model.ts'
 import type { NamedProduct } from './product-names.ts'
 import { statuses, statusWords } from './status-words.ts'
 
@@ -15,7 +15,7 @@ export function StatusShares({ figures }: { figures: NonNullable<Figures['status
   if (total === 0) return <NothingToPlot title={title} text="There are no vouchers yet." />
   const shares = statuses.map(status => ({
     status,
-    ...(figures.find(figure => figure.status === status) ?? { vouchers: 0, share: 0 }),
+    ...(figures.find(figure => figure.status === status) ?? { vouchers: 0, share: 0, remaining: [] }),
   }))
   return (
     <ShareList
@@ -23,8 +23,13 @@ export function StatusShares({ figures }: { figures: NonNullable<Figures['status
       title={title}
       summary={`${formatNumberOf(total, 'voucher')} in all currencies, whenever they were sold.`}
       headings={['Status', 'Vouchers', 'Share']}
-      shares={shares.map(({ status, vouchers, share }) => ({
-        name: <VouchersLink filters={{ status }}>{statusWords[status]}</VouchersLink>,
+      shares={shares.map(({ status, vouchers, share, remaining }) => ({
+        name: (
+          <>
+            <VouchersLink filters={{ status }}>{statusWords[status]}</VouchersLink>
+            {status === 'EXPIRED' && vouchers > 0 && <span class="muted"> {describeRemaining(remaining)}</span>}
+          </>
+        ),
         numbers: [formatCount(vouchers), formatShare(share)],
         length: share,
       }))}

@@ -1,23 +1,23 @@
 import type { VoucherStatus } from '../operations.ts'
 
-/** The statuses of vouchers in words. */
+/** The statuses of vouchers in words, in the order of the service: a voucher has the first that applies (R25). */
 export const statusWords: Record<VoucherStatus, string> = {
-  REDEEMABLE: 'Redeemable',
-  PART_REDEEMED: 'Partly redeemed',
+  VOID: 'Void',
   REDEEMED: 'Redeemed',
   EXPIRED: 'Expired',
   NOT_YET_VALID: 'Not yet valid',
-  VOID: 'Void',
+  PART_REDEEMED: 'Partly redeemed',
+  REDEEMABLE: 'Redeemable',
 }
 
 /** The classes of the badges of statuses. */
 export const statusTones: Record<VoucherStatus, 'good' | 'warn' | 'bad' | ''> = {
-  REDEEMABLE: 'good',
-  PART_REDEEMED: 'good',
+  VOID: 'bad',
   REDEEMED: '',
   EXPIRED: 'warn',
   NOT_YET_VALID: 'warn',
-  VOID: 'bad',
+  PART_REDEEMED: 'good',
+  REDEEMABLE: 'good',
 }
 
 /** All statuses, in the order in which they are shown. */

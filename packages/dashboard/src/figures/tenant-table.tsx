@@ -12,7 +12,7 @@ import { useAnswer } from '../use-answer.ts'
 import type { Change } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
 import { soldIn } from '../vouchers/filter.ts'
-import { balanceIn, type Currency, currenciesOf, type Figures, salesIn } from './model.ts'
+import { balanceIn, type Currency, currenciesOf, type Figures, salesIn, withoutNote } from './model.ts'
 import { salesColumns } from './sales-columns.ts'
 
 /** The number of tenants of a page. Each counts as six operations, so a page fits in the usual rate, 120 a minute. */
@@ -96,7 +96,7 @@ export function TenantTable({ currency: chosen, request, figures }: TenantTableP
   }
   const label = 'Tenants below'
   const amounts = currency === null ? '' : `, in ${nameCurrency(currency)}`
-  const note = `Each with the tenants below it${amounts}.`
+  const note = `Each with the tenants below it${amounts}. ${withoutNote}`
   if (!isPart(pageInfo)) {
     const empty = 'No tenants are below this one, or the token may not see them.'
     return (

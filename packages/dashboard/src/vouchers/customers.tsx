@@ -19,7 +19,7 @@ interface CustomersProps {
   text: string
 }
 
-/** The customers with the text in their names or e-mail addresses. Each search is recorded in the audit. */
+/** The customers with the text in their names or e-mail addresses. The audit has one entry an hour for such searches. */
 export function Customers({ request, text }: CustomersProps) {
   const { tenant, withDescendants } = useView().view
   const answer = useAnswer(request, DashboardCustomers, { tenant, withDescendants, text })

@@ -20,11 +20,11 @@ export function describeStatus(voucher: Described): string {
     case 'NOT_YET_VALID':
       return `It is valid from ${dateValidStart === null ? 'a later day' : formatDay(dateValidStart)} on.`
     case 'EXPIRED':
-      return `Its last valid day was ${dateValidEnd === null ? 'unknown' : formatDay(dateValidEnd)}.${
-        currentBalance ? ` ${money(currentBalance)} was left on it.` : ''
+      return `Its last valid day was ${dateValidEnd === null ? 'unknown' : formatDay(dateValidEnd)}. ${
+        currentBalance === null ? 'It was not redeemed.' : `${money(currentBalance)} was left on it.`
       }`
     case 'REDEEMED':
-      return 'Nothing is left on it.'
+      return currentBalance ? 'It was redeemed.' : 'Nothing is left on it.'
     case 'PART_REDEEMED':
       return `${money(currentBalance)} of ${money(initialBalance)} is left on it. ${until}`
     case 'REDEEMABLE':
