@@ -2,10 +2,13 @@
 \set owner_password `cat /run/secrets/owner_password`
 \set gateway_password `cat /run/secrets/gateway_password`
 
--- Migrates the database. The migrations would create the role of the service; only a superuser can give it to a login.
+-- Migrates the database. The migrations would create the roles of the service and of mappings; only a superuser can give the former to
+-- a login.
 create role gateway_owner login password :'owner_password';
 create role voucher_gateway nologin;
+create role voucher_gateway_reader nologin;
 grant voucher_gateway to gateway_owner with admin option;
+grant voucher_gateway_reader to gateway_owner;
 
 -- The service: it has the rights of the role, and none of its own.
 create role gateway_login login password :'gateway_password' in role voucher_gateway;

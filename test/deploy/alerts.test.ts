@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { reasonList } from '../../src/reason-list.ts'
+import { errors } from '../../src/reason-list.ts'
 import { dashboards } from './dashboards.ts'
 import { alertsFile, promtool } from './prometheus.ts'
 
@@ -11,6 +11,8 @@ const text = readFileSync(alertsFile, 'utf8')
 const all = (pattern: RegExp, of = text) => [...of.matchAll(pattern)].map(([, found = '']) => found)
 const names = all(/- alert: (\w+)/g)
 const unitTests = join(import.meta.dirname, 'alerts.rules.yaml')
+
+const runbook = readFileSync(join(root, 'docs/operations.md'), 'utf8').split('\n## Alerts\n')[1]?.split('\n## ')[0]
 
 test('promtool accepts the rules, and their unit tests hold', async () => {
   await promtool(['check', 'rules', '--lint=all', '--lint-fatal', alertsFile])
@@ -23,14 +25,49 @@ test('a unit test shows that each alert fires', () => {
 })
 
 test('each alert has an entry in the runbook, and each entry its alert', () => {
-  const runbook = readFileSync(join(root, 'docs/operations.md'), 'utf8').split('\n## Alerts\n')[1]?.split('\n## ')[0]
   expect(all(/^### (\w+)$/gm, runbook).sort()).toEqual(names.toSorted())
   expect(all(/runbook_url: (.*)/g)).toEqual(names.map(name => `docs/operations.md#${name.toLowerCase()}`))
 })
 
-test('the codes that alerts name are reasons', () => {
-  const codes = all(/code="(\w+)"/g)
-  expect(codes.filter(code => !(code in reasonList))).toEqual([])
+/** The alerts of reasons: each with a function that tells whether it is about a code of the level error. */
+const ofReasons = [...text.matchAll(/- alert: (\w+)(?:(?!- alert:)[\s\S])*?vgw_reason\{([^}]*)\}/g)].map(
+  ([, name = '', selector = '']) => {
+    const [, operator = '', value = ''] = /code(!~|=~|=)"([^"]*)"/.exec(selector) ?? []
+    const pattern = new RegExp(`^(${value})$`)
+    const isAbout = (code: string) => pattern.test(code) === (operator !== '!~')
+    return { name, isAbout: (code: string) => !selector.includes('level="warning"') && isAbout(code) }
+  },
+)
+
+test('each reason of the level error has one alert, whose entry names it unless it stops all requests', () => {
+  const alertsOf = (code: string) => ofReasons.filter(({ isAbout }) => isAbout(code)).map(({ name }) => name)
+  for (const code of Object.keys(errors)) {
+    const [name = '', ...others] = alertsOf(code)
+    expect([name, others], code).toEqual([expect.any(String), []])
+    const entry = runbook?.split(`### ${name}\n`)[1]?.split('\n### ')[0]
+    expect(name === 'VoucherGatewayError' || entry?.includes(`\`${code}\``), `${code} in ${name}`).toBe(true)
+  }
+  // A code that is none would make its alert needless.
+  expect(all(/code="(\w+)"/g).filter(code => !(code in errors))).toEqual([])
+})
+
+test('each alert says who has the right to do what it asks for', () => {
+  const roles =
+    /^'?(The operator of the service|The owner of the (table|schema gateway)|An administrator of the|The people of the platform) /
+  expect(all(/ remedy: (.*)/g).filter(remedy => roles.test(remedy))).toHaveLength(names.length)
+  const whos = all(/^- Do(.*)$/gm, runbook)
+  expect(
+    whos.filter(who =>
+      /^ \((operator|owner|administrator|platform)(, (operator|owner|administrator|platform))*\): /.test(who),
+    ),
+  ).toHaveLength(names.length)
+})
+
+test('each metric of ours is in a panel or in an alert', () => {
+  const shown = text + JSON.stringify(dashboards)
+  const own = all(/`((?:vgw|http)_\w+)`/g, readFileSync(join(root, 'docs/metrics.md'), 'utf8'))
+  expect(own.length).toBeGreaterThan(20)
+  expect(own.filter(name => !shown.includes(name))).toEqual([])
 })
 
 test.each(dashboards)('the panels of $title have their own places', ({ panels }) => {

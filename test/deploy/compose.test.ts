@@ -1,9 +1,14 @@
 /** deploy/compose.yaml, by Docker Compose's own check, and what its files do on real servers. */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { text as readText } from 'node:stream/consumers'
 import { parseEnv } from 'node:util'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
 import { z } from 'zod'
 import { readConfig } from '../../src/config/config.ts'
 import { startFaultServer } from '../faults/support/start.ts'
@@ -13,10 +18,14 @@ import { freePort } from '../support/free-port.ts'
 import { createPgBouncer } from '../support/pgbouncer.ts'
 import { run, serve } from '../support/process.ts'
 import { until } from '../support/until.ts'
+import { promtool } from './prometheus.ts'
 
 const folder = createDirectory()
 cpSync(join(import.meta.dirname, '../../deploy'), folder, { recursive: true })
-execFileSync(join(folder, 'create-secrets'))
+const createSecrets = (...receiver: string[]) =>
+  spawnSync(join(folder, 'create-secrets'), receiver, { encoding: 'utf8' })
+const withoutReceiver = createSecrets()
+createSecrets('https://alerts.example.com/hook')
 const secret = (name: string) => readFileSync(join(folder, 'secrets', name), 'utf8')
 
 /** Runs Docker Compose, which needs no engine to check a file. */
@@ -33,13 +42,20 @@ const Service = z.object({
   security_opt: z.array(z.string()).optional(),
   healthcheck: z.object({ test: z.array(z.string()).optional(), disable: z.boolean().optional() }).optional(),
   environment: z.record(z.string(), z.string()).nullish(),
+  command: z.array(z.string()).nullish(),
   mem_limit: z.string().optional(),
   ports: z.array(z.object({ host_ip: z.string().optional(), target: z.number() })).optional(),
   volumes: z.array(z.object({ type: z.string(), source: z.string().optional() })).optional(),
   secrets: z.array(z.object({ source: z.string(), target: z.string().optional() })).optional(),
+  networks: z.record(z.string(), z.unknown()),
 })
 const printed = compose('compose.yaml', 'config', '--format', 'json')
-const { services } = z.object({ services: z.record(z.string(), Service) }).parse(JSON.parse(printed.stdout))
+const { services, networks } = z
+  .object({
+    services: z.record(z.string(), Service),
+    networks: z.record(z.string(), z.object({ internal: z.boolean().optional() })),
+  })
+  .parse(JSON.parse(printed.stdout))
 
 test('Docker Compose accepts the file, and refuses one with a misspelt key', () => {
   expect(compose('compose.yaml', 'config', '-q')).toMatchObject({ status: 0, stdout: '', stderr: '' })
@@ -84,6 +100,70 @@ test('the service reads its configuration, and listens for its health checks and
   expect(services.gateway?.secrets).toEqual([{ source: 'gateway.env', target: '/app/.env' }])
 })
 
+test('Prometheus sends alerts to the Alertmanager, which reaches a receiver outside', async () => {
+  await promtool(['check', 'config', join(folder, 'prometheus.yaml')])
+  const Configuration = z.object({
+    alerting: z.object({
+      alertmanagers: z.array(z.object({ static_configs: z.array(z.object({ targets: z.array(z.string()) })) })),
+    }),
+  })
+  const { alerting } = Configuration.parse(parse(readFileSync(join(folder, 'prometheus.yaml'), 'utf8')))
+  const addresses = alerting.alertmanagers.flatMap(each => each.static_configs.flatMap(({ targets }) => targets))
+  expect(addresses).toHaveLength(1)
+  for (const [name = '', port] of addresses.map(address => address.split(':'))) {
+    expect(services[name]?.image).toContain('alertmanager')
+    expect(services[name]?.healthcheck?.test?.join(' ')).toContain(`:${port}/`)
+    const shared = Object.keys(services.prometheus?.networks ?? {})
+    expect(Object.keys(services[name]?.networks ?? {})).toEqual(expect.arrayContaining(shared))
+    expect(Object.keys(services[name]?.networks ?? {}).some(network => !networks[network]?.internal)).toBe(true)
+  }
+})
+
+test('the Alertmanager passes an alert on to the webhook of the secret', async () => {
+  const received: unknown[] = []
+  const receiver = createServer(async (request, response) => {
+    received.push(JSON.parse(await readText(request)))
+    response.end()
+  })
+  receiver.listen(0, '127.0.0.1')
+  await once(receiver, 'listening')
+  afterFile(() => receiver.close())
+  writeFileSync(join(folder, 'receiver'), `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`)
+  const port = await freePort()
+  const address = `127.0.0.1:${port}`
+  const configuration = readFileSync(join(folder, 'alertmanager.yaml'), 'utf8')
+  writeFileSync(
+    join(folder, 'alertmanager.here.yaml'),
+    configuration
+      .replace('/run/secrets/alert_webhook_url', join(folder, 'receiver'))
+      .replace('route:', 'route:\n  group_wait: 0s'),
+  )
+  const child = spawn(
+    'prometheus-alertmanager',
+    [
+      `--config.file=${folder}/alertmanager.here.yaml`,
+      `--storage.path=${folder}/alertmanager`,
+      `--web.listen-address=${address}`,
+      ...(services.alertmanager?.command ?? []).filter(option => !/config|storage/.test(option)),
+    ],
+    { stdio: 'ignore' },
+  )
+  afterFile(() => child.kill('SIGKILL'))
+  const alert = { labels: { alertname: 'VoucherGatewayDown', job: 'voucher-gateway', severity: 'critical' } }
+  const send = () =>
+    fetch(`http://${address}/api/v2/alerts`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify([alert]),
+    }).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  await until('the Alertmanager accepts the alert', send, 30_000)
+  await until('the receiver has it', async () => received.length > 0, 30_000)
+  expect(received[0]).toMatchObject({ receiver: 'operator', status: 'firing', alerts: [alert] })
+})
+
 test('the secrets differ, and only their owner enters the directory', () => {
   expect(statSync(join(folder, 'secrets')).mode & 0o777).toBe(0o700)
   const passwords = readdirSync(join(folder, 'secrets'))
@@ -91,7 +171,13 @@ test('the secrets differ, and only their owner enters the directory', () => {
     .map(secret)
   expect(new Set(passwords).size).toBe(4)
   for (const password of passwords) expect(password).toMatch(/^[\da-f]{64}$/)
-  expect(spawnSync(join(folder, 'create-secrets')).status).toBe(1)
+  expect(createSecrets('https://alerts.example.com/hook').status).toBe(1)
+  // Without a receiver, alerts would reach no person.
+  expect(withoutReceiver).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('deploy/create-secrets https://'),
+  })
+  expect(secret('alert_webhook_url')).toBe('https://alerts.example.com/hook')
 })
 
 test('the logins of roles.sql migrate the database, and serve it through PgBouncer', async () => {

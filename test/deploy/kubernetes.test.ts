@@ -1,31 +1,62 @@
-/** deploy/kubernetes, by the schemas and the types of Kubernetes. */
+/** deploy/kubernetes, as kubectl puts it together, by the schemas and the types of Kubernetes and of the Prometheus Operator. */
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { PodMonitor, PrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1'
 import { Deployment } from 'kubernetes-models/apps/v1'
 import { Job } from 'kubernetes-models/batch/v1'
+import { NetworkPolicy } from 'kubernetes-models/networking.k8s.io/v1'
 import { PodDisruptionBudget } from 'kubernetes-models/policy/v1'
-import { ConfigMap, Service } from 'kubernetes-models/v1'
+import { ConfigMap, Secret, Service } from 'kubernetes-models/v1'
 import { expect, test } from 'vitest'
-import { parse } from 'yaml'
+import { parse, parseAllDocuments } from 'yaml'
 import { readConfig } from '../../src/config/config.ts'
 import { createDirectory } from '../support/directory.ts'
 
-const folder = 'deploy/kubernetes'
-const files = readdirSync(folder)
+const folder = createDirectory()
+cpSync(join(import.meta.dirname, '../../deploy/kubernetes'), folder, { recursive: true })
+const writeSecret = (file: string, password: string) =>
+  writeFileSync(join(folder, file), `DATABASE_URL=postgres://login:${password}@db:5432/gateway\n`)
+writeSecret('gateway.env', 'first')
+writeSecret('migrate/owner.env', 'first')
+
+/** Puts the manifests of a folder together. @returns what `kubectl apply -k` would send */
+const kustomize = (path = '.'): unknown[] =>
+  parseAllDocuments(execFileSync('kubectl', ['kustomize', join(folder, path)], { encoding: 'utf8' })).map(each =>
+    each.toJS(),
+  )
 const read = (file: string) => parse(readFileSync(join(folder, file), 'utf8'))
 
-const deployment = new Deployment(read('deployment.yaml'))
-const job = new Job(read('migrate.yaml'))
-const budget = new PodDisruptionBudget(read('pod-disruption-budget.yaml'))
-const service = new Service(read('service.yaml'))
-const configMap = new ConfigMap(read('config-map.yaml'))
+const models = { ConfigMap, Secret, Service, Deployment, Job, NetworkPolicy, PodDisruptionBudget }
+const kindOf = (manifest: unknown) => (manifest as { kind: keyof typeof models }).kind
+/** Returns the one manifest of a kind. */
+function only<Kind extends keyof typeof models>(kind: Kind, manifests: readonly unknown[]) {
+  const found = manifests.filter(manifest => kindOf(manifest) === kind)
+  expect(found, kind).toHaveLength(1)
+  return new models[kind](found[0] as never) as InstanceType<(typeof models)[Kind]>
+}
+
+const manifests = kustomize()
+const ofMigration = kustomize('migrate')
+const deployment = only('Deployment', manifests)
+const job = only('Job', ofMigration)
+const budget = only('PodDisruptionBudget', manifests)
+const service = only('Service', manifests)
+const configMap = only('ConfigMap', manifests)
+const policy = only('NetworkPolicy', manifests)
+const monitor = new PodMonitor(read('prometheus-operator/pod-monitor.yaml'))
+const rule = new PrometheusRule(read('prometheus-operator/prometheus-rule.yaml'))
 const pods = [deployment.spec?.template, job.spec?.template]
+const image = { NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '8080' }
+const config = readConfig({ ...image, ...configMap.data, DATABASE_URL: 'postgres://localhost/gateway' })
 
 test('Kubernetes accepts each manifest', () => {
-  const all = [configMap, deployment, job, budget, service]
-  expect(all).toHaveLength(files.length)
-  for (const manifest of all) manifest.validate()
+  const all = [...manifests, ...ofMigration].map(manifest => new models[kindOf(manifest)](manifest as never))
+  expect(all).toHaveLength(9)
+  // kubectl breaks the lines of a secret, which the schema does not allow.
+  const [secrets, others] = [all.filter(({ kind }) => kind === 'Secret'), all.filter(({ kind }) => kind !== 'Secret')]
+  expect(secrets).toHaveLength(2)
+  for (const manifest of [...others, monitor, rule]) manifest.validate()
   expect(() =>
     new Deployment({ ...deployment, spec: { ...deployment.spec!, replicas: Number.NaN } }).validate(),
   ).toThrow()
@@ -38,7 +69,8 @@ function compile(literals: Record<string, unknown>): string {
   mkdirSync(join(place, 'src'))
   for (const [name, manifest] of Object.entries(literals)) {
     const { apiVersion, kind } = manifest as { apiVersion: string; kind: string }
-    const text = `import type { I${kind} } from 'kubernetes-models/${apiVersion}'
+    const of = apiVersion.startsWith('monitoring') ? '@kubernetes-models/prometheus-operator' : 'kubernetes-models'
+    const text = `import type { I${kind} } from '${of}/${apiVersion}'
       export const manifest: I${kind} = ${JSON.stringify(manifest)}\n`
     writeFileSync(join(place, 'src', `${name}.ts`), text)
   }
@@ -53,11 +85,17 @@ function compile(literals: Record<string, unknown>): string {
 }
 
 test('no manifest has a key that does not exist', () => {
-  const manifests = Object.fromEntries(files.map(file => [file.replace('.yaml', ''), read(file)]))
-  expect(compile(manifests)).toBe('')
-  const { securityContext, ...container } = manifests.migrate.spec.template.spec.containers[0]
-  manifests.migrate.spec.template.spec.containers = [{ ...container, securityContex: securityContext }]
-  expect(compile(manifests)).toContain('securityContex')
+  const literals = Object.fromEntries(
+    [...manifests, ...ofMigration, monitor, rule].map((manifest, index) => [`manifest${index}`, manifest]),
+  )
+  expect(compile(literals)).toBe('')
+  const [container] = job.spec!.template.spec!.containers
+  const { securityContext, ...rest } = container!
+  const misspelt = {
+    ...job,
+    spec: { template: { spec: { containers: [{ ...rest, securityContex: securityContext }] } } },
+  }
+  expect(compile({ misspelt })).toContain('securityContex')
 })
 
 test('the pods run without root, on a file system that they cannot change, within limits', () => {
@@ -76,7 +114,6 @@ test('the pods run without root, on a file system that they cannot change, withi
 })
 
 test('the probes, the service and the budget meet the settings and the pods', () => {
-  const config = readConfig({ NODE_ENV: 'production', HOST: '0.0.0.0', PORT: '8080', ...configMap.data })
   const [gateway] = deployment.spec?.template?.spec?.containers ?? []
   const portOf = (name: unknown) => gateway?.ports?.find(port => port.name === name)?.containerPort
   const probes = [gateway?.startupProbe, gateway?.livenessProbe, gateway?.readinessProbe]
@@ -84,12 +121,13 @@ test('the probes, the service and the budget meet the settings and the pods', ()
   for (const probe of probes) expect(portOf(probe?.httpGet?.port)).toBe(config.healthPort)
   expect(service.spec?.ports?.map(({ targetPort }) => portOf(targetPort))).toEqual([config.port])
   expect(portOf('metrics')).toBe(config.metricsPort)
-  expect(deployment.spec?.template?.metadata?.annotations?.['prometheus.io/port']).toBe(String(config.metricsPort))
   const { labels } = deployment.spec!.template!.metadata!
   for (const selector of [
     deployment.spec?.selector.matchLabels,
     budget.spec?.selector?.matchLabels,
     service.spec?.selector,
+    policy.spec?.podSelector.matchLabels,
+    monitor.spec?.selector.matchLabels,
   ]) {
     expect(labels).toMatchObject(selector!)
     // The pod of the migration serves nothing.
@@ -97,9 +135,47 @@ test('the probes, the service and the budget meet the settings and the pods', ()
   }
   // Requests under way have ten seconds after the delay.
   expect(deployment.spec?.template?.spec?.terminationGracePeriodSeconds).toBeGreaterThan(config.shutdownDelay + 10)
-  // The service reads .env in its working directory.
+  // The service reads .env in its working directory, which is the mounted secret, so its program has an absolute path.
   for (const template of pods) {
-    expect(template?.spec?.containers[0]?.volumeMounts?.[0]).toMatchObject({ mountPath: '/app/.env', subPath: '.env' })
+    const container = template?.spec?.containers[0]
+    expect(container?.volumeMounts).toEqual([{ name: 'env', mountPath: container?.workingDir, readOnly: true }])
   }
-  expect(readFileSync('Dockerfile', 'utf8')).toMatch(/^WORKDIR \/app$/m)
+  expect(readFileSync('Dockerfile', 'utf8')).toMatch(/^WORKDIR \/app\n[\s\S]*^ENTRYPOINT \["node", "\/app\//m)
+})
+
+test('a new secret starts new pods, and so does a new setting', () => {
+  const templateNow = () => only('Deployment', kustomize()).spec?.template
+  const before = templateNow()
+  expect(templateNow()).toEqual(before)
+  writeSecret('gateway.env', 'second')
+  const rotated = templateNow()
+  expect(rotated?.spec?.volumes).not.toEqual(before?.spec?.volumes)
+  const file = join(folder, 'kustomization.yaml')
+  writeFileSync(file, readFileSync(file, 'utf8').replace('SHUTDOWN_DELAY=10', 'SHUTDOWN_DELAY=11'))
+  expect(templateNow()?.spec?.containers).not.toEqual(rotated?.spec?.containers)
+})
+
+test('the policies let in requests and scrapes, and out what the configuration names', () => {
+  const portsOf = (rules: readonly { ports?: readonly { port?: number | string }[] }[] = []) =>
+    rules.flatMap(({ ports = [] }) => ports.map(({ port }) => port))
+  for (const each of [policy, only('NetworkPolicy', ofMigration)]) {
+    expect(each.spec?.policyTypes).toEqual(['Ingress', 'Egress'])
+    // A rule without an address is a rule for all addresses.
+    for (const { from } of each.spec?.ingress ?? []) expect(from?.length).toBeGreaterThan(0)
+    for (const { to } of each.spec?.egress ?? []) expect(to?.length).toBeGreaterThan(0)
+  }
+  // Not the health checks, whose answers name keys.
+  expect(portsOf(policy.spec?.ingress)).toEqual(['http', 'metrics'])
+  expect(portsOf(policy.spec?.egress)).toEqual([53, 53, 5432, 6432, 6379, 443])
+  const migration = only('NetworkPolicy', ofMigration)
+  expect(job.spec?.template.metadata?.labels).toMatchObject(migration.spec!.podSelector.matchLabels!)
+  expect(migration.spec?.ingress).toBeUndefined()
+  expect(portsOf(migration.spec?.egress)).toEqual([53, 53, 5432])
+})
+
+test('the Prometheus Operator scrapes the pods as the job of the alerts, and has these alerts', () => {
+  const labels: Record<string, string> = deployment.spec?.template?.metadata?.labels ?? {}
+  expect(labels[`${monitor.spec?.jobLabel}`]).toBe('voucher-gateway')
+  expect(monitor.spec?.podMetricsEndpoints?.map(({ port }) => port)).toEqual(['metrics'])
+  expect(rule.spec).toEqual(parse(readFileSync('deploy/alerts.yaml', 'utf8')))
 })

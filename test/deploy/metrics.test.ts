@@ -105,11 +105,11 @@ test('steps that cannot be made, and a platform whose changes do not arrive', as
     await atGateway('alter subscription voucher_gateway disable')
     await atPlatform(`create table public.log as select repeat('x', 1000) from generate_series(1, 90000)`)
     await firing(
-      'VoucherGatewayStepLate',
+      'VoucherGatewayStepLate STEPS_LATE',
       'VoucherGatewayNotesWait',
       'VoucherGatewaySubscriptionLate',
       'VoucherGatewaySlotEnds',
-      'VoucherGatewayError SUBSCRIPTION_DISABLED',
+      'VoucherGatewayPlatformLost SUBSCRIPTION_DISABLED',
     )
   })
   await session.end()
@@ -119,8 +119,34 @@ test('steps that cannot be made, and a platform whose changes do not arrive', as
 test('rows that v1 cannot show, and a source that is not captured', async () => {
   await atPlatform(cards(3001, 3001, '-1'))
   await firing('VoucherGatewayKeysRejected')
-  await atGateway('alter table shop."Gift Card" disable trigger all')
-  await firing('VoucherGatewayCaptureMissing CAPTURE_MISSING', 'VoucherGatewayError CAPTURE_MISSING')
+  const session = primary.open('gateway')
+  await session.begin(async locked => {
+    // The service does not repair it meanwhile.
+    await locked`lock table gateway.rule in share mode`
+    await atGateway('alter table shop."Gift Card" disable trigger all')
+    await firing('VoucherGatewayCaptureMissing CAPTURE_MISSING')
+  })
+  await session.end()
+})
+
+test('a mapping that does not fit, a right that is missing, a full disk, and a restore', async () => {
+  await atGateway(`
+    alter table shop."Gift Card" rename "valueCents" to cents;
+    revoke select on gateway.customer from voucher_gateway;
+    create function gateway.fill_disk() returns trigger language plpgsql as
+      $$ begin raise exception 'could not extend file' using errcode = 'disk_full'; end $$;
+    create trigger fill_disk before insert on gateway.request_count execute function gateway.fill_disk()`)
+  await firing(
+    'VoucherGatewayMappingBroken MAPPING_BROKEN',
+    'VoucherGatewayGrantMissing GRANT_MISSING',
+    'VoucherGatewayDiskFull DISK_FULL',
+  )
+  await atGateway(`
+    drop function gateway.fill_disk() cascade;
+    grant select on gateway.customer to voucher_gateway;
+    alter table shop."Gift Card" rename cents to "valueCents";
+    select gateway.require_full_pass()`)
+  await firing('VoucherGatewayFullPass')
 })
 
 test('a standby that is down', async () => {

@@ -29,6 +29,8 @@ const service = await serve({
   ...{ TRUST_PROXY: '127.0.0.1', COMPRESSION: 'on', LOG_REQUESTS: 'all', LOG_LEVEL: 'info' },
 })
 
+const list = `/api/external/v1/tenants/${tenantId}/sales/purchased-vouchers`
+
 /** The address from which callers connect; the proxy connects to the service from 127.0.0.1. */
 const caller = '127.0.0.2'
 const agent = new Agent({ keepAlive: true, ca: readFileSync(certificate), servername: 'localhost' })
@@ -72,10 +74,10 @@ const loggedAddress = (requestId: unknown) =>
     return line === undefined ? null : String(JSON.parse(line).address)
   })
 
-describe.each<ProxyKind>(['nginx', 'haproxy', 'caddy'])('%s', async kind => {
-  const { http, https } = await startReverseProxy(kind, ports)
-  const list = `/api/external/v1/tenants/${tenantId}/sales/purchased-vouchers`
+const kinds: ProxyKind[] = ['nginx', 'haproxy', 'caddy']
 
+describe.each(kinds)('%s', async kind => {
+  const { http, https } = await startReverseProxy(kind, ports)
   test('passes v1 on, with the address of the caller alone, while an instance is down', async () => {
     for (const headers of [{}, { 'x-forwarded-for': '203.0.113.9', 'x-forwarded-host': 'evil.example' }]) {
       const answer = await ask(https, list, { headers })
@@ -114,12 +116,38 @@ describe.each<ProxyKind>(['nginx', 'haproxy', 'caddy'])('%s', async kind => {
     const refused = await ask(https, '/graphql', { method: 'POST' }, JSON.stringify({ query: ' '.repeat(200_000) }))
     expect(refused.status).toBe(413)
     expect(JSON.parse(refused.body.toString()).errors[0].message).toBe('The request body is too large.')
-    expect((await ask(https, '/graphql', { method: 'POST' }, ' '.repeat(2_000_000))).status).toBe(413)
+    const longer = await ask(https, '/graphql', { method: 'POST' }, ' '.repeat(2_000_000))
+    expect([longer.status, JSON.parse(longer.body.toString())]).toEqual([413, expect.any(Object)])
+    expect(longer.headers).toMatchObject({ 'cache-control': 'private, no-store', 'x-request-id': expect.any(String) })
   })
 
   test('leads callers without TLS to https', async () => {
     const answer = await fetch(`http://127.0.0.1:${http}/docs?q=1`, { redirect: 'manual' })
     expect(answer.status).toBe(308)
     expect(answer.headers.get('location')).toMatch(/^https:\/\/127\.0\.0\.1(:\d+)?\/docs\?q=1$/)
+  })
+})
+
+describe.each(kinds)('%s, while no instance answers', async kind => {
+  const { https } = await startReverseProxy(kind, { service: await freePort(), health: await freePort() })
+
+  test.each([
+    ['a name', { 'x-request-id': 'order.7_A-1' }, /^order\.7_A-1$/],
+    ['no name', {}, /^[\da-f]{8}-?([\da-f]{4}-?){3}[\da-f]{12}$/],
+    ['a name that is none', { 'x-request-id': 'a b' }, /^[\da-f]{8}-?([\da-f]{4}-?){3}[\da-f]{12}$/],
+  ])('answers a request with %s as the service does when it cannot', async (_, headers, requestId) => {
+    const answer = await ask(https, list, { headers })
+    expect([answer.status, JSON.parse(answer.body.toString())]).toEqual([
+      503,
+      { message: 'The service cannot answer just now. Try again in a moment.' },
+    ])
+    expect(answer.headers).toMatchObject({
+      'content-type': 'application/json; charset=utf-8',
+      'content-length': String(answer.body.length),
+      'cache-control': 'private, no-store',
+      'retry-after': expect.stringMatching(/^[1-5]$/),
+      'x-request-id': expect.stringMatching(requestId),
+      'strict-transport-security': 'max-age=31536000',
+    })
   })
 })

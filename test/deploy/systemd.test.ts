@@ -1,0 +1,62 @@
+/** deploy/systemd, by systemd's own checks, which need no running systemd, and beside the limits of the service. */
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { readConfig } from '../../src/config/config.ts'
+import { createDirectory } from '../support/directory.ts'
+
+const folder = join(import.meta.dirname, '../../deploy/systemd')
+const files = readdirSync(folder)
+const read = (file: string) => readFileSync(join(folder, file), 'utf8')
+
+/** A directory with the units, whose program is in it. */
+const place = createDirectory()
+const program = 'node_modules/.bin/voucher-gateway'
+mkdirSync(join(place, program, '..'), { recursive: true })
+writeFileSync(join(place, program), '#!/bin/sh\n')
+chmodSync(join(place, program), 0o755)
+
+/** Runs systemd-analyze over a unit. @returns its exit code, and what it says about this unit */
+function analyze(file: string, text: string, ...args: string[]) {
+  const path = join(place, file)
+  writeFileSync(path, text.replaceAll('/opt/voucher-gateway', place))
+  const { status, stderr, stdout } = spawnSync('systemd-analyze', [...args, path], { encoding: 'utf8' })
+  return { status, found: `${stdout}${stderr}`.split('\n').filter(line => line.includes(file)) }
+}
+
+/** Returns the values that a unit gives a setting. */
+const valuesOf = (unit: string, name: string) =>
+  [...unit.matchAll(RegExp(`^${name}=(.*)$`, 'gm'))].map(([, value = '']) => value)
+
+test.each(files)('systemd accepts %s, and finds a misspelt setting', file => {
+  expect(analyze(file, read(file), 'verify')).toEqual({ status: 0, found: [] })
+  expect(analyze(file, read(file).replace('MemoryMax', 'MemoryMaximum'), 'verify').found).toEqual([
+    expect.stringContaining('MemoryMaximum'),
+  ])
+  expect(analyze(file, read(file).replace('.bin', 'bin'), 'verify').status).not.toBe(0)
+})
+
+test.each(files)('%s has an exposure of at most 2 of 10', file => {
+  const security = (text: string) => analyze(file, text, 'security', '--offline=yes', '--threshold=20').status
+  expect(security(read(file))).toBe(0)
+  expect(security(read(file).replace(/^SystemCallFilter=.*\n/gm, ''))).not.toBe(0)
+})
+
+test('both units have the same restrictions', () => {
+  const restrictionsOf = (file: string) => /^DynamicUser[\s\S]*?(?=\n\n|\n*$)/m.exec(read(file))?.[0].trim()
+  expect(restrictionsOf('voucher-gateway-migrate.service')).toBe(restrictionsOf('voucher-gateway.service'))
+})
+
+test('the limits of the unit leave room for those of the service', () => {
+  const unit = read('voucher-gateway.service')
+  const environment = Object.fromEntries(
+    valuesOf(unit, 'Environment').flatMap(all => all.split(' ').map(each => each.split(/=(.*)/s))),
+  )
+  const config = readConfig({ ...environment, DATABASE_URL: 'postgres://gateway@db/gateway' })
+  expect(config.graphiql).toBe(false)
+  const heap = Number(/--max-old-space-size=(\d+)/.exec(environment.NODE_OPTIONS)?.[1])
+  expect(Number.parseInt(`${valuesOf(unit, 'MemoryMax')}`, 10)).toBeGreaterThanOrEqual(2 * heap)
+  expect(Number(valuesOf(unit, 'TimeoutStopSec'))).toBeGreaterThan(config.shutdownDelay + 10)
+  expect(Number(valuesOf(unit, 'LimitNOFILE'))).toBeGreaterThan(8192 + config.maxRequests)
+})
