@@ -2,12 +2,14 @@ import hljs from 'highlight.js/lib/core'
 import bash from 'highlight.js/lib/languages/bash'
 import graphql from 'highlight.js/lib/languages/graphql'
 import http from 'highlight.js/lib/languages/http'
+import ini from 'highlight.js/lib/languages/ini'
 import json from 'highlight.js/lib/languages/json'
 import php from 'highlight.js/lib/languages/php'
 import python from 'highlight.js/lib/languages/python'
+import sql from 'highlight.js/lib/languages/sql'
 import typescript from 'highlight.js/lib/languages/typescript'
 
-const languages = { bash, graphql, http, json, php, python, typescript }
+const languages = { bash, graphql, http, ini, json, php, python, sql, typescript }
 
 for (const [name, language] of Object.entries(languages)) hljs.registerLanguage(name, language)
 

@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import markdownIt, { type Token } from 'markdown-it'
-import type { Guide, RenderedGuide, Section } from '../../src/docs/guides.ts'
+import type { Guide, RenderedGuide } from '../../src/docs/guides.ts'
+import type { Section } from '../../src/docs/search.ts'
 import { renderCode, renderSamples } from './samples.ts'
+import { describeFields, describeTypes } from './schemas.ts'
 
 // HTML in a guide is shown as text.
 const markdown = markdownIt({ html: false })
@@ -44,13 +46,20 @@ const toId = (text: string): string =>
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^-|-$/g, '')
 
+const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8')
+
+/** The guides that are in no file of `docs/guides`. */
+const others: Record<string, () => string> = {
+  fields: describeFields,
+  'graphql-types': describeTypes,
+  changelog: () => read('../../CHANGELOG.md'),
+}
+
 /** Returns the Markdown of a guide. Its links to files of the repository lead to their pages, or nowhere. */
-export function readGuide({ slug }: Guide): string {
-  const file = slug === 'changelog' ? '../../CHANGELOG.md' : `../guides/${slug}.md`
-  return readFileSync(new URL(file, import.meta.url), 'utf8')
+export const readGuide = ({ slug }: Guide): string =>
+  (others[slug]?.() ?? read(`../guides/${slug}.md`))
     .replaceAll(/\]\(docs\/guides\/([\w-]+)\.md/g, '](/docs/$1')
     .replaceAll(/\[([^\]]*)\]\((?!https?:|\/|#)[^)]*\)/g, '$1')
-}
 
 /** Renders Markdown as HTML. The samples that a block of the language `samples` names take its place. */
 export function renderGuide(text: string): RenderedGuide {
@@ -60,14 +69,17 @@ export function renderGuide(text: string): RenderedGuide {
       ? [{ id: String(token.attrGet('id')), text: textOf(tokens[index + 1]!) }]
       : [],
   )
-  return { html: markdown.renderer.render(tokens, markdown.options, {}), headings, sections: sectionsOf(tokens) }
+  return { html: markdown.renderer.render(tokens, markdown.options, {}), headings }
 }
 
-function sectionsOf(tokens: readonly Token[]): Section[] {
+/** Returns the parts of a guide, for the search. @param text its Markdown */
+export function sectionsOf({ slug, title }: Guide, text: string): Section[] {
   const sections: Section[] = []
-  tokens.forEach((token, index) => {
+  markdown.parse(text, {}).forEach((token, index, tokens) => {
     if (token.type === 'heading_open') {
-      sections.push({ id: String(token.attrGet('id') ?? ''), heading: textOf(tokens[index + 1]!), text: '' })
+      const anchor = token.attrGet('id')
+      const id = anchor === null ? slug : `${slug}#${anchor}`
+      sections.push({ id, guide: title, heading: textOf(tokens[index + 1]!), text: '' })
     } else if (token.type === 'inline' && tokens[index - 1]!.type !== 'heading_open') {
       const section = sections.at(-1)
       if (section) section.text = `${section.text} ${textOf(token)}`.trim()
