@@ -20,6 +20,18 @@ const partitions = ['test/db/partitions.test.ts']
 /** It scrapes a service in faults for half a minute: it runs at night. */
 const prometheus = ['test/deploy/metrics.test.ts']
 
+/** What a platform's tables, logins, rows and DDL may do to the gateway: long, and rarely the subject of a change. */
+const platforms = [
+  'test/adopt/{check,keys,replication}.test.ts',
+  'test/projection/{hostile-rows,missing-source,reader-rights,rights,settings,unreadable-source}.test.ts',
+]
+
+/** The packages for integrators: the client, and the command `sync` with its stores. */
+const clients = [
+  'packages/client/test/**/*.test.ts',
+  'test/sync/{directory-lock,foreign-answers,hostile-service,reference-first-pass,reference-sync,self-check}.test.ts',
+]
+
 /** Needs the programs of the packaged server. */
 const dump = 'test/projection/dump.test.ts'
 
@@ -40,7 +52,7 @@ const suites = [
     resolve,
     test: {
       name: 'node',
-      include: ['test/**/*.test.ts', 'packages/*/test/**/*.test.ts'],
+      include: ['test/**/*.test.ts'],
       exclude: [
         'test/admin/**',
         'test/adopt/medusa/**',
@@ -49,12 +61,15 @@ const suites = [
         'test/deploy/**',
         'test/faults/**',
         'test/orms/**',
+        'test/prism/**',
         'test/redis/**',
         'test/upgrade/**',
         samples,
         dump,
         ...plans,
         ...partitions,
+        ...platforms,
+        ...clients,
         ...isolated,
       ],
       // Test files share modules: importing them for each file took a third of the time.
@@ -63,6 +78,8 @@ const suites = [
     },
   },
   { resolve, test: { name: 'isolated', include: isolated, ...common } },
+  { resolve, test: { name: 'platforms', include: platforms, isolate: false, ...common } },
+  { resolve, test: { name: 'clients', include: clients, isolate: false, ...common } },
   { resolve, test: { name: 'plans', include: plans, ...common } },
   { resolve, test: { name: 'partitions', include: partitions, ...common } },
   // These tests start commands in separate processes, which takes longer than the commands themselves.
@@ -88,7 +105,7 @@ const suites = [
       name: 'packaged',
       include: [
         'test/{adopt,projection,sync}/**/*.test.ts',
-        'test/db/figure*.test.ts',
+        'test/db/{figure*,time-zones}.test.ts',
         'test/cli/{import,migrate}.test.ts',
       ],
       exclude: ['test/adopt/medusa/**'],
@@ -108,6 +125,8 @@ const suites = [
   { resolve, test: { name: 'orms', include: ['test/orms/*.test.ts'], ...common } },
   // On the packaged server too. It needs packages of its own: npm install --prefix test/adopt/medusa.
   { resolve, test: { name: 'medusa', include: ['test/adopt/medusa/*.test.ts'], ...common } },
+  // It needs packages of its own: npm install --prefix test/prism.
+  { resolve, test: { name: 'prism', include: ['test/prism/*.test.ts'], ...common } },
   { resolve, test: { name: 'samples', include: [samples], ...common } },
   {
     resolve,
@@ -134,7 +153,14 @@ const suites = [
 ]
 
 /** The files that take the longest, and the browser's, most of which take longer than the others of their group. */
-const longest = [...plans, samples, 'test/browser/docs.test.ts', 'test/browser/graphiql.test.ts', 'test/browser/']
+const longest = [
+  ...plans,
+  samples,
+  ...['test/browser/docs.test.ts', 'test/browser/graphiql.test.ts', 'test/browser/'],
+  ...['test/adopt/check.test.ts', 'test/adopt/replication.test.ts', 'test/projection/missing-source.test.ts'],
+  ...['test/projection/capture.test.ts', 'test/http/health.test.ts', 'test/export/stream.test.ts'],
+  ...['test/graphql/search/', 'test/openapi/fuzz.test.ts', 'test/export/limits.test.ts', 'test/projection/'],
+]
 
 /** Starts the longest files first: each would run alone at the end. */
 class LongestFirst extends BaseSequencer {

@@ -15,9 +15,15 @@ import { buildCommitOf } from './old-program.ts'
 const isLong = process.env.UPGRADE === 'long'
 const newest = readdirSync(join(import.meta.dirname, '../../sql')).filter(file => file.includes('.do.')).length
 
-/** The new version: one more migration, which holds its locks for two seconds. */
+/** The new version: one more migration, which holds its locks for two seconds, and other functions. */
 const next = {
   entry: createLaterVersion({
+    version: '99.0.0',
+    edits: {
+      'sql/functions/step/make_step.sql': ['declare\n', 'declare -- Changed.\n'],
+      'sql/functions/mapping/write.template.sql': ['-- Evaluates the mapping', '-- Changed. Evaluates the mapping'],
+      'sql/functions/capture/capture.template.sql': ['as $body$\nbegin\n', 'as $body$\nbegin -- Changed.\n'],
+    },
     migrations: {
       [`${String(newest + 1).padStart(4, '0')}.do.next.sql`]: `
         create index voucher_next on gateway.voucher (tenant_id, id);
@@ -29,7 +35,9 @@ const next = {
 
 const server = await startFaultServer()
 // A dump has no roles.
-await server.use('postgres', sql => sql`create role voucher_gateway nologin`)
+await server.use('postgres', sql =>
+  sql.unsafe('create role voucher_gateway nologin; create role voucher_gateway_reader nologin').simple(),
+)
 
 test.each(dumpedReleases)('no request is refused while %s is upgraded', { timeout: 600_000 }, async release => {
   const { owners, statements } = readDump(release)
@@ -37,7 +45,8 @@ test.each(dumpedReleases)('no request is refused while %s is upgraded', { timeou
 
   const database = release.replaceAll(/\W/g, '_')
   await server.use('postgres', sql => sql.unsafe(`create database ${database}`))
-  await server.use(database, sql => sql.unsafe(statements).simple())
+  // A dump has no owners.
+  await server.use(database, sql => sql.unsafe(`${statements}; call gateway.give_to_reader()`).simple())
 
   const environment = { DATABASE_URL: server.url(database), DATABASE_POOL: '4', RATE_LIMIT_PER_MINUTE: '1000000' }
   const program = old === undefined ? {} : { entry: old }
