@@ -39,7 +39,7 @@ try {
   for (const each of [primary, ...standbys]) await each.start()
   const installation = { checkout: root, databaseUrl: primary.url('postgres') }
   await runCommand(installation, 'migrate')
-  const sql = connect(primary.url('postgres'), { max: 1, statementTimeoutMs: 0 })
+  const sql = connect(primary.url('postgres'), { max: 1, statementTimeoutMs: 0, searchPath: 'public' })
   await seed(sql, size, logProgress)
   for (let more: boolean | null = true; more; ) more = await makeStep(sql)
   await sql`vacuum (analyze)`

@@ -11,6 +11,13 @@ create extension btree_gin;
 
 create extension pg_trgm;
 
+create type gateway.evaluated_voucher as (
+  voucher gateway.voucher_fields,
+  keys text[],
+  customer_name text,
+  failure text
+);
+
 create type gateway.figure as (
   owner_id bigint,
   kind gateway.figure_kind,
@@ -133,8 +140,8 @@ grant select on gateway.category to voucher_gateway;
 create table gateway.category_fields (
   id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
   tenant_id bigint not null, -- The key of a tenant. While there is no such record, the row is rejected. Products of other tenants do not show the category.
-  slug text not null,
-  title text not null,
+  slug text not null, -- At most 100,000 characters.
+  title text not null, -- At most 100,000 characters.
   sort_order integer default 0 not null -- Records with the same one are ordered by key (R16).
 );
 
@@ -172,24 +179,32 @@ grant select on gateway.customer to voucher_gateway;
 create table gateway.customer_fields (
   id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
   tenant_id bigint not null, -- The key of a tenant. While there is no such record, the row is rejected. The record is in the lists of this tenant (R20). A change is a removal from those of the former one.
-  email text, -- With a text on both sides of `@`.
+  email text, -- At most 100,000 characters. With a text on both sides of `@`.
   marketing_opted boolean not null, -- With false, no list has the customer (R23), and the record keeps nothing but `key`, `tenant_id`, `marketing_opted`, `consented_at` and `created_at`. A change to false is a removal, and figures count a withdrawal.
   consented_at timestamp with time zone, -- In the years 1 to 9999 (R13). Figures count the consent on this day, also when it was withdrawn.
-  consent_source text, -- Any text that is not empty: v1 names no words.
+  consent_source text, -- At most 100,000 characters. Any text that is not empty: v1 names no words.
   created_at timestamp with time zone not null, -- In the years 1 to 9999 (R13).
-  forename text,
-  surname text,
-  full_name text,
-  phone_number text,
-  address_1 text,
-  address_2 text,
-  town text,
-  city text,
-  county text,
-  country text,
+  forename text, -- At most 100,000 characters.
+  surname text, -- At most 100,000 characters.
+  full_name text, -- At most 100,000 characters.
+  phone_number text, -- At most 100,000 characters.
+  address_1 text, -- At most 100,000 characters.
+  address_2 text, -- At most 100,000 characters.
+  town text, -- At most 100,000 characters.
+  city text, -- At most 100,000 characters.
+  county text, -- At most 100,000 characters.
+  country text, -- At most 100,000 characters.
   countryiso2 text, -- Two letters.
-  postcode text
+  postcode text -- At most 100,000 characters.
 );
+
+create table gateway.definition (
+  file text not null,
+  md5 text not null,
+  release text not null,
+  constraint definition_pkey PRIMARY KEY (file)
+);
+grant select on gateway.definition to voucher_gateway;
 
 -- Whose records a rollup includes: those of a tenant that has others below it, and of these; those of a tenant with many vouchers
 create table gateway.figure_member (
@@ -215,12 +230,74 @@ create table gateway.figure_rollup (
 ) with (fillfactor=55);
 grant select on gateway.figure_rollup to voucher_gateway;
 
+create view gateway.foreign_right as
+ SELECT
+        CASE aclexplode.grantee
+            WHEN 0 THEN 'public'::text
+            ELSE aclexplode.grantee::regrole::text
+        END AS login,
+    object.owner,
+    (object.kind || ' '::text) || object.name AS object,
+    format('revoke %s on %s %s from %s cascade'::text,
+        CASE object.kind
+            WHEN 'schema'::text THEN 'create'::text
+            ELSE 'all'::text
+        END, object.kind, object.name,
+        CASE aclexplode.grantee
+            WHEN 0 THEN 'public'::text
+            ELSE aclexplode.grantee::regrole::text
+        END) AS statement
+   FROM ( SELECT pg_namespace.oid,
+            'schema'::text AS "?column?",
+            pg_namespace.nspname::text AS nspname,
+            pg_namespace.nspowner,
+            pg_namespace.nspacl
+           FROM pg_namespace
+        UNION ALL
+         SELECT pg_class.relnamespace,
+            'table'::text,
+            format('gateway.%I'::text, pg_class.relname) AS format,
+            pg_class.relowner,
+            pg_class.relacl
+           FROM pg_class
+        UNION ALL
+         SELECT pg_class.relnamespace,
+            'table'::text,
+            format('gateway.%I'::text, pg_class.relname) AS format,
+            pg_class.relowner,
+            pg_attribute.attacl
+           FROM pg_class
+             JOIN pg_attribute ON pg_attribute.attrelid = pg_class.oid
+        UNION ALL
+         SELECT pg_proc.pronamespace,
+            'routine'::text,
+            pg_proc.oid::regprocedure::text AS oid,
+            pg_proc.proowner,
+            COALESCE(pg_proc.proacl, acldefault('f'::"char", pg_proc.proowner)) AS "coalesce"
+           FROM pg_proc
+        UNION ALL
+         SELECT pg_type.typnamespace,
+            'type'::text,
+            format('gateway.%I'::text, pg_type.typname) AS format,
+            pg_type.typowner,
+            pg_type.typacl
+           FROM pg_type) object(namespace, kind, name, owner, acl)
+     CROSS JOIN LATERAL aclexplode(object.acl) aclexplode(grantor, grantee, privilege_type, is_grantable)
+  WHERE object.namespace = 'gateway'::regnamespace::oid AND (object.kind <> 'schema'::text OR aclexplode.privilege_type <> 'USAGE'::text) AND (object.kind <> 'type'::text OR aclexplode.grantee <> 0::oid) AND aclexplode.grantee <> object.owner AND aclexplode.grantee <> (( SELECT pg_namespace.nspowner
+           FROM pg_namespace
+          WHERE pg_namespace.nspname = 'gateway'::name)) AND NOT (aclexplode.grantee IN ( SELECT pg_roles.oid
+           FROM pg_roles
+          WHERE (pg_roles.rolname = ANY (ARRAY['voucher_gateway'::name, 'voucher_gateway_reader'::name])) OR pg_roles.rolsuper))
+  GROUP BY aclexplode.grantee, object.owner, object.kind, object.name;
+grant select on gateway.foreign_right to voucher_gateway;
+
 create table gateway.identity (
   kind text not null,
   key text not null,
-  id bigint generated always as identity not null,
-  constraint identity_id_key UNIQUE (id),
-  constraint identity_pkey PRIMARY KEY (kind, key)
+  id bigint generated by default as identity not null,
+  constraint identity_kind_id_key UNIQUE (kind, id),
+  constraint identity_pkey PRIMARY KEY (kind, key),
+  constraint identity_check CHECK (id = COALESCE(gateway.own_id(key), GREATEST(id, '9000000000000000'::bigint)))
 );
 
 create table gateway.invitation (
@@ -243,11 +320,30 @@ create view gateway.kind_grain as
    FROM (VALUES ('sale'::gateway.figure_kind,'half_hour'::gateway.figure_grain,true), ('sale'::gateway.figure_kind,'three_hours'::gateway.figure_grain,false), ('sale'::gateway.figure_kind,'day'::gateway.figure_grain,false), ('consent'::gateway.figure_kind,'half_hour'::gateway.figure_grain,true), ('consent'::gateway.figure_kind,'three_hours'::gateway.figure_grain,false), ('consent'::gateway.figure_kind,'day'::gateway.figure_grain,false), ('withdrawal'::gateway.figure_kind,'half_hour'::gateway.figure_grain,true), ('withdrawal'::gateway.figure_kind,'three_hours'::gateway.figure_grain,false), ('withdrawal'::gateway.figure_kind,'day'::gateway.figure_grain,false), ('balance'::gateway.figure_kind,'day'::gateway.figure_grain,true), ('product'::gateway.figure_kind,'month'::gateway.figure_grain,true), ('product'::gateway.figure_kind,'quarter'::gateway.figure_grain,false), ('product'::gateway.figure_kind,'year'::gateway.figure_grain,false), ('product'::gateway.figure_kind,'all'::gateway.figure_grain,false)) "*VALUES*";
 grant select on gateway.kind_grain to voucher_gateway;
 
+create table gateway.large_transaction (
+  xid xid8 not null,
+  file oid default pg_relation_filenode('gateway.note'::regclass) not null,
+  block bigint default 0 not null,
+  constraint large_transaction_pkey PRIMARY KEY (xid)
+);
+grant select on gateway.large_transaction to voucher_gateway;
+
+create table gateway.made_object (
+  name text not null,
+  md5 text not null,
+  server integer not null,
+  constraint made_object_pkey PRIMARY KEY (name)
+);
+grant select on gateway.made_object to voucher_gateway;
+
 create table gateway.mapping (
   record gateway.record_type not null,
   files jsonb not null,
   is_plain boolean not null,
   key_type text not null,
+  slice integer default 1000 not null,
+  needs text[] not null,
+  code jsonb not null,
   constraint mapping_pkey PRIMARY KEY (record)
 );
 grant select on gateway.mapping to voucher_gateway;
@@ -261,6 +357,11 @@ create table gateway.migration (
 );
 grant select on gateway.migration to voucher_gateway;
 
+create view gateway.misplaced_reader as
+ SELECT oid::regprocedure AS reader
+   FROM pg_proc
+  WHERE pronamespace = 'gateway'::regnamespace::oid AND prosecdef AND prosrc ~~ '%voucher_gateway_reader: run the command migrate%'::text AND pg_get_userbyid(proowner) <> 'voucher_gateway_reader'::name;
+
 -- The keys of records that have to be evaluated, because a row of a source was written
 create table gateway.note (
   record gateway.record_type not null,
@@ -270,6 +371,7 @@ create table gateway.note (
   source text,
   xid xid8 default pg_current_xact_id() not null
 );
+CREATE INDEX note_of_tenant ON gateway.note USING btree (xid) WHERE record = 'tenant'::gateway.record_type;
 CREATE INDEX note_xid ON gateway.note USING btree (xid);
 grant select on gateway.note to voucher_gateway;
 
@@ -280,11 +382,57 @@ create view gateway.open_scan as
     removed,
     allows_removals,
     stopped,
-    failed_at
+    failed_at,
+    too_many,
+    again,
+    rounds
    FROM gateway.scan
   WHERE (stopped IS NULL OR failed_at < (clock_timestamp() - '00:00:10'::interval) OR failed_at > clock_timestamp()) AND NOT (record IN ( SELECT broken_mapping.record
            FROM gateway.broken_mapping));
 grant select on gateway.open_scan to voucher_gateway;
+
+create view gateway.present_object as
+ WITH line(name, line) AS (
+         SELECT pg_proc.oid::regprocedure::text AS oid,
+            pg_get_functiondef(pg_proc.oid) AS pg_get_functiondef
+           FROM pg_proc
+          WHERE pg_proc.pronamespace = 'gateway'::regnamespace::oid AND (pg_proc.prokind = ANY (ARRAY['f'::"char", 'p'::"char"]))
+        UNION ALL
+         SELECT pg_class.oid::regclass::text AS oid,
+            pg_get_viewdef(pg_class.oid) AS pg_get_viewdef
+           FROM pg_class
+          WHERE pg_class.relnamespace = 'gateway'::regnamespace::oid AND pg_class.relkind = 'v'::"char"
+        UNION ALL
+         SELECT pg_attribute.attrelid::regclass::text AS attrelid,
+            concat_ws(' '::text, pg_attribute.attname, format_type(pg_attribute.atttypid, pg_attribute.atttypmod), pg_attribute.attnotnull, pg_attribute.attidentity, pg_attribute.attgenerated, pg_get_expr(pg_attrdef.adbin, pg_attrdef.adrelid)) AS concat_ws
+           FROM pg_class
+             JOIN pg_attribute ON pg_attribute.attrelid = pg_class.oid
+             LEFT JOIN pg_attrdef ON pg_attrdef.adrelid = pg_attribute.attrelid AND pg_attrdef.adnum = pg_attribute.attnum
+          WHERE pg_class.relnamespace = 'gateway'::regnamespace::oid AND (pg_class.relkind = ANY (ARRAY['r'::"char", 'p'::"char"])) AND pg_attribute.attnum > 0 AND NOT pg_attribute.attisdropped
+        UNION ALL
+         SELECT pg_constraint.conrelid::regclass::text AS conrelid,
+            pg_get_constraintdef(pg_constraint.oid) AS pg_get_constraintdef
+           FROM pg_constraint
+          WHERE pg_constraint.connamespace = 'gateway'::regnamespace::oid AND pg_constraint.conrelid <> 0::oid
+        UNION ALL
+         SELECT pg_trigger.tgrelid::regclass::text AS tgrelid,
+            concat_ws(' '::text, pg_get_triggerdef(pg_trigger.oid), pg_trigger.tgenabled) AS concat_ws
+           FROM pg_trigger
+             JOIN pg_class ON pg_class.oid = pg_trigger.tgrelid
+          WHERE pg_class.relnamespace = 'gateway'::regnamespace::oid AND NOT pg_trigger.tgisinternal
+        )
+ SELECT name,
+    md5(string_agg(line, '
+'::text ORDER BY (line COLLATE "C"))) AS md5,
+    current_setting('server_version_num'::text)::integer / 10000 AS server
+   FROM line
+  WHERE NOT (split_part(name, '('::text, 1) IN ( SELECT format('gateway.%s_%s'::text, made.made, mapping.record) AS format
+           FROM gateway.mapping
+             CROSS JOIN unnest('{read,next,scan,source_of,write}'::text[]) made(made))) AND NOT (split_part(name, '('::text, 1) IN ( SELECT rule.affects
+           FROM gateway.rule
+          WHERE rule.affects IS NOT NULL)) AND name !~ '^gateway\."?capture_rows?_of_'::text
+  GROUP BY name;
+grant select on gateway.present_object to voucher_gateway;
 
 create table gateway.product (
   updated_at timestamp with time zone not null,
@@ -295,23 +443,23 @@ grant select on gateway.product to voucher_gateway;
 create table gateway.product_fields (
   id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
   tenant_id bigint not null, -- The key of a tenant. While there is no such record, the row is rejected. The record is in the lists of this tenant (R20). A change is a removal from those of the former one.
-  slug text not null,
-  title text not null,
-  summary text,
-  description_html text,
+  slug text not null, -- At most 100,000 characters.
+  title text not null, -- At most 100,000 characters.
+  summary text, -- At most 1,000,000 characters.
+  description_html text, -- At most 1,000,000 characters.
   currency text not null, -- Three capital letters.
   price numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12).
   sale_price numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12).
   monetary_value numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12).
   is_monetary boolean default false not null, -- No resolution and no figure depends on it.
   allow_part_redeem boolean default false not null, -- No resolution and no figure depends on it.
-  validity_type text, -- Any text that is not empty: v1 names no words.
+  validity_type text, -- At most 100,000 characters. Any text that is not empty: v1 names no words.
   validity_months integer, -- At least 0.
-  redemption_info text,
+  redemption_info text, -- At most 1,000,000 characters.
   sort_order integer default 0 not null, -- Records with the same one are ordered by key (R16).
-  image_url text,
-  image_urls text[] default '{}'::text[] not null, -- An array of one dimension, without null.
-  category_ids bigint[] default '{}'::bigint[] not null, -- The keys of its categories, each once: `category_refs` and `categories`. Those that are unknown, or of another tenant, are not shown.
+  image_url text, -- At most 1,000,000 characters.
+  image_urls text[] default '{}'::text[] not null, -- An array of one dimension, without null: at most 10,000 texts and 1,000,000 characters.
+  category_ids bigint[] default '{}'::bigint[] not null, -- The keys of its categories, each once, at most 10,000: `category_refs` and `categories`. Those that are unknown, or of another tenant, are not shown.
   content text not null
 );
 
@@ -384,11 +532,11 @@ create table gateway.rejected (
   record gateway.record_type not null,
   key text not null,
   reason text not null,
-  waits_for gateway.record_type,
-  waits_id bigint,
+  tenant_id bigint,
+  since timestamp with time zone default clock_timestamp() not null,
   constraint rejected_pkey PRIMARY KEY (record, key)
 );
-CREATE INDEX rejected_waits ON gateway.rejected USING btree (waits_for, waits_id);
+CREATE INDEX rejected_tenant ON gateway.rejected USING btree (tenant_id);
 grant select on gateway.rejected to voucher_gateway;
 
 create table gateway.removal (
@@ -450,6 +598,9 @@ create table gateway.scan (
   allows_removals boolean default false not null,
   stopped text,
   failed_at timestamp with time zone,
+  too_many boolean default false not null,
+  again boolean default false not null,
+  rounds integer default 0 not null,
   constraint scan_pkey PRIMARY KEY (record)
 );
 grant select on gateway.scan to voucher_gateway;
@@ -485,6 +636,8 @@ create table gateway.staged_table (
   source text not null,
   columns jsonb not null,
   marks jsonb not null,
+  is_ignored boolean not null,
+  needs_copy text,
   constraint staged_table_source_key UNIQUE (source),
   constraint staged_table_pkey PRIMARY KEY (platform_oid)
 );
@@ -501,6 +654,18 @@ create table gateway.step (
 );
 grant select on gateway.step to voucher_gateway;
 
+create table gateway.step_failure (
+  only_row boolean default true not null,
+  since timestamp with time zone default clock_timestamp() not null,
+  latest timestamp with time zone default clock_timestamp() not null,
+  times integer default 1 not null,
+  code text not null,
+  message text not null,
+  constraint step_failure_pkey PRIMARY KEY (only_row),
+  constraint step_failure_only_row_check CHECK (only_row)
+);
+grant select on gateway.step_failure to voucher_gateway;
+
 create table gateway.step_lock (
 
 );
@@ -515,6 +680,7 @@ create table gateway.subscription (
   needs_copy text,
   seen_at timestamp with time zone,
   behind bigint,
+  behind_since timestamp with time zone,
   log_left real,
   reasons jsonb default '[]'::jsonb not null,
   constraint subscription_pkey PRIMARY KEY (is_only),
@@ -534,6 +700,12 @@ create table gateway.sync_state (
 );
 grant select on gateway.sync_state to voucher_gateway;
 
+create table gateway.template (
+  name text not null,
+  text text not null,
+  constraint template_pkey PRIMARY KEY (name)
+);
+
 create table gateway.tenant (
   updated_at timestamp with time zone not null,
   constraint tenant_pkey PRIMARY KEY (id)
@@ -545,9 +717,9 @@ grant select on gateway.tenant to voucher_gateway;
 create table gateway.tenant_fields (
   id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
   parent_id bigint, -- Not the tenant itself. Grants (R21), resolutions (R24) and figures follow the parents, up to one that is unknown or comes again. A change also moves `updated_at` of the tenants below.
-  name text not null, -- Not empty.
-  subdomain text, -- Not empty.
-  type text, -- Any text that is not empty: v1 names no words.
+  name text not null, -- Not empty. At most 100,000 characters.
+  subdomain text, -- Not empty. At most 100,000 characters.
+  type text, -- At most 100,000 characters. Any text that is not empty: v1 names no words.
   time_zone text default 'UTC'::text not null -- One that the server knows, for example Europe/London. It decides when a day of validity begins and ends (R25), and the days of figures.
 );
 
@@ -625,8 +797,8 @@ grant select on gateway.variant to voucher_gateway;
 create table gateway.variant_fields (
   id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
   product_id bigint not null, -- The key of its product, which shows it as one of `variant_summaries` and `variants`.
-  slug text not null,
-  title text not null,
+  slug text not null, -- At most 100,000 characters.
+  title text not null, -- At most 100,000 characters.
   price numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12). The lowest one of a product is its `from_price` (R16).
   sale_price numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12). The lowest one of a product is its `from_sale_price` (R16).
   currency text not null, -- Three capital letters.
@@ -649,8 +821,8 @@ create table gateway.voucher (
   sold_product_id bigint generated always as (COALESCE(parent_product_id, product_id)) stored,
   constraint voucher_pkey PRIMARY KEY (id)
 ) inherits (gateway.voucher_fields);
-CREATE INDEX voucher_qr_token ON gateway.voucher USING btree (gateway.trimmed(qr_token) COLLATE "C", tenant_id);
-CREATE INDEX voucher_reference ON gateway.voucher USING btree (gateway.folded(gateway.trimmed(reference)) COLLATE "C", tenant_id);
+CREATE INDEX voucher_qr_token ON gateway.voucher USING btree ("left"(gateway.trimmed(qr_token), 600) COLLATE "C", tenant_id);
+CREATE INDEX voucher_reference ON gateway.voucher USING btree (gateway.folded(gateway.trimmed(reference)) COLLATE "C", tenant_id, gateway.trimmed(reference) COLLATE "C");
 grant select on gateway.voucher to voucher_gateway;
 
 -- How many vouchers a tenant has: many make it a large tenant
@@ -665,7 +837,7 @@ create table gateway.voucher_fields (
   id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
   tenant_id bigint not null, -- The key of a tenant. While there is no such record, the row is rejected. The record is in the lists of this tenant (R20). A change is a removal from those of the former one.
   reference text not null, -- At most 255 characters, not blank. A resolution finds the voucher by it; it is compared trimmed (R27, R33).
-  qr_token text, -- The token in its QR code: at most 2048 characters, not blank, and no URL; unique within its tenant. A resolution finds the voucher by it; it is compared trimmed (R27, R33).
+  qr_token text, -- The token in its QR code: at most 2048 characters, not blank, and no URL. A resolution finds the voucher by it; it is compared trimmed (R27, R33).
   initial_balance numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12). Figures of sales add it up as the value.
   current_balance numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12). With 0, a resolution answers `no_balance` (R25). Figures add it up as outstanding, and `initial_balance` minus it as redeemed; those without one are counted apart.
   purchase_value numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12). Figures of sales add it up as what was paid.
@@ -676,19 +848,19 @@ create table gateway.voucher_fields (
   order_id bigint, -- An integer is from 1 to 2^53 - 1 (R14).
   order_item_id bigint, -- An integer is from 1 to 2^53 - 1 (R14).
   product_id bigint, -- An integer is from 1 to 2^53 - 1 (R14). Figures count the sale for this product, unless there is a `parent_product_id`.
-  product_title text, -- Figures show it when the product is gone, unless there is a `parent_product_title`.
-  product_slug text,
+  product_title text, -- At most 100,000 characters. Figures show it when the product is gone, unless there is a `parent_product_title`.
+  product_slug text, -- At most 100,000 characters.
   parent_product_id bigint, -- An integer is from 1 to 2^53 - 1 (R14). Figures count the sale for this product.
-  parent_product_title text, -- Figures show it when the product is gone.
+  parent_product_title text, -- At most 100,000 characters. Figures show it when the product is gone.
   purchase_timestamp timestamp with time zone, -- In the years 1 to 9999 (R13). Figures of sales count it on this day; without one, in no period.
   date_issued timestamp with time zone, -- In the years 1 to 9999 (R13).
   date_valid_start date, -- In the years 1 to 9999 (R13). Before it, a resolution answers `not_yet_valid` (R25).
   date_valid_end date, -- In the years 1 to 9999 (R13). Not before `date_valid_start`. After it, a resolution answers `expired` (R25), and figures count no outstanding balance. Without one, the voucher does not expire.
   date_scheduled timestamp with time zone, -- In the years 1 to 9999 (R13).
-  redemption_status text, -- Any text that is not empty. With `redeemed`, in any case, a resolution answers `redeemed` (R25); v1 names no other word.
-  void_reason text, -- Any text that is not empty: v1 names no words.
+  redemption_status text, -- At most 100,000 characters. Any text that is not empty. With `redeemed`, in any case, a resolution answers `redeemed` (R25); v1 names no other word.
+  void_reason text, -- At most 100,000 characters. Any text that is not empty: v1 names no words.
   void_date timestamp with time zone, -- In the years 1 to 9999 (R13).
-  recipient_name text,
+  recipient_name text, -- At most 100,000 characters.
   created_at timestamp with time zone not null -- In the years 1 to 9999 (R13).
 );
 
@@ -707,6 +879,7 @@ create table gateway.waiting_key (
   key text not null,
   constraint waiting_key_pkey PRIMARY KEY (place)
 );
+CREATE UNIQUE INDEX waiting_key_once ON gateway.waiting_key USING btree (record, gateway.short_key(key));
 grant select on gateway.waiting_key to voucher_gateway;
 
 create table gateway.waiting_row (
@@ -733,6 +906,7 @@ alter table public.category enable replica trigger capture_row;
 CREATE TRIGGER capture_truncated AFTER TRUNCATE ON public.category FOR EACH STATEMENT EXECUTE FUNCTION gateway.capture_truncated('category');
 alter table public.category enable always trigger capture_truncated;
 CREATE TRIGGER capture_updated AFTER UPDATE ON public.category REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION gateway."capture_rows_of_public.category"();
+grant select on public.category to voucher_gateway_reader;
 
 create table public.customer (
   id bigint generated by default as identity not null,
@@ -764,6 +938,7 @@ alter table public.customer enable replica trigger capture_row;
 CREATE TRIGGER capture_truncated AFTER TRUNCATE ON public.customer FOR EACH STATEMENT EXECUTE FUNCTION gateway.capture_truncated('customer');
 alter table public.customer enable always trigger capture_truncated;
 CREATE TRIGGER capture_updated AFTER UPDATE ON public.customer REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION gateway."capture_rows_of_public.customer"();
+grant select on public.customer to voucher_gateway_reader;
 
 create table public.product (
   id bigint generated by default as identity not null,
@@ -794,6 +969,7 @@ alter table public.product enable replica trigger capture_row;
 CREATE TRIGGER capture_truncated AFTER TRUNCATE ON public.product FOR EACH STATEMENT EXECUTE FUNCTION gateway.capture_truncated('product');
 alter table public.product enable always trigger capture_truncated;
 CREATE TRIGGER capture_updated AFTER UPDATE ON public.product REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION gateway."capture_rows_of_public.product"();
+grant select on public.product to voucher_gateway_reader;
 
 create table public.product_category (
   product_id bigint not null,
@@ -810,6 +986,7 @@ alter table public.product_category enable replica trigger capture_row;
 CREATE TRIGGER capture_truncated AFTER TRUNCATE ON public.product_category FOR EACH STATEMENT EXECUTE FUNCTION gateway.capture_truncated('product');
 alter table public.product_category enable always trigger capture_truncated;
 CREATE TRIGGER capture_updated AFTER UPDATE ON public.product_category REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION gateway."capture_rows_of_public.product_category"();
+grant select on public.product_category to voucher_gateway_reader;
 
 create table public.purchased_voucher (
   id bigint generated by default as identity not null,
@@ -841,8 +1018,8 @@ create table public.purchased_voucher (
   recipient_name text,
   customer_name text,
   created_at timestamp with time zone default now() not null,
-  constraint purchased_voucher_tenant_id_qr_token_key UNIQUE (tenant_id, qr_token),
-  constraint purchased_voucher_tenant_id_reference_key UNIQUE (tenant_id, reference),
+  constraint purchased_voucher_tenant_id_qr_token_key UNIQUE (tenant_id, qr_token) DEFERRABLE INITIALLY DEFERRED,
+  constraint purchased_voucher_tenant_id_reference_key UNIQUE (tenant_id, reference) DEFERRABLE INITIALLY DEFERRED,
   constraint purchased_voucher_pkey PRIMARY KEY (id),
   constraint purchased_voucher_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES public.tenant(id)
 );
@@ -853,6 +1030,7 @@ alter table public.purchased_voucher enable replica trigger capture_row;
 CREATE TRIGGER capture_truncated AFTER TRUNCATE ON public.purchased_voucher FOR EACH STATEMENT EXECUTE FUNCTION gateway.capture_truncated('voucher');
 alter table public.purchased_voucher enable always trigger capture_truncated;
 CREATE TRIGGER capture_updated AFTER UPDATE ON public.purchased_voucher REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION gateway."capture_rows_of_public.purchased_voucher"();
+grant select on public.purchased_voucher to voucher_gateway_reader;
 
 create table public.tenant (
   id bigint generated by default as identity not null,
@@ -872,6 +1050,7 @@ alter table public.tenant enable replica trigger capture_row;
 CREATE TRIGGER capture_truncated AFTER TRUNCATE ON public.tenant FOR EACH STATEMENT EXECUTE FUNCTION gateway.capture_truncated('tenant');
 alter table public.tenant enable always trigger capture_truncated;
 CREATE TRIGGER capture_updated AFTER UPDATE ON public.tenant REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION gateway."capture_rows_of_public.tenant"();
+grant select on public.tenant to voucher_gateway_reader;
 
 create table public.variant (
   id bigint generated by default as identity not null,
@@ -894,6 +1073,7 @@ alter table public.variant enable replica trigger capture_row;
 CREATE TRIGGER capture_truncated AFTER TRUNCATE ON public.variant FOR EACH STATEMENT EXECUTE FUNCTION gateway.capture_truncated('variant');
 alter table public.variant enable always trigger capture_truncated;
 CREATE TRIGGER capture_updated AFTER UPDATE ON public.variant REFERENCING OLD TABLE AS former NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION gateway."capture_rows_of_public.variant"();
+grant select on public.variant to voucher_gateway_reader;
 
 CREATE OR REPLACE FUNCTION gateway."capture_row_of_public.category"()
  RETURNS trigger
@@ -914,15 +1094,21 @@ begin
       execute 'select pg_catalog.concat(($1).id)' into new_key using new;
       execute 'select pg_catalog.concat(($1).id)' into old_key using old;
     exception when others then
-      insert into gateway.note (record, reason) values ('category', 'public.category has no column id.');
+      insert into gateway.note (record, reason) values ('category', 'public.category has no column id, or more than 10,000 bytes in it.');
     end;
   end;
+  if pg_catalog.octet_length(new_key) operator(pg_catalog.>) 10000 or pg_catalog.octet_length(old_key) operator(pg_catalog.>) 10000 then
+    insert into gateway.note (record, reason) values ('category', 'public.category has no column id, or more than 10,000 bytes in it.');
+    new_key := '';
+    old_key := '';
+  end if;
   if new_key operator(pg_catalog.<>) '' then
     insert into gateway.note (record, source, key) values ('category', NULL, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
     insert into gateway.note (record, source, key) values ('category', NULL, old_key);
   end if;
+
   return null;
 end $function$;
 revoke execute on function gateway."capture_row_of_public.category"() from public;
@@ -946,15 +1132,21 @@ begin
       execute 'select pg_catalog.concat(($1).id)' into new_key using new;
       execute 'select pg_catalog.concat(($1).id)' into old_key using old;
     exception when others then
-      insert into gateway.note (record, reason) values ('customer', 'public.customer has no column id.');
+      insert into gateway.note (record, reason) values ('customer', 'public.customer has no column id, or more than 10,000 bytes in it.');
     end;
   end;
+  if pg_catalog.octet_length(new_key) operator(pg_catalog.>) 10000 or pg_catalog.octet_length(old_key) operator(pg_catalog.>) 10000 then
+    insert into gateway.note (record, reason) values ('customer', 'public.customer has no column id, or more than 10,000 bytes in it.');
+    new_key := '';
+    old_key := '';
+  end if;
   if new_key operator(pg_catalog.<>) '' then
     insert into gateway.note (record, source, key) values ('customer', NULL, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
     insert into gateway.note (record, source, key) values ('customer', NULL, old_key);
   end if;
+
   return null;
 end $function$;
 revoke execute on function gateway."capture_row_of_public.customer"() from public;
@@ -978,15 +1170,21 @@ begin
       execute 'select pg_catalog.concat(($1).id)' into new_key using new;
       execute 'select pg_catalog.concat(($1).id)' into old_key using old;
     exception when others then
-      insert into gateway.note (record, reason) values ('product', 'public.product has no column id.');
+      insert into gateway.note (record, reason) values ('product', 'public.product has no column id, or more than 10,000 bytes in it.');
     end;
   end;
+  if pg_catalog.octet_length(new_key) operator(pg_catalog.>) 10000 or pg_catalog.octet_length(old_key) operator(pg_catalog.>) 10000 then
+    insert into gateway.note (record, reason) values ('product', 'public.product has no column id, or more than 10,000 bytes in it.');
+    new_key := '';
+    old_key := '';
+  end if;
   if new_key operator(pg_catalog.<>) '' then
     insert into gateway.note (record, source, key) values ('product', NULL, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
     insert into gateway.note (record, source, key) values ('product', NULL, old_key);
   end if;
+
   return null;
 end $function$;
 revoke execute on function gateway."capture_row_of_public.product"() from public;
@@ -1010,15 +1208,21 @@ begin
       execute 'select pg_catalog.concat(($1).product_id)' into new_key using new;
       execute 'select pg_catalog.concat(($1).product_id)' into old_key using old;
     exception when others then
-      insert into gateway.note (record, reason) values ('product', 'public.product_category has no column product_id.');
+      insert into gateway.note (record, reason) values ('product', 'public.product_category has no column product_id, or more than 10,000 bytes in it.');
     end;
   end;
+  if pg_catalog.octet_length(new_key) operator(pg_catalog.>) 10000 or pg_catalog.octet_length(old_key) operator(pg_catalog.>) 10000 then
+    insert into gateway.note (record, reason) values ('product', 'public.product_category has no column product_id, or more than 10,000 bytes in it.');
+    new_key := '';
+    old_key := '';
+  end if;
   if new_key operator(pg_catalog.<>) '' then
     insert into gateway.note (record, source, key) values ('product', NULL, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
     insert into gateway.note (record, source, key) values ('product', NULL, old_key);
   end if;
+
   return null;
 end $function$;
 revoke execute on function gateway."capture_row_of_public.product_category"() from public;
@@ -1042,15 +1246,21 @@ begin
       execute 'select pg_catalog.concat(($1).id)' into new_key using new;
       execute 'select pg_catalog.concat(($1).id)' into old_key using old;
     exception when others then
-      insert into gateway.note (record, reason) values ('voucher', 'public.purchased_voucher has no column id.');
+      insert into gateway.note (record, reason) values ('voucher', 'public.purchased_voucher has no column id, or more than 10,000 bytes in it.');
     end;
   end;
+  if pg_catalog.octet_length(new_key) operator(pg_catalog.>) 10000 or pg_catalog.octet_length(old_key) operator(pg_catalog.>) 10000 then
+    insert into gateway.note (record, reason) values ('voucher', 'public.purchased_voucher has no column id, or more than 10,000 bytes in it.');
+    new_key := '';
+    old_key := '';
+  end if;
   if new_key operator(pg_catalog.<>) '' then
     insert into gateway.note (record, source, key) values ('voucher', NULL, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
     insert into gateway.note (record, source, key) values ('voucher', NULL, old_key);
   end if;
+
   return null;
 end $function$;
 revoke execute on function gateway."capture_row_of_public.purchased_voucher"() from public;
@@ -1074,15 +1284,21 @@ begin
       execute 'select pg_catalog.concat(($1).id)' into new_key using new;
       execute 'select pg_catalog.concat(($1).id)' into old_key using old;
     exception when others then
-      insert into gateway.note (record, reason) values ('tenant', 'public.tenant has no column id.');
+      insert into gateway.note (record, reason) values ('tenant', 'public.tenant has no column id, or more than 10,000 bytes in it.');
     end;
   end;
+  if pg_catalog.octet_length(new_key) operator(pg_catalog.>) 10000 or pg_catalog.octet_length(old_key) operator(pg_catalog.>) 10000 then
+    insert into gateway.note (record, reason) values ('tenant', 'public.tenant has no column id, or more than 10,000 bytes in it.');
+    new_key := '';
+    old_key := '';
+  end if;
   if new_key operator(pg_catalog.<>) '' then
     insert into gateway.note (record, source, key) values ('tenant', NULL, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
     insert into gateway.note (record, source, key) values ('tenant', NULL, old_key);
   end if;
+
   return null;
 end $function$;
 revoke execute on function gateway."capture_row_of_public.tenant"() from public;
@@ -1106,15 +1322,21 @@ begin
       execute 'select pg_catalog.concat(($1).id)' into new_key using new;
       execute 'select pg_catalog.concat(($1).id)' into old_key using old;
     exception when others then
-      insert into gateway.note (record, reason) values ('variant', 'public.variant has no column id.');
+      insert into gateway.note (record, reason) values ('variant', 'public.variant has no column id, or more than 10,000 bytes in it.');
     end;
   end;
+  if pg_catalog.octet_length(new_key) operator(pg_catalog.>) 10000 or pg_catalog.octet_length(old_key) operator(pg_catalog.>) 10000 then
+    insert into gateway.note (record, reason) values ('variant', 'public.variant has no column id, or more than 10,000 bytes in it.');
+    new_key := '';
+    old_key := '';
+  end if;
   if new_key operator(pg_catalog.<>) '' then
     insert into gateway.note (record, source, key) values ('variant', NULL, new_key);
   end if;
   if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
     insert into gateway.note (record, source, key) values ('variant', NULL, old_key);
   end if;
+
   return null;
 end $function$;
 revoke execute on function gateway."capture_row_of_public.variant"() from public;
@@ -1126,13 +1348,17 @@ CREATE OR REPLACE FUNCTION gateway."capture_rows_of_public.category"()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
+    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
     insert into gateway.note (record, key, reason, source)
-    select 'category', case when not noted.key operator(pg_catalog.=) '*' then noted.key end, case when noted.key operator(pg_catalog.=) '*' then 'public.category has no column id.' end, NULL
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
+    select 'category', case when not (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then noted.key end, case when (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then 'public.category has no column id, or more than 10,000 bytes in it.' end, NULL
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" as key from former where id is not null) as noted;
+
   else
+    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
     insert into gateway.note (record, key, reason, source)
-    select 'category', case when not noted.key operator(pg_catalog.=) '*' then noted.key end, case when noted.key operator(pg_catalog.=) '*' then 'public.category has no column id.' end, NULL
+    select 'category', case when not (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then noted.key end, case when (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then 'public.category has no column id, or more than 10,000 bytes in it.' end, NULL
     from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null) as noted;
+
   end if;
   return null;
 end $function$;
@@ -1145,13 +1371,17 @@ CREATE OR REPLACE FUNCTION gateway."capture_rows_of_public.customer"()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
+    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
     insert into gateway.note (record, key, reason, source)
-    select 'customer', case when not noted.key operator(pg_catalog.=) '*' then noted.key end, case when noted.key operator(pg_catalog.=) '*' then 'public.customer has no column id.' end, NULL
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
+    select 'customer', case when not (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then noted.key end, case when (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then 'public.customer has no column id, or more than 10,000 bytes in it.' end, NULL
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" as key from former where id is not null) as noted;
+
   else
+    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
     insert into gateway.note (record, key, reason, source)
-    select 'customer', case when not noted.key operator(pg_catalog.=) '*' then noted.key end, case when noted.key operator(pg_catalog.=) '*' then 'public.customer has no column id.' end, NULL
+    select 'customer', case when not (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then noted.key end, case when (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then 'public.customer has no column id, or more than 10,000 bytes in it.' end, NULL
     from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null) as noted;
+
   end if;
   return null;
 end $function$;
@@ -1164,13 +1394,17 @@ CREATE OR REPLACE FUNCTION gateway."capture_rows_of_public.product"()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
+    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
     insert into gateway.note (record, key, reason, source)
-    select 'product', case when not noted.key operator(pg_catalog.=) '*' then noted.key end, case when noted.key operator(pg_catalog.=) '*' then 'public.product has no column id.' end, NULL
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
+    select 'product', case when not (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then noted.key end, case when (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then 'public.product has no column id, or more than 10,000 bytes in it.' end, NULL
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" as key from former where id is not null) as noted;
+
   else
+    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
     insert into gateway.note (record, key, reason, source)
-    select 'product', case when not noted.key operator(pg_catalog.=) '*' then noted.key end, case when noted.key operator(pg_catalog.=) '*' then 'public.product has no column id.' end, NULL
+    select 'product', case when not (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then noted.key end, case when (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then 'public.product has no column id, or more than 10,000 bytes in it.' end, NULL
     from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null) as noted;
+
   end if;
   return null;
 end $function$;
@@ -1183,13 +1417,17 @@ CREATE OR REPLACE FUNCTION gateway."capture_rows_of_public.product_category"()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
+    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
     insert into gateway.note (record, key, reason, source)
-    select 'product', case when not noted.key operator(pg_catalog.=) '*' then noted.key end, case when noted.key operator(pg_catalog.=) '*' then 'public.product_category has no column product_id.' end, NULL
-    from (select '*'::pg_catalog.text as product_id) as missing, lateral (select pg_catalog.concat(product_id) collate pg_catalog."C" as key from changed where product_id is not null union select pg_catalog.concat(product_id) collate pg_catalog."C" from former where product_id is not null) as noted;
+    select 'product', case when not (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then noted.key end, case when (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then 'public.product_category has no column product_id, or more than 10,000 bytes in it.' end, NULL
+    from (select '*'::pg_catalog.text as product_id) as missing, lateral (select pg_catalog.concat(product_id) collate pg_catalog."C" as key from changed where product_id is not null union select pg_catalog.concat(product_id) collate pg_catalog."C" as key from former where product_id is not null) as noted;
+
   else
+    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
     insert into gateway.note (record, key, reason, source)
-    select 'product', case when not noted.key operator(pg_catalog.=) '*' then noted.key end, case when noted.key operator(pg_catalog.=) '*' then 'public.product_category has no column product_id.' end, NULL
+    select 'product', case when not (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then noted.key end, case when (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then 'public.product_category has no column product_id, or more than 10,000 bytes in it.' end, NULL
     from (select '*'::pg_catalog.text as product_id) as missing, lateral (select pg_catalog.concat(product_id) collate pg_catalog."C" as key from changed where product_id is not null) as noted;
+
   end if;
   return null;
 end $function$;
@@ -1202,13 +1440,17 @@ CREATE OR REPLACE FUNCTION gateway."capture_rows_of_public.purchased_voucher"()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
+    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
     insert into gateway.note (record, key, reason, source)
-    select 'voucher', case when not noted.key operator(pg_catalog.=) '*' then noted.key end, case when noted.key operator(pg_catalog.=) '*' then 'public.purchased_voucher has no column id.' end, NULL
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
+    select 'voucher', case when not (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then noted.key end, case when (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then 'public.purchased_voucher has no column id, or more than 10,000 bytes in it.' end, NULL
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" as key from former where id is not null) as noted;
+
   else
+    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
     insert into gateway.note (record, key, reason, source)
-    select 'voucher', case when not noted.key operator(pg_catalog.=) '*' then noted.key end, case when noted.key operator(pg_catalog.=) '*' then 'public.purchased_voucher has no column id.' end, NULL
+    select 'voucher', case when not (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then noted.key end, case when (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then 'public.purchased_voucher has no column id, or more than 10,000 bytes in it.' end, NULL
     from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null) as noted;
+
   end if;
   return null;
 end $function$;
@@ -1221,13 +1463,17 @@ CREATE OR REPLACE FUNCTION gateway."capture_rows_of_public.tenant"()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
+    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
     insert into gateway.note (record, key, reason, source)
-    select 'tenant', case when not noted.key operator(pg_catalog.=) '*' then noted.key end, case when noted.key operator(pg_catalog.=) '*' then 'public.tenant has no column id.' end, NULL
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
+    select 'tenant', case when not (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then noted.key end, case when (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then 'public.tenant has no column id, or more than 10,000 bytes in it.' end, NULL
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" as key from former where id is not null) as noted;
+
   else
+    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
     insert into gateway.note (record, key, reason, source)
-    select 'tenant', case when not noted.key operator(pg_catalog.=) '*' then noted.key end, case when noted.key operator(pg_catalog.=) '*' then 'public.tenant has no column id.' end, NULL
+    select 'tenant', case when not (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then noted.key end, case when (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then 'public.tenant has no column id, or more than 10,000 bytes in it.' end, NULL
     from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null) as noted;
+
   end if;
   return null;
 end $function$;
@@ -1240,13 +1486,17 @@ CREATE OR REPLACE FUNCTION gateway."capture_rows_of_public.variant"()
 AS $function$
 begin
   if tg_op operator(pg_catalog.=) 'UPDATE' then
+    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
     insert into gateway.note (record, key, reason, source)
-    select 'variant', case when not noted.key operator(pg_catalog.=) '*' then noted.key end, case when noted.key operator(pg_catalog.=) '*' then 'public.variant has no column id.' end, NULL
-    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" from former where id is not null) as noted;
+    select 'variant', case when not (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then noted.key end, case when (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then 'public.variant has no column id, or more than 10,000 bytes in it.' end, NULL
+    from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null union select pg_catalog.concat(id) collate pg_catalog."C" as key from former where id is not null) as noted;
+
   else
+    -- When the table has no such column any more, its name means the column of `missing`. An exception block costs a subtransaction.
     insert into gateway.note (record, key, reason, source)
-    select 'variant', case when not noted.key operator(pg_catalog.=) '*' then noted.key end, case when noted.key operator(pg_catalog.=) '*' then 'public.variant has no column id.' end, NULL
+    select 'variant', case when not (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then noted.key end, case when (pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or noted.key operator(pg_catalog.=) '*') then 'public.variant has no column id, or more than 10,000 bytes in it.' end, NULL
     from (select '*'::pg_catalog.text as id) as missing, lateral (select pg_catalog.concat(id) collate pg_catalog."C" as key from changed where id is not null) as noted;
+
   end if;
   return null;
 end $function$;
@@ -1269,7 +1519,6 @@ BEGIN ATOMIC
              LATERAL gateway.event_figures(event.tenant_id, 'withdrawal'::gateway.figure_kind, event.withdrawn_at, 1) figure(owner_id, kind, at, currency, state, product_id, records, initial, balance, paid))) AS add_figures;
 END;
 revoke execute on function gateway.add_consent_figures(gateway.customer[],gateway.customer[],gateway.consent_withdrawal[]) from public;
-grant execute on function gateway.add_consent_figures(gateway.customer[],gateway.customer[],gateway.consent_withdrawal[]) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.add_figures(changes gateway.figure[])
  RETURNS void
@@ -1294,7 +1543,6 @@ BEGIN ATOMIC
            GROUP BY figure_member.ancestor_id, difference.kind, kind_grain.grain, (gateway.period_start(kind_grain.grain, difference.at)), difference.currency, difference.state, difference.product_id)) AS add_to_rollups;
 END;
 revoke execute on function gateway.add_figures(gateway.figure[]) from public;
-grant execute on function gateway.add_figures(gateway.figure[]) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.add_to_rollups(changes gateway.figure_rollup[])
  RETURNS void
@@ -1317,7 +1565,6 @@ AS $function$
     change.records, change.initial, change.balance, change.paid)
 $function$;
 revoke execute on function gateway.add_to_rollups(gateway.figure_rollup[]) from public;
-grant execute on function gateway.add_to_rollups(gateway.figure_rollup[]) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.add_voucher_figures(fresh gateway.voucher[], stale gateway.voucher[])
  RETURNS boolean
@@ -1332,7 +1579,7 @@ begin
     from (select tenant_id, 1 as sign from unnest(fresh) union all select tenant_id, -1 from unnest(stale)) voucher
     group by tenant_id having sum(sign) <> 0
   ), counted as (
-    insert into gateway.voucher_count select * from change
+    insert into gateway.voucher_count (tenant_id, vouchers) select tenant_id, added from change
     on conflict (tenant_id) do update set vouchers = voucher_count.vouchers + excluded.vouchers
     returning tenant_id, vouchers
   )
@@ -1344,11 +1591,11 @@ begin
   return crosses;
 end $function$;
 revoke execute on function gateway.add_voucher_figures(gateway.voucher[],gateway.voucher[]) from public;
-grant execute on function gateway.add_voucher_figures(gateway.voucher[],gateway.voucher[]) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.affected_keys(changed gateway.source_row[], checks boolean DEFAULT false)
  RETURNS SETOF gateway.record_key
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   noted record;
@@ -1367,17 +1614,16 @@ begin
         if checks then
           continue;
         elsif sqlstate like '42%' then
-          insert into gateway.broken_mapping (record, reason) values (noted.record, sqlerrm) on conflict do nothing;
+          insert into gateway.broken_mapping (record, reason) values (noted.record, left(sqlerrm, 2000)) on conflict do nothing;
         elsif sqlstate = '55P03' then
           insert into gateway.note (record, source, key) select noted.record, noted.source, unnest(noted.keys);
         else
-          perform gateway.request_scan(noted.record, sqlerrm);
+          perform gateway.request_scan(noted.record, left(sqlerrm, 2000));
         end if;
     end;
   end loop;
 end $function$;
 revoke execute on function gateway.affected_keys(gateway.source_row[],boolean) from public;
-grant execute on function gateway.affected_keys(gateway.source_row[],boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.affected_keys(taken pg_snapshot)
  RETURNS SETOF gateway.record_key
@@ -1392,7 +1638,22 @@ BEGIN ATOMIC
             FROM gateway.waiting_row), true) affected(record, key);
 END;
 revoke execute on function gateway.affected_keys(pg_snapshot) from public;
-grant execute on function gateway.affected_keys(pg_snapshot) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.bounded(words text, longest integer)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (octet_length(words) > (4 * longest)) THEN "left"(words, (longest + 1)) ELSE words END;
+revoke execute on function gateway.bounded(text,integer) from public;
+grant execute on function gateway.bounded(text,integer) to voucher_gateway_reader;
+
+CREATE OR REPLACE FUNCTION gateway.bounded(words text[], longest integer)
+ RETURNS text[]
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN CASE WHEN (pg_column_size(words) < (longest / 25)) THEN words WHEN (cardinality(words) > 10000) THEN (words)[:10001] WHEN (octet_length((words)::text) > (4 * longest)) THEN ARRAY[repeat(' '::text, (longest + 1))] ELSE words END;
+revoke execute on function gateway.bounded(text[],integer) from public;
+grant execute on function gateway.bounded(text[],integer) to voucher_gateway_reader;
 
 CREATE OR REPLACE FUNCTION gateway.capture_truncated()
  RETURNS trigger
@@ -1405,7 +1666,88 @@ begin
   return null;
 end $function$;
 revoke execute on function gateway.capture_truncated() from public;
-grant execute on function gateway.capture_truncated() to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.changes_after(of_vouchers boolean, seen pg_snapshot)
+ RETURNS SETOF boolean
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT true
+    FROM ( SELECT step_1.stamp,
+             step_1.snapshot,
+             step_1.waited,
+             step_1.epoch,
+             step_1.is_complete,
+             step_1.behind_since
+            FROM gateway.step step_1
+           ORDER BY step_1.stamp DESC
+          LIMIT 1) step
+   WHERE ((EXISTS ( SELECT
+            FROM gateway.note
+           WHERE ((note.record = 'tenant'::gateway.record_type) AND (note.xid >= pg_snapshot_xmin(step.snapshot)) AND (NOT pg_visible_in_snapshot(note.xid, step.snapshot)) AND ((changes_after.seen IS NULL) OR pg_visible_in_snapshot(note.xid, changes_after.seen))))) OR (changes_after.of_vouchers AND (EXISTS ( SELECT
+            FROM gateway.note
+           WHERE ((note.record = 'voucher'::gateway.record_type) AND (note.xid >= pg_snapshot_xmin(step.snapshot)) AND (NOT pg_visible_in_snapshot(note.xid, step.snapshot)) AND ((changes_after.seen IS NULL) OR pg_visible_in_snapshot(note.xid, changes_after.seen)))))) OR ((step.behind_since IS NOT NULL) AND gateway.changes_wait(changes_after.of_vouchers, step.waited)));
+END;
+revoke execute on function gateway.changes_after(boolean,pg_snapshot) from public;
+grant execute on function gateway.changes_after(boolean,pg_snapshot) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.changes_wait(of_vouchers boolean, taken bigint)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT ((EXISTS ( SELECT
+            FROM gateway.waiting_key
+           WHERE ((waiting_key.place > changes_wait.taken) AND ((waiting_key.record = 'tenant'::gateway.record_type) OR (changes_wait.of_vouchers AND (waiting_key.record = 'voucher'::gateway.record_type)))))) OR (EXISTS ( SELECT
+            FROM gateway.waiting_row
+           WHERE ((waiting_row.record = 'tenant'::gateway.record_type) OR (changes_wait.of_vouchers AND (waiting_row.record = 'voucher'::gateway.record_type))))) OR (EXISTS ( SELECT
+            FROM (gateway.large_transaction
+              JOIN gateway.note USING (xid))
+           WHERE ((note.record = 'tenant'::gateway.record_type) OR (changes_wait.of_vouchers AND (note.record = 'voucher'::gateway.record_type))))));
+END;
+revoke execute on function gateway.changes_wait(boolean,bigint) from public;
+grant execute on function gateway.changes_wait(boolean,bigint) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.check_fitting(types gateway.record_type[])
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  type gateway.record_type;
+  rule record;
+begin
+  foreach type in array types loop
+    begin
+      execute format('select from gateway.source_of_%s(''{}'', false)', type);
+      for rule in
+        select source, affects, (select name from unnest(columns) name where name not in (
+                 select attname from pg_attribute where attrelid = to_regclass(source) and not attisdropped) limit 1) as missing
+        from gateway.rule where record = type and to_regclass(source) is not null
+      loop
+        if rule.missing is not null then
+          raise exception 'column "%" of % does not exist, and a rule reads it', rule.missing, rule.source using errcode = 'undefined_column';
+        elsif rule.affects is not null then
+          execute format('select from %s(''{}'')', rule.affects);
+        end if;
+      end loop;
+    exception
+      when syntax_error_or_access_rule_violation then
+        insert into gateway.broken_mapping (record, reason) values (type, left(sqlerrm, 2000))
+        on conflict (record) do update set reason = excluded.reason where broken_mapping.reason <> excluded.reason;
+        continue;
+      when lock_not_available then -- The next call tries again.
+        continue;
+      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
+        raise;
+      when others then -- A row makes the select fail: the scan names it.
+    end;
+    delete from gateway.broken_mapping where record = type;
+    if found then
+      perform gateway.request_scan(type, 'The mapping fits the tables again.');
+    end if;
+  end loop;
+end $function$;
+revoke execute on function gateway.check_fitting(gateway.record_type[]) from public;
 
 CREATE OR REPLACE FUNCTION gateway.check_records(at_most integer)
  RETURNS SETOF gateway.record_key
@@ -1430,6 +1772,7 @@ begin
   if not found then
     return;
   end if;
+  perform gateway.check_fitting(array(select gateway.comparable_types(last)));
   if progress.record in (select gateway.comparable_types(last)) then
     begin
       select part.keys, part.reached into keys, next from gateway.scan_keys(progress.record, progress.reached, at_most) part;
@@ -1437,7 +1780,7 @@ begin
       if (select count(*) from unnest(differing) where reason = lost) > greatest(20, cardinality(keys) / 10) then
         needs_scan := 'Rows of the source are missing.';
       end if;
-      call gateway.require_unchanged_sources();
+      call gateway.require_unchanged_sources(progress.record);
     exception
       when lock_not_available then -- The next call tries again.
         return;
@@ -1468,10 +1811,41 @@ end $function$;
 revoke execute on function gateway.check_records(integer) from public;
 grant execute on function gateway.check_records(integer) to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.code_of_others(view regclass)
+ RETURNS TABLE(owner text, object text, is_table boolean)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  with recursive reached (class, object) as (
+    select 'pg_class'::regclass::oid, view::oid
+    union
+    select next.* from reached cross join lateral (
+      select 'pg_rewrite'::regclass::oid, oid from pg_rewrite where class = 'pg_class'::regclass and ev_class = object and ev_type = '1'
+      union all
+      select 'pg_constraint'::regclass, oid from pg_constraint where class = 'pg_type'::regclass and contypid = object
+      union all
+      select refclassid, refobjid from pg_depend
+      where classid = class and objid = object and class <> 'pg_class'::regclass and refclassid::regclass::text ~ '^pg_(class|proc|type|operator)$'
+    ) next
+  )
+  select owner::regrole::text, pg_describe_object(class, object, 0), is_table
+  from reached cross join lateral (
+    select relowner, relkind not in ('v', 'm') from pg_class where class = 'pg_class'::regclass and oid = object and relpersistence <> 't'
+    union all select proowner, false from pg_proc where class = 'pg_proc'::regclass and oid = object
+    union all select oprowner, false from pg_operator where class = 'pg_operator'::regclass and oid = object
+    union all select typowner, false from pg_type where class = 'pg_type'::regclass and oid = object and typrelid = 0
+  ) owned (owner, is_table)
+  where owner <> 'voucher_gateway_reader'::regrole and owner <> (select nspowner from pg_namespace where nspname = 'gateway')
+    and not (select rolsuper from pg_roles where oid = owner)
+$function$;
+revoke execute on function gateway.code_of_others(regclass) from public;
+
 CREATE OR REPLACE FUNCTION gateway.columns_read_by(view regclass, source regclass DEFAULT NULL::regclass)
  RETURNS TABLE(schema_name text, table_name text, column_name text)
  LANGUAGE sql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select distinct relnamespace::regnamespace::text, gateway.name_of(pg_class.oid), quote_ident(attname)
   from gateway.view_reference
@@ -1481,7 +1855,6 @@ AS $function$
   order by 2, 3
 $function$;
 revoke execute on function gateway.columns_read_by(regclass,regclass) from public;
-grant execute on function gateway.columns_read_by(regclass,regclass) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.comparable_types(last gateway.step)
  RETURNS SETOF gateway.record_type
@@ -1562,7 +1935,20 @@ CREATE OR REPLACE FUNCTION gateway.currency_error(currency text)
  STABLE PARALLEL SAFE
 RETURN CASE WHEN ((currency COLLATE "C") !~ '^[A-Z]{3}$'::text) THEN ('currency is not three capital letters: '::text || "left"(currency, 20)) ELSE NULL::text END;
 revoke execute on function gateway.currency_error(text) from public;
-grant execute on function gateway.currency_error(text) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.deallocate_prepared()
+ RETURNS void
+ LANGUAGE plpgsql
+AS $function$
+declare
+  prepared text;
+begin
+  for prepared in select name from pg_prepared_statements where from_sql loop
+    execute format('deallocate %I', prepared);
+  end loop;
+end $function$;
+revoke execute on function gateway.deallocate_prepared() from public;
+grant execute on function gateway.deallocate_prepared() to voucher_gateway_reader;
 
 CREATE OR REPLACE FUNCTION gateway.delete_passed_notes()
  RETURNS void
@@ -1575,8 +1961,8 @@ declare
   last gateway.step;
 begin
   select * into last from gateway.step order by stamp desc limit 1;
-  delete from gateway.note where xid < pg_snapshot_xmin(last.snapshot);
-  delete from gateway.waiting_key where place <= last.waited;
+  delete from gateway.note where xid < least(
+    pg_snapshot_xmin(last.snapshot), (select xid from gateway.large_transaction order by xid limit 1));
   delete from gateway.step where stamp < last.stamp - interval '1 minute';
 end $function$;
 revoke execute on function gateway.delete_passed_notes() from public;
@@ -1615,6 +2001,7 @@ grant execute on function gateway.detect_server_change() to voucher_gateway;
 CREATE OR REPLACE FUNCTION gateway.empty_table(staged regclass, keys text[])
  RETURNS void
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   execute format('truncate %s', staged);
@@ -1622,59 +2009,52 @@ begin
     select format('alter table %s drop constraint %I, %s', staged, conname, string_agg(format('alter %I drop not null', attname), ', '))
     from pg_constraint join pg_attribute on attrelid = conrelid and attnum = any(conkey)
     where conrelid = staged and contype = 'p' group by conname), '');
-  execute format('alter table %s add primary key (%s)', staged,
+  execute format(case when keys = '{}' then 'alter table %s replica identity full' else 'alter table %s add primary key (%s)' end, staged,
                  (select string_agg(quote_ident(key), ', ' order by place) from unnest(keys) with ordinality as part (key, place)));
 end $function$;
 revoke execute on function gateway.empty_table(regclass,text[]) from public;
-grant execute on function gateway.empty_table(regclass,text[]) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.category_fields)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
-RETURN NULL::text;
+RETURN COALESCE(gateway.length_error('slug'::text, (candidate).slug), gateway.length_error('title'::text, (candidate).title));
 revoke execute on function gateway.error_of(gateway.category_fields) from public;
-grant execute on function gateway.error_of(gateway.category_fields) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.customer_fields)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
-RETURN CASE WHEN ((candidate).email !~~ '_%@%_'::text) THEN 'email is no e-mail address'::text WHEN (((candidate).countryiso2 COLLATE "C") !~ '^[A-Za-z]{2}$'::text) THEN 'countryiso2 is not two letters'::text ELSE COALESCE(gateway.text_error('consent_source'::text, (candidate).consent_source), gateway.instant_error('consented_at'::text, (candidate).consented_at), gateway.instant_error('created_at'::text, (candidate).created_at)) END;
+RETURN CASE WHEN ((candidate).email !~~ '_%@%_'::text) THEN 'email is no e-mail address'::text WHEN (((candidate).countryiso2 COLLATE "C") !~ '^[A-Za-z]{2}$'::text) THEN 'countryiso2 is not two letters'::text ELSE COALESCE(gateway.text_error('consent_source'::text, (candidate).consent_source), gateway.length_error('email'::text, (candidate).email), gateway.length_error('forename'::text, (candidate).forename), gateway.length_error('surname'::text, (candidate).surname), gateway.length_error('full_name'::text, (candidate).full_name), gateway.length_error('phone_number'::text, (candidate).phone_number), gateway.length_error('address_1'::text, (candidate).address_1), gateway.length_error('address_2'::text, (candidate).address_2), gateway.length_error('town'::text, (candidate).town), gateway.length_error('city'::text, (candidate).city), gateway.length_error('county'::text, (candidate).county), gateway.length_error('country'::text, (candidate).country), gateway.length_error('postcode'::text, (candidate).postcode), gateway.instant_error('consented_at'::text, (candidate).consented_at), gateway.instant_error('created_at'::text, (candidate).created_at)) END;
 revoke execute on function gateway.error_of(gateway.customer_fields) from public;
-grant execute on function gateway.error_of(gateway.customer_fields) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.product_fields)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
-RETURN CASE WHEN ((candidate).validity_months < 0) THEN 'validity_months is negative'::text WHEN (array_ndims((candidate).image_urls) > 1) THEN 'image_urls has more than one dimension'::text WHEN (array_position((candidate).image_urls, NULL::text) IS NOT NULL) THEN 'image_urls contains null'::text ELSE COALESCE(gateway.currency_error((candidate).currency), gateway.money_error('price'::text, (candidate).price, (candidate).currency), gateway.money_error('sale_price'::text, (candidate).sale_price, (candidate).currency), gateway.money_error('monetary_value'::text, (candidate).monetary_value, (candidate).currency), gateway.text_error('validity_type'::text, (candidate).validity_type)) END;
+RETURN CASE WHEN ((candidate).validity_months < 0) THEN 'validity_months is negative'::text WHEN (array_ndims((candidate).image_urls) > 1) THEN 'image_urls has more than one dimension'::text WHEN (array_position((candidate).image_urls, NULL::text) IS NOT NULL) THEN 'image_urls contains null'::text WHEN (cardinality((candidate).image_urls) > 10000) THEN 'image_urls has more than 10000 texts'::text WHEN (cardinality((candidate).category_ids) > 10000) THEN 'category_ids has more than 10000 keys'::text ELSE COALESCE(gateway.currency_error((candidate).currency), gateway.money_error('price'::text, (candidate).price, (candidate).currency), gateway.money_error('sale_price'::text, (candidate).sale_price, (candidate).currency), gateway.money_error('monetary_value'::text, (candidate).monetary_value, (candidate).currency), gateway.text_error('validity_type'::text, (candidate).validity_type), gateway.length_error('slug'::text, (candidate).slug), gateway.length_error('title'::text, (candidate).title), gateway.length_error('summary'::text, (candidate).summary, 1000000), gateway.length_error('description_html'::text, (candidate).description_html, 1000000), gateway.length_error('redemption_info'::text, (candidate).redemption_info, 1000000), gateway.length_error('image_url'::text, (candidate).image_url, 1000000), gateway.length_error('image_urls'::text, array_to_string((candidate).image_urls, ''::text), 1000000)) END;
 revoke execute on function gateway.error_of(gateway.product_fields) from public;
-grant execute on function gateway.error_of(gateway.product_fields) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.tenant_fields)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
-RETURN CASE WHEN ((candidate).parent_id = (candidate).id) THEN 'parent_id is the tenant itself'::text WHEN (NOT gateway.is_time_zone((candidate).time_zone)) THEN ('time_zone is no IANA name: '::text || (candidate).time_zone) ELSE COALESCE(gateway.text_error('name'::text, (candidate).name), gateway.text_error('subdomain'::text, (candidate).subdomain), gateway.text_error('type'::text, (candidate).type)) END;
+RETURN CASE WHEN ((candidate).parent_id = (candidate).id) THEN 'parent_id is the tenant itself'::text WHEN (NOT gateway.is_time_zone((candidate).time_zone)) THEN ('time_zone is no IANA name: '::text || "left"((candidate).time_zone, 100)) ELSE COALESCE(gateway.text_error('name'::text, (candidate).name), gateway.text_error('subdomain'::text, (candidate).subdomain), gateway.text_error('type'::text, (candidate).type)) END;
 revoke execute on function gateway.error_of(gateway.tenant_fields) from public;
-grant execute on function gateway.error_of(gateway.tenant_fields) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.variant_fields)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
-RETURN COALESCE(gateway.currency_error((candidate).currency), gateway.money_error('price'::text, (candidate).price, (candidate).currency), gateway.money_error('sale_price'::text, (candidate).sale_price, (candidate).currency));
+RETURN COALESCE(gateway.currency_error((candidate).currency), gateway.money_error('price'::text, (candidate).price, (candidate).currency), gateway.money_error('sale_price'::text, (candidate).sale_price, (candidate).currency), gateway.length_error('slug'::text, (candidate).slug), gateway.length_error('title'::text, (candidate).title));
 revoke execute on function gateway.error_of(gateway.variant_fields) from public;
-grant execute on function gateway.error_of(gateway.variant_fields) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.voucher_fields)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
-RETURN CASE WHEN (gateway.trimmed((candidate).reference) IS NULL) THEN 'reference is empty'::text WHEN (((candidate).qr_token IS NOT NULL) AND (gateway.trimmed((candidate).qr_token) IS NULL)) THEN 'qr_token is empty'::text WHEN ((gateway.folded(gateway.trimmed((candidate).qr_token)) COLLATE "C") ~ '^HTTPS?:'::text) THEN 'qr_token is a URL'::text WHEN ((candidate).date_valid_end < (candidate).date_valid_start) THEN 'date_valid_end is before date_valid_start'::text WHEN (NOT (gateway.is_identifier((candidate).order_id) AND gateway.is_identifier((candidate).order_item_id) AND gateway.is_identifier((candidate).product_id) AND gateway.is_identifier((candidate).parent_product_id))) THEN 'an id is not between 1 and 2^53 - 1'::text ELSE COALESCE(gateway.text_error('reference'::text, (candidate).reference, 255), gateway.text_error('qr_token'::text, (candidate).qr_token, 2048), gateway.currency_error((candidate).currency), gateway.money_error('initial_balance'::text, (candidate).initial_balance, (candidate).currency), gateway.money_error('current_balance'::text, (candidate).current_balance, (candidate).currency), gateway.money_error('purchase_value'::text, (candidate).purchase_value, (candidate).currency), gateway.text_error('redemption_status'::text, (candidate).redemption_status), gateway.text_error('void_reason'::text, (candidate).void_reason), gateway.instant_error('purchase_timestamp'::text, (candidate).purchase_timestamp), gateway.instant_error('date_issued'::text, (candidate).date_issued), gateway.instant_error('date_valid_start'::text, (((candidate).date_valid_start)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_error('date_valid_end'::text, (((candidate).date_valid_end)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_error('date_scheduled'::text, (candidate).date_scheduled), gateway.instant_error('void_date'::text, (candidate).void_date), gateway.instant_error('created_at'::text, (candidate).created_at)) END;
+RETURN CASE WHEN (length((candidate).reference) > 255) THEN 'reference has more than 255 characters'::text WHEN (length((candidate).qr_token) > 2048) THEN 'qr_token has more than 2048 characters'::text WHEN (gateway.trimmed((candidate).reference) IS NULL) THEN 'reference is empty'::text WHEN (((candidate).qr_token IS NOT NULL) AND (gateway.trimmed((candidate).qr_token) IS NULL)) THEN 'qr_token is empty'::text WHEN ((gateway.folded(gateway.trimmed((candidate).qr_token)) COLLATE "C") ~ '^HTTPS?:'::text) THEN 'qr_token is a URL'::text WHEN ((candidate).date_valid_end < (candidate).date_valid_start) THEN 'date_valid_end is before date_valid_start'::text WHEN (NOT (gateway.is_identifier((candidate).order_id) AND gateway.is_identifier((candidate).order_item_id) AND gateway.is_identifier((candidate).product_id) AND gateway.is_identifier((candidate).parent_product_id))) THEN 'an id is not between 1 and 2^53 - 1'::text ELSE COALESCE(gateway.currency_error((candidate).currency), gateway.money_error('initial_balance'::text, (candidate).initial_balance, (candidate).currency), gateway.money_error('current_balance'::text, (candidate).current_balance, (candidate).currency), gateway.money_error('purchase_value'::text, (candidate).purchase_value, (candidate).currency), gateway.text_error('redemption_status'::text, (candidate).redemption_status), gateway.text_error('void_reason'::text, (candidate).void_reason), gateway.length_error('product_title'::text, (candidate).product_title), gateway.length_error('product_slug'::text, (candidate).product_slug), gateway.length_error('parent_product_title'::text, (candidate).parent_product_title), gateway.length_error('recipient_name'::text, (candidate).recipient_name), gateway.instant_error('purchase_timestamp'::text, (candidate).purchase_timestamp), gateway.instant_error('date_issued'::text, (candidate).date_issued), gateway.instant_error('date_valid_start'::text, (((candidate).date_valid_start)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_error('date_valid_end'::text, (((candidate).date_valid_end)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_error('date_scheduled'::text, (candidate).date_scheduled), gateway.instant_error('void_date'::text, (candidate).void_date), gateway.instant_error('created_at'::text, (candidate).created_at)) END;
 revoke execute on function gateway.error_of(gateway.voucher_fields) from public;
-grant execute on function gateway.error_of(gateway.voucher_fields) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.event_figures(tenant_id bigint, kind gateway.figure_kind, instant timestamp with time zone, sign integer)
  RETURNS SETOF gateway.figure
@@ -1696,24 +2076,55 @@ END;
 revoke execute on function gateway.event_figures(bigint,gateway.figure_kind,timestamp with time zone,integer) from public;
 grant execute on function gateway.event_figures(bigint,gateway.figure_kind,timestamp with time zone,integer) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.expand_waiting_rows(at_most integer, waited bigint)
+CREATE OR REPLACE FUNCTION gateway.expand_waiting(at_most integer, waited bigint)
  RETURNS void
  LANGUAGE plpgsql
 AS $function$
 declare
+  types constant gateway.record_type[] := enum_range(null::gateway.record_type);
+  began constant timestamptz := clock_timestamp();
+  blocks constant integer := 50;
   changed gateway.source_row[];
+  large gateway.large_transaction;
+  part gateway.note[];
 begin
-  while not exists (select from gateway.waiting_key where place > waited offset at_most) loop
+  while not exists (select from gateway.waiting_key where place > waited offset at_most)
+    and clock_timestamp() < began + interval '100 milliseconds'
+  loop
     with taken as (
-      delete from gateway.waiting_row where ctid = any(array(select ctid from gateway.waiting_row limit 50)) returning waiting_row
+      delete from gateway.waiting_row where ctid = any(array(select ctid from gateway.waiting_row limit greatest(1, at_most / 20)))
+      returning waiting_row
     )
     select array_agg((record, source, key)::gateway.source_row) into changed from taken, lateral (select (waiting_row).*) row;
-    exit when changed is null;
-    insert into gateway.waiting_key (record, key) select record, key from gateway.affected_keys(changed);
+    if changed is not null then
+      insert into gateway.waiting_key (record, key) select record, key from gateway.affected_keys(changed) on conflict do nothing;
+    end if;
+    select * into large from gateway.large_transaction order by xid limit 1;
+    exit when large is null and changed is null;
+    continue when large is null;
+    large.block := case when large.file = pg_relation_filenode('gateway.note') then large.block else 0 end;
+    -- By blocks: its index leads to all notes of the transaction.
+    part := array(
+      select note from gateway.note
+      where ctid >= format('(%s,0)', large.block)::tid and ctid < format('(%s,0)', large.block + blocks)::tid
+        and xid is not distinct from large.xid);
+    perform gateway.request_scan(record, min(reason), coalesce(bool_or(truncated), false))
+    from unnest(part) where key is null group by record;
+    insert into gateway.waiting_row (record, source, key)
+    select record, source, key from unnest(part) where source is not null and key is not null on conflict do nothing;
+    -- Records come after those that they refer to, and neighbours together: they share pages, and sums of figures. By one text, which
+    -- sorts several times faster than columns: of two ids, the shorter one is lower.
+    insert into gateway.waiting_key (record, key)
+    select record, key from unnest(part) join gateway.mapping using (record)
+    where key is not null and source is null
+    order by concat(array_position(types, record), case key_type when 'bigint' then (10 + length(key)) || key end) collate "C"
+    on conflict do nothing;
+    delete from gateway.large_transaction
+    where xid = large.xid and (large.block + blocks) * current_setting('block_size')::integer >= pg_relation_size('gateway.note');
+    update gateway.large_transaction set block = large.block + blocks, file = pg_relation_filenode('gateway.note') where xid = large.xid;
   end loop;
 end $function$;
-revoke execute on function gateway.expand_waiting_rows(integer,bigint) from public;
-grant execute on function gateway.expand_waiting_rows(integer,bigint) to voucher_gateway;
+revoke execute on function gateway.expand_waiting(integer,bigint) from public;
 
 CREATE OR REPLACE FUNCTION gateway.figure_differences()
  RETURNS SETOF gateway.figure_rollup
@@ -1858,13 +2269,12 @@ AS $function$
 declare
   has_figures constant boolean := to_regclass('gateway.figure_rollup_key') is not null;
   part constant integer := at_most * 5; -- No change waits for a step of the fill.
-  scanned record := gateway.take_scanned(part);
+  scanned constant gateway.record_key[] := array(select scanned from gateway.take_scanned(part) scanned);
   command text;
 begin
   is_done := false;
-  if scanned.type is not null then
-    latest := gateway.write_records(
-      array(select (scanned.type, key)::gateway.record_key from unnest(scanned.keys) key), latest, part, has_figures);
+  if cardinality(scanned) > 0 then
+    latest := gateway.write_records(scanned, 0, latest, part, has_figures);
     return;
   end if;
   if exists (select from gateway.scan) or exists (select from gateway.broken_mapping) then
@@ -1874,6 +2284,7 @@ begin
   if command is not null then
     execute command;
   elsif not has_figures then
+    latest := (gateway.write_tenant_paths(array(select id from gateway.tenant), latest)).latest;
     perform gateway.write_first_figures();
     -- The planner takes an empty table for a larger one, but not after it was analysed. One that a vacuum has locked is left to it.
     for command in
@@ -1888,11 +2299,97 @@ begin
   end if;
 end $function$;
 revoke execute on function gateway.fill(integer,timestamp with time zone) from public;
-grant execute on function gateway.fill(integer,timestamp with time zone) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.filled(template_name text, names jsonb)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  part text[];
+  result text := '';
+begin
+  for part in select regexp_matches(text, '(.*?)(?:\{([a-z_]+)\}|$)', 'g') from gateway.template where name = template_name loop
+    if part[2] is not null and not names ? part[2] then
+      raise exception 'the template % has no value for %', template_name, part[2];
+    end if;
+    result := concat(result, part[1], names ->> part[2]);
+  end loop;
+  return result;
+end $function$;
+revoke execute on function gateway.filled(text,jsonb) from public;
+
+CREATE OR REPLACE FUNCTION gateway.find_changes(mapped gateway.record_type)
+ RETURNS TABLE(change text, records bigint, first_key text, columns text[])
+ LANGUAGE plpgsql
+ SET jit TO 'off'
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+declare
+  view constant regclass := gateway.view_of(mapped::text);
+  source constant text := (
+    select format('select row(%s)::gateway.%I as fresh, mapping.key
+                   from gateway.read_as_reader(%L, null) as mapping (key text, %s), (values (null::boolean)) one (assigns)',
+                  fields, mapped || '_fields', format('select key::text, %s, %s from %s', read_fields, read_more, view), shape)
+    from gateway.mapped_row(mapped, view) where view is not null);
+begin
+  return query execute format($changes$
+    with source as materialized (%2$s), compared as (
+      select fresh, stale, stale.id, key, case when stale.id is null then 'appear' when (fresh).id is null then 'leave' else 'differ' end as change
+      from source full join gateway.%1$s stale on stale.id = (fresh).id
+      where fresh is distinct from stale::gateway.%1$s_fields and (fresh is null or gateway.error_of(fresh) is null)
+    )
+    select change, records, coalesce(key, (gateway.keys_of('%1$s', array[id]))[1]), array(
+      select name from jsonb_each(to_jsonb(fresh)) fresh_column (name, value)
+      join jsonb_each(to_jsonb(stale)) stale_column (name, stale_value) using (name) where value <> stale_value)
+    from (select *, count(*) over (partition by change) as records, row_number() over (partition by change order by key, id) as place
+          from compared) numbered
+    where place = 1 order by change$changes$,
+    mapped, coalesce(source, format('select null::gateway.%I as fresh, null::text as key where false', mapped || '_fields')));
+end $function$;
+revoke execute on function gateway.find_changes(gateway.record_type) from public;
+
+CREATE OR REPLACE FUNCTION gateway.find_clock_faults(view regclass)
+ RETURNS SETOF gateway.finding
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select distinct 'warning', format('It calls %s, whose value changes while no row does. A record never follows that by itself: only when a '
+           'row that it shows is written, or when the check in the background compares it, once a day', called),
+         'Leave it out: v1 compares the days of validity with the present day. Else let a job of the platform write the value into a column',
+         null::jsonb
+  -- No dependency names functions of the system.
+  from pg_rewrite cross join lateral regexp_matches(ev_action::text, ':funcid (\d+) |SQLVALUEFUNCTION :op ([0-8]) ', 'g') found
+  left join pg_proc on pg_proc.oid = found[1]::oid and pronamespace = 'pg_catalog'::regnamespace
+    and (provolatile = 'v' or proname ~ '^(now|(transaction|statement)_timestamp)$' or proname = 'age' and pronargs = 1)
+  cross join lateral (values (pg_proc.oid::regprocedure::text), ((string_to_array('current_date current_time current_time current_timestamp '
+    'current_timestamp localtime localtime localtimestamp localtimestamp', ' '))[found[2]::integer + 1])) call (called)
+  where ev_class in (select view union select gateway.relations_read_by(view)) and called is not null
+$function$;
+revoke execute on function gateway.find_clock_faults(regclass) from public;
+
+CREATE OR REPLACE FUNCTION gateway.find_code_of_others(mapped gateway.record_type)
+ RETURNS SETOF gateway.finding
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT 'warning'::text,
+     format('It runs code of %s: %s'::text, code.owner, string_agg(DISTINCT code.object, ', '::text)) AS format,
+     format('Give these to a role that you trust: %s decides what v1 shows, and may read all that voucher_gateway_reader may'::text, code.owner) AS format,
+     NULL::jsonb AS jsonb
+    FROM gateway.mapping,
+     LATERAL jsonb_to_recordset(mapping.code) code(owner text, object text)
+   WHERE (mapping.record = find_code_of_others.mapped)
+   GROUP BY code.owner
+   ORDER BY code.owner;
+END;
+revoke execute on function gateway.find_code_of_others(gateway.record_type) from public;
 
 CREATE OR REPLACE FUNCTION gateway.find_column_faults(mapped gateway.record_type)
  RETURNS SETOF gateway.finding
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   view constant regclass := gateway.view_of(mapped::text);
@@ -1915,8 +2412,8 @@ begin
   for one in select * from gateway.mapped_fields(mapped, view) where given is not null loop
     begin
       -- To create a view needs no right to read the tables.
-      execute format('create temporary view converted as select %s from %s, (values (false)) given (assigns); drop view pg_temp.converted',
-                     one.expression, view);
+      execute format('create temporary view converted as select %s, %s from %s; drop view pg_temp.converted',
+                     one.expression, coalesce(one.key_text, 'null'), view);
     exception
       when others then
         return next ('error', format('Its column %s has a wrong type: %s', one.column_name, sqlerrm),
@@ -1925,15 +2422,17 @@ begin
                        where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attname = one.name)), null)::gateway.finding;
     end;
   end loop;
+  -- The id belongs to the text of a key.
   return query
-    select 'error', format('Its column %s is of the type %s, but the key of %s.sql is of the type %s', field.column_name, field.given,
-                           field.kind, key.given), 'Let both be integers, or neither of them', null::jsonb
+    select case when 'uuid' in (ltrim(field.given, '_'), key.given) then 'error' else 'warning' end,
+           format('Its column %s is of the type %s, but the key of %s.sql is of the type %s', field.column_name, field.given,
+                  field.kind, key.given),
+           format('Let both have one type. As they are, the column finds the %s whose key has the same text', field.kind), null::jsonb
     from gateway.mapped_fields(mapped, view) field
     join unnest(enum_range(null::gateway.record_type)) other on other::text = field.kind and field.name <> 'id'
     join gateway.mapped_fields(other, gateway.view_of(other::text)) key on key.name = 'id' and key.is_integer <> field.is_integer;
 end $function$;
 revoke execute on function gateway.find_column_faults(gateway.record_type) from public;
-grant execute on function gateway.find_column_faults(gateway.record_type) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.find_differences(type gateway.record_type, keys text[], last gateway.step)
  RETURNS SETOF gateway.record_difference
@@ -1942,7 +2441,7 @@ AS $function$
 declare
   half constant integer := cardinality(keys) / 2;
   compared constant text[] := array(
-    select key from unnest(keys) key except select key from gateway.rejected where record = type);
+    select key from unnest(keys) key where gateway.short_key(key) not in (select key from gateway.rejected where record = type));
   differences gateway.record_difference[];
 begin
   execute format($differing$
@@ -1957,7 +2456,7 @@ begin
     left join (select stale, id from gateway.%1$s stale where id = any($2)) record using (id)
     -- A key without an id is new.
     where (fresh is distinct from stale::gateway.%1$s_fields or id is null)
-      and not exists (select from gateway.waiting_key where place > ($3).waited and record = '%1$s' and key = given.key)
+      and not exists (select from gateway.waiting_key where record = '%1$s' and gateway.short_key(key) = gateway.short_key(given.key))
       and not exists (select from gateway.notes_after(($3).snapshot) note where note.record = '%1$s' and note.key = given.key)
     $differing$, type)
   into differences using compared, gateway.ids_of(type, compared, false), last;
@@ -1978,7 +2477,6 @@ exception
     end if;
 end $function$;
 revoke execute on function gateway.find_differences(gateway.record_type,text[],gateway.step) from public;
-grant execute on function gateway.find_differences(gateway.record_type,text[],gateway.step) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.find_failing_keys(query text, keys text[], at_most integer)
  RETURNS TABLE(key text, reason text)
@@ -1989,7 +2487,7 @@ declare
   found_rows integer;
 begin
   if at_most > 0 then
-    execute query using keys;
+    perform from gateway.read_as_reader(query, keys) as (read text);
   end if;
 exception when others then
   if half = 0 then
@@ -2001,11 +2499,25 @@ exception when others then
   return query select * from gateway.find_failing_keys(query, keys[half + 1:], at_most - found_rows);
 end $function$;
 revoke execute on function gateway.find_failing_keys(text,text[],integer) from public;
-grant execute on function gateway.find_failing_keys(text,text[],integer) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.find_literal_faults(view text, query text)
+ RETURNS SETOF gateway.finding
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select distinct 'warning', format('It has %s, which PostgreSQL replaces by one instant when it reads the file', literal),
+         'Leave it out: v1 compares the days of validity with the present day. Else let a job of the platform write the value into a column',
+         null::jsonb
+  from regexp_matches(regexp_replace(query, '--[^\n]*', '', 'g'), $re$'\s*(?:now|today|tomorrow|yesterday)\s*'$re$, 'gi') found, unnest(found) literal
+  where position(lower(literal) in lower(pg_get_viewdef(to_regclass('pg_temp.' || view)))) = 0
+$function$;
+revoke execute on function gateway.find_literal_faults(text,text) from public;
 
 CREATE OR REPLACE FUNCTION gateway.find_missing_rules(mapped gateway.record_type, ruled text[])
  RETURNS SETOF gateway.finding
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   view constant regclass := gateway.view_of(mapped::text);
@@ -2013,7 +2525,7 @@ declare
   source record;
   may_be_key boolean;
 begin
-  execute format('select key from %s where key is not null limit 1', view) into one_key;
+  select * into one_key from gateway.read_as_reader(format('select key::text from %s where key is not null limit 1', view), null) as (key text);
   if one_key is null then
     one_key := (select case given when 'uuid' then gen_random_uuid()::text else '1' end
                 from gateway.mapped_fields(mapped, view) where name = 'id');
@@ -2036,8 +2548,12 @@ begin
                                gateway.pattern_of(source.key), gateway.pattern_of(one_key))))
         from gateway.plan_of(format('select * from %s where key = %L', view, one_key)) node
         where to_regclass(quote_ident(node ->> 'Schema') || '.' || quote_ident(node ->> 'Relation Name')) in (select gateway.tables_of(source.relation)));
-      execute format('select not exists (select from %s mapped where key is not null and not exists (
-                        select from %s source where source.%s::text = mapped.key::text))', view, source.relation, source.key) into may_be_key;
+      execute format('create temporary view source_key as select %s::text as key from %s', source.key, source.relation);
+      grant select on pg_temp.source_key to voucher_gateway_reader;
+      select * into may_be_key from gateway.read_as_reader(format(
+        'select not exists (select from %s mapped where key is not null and not exists (
+           select from pg_temp.source_key source where source.key = mapped.key::text))', view), null) as (is_key boolean);
+      drop view pg_temp.source_key;
     end if;
     return next (
       case when may_be_key then 'warning' else 'error' end,
@@ -2049,7 +2565,6 @@ begin
   end loop;
 end $function$;
 revoke execute on function gateway.find_missing_rules(gateway.record_type,text[]) from public;
-grant execute on function gateway.find_missing_rules(gateway.record_type,text[]) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.find_plan_faults(query text, reader text)
  RETURNS SETOF gateway.finding
@@ -2063,27 +2578,55 @@ AS $function$
     from node
     where node ->> 'Node Type' = 'Seq Scan' or node ->> 'Node Type' like 'Index%Scan' and not node ? 'Index Cond'
   )
-  select 'warning', format('%s lacks an index for %s, which reads all of its %s rows', gateway.name_of(relation), reader,
+  select distinct 'warning', format('%s lacks an index for %s, which reads all of its %s rows', gateway.name_of(relation), reader,
                            to_char(greatest(reltuples, 0), 'FM999,999,999,999')),
          -- Conditions name the columns with the alias of the table.
-         coalesce(format('Create one, for example: create index on %s (%s);', gateway.name_of(relation), (
-           select string_agg(distinct coalesce(match[1], match[2]), ', ')
+         coalesce('Create one, for example: create index on ' || gateway.name_of(relation) || ' (' || (
+           -- A cast that changes the value is a part of the index.
+           select string_agg(distinct case when base in ('text'::regtype, 'varchar'::regtype) then name
+                                           else coalesce('((' || name || ')::' || type || ')', name) end, ', ')
            from node, jsonb_each_text(node) condition,
-                regexp_matches(value, replace($re$@\.("[^"]+"|\w+)\)?(?:::[\w ]+)? = |= \(?@\.("[^"]+"|\w+)$re$, '@', alias), 'g') match
-           where key ~ '(Cond|Filter)$')),
-           'Let it find the rows by columns that an index has'), null::jsonb
+                regexp_matches(value, replace(
+                  $re$@\.("[^"]+"|\w+)(?:\)::([\w ]+))? = |= \(?@\.("[^"]+"|\w+)(?:\)::([\w ]+))?$re$, '@', alias), 'g') match
+           cross join lateral (values (coalesce(match[1], match[3]), coalesce(match[2], match[4]))) part (name, type)
+           left join lateral (
+             select coalesce(nullif(typbasetype, 0), pg_type.oid) as base
+             from pg_attribute join pg_type on pg_type.oid = atttypid where attrelid = relation and quote_ident(attname) = name) of_type on true
+           where key ~ '(Cond|Filter)$') || ');',
+           'Create one of the expression that it compares, for example of the key: create index on ' || gateway.name_of(relation)
+             || ' ((a || ''/'' || b));'), null::jsonb
   from scanned join pg_class on pg_class.oid = relation
   where (reltuples > 1000 or pg_relation_size(relation) > 1e6)
     -- Otherwise no index helps.
     and (reltuples < 0 or (select (node #>> '{Plan,Plan Rows}')::numeric from node where node ? 'Plan') < reltuples / 10)
 $function$;
 revoke execute on function gateway.find_plan_faults(text,text) from public;
-grant execute on function gateway.find_plan_faults(text,text) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.find_reader_faults(view regclass)
+ RETURNS SETOF gateway.finding
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $function$
+  select 'error', format('It reads %s, which voucher_gateway_reader may not read, and %I may not let it', named, current_user),
+         format('Let its owner run: grant usage on schema %s to voucher_gateway_reader; grant select on %s to voucher_gateway_reader;',
+                relnamespace::regnamespace, named), null::jsonb
+  from gateway.view_reference join pg_class on pg_class.oid = refobjid cross join gateway.name_of(pg_class.oid) named
+  where reader = view and refclassid = 'pg_class'::regclass and relpersistence <> 't'
+    and not (
+      (has_table_privilege('voucher_gateway_reader', pg_class.oid, 'select')
+        or has_table_privilege(pg_class.oid, 'select with grant option'))
+      and (has_schema_privilege('voucher_gateway_reader', relnamespace, 'usage')
+        or has_schema_privilege(relnamespace, 'usage with grant option')))
+  group by relnamespace, named
+$function$;
+revoke execute on function gateway.find_reader_faults(regclass) from public;
 
 CREATE OR REPLACE FUNCTION gateway.find_row_faults(mapped gateway.record_type)
  RETURNS SETOF gateway.finding
  LANGUAGE plpgsql
  SET jit TO 'off'
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   view constant regclass := gateway.view_of(mapped::text);
@@ -2093,7 +2636,12 @@ declare
   rejections text;
   others text;
   candidates text;
-  rivals text := '';
+  shape text;
+  -- All that comes from mappings is read as text, and only the candidate as its type.
+  keys_of constant text := 'gateway.read_as_reader(''select key::text from pg_temp.mapped_%s'', null) as other (key text)';
+  lookup constant text := $case$, (case when mapped.%1$I is not null and not exists (select from %2$s where other.key = mapped.%1$I)
+                            %5$s then array['warning', %3$L, %4$L] end)$case$;
+  gone constant text := 'Nothing, if these are gone, or v1 shall not show them. Else compare both expressions';
   keys text[];
   failing record;
   of_one_key text;
@@ -2102,39 +2650,31 @@ begin
     string_agg(format($case$case when mapped.%1$I is null then 'its %1$s is null' end$case$, column_name), ', ' order by place)
       filter (where is_required and name <> 'id')
     || coalesce(string_agg(format($case$, case when mapped.%1$I is not null and not exists (
-         select from pg_temp.mapped_tenant tenant where tenant.key::text = mapped.%1$I::text) then '%1$s names no tenant' end$case$, column_name), '')
+         select from %2$s where other.key = mapped.%1$I) then '%1$s names no tenant' end$case$, column_name, format(keys_of, 'tenant')), '')
          filter (where name = 'tenant_id' and gateway.view_of('tenant') is not null), ''),
     coalesce(string_agg(format($case$, (case when mapped.%I is null then array['warning', %L, 'If that is not meant, give them another value'] end)$case$,
         column_name, format('%s is null in {rows}: %s is taken', column_name, regexp_replace(standard, '::[^:]*$', ''))), '' order by place)
       filter (where standard is not null and given is not null), '')
     || coalesce(string_agg(format(case column_name when 'category_ids'
-           then $case$, (case when not mapped.%1$I::text[] <@ array(select key::text from %2$s) then array['warning', %3$L, %4$L] end)$case$
-           else $case$, (case when mapped.%1$I is not null and not exists (select from %2$s other where other.key::text = mapped.%1$I::text)
-                     %5$s then array['warning', %3$L, %4$L] end)$case$ end,
-         column_name, gateway.view_of(kind), format('%s names no %s in {rows}', column_name, kind), case column_name
-           when 'category_ids' then 'Nothing, if v1 shall not show these categories'
-           when 'product_id' then 'Nothing, if the products are gone'
-           else 'Nothing, if these are gone' end,
+           then $case$, (case when not mapped.%1$I::text[] <@ array(select key from %2$s) then array['warning', %3$L, %4$L] end)$case$
+           else lookup end,
+         column_name, format(keys_of, kind), format('%s names no %s in {rows}', column_name, kind), gone,
          case when sells_variants and column_name = 'product_id' then 'and mapped.parent_product_id is null' end), '' order by place)
-         filter (where given is not null and name not in ('id', 'tenant_id') and gateway.view_of(kind) is not null), ''),
-    format('select mapped.*, row(%s%s)::gateway.%I as candidate from %s mapped, (values (false)) given (assigns)',
-           string_agg(expression, ', ' order by place), case mapped when 'product' then ', null' else '' end, mapped || '_fields', view)
-  into rejections, others, candidates
+         filter (where given is not null and name not in ('id', 'tenant_id') and gateway.view_of(kind) is not null), '')
+    || case when sells_variants and gateway.view_of('variant') is not null then format(
+         lookup, 'product_id', format(keys_of, 'variant'), 'product_id names no variant in {rows}', gone,
+         'and mapped.parent_product_id is not null') else '' end,
+    format('select %s, row(%s%s)::gateway.%I as candidate from %s mapped', string_agg(format(
+             case name when 'category_ids' then '%I::text[]::text' else '%I::text' end, column_name), ', ' order by place)
+             filter (where given is not null),
+           string_agg(expression, ', ' order by place), case mapped when 'product' then ', null' else '' end, mapped || '_fields', view),
+    string_agg(format('%I text, ', column_name), '' order by place) filter (where given is not null)
+      || format('candidate gateway.%I', mapped || '_fields')
+  into rejections, others, candidates, shape
   from gateway.mapped_fields(mapped, view);
-  if mapped = 'voucher' then
-    rivals := $rivals$
-      union all
-      select key, array['rejected', format('its %s is that of another voucher of its tenant', what)]
-      from (select key::text, what, row_number() over (partition by tenant_id::text, what, words order by key) as place
-            from judged cross join lateral (values
-              ('reference', gateway.folded(gateway.trimmed((candidate).reference)) collate "C"),
-              ('QR token', gateway.trimmed((candidate).qr_token) collate "C")) compared (what, words)
-            where words is not null and reason is null) rival
-      where place > 1$rivals$;
-  end if;
   begin
     return query execute format($faults$
-      with mapped as materialized (%1$s), judged as materialized (
+      with mapped as materialized (select * from gateway.read_as_reader(%1$L, null) as (%4$s)), judged as materialized (
         select mapped.*, coalesce(%2$s, case when not gateway.is_identifier((candidate).id) then 'its key is not between 1 and 2^53 - 1' end,
                                   -- A reason may end with the value.
                                   split_part(gateway.error_of(candidate), ': ', 1)) as reason
@@ -2148,7 +2688,7 @@ begin
         where finding[2] is not null
         union all
         select key::text, array['error', 'The key is that of several rows in {rows}', 'Let the select return one row for each key']
-        from mapped where key is not null group by key having count(*) > 1%4$s
+        from mapped where key is not null group by key having count(*) > 1
       ), counted as (
         select finding, key, count(*) over (partition by finding) as faults, row_number() over (partition by finding order by key) as place,
                count(*) over (partition by finding[1]) = (select count(*) from mapped) as are_all
@@ -2161,30 +2701,31 @@ begin
                                        else 'Correct these rows, or leave them out in the where of the select. v1 does not show them before' end),
              jsonb_agg(key order by key) filter (where place <= 10 and key is not null)
       from counted group by finding, faults order by 1, 2$faults$,
-      candidates, rejections, others, rivals);
+      candidates, rejections, others, shape);
   exception
     when syntax_error_or_access_rule_violation then raise;
     when others then
       key_type := (select format_type(atttypid, null) from pg_attribute where attrelid = view and attname = 'key');
-      execute format('select array(select key::text from %s where key is not null)', view) into keys;
+      keys := array(select * from gateway.read_as_reader(format('select key::text from %s where key is not null', view), null) as (key text));
       select min(found.reason) as reason, jsonb_agg(found.key) as keys into failing
       from gateway.find_failing_keys(
-        format('select gateway.error_of(candidate) from (%s) mapped where key = any($1::%s[])', candidates, key_type), keys, 10) found;
+        format('select row::text from (%s where key = any($1::%s[])) row', candidates, key_type), keys, 10) found;
       return next ('error', format('It cannot be evaluated for some rows: %s', coalesce(failing.reason, sqlerrm)),
                    'Correct these rows, or let the select do without the value. The other rules are checked after that', failing.keys)::gateway.finding;
   end;
   -- What steps do: evaluate one key.
-  execute format('select format(''select * from %1$s where key = %%L'', key) from %1$s where key is not null limit 1', view) into of_one_key;
+  select format('select * from %s where key = %L', view, key) into of_one_key
+  from gateway.read_as_reader(format('select key::text from %s where key is not null limit 1', view), null) as (key text);
   if of_one_key is not null then
     return query select * from gateway.find_plan_faults(of_one_key, mapped || '.sql');
   end if;
 end $function$;
 revoke execute on function gateway.find_row_faults(gateway.record_type) from public;
-grant execute on function gateway.find_row_faults(gateway.record_type) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.find_rule_faults(mapped gateway.record_type, source regclass, rule text)
  RETURNS SETOF gateway.finding
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   return query
@@ -2203,15 +2744,16 @@ begin
     where given.attrelid = 'pg_temp.affected'::regclass and given.attnum = 1
       and (given.atttypid in ('int2'::regtype, 'int4'::regtype, 'int8'::regtype), given.atttypid = 'uuid'::regtype)
         <> (key.atttypid in ('int2'::regtype, 'int4'::regtype, 'int8'::regtype), key.atttypid = 'uuid'::regtype);
+  return query select * from gateway.find_reader_faults('pg_temp.affected') union all select * from gateway.find_clock_faults('pg_temp.affected');
   return query select * from gateway.find_plan_faults('select distinct * from pg_temp.affected', rule);
 end $function$;
 revoke execute on function gateway.find_rule_faults(gateway.record_type,regclass,text) from public;
-grant execute on function gateway.find_rule_faults(gateway.record_type,regclass,text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.find_source_faults(mapped gateway.record_type)
  RETURNS SETOF gateway.finding
  LANGUAGE sql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select level, format('It reads %s, %s', gateway.name_of(relation), problem), remedy, null::jsonb
   from gateway.relations_read_by(gateway.view_of(mapped::text)) relation join pg_class on pg_class.oid = relation
@@ -2229,6 +2771,10 @@ AS $function$
      format('Run: grant %s to %I;', relowner::regrole, current_user)),
     (row_security_active(relation), 'error', format('which shows %I only some of its rows (row level security)', current_user),
      format('Let a superuser run: alter role %I bypassrls;', current_user)),
+    (relrowsecurity and not (select rolbypassrls from pg_roles where rolname = 'voucher_gateway_reader') and relation in (
+       select refobjid from gateway.view_reference where reader = gateway.view_of(mapped::text)), 'error',
+     'which shows voucher_gateway_reader only some of its rows (row level security)',
+     'Let a superuser run: alter role voucher_gateway_reader bypassrls;'),
     (relkind in ('r', 'p') and (relreplident = 'n' or relreplident = 'd' and not exists (
        select from pg_index where indrelid = relation and indisprimary)), 'warning',
      'which has no replica identity: once logical replication publishes it, its updates and deletes fail',
@@ -2251,9 +2797,12 @@ AS $function$
   where reader in (select gateway.view_of(mapped::text) union select gateway.relations_read_by(gateway.view_of(mapped::text)))
     and refclassid = 'pg_proc'::regclass and provolatile <> 'i'
     and pronamespace not in ('pg_catalog'::regnamespace, 'gateway'::regnamespace)
+  union all
+  select * from gateway.find_reader_faults(gateway.view_of(mapped::text))
+  union all
+  select * from gateway.find_clock_faults(gateway.view_of(mapped::text))
 $function$;
 revoke execute on function gateway.find_source_faults(gateway.record_type) from public;
-grant execute on function gateway.find_source_faults(gateway.record_type) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.find_uncaptured()
  RETURNS TABLE(source text, trigger text)
@@ -2267,16 +2816,18 @@ BEGIN ATOMIC
              WHEN (to_regclass(captured.source) IS NOT NULL) THEN min(((expected.name || ' on '::text) || (part.part)::text))
              ELSE NULL::text
          END AS "case"
-    FROM ((((( SELECT DISTINCT rule.source
-            FROM gateway.rule) captured
+    FROM ((((( SELECT rule.source,
+             string_agg((convert_to((rule.record)::text, 'UTF8'::name) || '\x00'::bytea), '\x'::bytea ORDER BY rule.record) AS types
+            FROM gateway.rule
+           GROUP BY rule.source) captured
       LEFT JOIN pg_class ON ((pg_class.oid = (to_regclass(captured.source))::oid)))
       LEFT JOIN LATERAL gateway.tables_of((pg_class.oid)::regclass) part(part) ON (true))
-      CROSS JOIN LATERAL ( VALUES ('capture_truncated'::text,'A'::text), ('capture_row'::text,
+      CROSS JOIN LATERAL ( VALUES ('capture_truncated'::text,'A'::text,'gateway.capture_truncated'::text,32,captured.types,NULL::text,NULL::text), ('capture_row'::text,
                  CASE pg_class.relkind
                      WHEN 'p'::"char" THEN 'A'::text
                      ELSE 'RA'::text
-                 END), ('capture_inserted'::text,'OA'::text), ('capture_deleted'::text,'OA'::text), ('capture_updated'::text,'OA'::text)) expected(name, states))
-      LEFT JOIN pg_trigger ON (((pg_trigger.tgrelid = (part.part)::oid) AND (pg_trigger.tgname = expected.name) AND (strpos(expected.states, (pg_trigger.tgenabled)::text) > 0))))
+                 END,gateway.function_of(captured.source, 'capture_row_of_'::text),29,'\x'::bytea,NULL::text,NULL::text), ('capture_inserted'::text,'OA'::text,gateway.function_of(captured.source, 'capture_rows_of_'::text),4,'\x'::bytea,NULL::text,'changed'::text), ('capture_deleted'::text,'OA'::text,gateway.function_of(captured.source, 'capture_rows_of_'::text),8,'\x'::bytea,'changed'::text,NULL::text), ('capture_updated'::text,'OA'::text,gateway.function_of(captured.source, 'capture_rows_of_'::text),16,'\x'::bytea,'former'::text,'changed'::text)) expected(name, states, function, type, arguments, old_rows, new_rows))
+      LEFT JOIN pg_trigger ON (((pg_trigger.tgrelid = (part.part)::oid) AND (pg_trigger.tgname = expected.name) AND (strpos(expected.states, (pg_trigger.tgenabled)::text) > 0) AND (pg_trigger.tgfoid = (to_regproc(expected.function))::oid) AND (pg_trigger.tgtype = expected.type) AND (pg_trigger.tgargs = expected.arguments) AND (pg_trigger.tgqual IS NULL) AND (pg_trigger.tgattr = ''::int2vector) AND (NOT ((pg_trigger.tgoldtable IS DISTINCT FROM (expected.old_rows)::name) OR (pg_trigger.tgnewtable IS DISTINCT FROM (expected.new_rows)::name))))))
    WHERE ((pg_trigger.tgname IS NULL) AND ((pg_class.relkind <> 'p'::"char") OR (expected.states <> 'OA'::text)) AND (NOT ((expected.name = 'capture_truncated'::text) AND ((part.part)::oid <> pg_class.oid))))
    GROUP BY captured.source;
 END;
@@ -2294,6 +2845,7 @@ grant execute on function gateway.folded(text) to voucher_gateway;
 CREATE OR REPLACE FUNCTION gateway.follow_table(definition jsonb, is_applied boolean)
  RETURNS text
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
   source constant text := format('%I.%I', definition ->> 'schema', definition ->> 'name');
@@ -2301,6 +2853,7 @@ declare
   moved regclass;
   fresh record;
   reason text;
+  is_alone boolean;
 begin
   select * into strict staged from gateway.staged_table where platform_oid = (definition ->> 'platform_oid')::oid;
   if staged.columns = definition -> 'columns' and staged.source = source and staged.marks = definition -> 'marks' then
@@ -2317,7 +2870,9 @@ begin
   if is_applied then
     if staged.source <> source then
       moved := staged.source;
-      execute format('create schema if not exists %I', definition ->> 'schema');
+      if to_regnamespace(quote_ident(definition ->> 'schema')) is null then
+        execute format('create schema %I', definition ->> 'schema');
+      end if;
       execute format('alter table %s set schema %I', moved, definition ->> 'schema');
       if definition ->> 'name' <> (select relname from pg_class where oid = moved) then
         execute format('alter table %s rename to %I', moved, definition ->> 'name');
@@ -2371,18 +2926,20 @@ begin
       reason := format('%s.%s is new, and older rows have different values.', staged.source, fresh.name);
     end if;
   end loop;
+  -- A superuser may let a subscription skip the changes that a copy of this table has: these need the columns that they have.
+  is_alone := (select rolsuper from pg_roles where rolname = current_user) and definition -> 'columns' @> (
+    select jsonb_agg(jsonb_build_object('name', former -> 'name')) from jsonb_array_elements(staged.columns) former);
+  update gateway.subscription set needs_copy = coalesce(needs_copy, reason) where reason is not null and not is_alone;
   update gateway.staged_table
-  set source = staged.source, marks = definition -> 'marks',
+  set source = staged.source, marks = definition -> 'marks', needs_copy = coalesce(staged.needs_copy, case when is_alone then reason end),
       columns = case when is_applied then definition -> 'columns'
                      else staged.columns || (
                        select coalesce(jsonb_agg(new order by new -> 'place'), '[]') from jsonb_array_elements(definition -> 'columns') new
                        where new -> 'place' not in (select former -> 'place' from jsonb_array_elements(staged.columns) former)) end
   where platform_oid = staged.platform_oid;
-  update gateway.subscription set needs_copy = coalesce(needs_copy, reason) where reason is not null;
   return reason;
 end $function$;
 revoke execute on function gateway.follow_table(jsonb,boolean) from public;
-grant execute on function gateway.follow_table(jsonb,boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.function_of(table_name text, purpose text)
  RETURNS text
@@ -2390,7 +2947,6 @@ CREATE OR REPLACE FUNCTION gateway.function_of(table_name text, purpose text)
  IMMUTABLE
 RETURN format('gateway.%I'::text, (purpose || CASE WHEN (octet_length((purpose || table_name)) < 64) THEN table_name ELSE md5(table_name) END));
 revoke execute on function gateway.function_of(text,text) from public;
-grant execute on function gateway.function_of(text,text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.half_hour(instant timestamp with time zone)
  RETURNS timestamp with time zone
@@ -2433,23 +2989,26 @@ declare
 begin
   select id into known from gateway.identity where kind = of_kind and key = of_key;
   if known is null and of_key is not null and assigns then
-    insert into gateway.identity (kind, key) values (of_kind, of_key) returning id into known;
+    if octet_length(of_key) > 1000 then
+      raise exception 'a key of the type % has more than 1000 bytes', of_kind using errcode = 'program_limit_exceeded';
+    end if;
+    insert into gateway.identity (kind, key, id) values (of_kind, of_key, coalesce(gateway.own_id(of_key), nextval('gateway.identity_id_seq')))
+    returning id into known;
   end if;
-  return known;
+  return coalesce(known, gateway.own_id(of_key), case when assigns is null and of_key is not null then 9007199254740991 end);
 end $function$;
 revoke execute on function gateway.id_of(text,text,boolean) from public;
-grant execute on function gateway.id_of(text,text,boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.ids_of(type gateway.record_type, keys text[], assigns boolean)
  RETURNS bigint[]
  LANGUAGE sql
-RETURN ARRAY(SELECT CASE WHEN ((SELECT mapping.key_type FROM gateway.mapping WHERE (mapping.record = ids_of.type)) <> 'bigint'::text) THEN gateway.id_of((ids_of.type)::text, given.key, ids_of.assigns) WHEN (given.key ~ '^-?[0-9]{1,18}$'::text) THEN (given.key)::bigint WHEN ((given.key ~ '^-?[0-9]{19}$'::text) AND (((given.key)::numeric >= ('-9223372036854775808'::bigint)::numeric) AND ((given.key)::numeric <= ('9223372036854775807'::bigint)::numeric))) THEN (given.key)::bigint ELSE NULL::bigint END AS "case" FROM unnest(ids_of.keys) WITH ORDINALITY given(key, place) ORDER BY given.place);
+RETURN ARRAY(SELECT CASE WHEN (((SELECT mapping.key_type FROM gateway.mapping WHERE (mapping.record = ids_of.type)) = 'bigint'::text) AND gateway.is_key(given.key, 'bigint'::text)) THEN (given.key)::bigint ELSE gateway.id_of((ids_of.type)::text, given.key, ids_of.assigns) END AS id_of FROM unnest(ids_of.keys) WITH ORDINALITY given(key, place) ORDER BY given.place);
 revoke execute on function gateway.ids_of(gateway.record_type,text[],boolean) from public;
-grant execute on function gateway.ids_of(gateway.record_type,text[],boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.index_table(staged regclass, columns text[])
  RETURNS void
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 begin
   if not exists (
@@ -2464,7 +3023,6 @@ begin
   end if;
 end $function$;
 revoke execute on function gateway.index_table(regclass,text[]) from public;
-grant execute on function gateway.index_table(regclass,text[]) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.instant_error(name text, instant timestamp with time zone)
  RETURNS text
@@ -2472,7 +3030,6 @@ CREATE OR REPLACE FUNCTION gateway.instant_error(name text, instant timestamp wi
  STABLE PARALLEL SAFE
 RETURN CASE WHEN (NOT gateway.is_instant(instant)) THEN format('%s is not in the years 1 to 9999: %s'::text, name, instant) ELSE NULL::text END;
 revoke execute on function gateway.instant_error(text,timestamp with time zone) from public;
-grant execute on function gateway.instant_error(text,timestamp with time zone) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.is_identifier(id bigint)
  RETURNS boolean
@@ -2480,7 +3037,6 @@ CREATE OR REPLACE FUNCTION gateway.is_identifier(id bigint)
  IMMUTABLE PARALLEL SAFE
 RETURN ((id IS NULL) OR ((id >= 1) AND (id <= '9007199254740991'::bigint)));
 revoke execute on function gateway.is_identifier(bigint) from public;
-grant execute on function gateway.is_identifier(bigint) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.is_instant(stamp timestamp with time zone)
  RETURNS boolean
@@ -2488,7 +3044,20 @@ CREATE OR REPLACE FUNCTION gateway.is_instant(stamp timestamp with time zone)
  IMMUTABLE PARALLEL SAFE
 RETURN ((stamp IS NULL) OR ((stamp >= '0001-01-01 00:00:00+00'::timestamp with time zone) AND (stamp < '10000-01-01 00:00:00+00'::timestamp with time zone)));
 revoke execute on function gateway.is_instant(timestamp with time zone) from public;
-grant execute on function gateway.is_instant(timestamp with time zone) to voucher_gateway;
+grant execute on function gateway.is_instant(timestamp with time zone) to voucher_gateway_reader;
+
+CREATE OR REPLACE FUNCTION gateway.is_key(key text, key_type text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE key_type WHEN 'text'::text THEN true WHEN 'uuid'::text THEN (key ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'::text) ELSE CASE WHEN (key ~ '^(0|-?[1-9][0-9]{0,18})$'::text) THEN (((key)::numeric >= ('-9223372036854775808'::bigint)::numeric) AND ((key)::numeric <= ('9223372036854775807'::bigint)::numeric)) ELSE NULL::boolean END END;
+revoke execute on function gateway.is_key(text,text) from public;
+
+CREATE OR REPLACE FUNCTION gateway.is_late()
+ RETURNS boolean
+ LANGUAGE sql
+RETURN COALESCE((clock_timestamp() >= (statement_timestamp() + NULLIF((current_setting('statement_timeout'::text))::interval, '00:00:00'::interval))), false);
+revoke execute on function gateway.is_late() from public;
 
 CREATE OR REPLACE FUNCTION gateway.is_money(amount numeric, currency text)
  RETURNS boolean
@@ -2496,7 +3065,6 @@ CREATE OR REPLACE FUNCTION gateway.is_money(amount numeric, currency text)
  IMMUTABLE PARALLEL SAFE
 RETURN ((amount IS NULL) OR ((currency IS NOT NULL) AND (amount >= (0)::numeric) AND (amount < '1000000000000'::numeric) AND (scale(trim_scale(amount)) <= gateway.minor_unit_digits(currency))));
 revoke execute on function gateway.is_money(numeric,text) from public;
-grant execute on function gateway.is_money(numeric,text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.is_read(id bigint)
  RETURNS boolean
@@ -2518,15 +3086,13 @@ exception when invalid_parameter_value then
   return false;
 end $function$;
 revoke execute on function gateway.is_time_zone(text) from public;
-grant execute on function gateway.is_time_zone(text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.keys_of(type gateway.record_type, ids bigint[])
  RETURNS text[]
  LANGUAGE sql
  STABLE
-RETURN CASE (SELECT mapping.key_type FROM gateway.mapping WHERE (mapping.record = keys_of.type)) WHEN 'bigint'::text THEN (ids)::text[] ELSE ARRAY(SELECT identity.key FROM gateway.identity WHERE ((identity.kind = (keys_of.type)::text) AND (identity.id = ANY (keys_of.ids)))) END;
+RETURN ARRAY(SELECT COALESCE((SELECT identity.key FROM gateway.identity WHERE ((identity.kind = (keys_of.type)::text) AND (identity.id = given.given) AND (given.given >= '9000000000000000'::bigint))), (given.given)::text) AS "coalesce" FROM unnest(keys_of.ids) given(given));
 revoke execute on function gateway.keys_of(gateway.record_type,bigint[]) from public;
-grant execute on function gateway.keys_of(gateway.record_type,bigint[]) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.last_day(ends_at timestamp with time zone, zone text)
  RETURNS date
@@ -2534,7 +3100,14 @@ CREATE OR REPLACE FUNCTION gateway.last_day(ends_at timestamp with time zone, zo
  IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN isfinite(ends_at) THEN (((ends_at - '00:00:00.000001'::interval) AT TIME ZONE gateway.time_zone(zone)))::date ELSE NULL::date END;
 revoke execute on function gateway.last_day(timestamp with time zone,text) from public;
-grant execute on function gateway.last_day(timestamp with time zone,text) to voucher_gateway;
+grant execute on function gateway.last_day(timestamp with time zone,text) to voucher_gateway_reader;
+
+CREATE OR REPLACE FUNCTION gateway.length_error(name text, words text, longest integer DEFAULT 100000)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+RETURN CASE WHEN ((octet_length(words) > longest) AND ((octet_length(words) > (4 * longest)) OR (length(words) > longest))) THEN format('%s has more than %s characters'::text, name, longest) ELSE NULL::text END;
+revoke execute on function gateway.length_error(text,text,integer) from public;
 
 CREATE OR REPLACE FUNCTION gateway.major_units(minor numeric, currency text)
  RETURNS numeric
@@ -2542,7 +3115,7 @@ CREATE OR REPLACE FUNCTION gateway.major_units(minor numeric, currency text)
  IMMUTABLE PARALLEL SAFE
 RETURN round((minor / ((10)::numeric ^ (gateway.minor_unit_digits(upper(currency)))::numeric)), gateway.minor_unit_digits(upper(currency)));
 revoke execute on function gateway.major_units(numeric,text) from public;
-grant execute on function gateway.major_units(numeric,text) to voucher_gateway;
+grant execute on function gateway.major_units(numeric,text) to voucher_gateway_reader;
 
 CREATE OR REPLACE FUNCTION gateway.make_step(at_most integer, OUT more boolean, OUT keys integer)
  RETURNS record
@@ -2560,8 +3133,9 @@ declare
   former gateway.step;
   latest timestamptz;
   filled record;
+  failures constant integer := coalesce((select times from gateway.step_failure), 0);
   taken record;
-  scanned record;
+  all_keys gateway.record_key[];
   since timestamptz;
   waits boolean;
 begin
@@ -2569,25 +3143,28 @@ begin
     raise exception 'a step needs one snapshot: REPEATABLE READ' using errcode = 'active_sql_transaction';
   end if;
   select * into former from gateway.step order by stamp desc limit 1;
-  if former.stamp is null then
-    -- The first fill reads all rows. In a restored database, these notes may be of transactions of another server.
+  if former.epoch is distinct from present_epoch then
+    -- The notes may be of another server, whose transactions had other ids. The first fill reads all rows.
     delete from gateway.note;
-    former := ('-infinity', pg_current_snapshot(), 0, present_epoch, false, null)::gateway.step;
-  elsif former.epoch <> present_epoch then
-    -- The notes may be of another server, whose transactions had other ids.
-    delete from gateway.note;
-    perform gateway.request_scan(record, 'The server was replaced.') from gateway.mapping;
+    delete from gateway.large_transaction;
+    perform gateway.request_scan(record, 'The server was replaced.') from gateway.mapping where former.stamp is not null;
     former.snapshot := pg_current_snapshot();
+    former.stamp := coalesce(former.stamp, '-infinity');
+    former.waited := coalesce(former.waited, 0);
+    former.epoch := coalesce(former.epoch, present_epoch);
+    former.is_complete := coalesce(former.is_complete, false);
   end if;
-  call gateway.retry_broken_mappings();
+  perform gateway.check_fitting(array(select record from gateway.broken_mapping));
   since := coalesce(former.behind_since, nullif(former.stamp, '-infinity'));
-  latest := greatest(clock_timestamp(), former.stamp);
+  -- The message came before the snapshot (I4).
+  latest := greatest(statement_timestamp(), former.stamp);
   if former.is_complete and former.epoch = present_epoch
     and not exists (select from gateway.notes_after(former.snapshot)) and not exists (select from gateway.open_scan)
     and not exists (select from gateway.waiting_key where place > former.waited) and not exists (select from gateway.waiting_row)
   then
     if latest > former.stamp + interval '0.5 seconds' then
-      insert into gateway.step values (latest, pg_current_snapshot(), former.waited, present_epoch, true, former.behind_since);
+      insert into gateway.step (stamp, snapshot, waited, epoch, is_complete, behind_since)
+      values (latest, pg_current_snapshot(), former.waited, present_epoch, true, former.behind_since);
     end if;
     return;
   end if;
@@ -2596,40 +3173,59 @@ begin
     select * into filled from gateway.fill(at_most, latest);
     latest := filled.latest;
     if not filled.is_done then
-      call gateway.require_unchanged_sources();
-      insert into gateway.step
+      insert into gateway.step (stamp, snapshot, waited, epoch, is_complete, behind_since)
       values (latest + interval '1 microsecond', former.snapshot, former.waited, present_epoch, false, since);
       more := exists (select from gateway.open_scan)
         or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping);
       return;
     end if;
   end if;
+  -- A step that fails is made again with an eighth of the keys.
+  at_most := greatest(1, at_most >> least(3 * failures, 30));
   -- After the fill, these are the notes since its first step.
   -- Changes without end leave a scan its part.
-  taken := gateway.take_noted(former.snapshot, case when exists (select from gateway.open_scan) then at_most * 3 / 4 else at_most end,
+  taken := gateway.take_noted(former.snapshot, case when exists (select from gateway.open_scan) then ceil(at_most * 0.75)::integer else at_most end,
                               former.waited);
-  scanned := gateway.take_scanned(at_most - cardinality(taken.keys));
-  latest := gateway.write_records(
-    taken.keys || array(select (scanned.type, key)::gateway.record_key from unnest(scanned.keys) key), latest, at_most, true)
-    + interval '1 microsecond';
-  call gateway.require_unchanged_sources();
+  all_keys := taken.keys || array(select scanned from gateway.take_scanned(at_most - cardinality(taken.keys)) scanned);
+  if former.is_complete then -- A key gives a few stamps.
+    latest := greatest(former.stamp, latest - 4 * cardinality(all_keys) * interval '1 microsecond');
+  end if;
+  begin
+    latest := gateway.write_records(all_keys, taken.fresh, latest, at_most, true, clock_timestamp() + interval '250 milliseconds')
+      + interval '1 microsecond';
+  exception
+    when transaction_rollback or disk_full or operator_intervention or lock_not_available then
+      raise;
+    when others then
+      if cardinality(all_keys) <> 1 or at_most > 1 or failures < 4 then
+        raise;
+      end if;
+      insert into gateway.rejected (record, key, reason)
+      select record, gateway.short_key(key), left(sqlerrm, 2000) from unnest(all_keys)
+      on conflict (record, key) do update set reason = excluded.reason, tenant_id = null;
+  end;
+  if failures > 0 then
+    delete from gateway.step_failure where times = 1;
+    update gateway.step_failure set times = times - 1;
+  end if;
   waits := exists (select from gateway.open_scan) or exists (select from gateway.waiting_key where place > taken.waited)
-           or exists (select from gateway.waiting_row);
-  insert into gateway.step
+           or exists (select from gateway.waiting_row) or exists (select from gateway.large_transaction)
+           or exists (select from gateway.note where xid = pg_current_xact_id_if_assigned() and source is null);
+  insert into gateway.step (stamp, snapshot, waited, epoch, is_complete, behind_since)
   -- Keys that wait are no records that are missing: they follow, as those of any change.
   values (latest, pg_current_snapshot(), taken.waited, present_epoch,
           former.is_complete or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping),
           -- It has noted rows again whose rule reads a locked table.
           case when waits or exists (select from gateway.scan) or exists (select from gateway.broken_mapping)
                  or exists (select from gateway.notes_after(pg_current_snapshot())) then since end);
-  keys := cardinality(taken.keys) + coalesce(cardinality(scanned.keys), 0);
-  more := nullif(waits, case when cardinality(taken.keys) = 0 and scanned.keys is null then false end);
+  keys := cardinality(all_keys);
+  more := nullif(waits, case when keys = 0 then false end);
 end $function$;
 revoke execute on function gateway.make_step(integer) from public;
 grant execute on function gateway.make_step(integer) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.mapped_fields(mapped gateway.record_type, view regclass)
- RETURNS TABLE(name text, place smallint, column_name text, kind text, is_required boolean, standard text, given text, is_integer boolean, expression text)
+ RETURNS TABLE(name text, place smallint, column_name text, type text, kind text, is_required boolean, standard text, given text, is_integer boolean, expression text, key_text text, assigned text)
  LANGUAGE sql
  STABLE
 AS $function$
@@ -2650,31 +3246,60 @@ AS $function$
     left join given on given.attname = column_name
     where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and pg_attribute.attname <> 'content'
   ), shown as (
-    select *, case when kind is null or is_integer or typname is null then format('%s::%s', value, type)
-                   when name = 'category_ids' then format('gateway.ids_of(''category'', %I::text[], assigns)', column_name)
-                   when parent_names_product then format(
-                     'gateway.id_of(case when parent_product_id is null then ''product'' else ''variant'' end, %s::text, assigns)', value)
-                   else format('gateway.id_of(%L, %s::text, assigns)', kind, value) end as expression
+    select *, case when is_key then format('null::%s', type)
+                   when typname is not null and type like 'text%' then format('gateway.bounded(%s::%s, %s)', value, type,
+                     case when name in ('summary', 'description_html', 'redemption_info', 'image_url', 'image_urls') then 1000000 else 100000 end)
+                   -- An array without `order by` may get another order with any row.
+                   when name = 'category_ids' then format('array(select unnest(%s::%s) order by 1)', value, type)
+                   else format('%s::%s', value, type) end as expression,
+           case when is_key then format('mapping.keys[%s]', count(*) filter (where is_key) over (order by attnum)) end as key
     from field cross join lateral (
-      select case when typname is null then coalesce(standard, 'null') when standard is null then quote_ident(column_name)
-                  else format('coalesce(%I, %s)', column_name, standard) end as value,
-             -- Of a voucher that was sold as a variant, product_id names the variant.
-             mapped = 'voucher' and name = 'product_id' and exists (select from given where attname = 'parent_product_id')
-               as parent_names_product
+      select kind is not null and not is_integer and typname is not null as is_key,
+             case when typname is null then coalesce(standard, 'null') when standard is null then quote_ident(column_name)
+                  else format('coalesce(%I, %s)', column_name, standard) end as value
     ) one
   )
-  select name, attnum, column_name, kind, attnotnull and standard is null, standard, typname, is_integer,
+  select name, attnum, column_name, type, kind, attnotnull and standard is null, standard, typname, is_integer,
          case
            -- Of customers who do not consent, figures need no personal data, and no rule may keep it in the records.
            when name = 'consented_at'
              then format('case when marketing_opted or gateway.is_instant(%1$s) then %1$s end', expression)
            when mapped = 'customer' and name not in ('id', 'tenant_id', 'marketing_opted', 'created_at')
              then format('case when marketing_opted then %s end', expression)
-           else expression end
+           else expression end,
+         case when is_key then format('%I::%s', column_name, case name when 'category_ids' then 'text[]::text' else 'text' end) end,
+         case when not is_key then format('mapping.%I', name)
+              when name = 'category_ids' then format('array(select unnest(gateway.ids_of(''category'', %s::text[], assigns)) order by 1)', key)
+              -- Of a voucher that was sold as a variant, product_id names the variant.
+              when mapped = 'voucher' and name = 'product_id' then format(
+                'gateway.id_of(case when %s is null then ''product'' else ''variant'' end, %s, assigns)',
+                (select coalesce(parent.key, 'mapping.parent_product_id') from shown parent where parent.name = 'parent_product_id'), key)
+              else format('gateway.id_of(%L, %s, assigns)', kind, key) end
   from shown
 $function$;
 revoke execute on function gateway.mapped_fields(gateway.record_type,regclass) from public;
-grant execute on function gateway.mapped_fields(gateway.record_type,regclass) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.mapped_row(mapped gateway.record_type, view regclass)
+ RETURNS TABLE(read_fields text, read_more text, shape text, fields text, nulls text, missing text, key_type text)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select string_agg(expression, ', ' order by place),
+         format('array[%s]::text[], ', string_agg(key_text, ', ' order by place))
+         || case when exists (select from pg_attribute where attrelid = view and attname = 'customer_name')
+              then 'customer_name::text' else 'null::text' end,
+         string_agg(format('%I %s', name, type), ', ' order by place) || ', keys text[], customer_name text',
+         string_agg(assigned, ', ' order by place)
+         || case mapped when 'product' then format(', gateway.product_content(%s, %s, %s)',
+              min(assigned) filter (where name = 'id'), min(assigned) filter (where name = 'tenant_id'),
+              min(assigned) filter (where name = 'category_ids')) else '' end,
+         coalesce(string_agg(format(' when (candidate).%1$I is null then ''%1$s is null''', name), '' order by place)
+                    filter (where is_required and name <> 'id'), ''),
+         string_agg(column_name, ', ' order by place) filter (where is_required and given is null),
+         min(case when is_integer then 'bigint' when given = 'uuid' then 'uuid' else 'text' end) filter (where name = 'id')
+  from gateway.mapped_fields(mapped, view)
+$function$;
+revoke execute on function gateway.mapped_row(gateway.record_type,regclass) from public;
 
 CREATE OR REPLACE FUNCTION gateway.minor_unit_digits(currency text)
  RETURNS integer
@@ -2682,15 +3307,14 @@ CREATE OR REPLACE FUNCTION gateway.minor_unit_digits(currency text)
  IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN (currency = ANY (ARRAY['BIF'::text, 'CLP'::text, 'DJF'::text, 'GNF'::text, 'ISK'::text, 'JPY'::text, 'KMF'::text, 'KRW'::text, 'PYG'::text, 'RWF'::text, 'UGX'::text, 'UYI'::text, 'VND'::text, 'VUV'::text, 'XAF'::text, 'XOF'::text, 'XPF'::text])) THEN 0 WHEN (currency = ANY (ARRAY['BHD'::text, 'IQD'::text, 'JOD'::text, 'KWD'::text, 'LYD'::text, 'OMR'::text, 'TND'::text])) THEN 3 ELSE 2 END;
 revoke execute on function gateway.minor_unit_digits(text) from public;
-grant execute on function gateway.minor_unit_digits(text) to voucher_gateway;
+grant execute on function gateway.minor_unit_digits(text) to voucher_gateway_reader;
 
 CREATE OR REPLACE FUNCTION gateway.money_error(name text, amount numeric, currency text)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
-RETURN CASE WHEN (NOT gateway.is_money(amount, currency)) THEN format('%s is not an amount of the currency %s: %s'::text, name, COALESCE(currency, '(none)'::text), amount) ELSE NULL::text END;
+RETURN CASE WHEN (NOT gateway.is_money(amount, currency)) THEN format('%s is not an amount of the currency %s: %s'::text, name, COALESCE(currency, '(none)'::text), "left"((amount)::text, 100)) ELSE NULL::text END;
 revoke execute on function gateway.money_error(text,numeric,text) from public;
-grant execute on function gateway.money_error(text,numeric,text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.most_counted()
  RETURNS integer
@@ -2700,101 +3324,206 @@ RETURN 20000;
 revoke execute on function gateway.most_counted() from public;
 grant execute on function gateway.most_counted() to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.most_removals(type gateway.record_type, records bigint)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE
+RETURN GREATEST((records / 10), CASE type WHEN 'tenant'::gateway.record_type THEN LEAST((records / 2), (10)::bigint) ELSE LEAST(GREATEST((records / 2), (20)::bigint), (1000)::bigint) END);
+revoke execute on function gateway.most_removals(gateway.record_type,bigint) from public;
+
 CREATE OR REPLACE FUNCTION gateway.name_of(relation regclass)
  RETURNS text
  LANGUAGE sql
  STABLE
 RETURN (SELECT format('%I.%I'::text, pg_namespace.nspname, pg_class.relname) AS format FROM (pg_class JOIN pg_namespace ON ((pg_namespace.oid = pg_class.relnamespace))) WHERE (pg_class.oid = (name_of.relation)::oid));
 revoke execute on function gateway.name_of(regclass) from public;
-grant execute on function gateway.name_of(regclass) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.notes_after(taken pg_snapshot)
- RETURNS SETOF gateway.note
- LANGUAGE sql
- STABLE
-BEGIN ATOMIC
- SELECT note.record,
-     note.key,
-     note.reason,
-     note.truncated,
-     note.source,
-     note.xid
-    FROM gateway.note
-   WHERE (note.xid >= pg_snapshot_xmax(notes_after.taken))
- UNION ALL
-  SELECT note.record,
-     note.key,
-     note.reason,
-     note.truncated,
-     note.source,
-     note.xid
-    FROM gateway.note
-   WHERE (note.xid = ANY (ARRAY( SELECT pg_snapshot_xip(notes_after.taken) AS pg_snapshot_xip)));
-END;
-revoke execute on function gateway.notes_after(pg_snapshot) from public;
-grant execute on function gateway.notes_after(pg_snapshot) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.pattern_of(words text)
- RETURNS text
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN regexp_replace(words, '(\W)'::text, '\\\1'::text, 'g'::text);
-revoke execute on function gateway.pattern_of(text) from public;
-grant execute on function gateway.pattern_of(text) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.period_start(grain gateway.figure_grain, at timestamp with time zone)
- RETURNS timestamp with time zone
- LANGUAGE sql
- IMMUTABLE PARALLEL SAFE
-RETURN CASE grain WHEN 'half_hour'::gateway.figure_grain THEN gateway.half_hour(at) WHEN 'three_hours'::gateway.figure_grain THEN gateway.three_hours(at) WHEN 'day'::gateway.figure_grain THEN date_bin('1 day'::interval, at, '0001-01-01 00:00:00+00'::timestamp with time zone) WHEN 'month'::gateway.figure_grain THEN (date_trunc('month'::text, (at AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text) WHEN 'quarter'::gateway.figure_grain THEN (date_trunc('quarter'::text, (at AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text) WHEN 'year'::gateway.figure_grain THEN (date_trunc('year'::text, (at AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text) WHEN 'all'::gateway.figure_grain THEN '-infinity'::timestamp with time zone ELSE NULL::timestamp with time zone END;
-revoke execute on function gateway.period_start(gateway.figure_grain,timestamp with time zone) from public;
-grant execute on function gateway.period_start(gateway.figure_grain,timestamp with time zone) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.plan_of(query text)
- RETURNS SETOF jsonb
+CREATE OR REPLACE FUNCTION gateway.next_category(text, integer)
+ RETURNS SETOF text
  LANGUAGE plpgsql
- SET enable_seqscan TO 'off'
- SET jit TO 'off'
-AS $function$
-declare
-  plan jsonb;
-begin
-  execute 'explain (verbose, format json) ' || query into plan;
-  return query select jsonb_path_query(plan, 'strict $.** ? (@.type() == "object")');
-end $function$;
-revoke execute on function gateway.plan_of(text) from public;
-grant execute on function gateway.plan_of(text) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.product_content(product_id bigint, tenant_id bigint, category_ids bigint[])
- RETURNS text
- LANGUAGE sql
- STABLE
-BEGIN ATOMIC
- SELECT md5(concat_ws(' '::text, ( SELECT json_agg(category.* ORDER BY category.id) AS json_agg
-            FROM gateway.category
-           WHERE ((category.id = ANY (product_content.category_ids)) AND (category.tenant_id = product_content.tenant_id))), ( SELECT json_agg(variant.* ORDER BY variant.id) AS json_agg
-            FROM gateway.variant
-           WHERE (variant.product_id = product_content.product_id)))) AS md5;
-END;
-revoke execute on function gateway.product_content(bigint,bigint,bigint[]) from public;
-grant execute on function gateway.product_content(bigint,bigint,bigint[]) to voucher_gateway;
-
-CREATE OR REPLACE FUNCTION gateway.read_present_voucher(present_id bigint)
- RETURNS SETOF gateway.present_voucher
- LANGUAGE plpgsql
- SECURITY DEFINER ROWS 1
+ STABLE SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'pg_temp'
  SET row_security TO 'off'
+ SET jit TO 'off'
 AS $function$
-declare
-  assigns constant boolean := false;
-  present gateway.present_voucher;
-  is_record boolean;
 begin
-  select fresh, name, fresh is not distinct from stale::gateway.voucher_fields
-  into present.voucher, present.customer_name, is_record
-  from (select (key::bigint, tenant_id::bigint, reference::text, qr_token::text, initial_balance::numeric, current_balance::numeric, purchase_value::numeric, currency::text, coalesce(is_monetary, false)::boolean, coalesce(allow_part_redeem, false)::boolean, coalesce(void, false)::boolean, order_id::bigint, order_item_id::bigint, product_id::bigint, product_title::text, product_slug::text, parent_product_id::bigint, parent_product_title::text, purchase_timestamp::timestamp with time zone, date_issued::timestamp with time zone, date_valid_start::date, date_valid_end::date, date_scheduled::timestamp with time zone, redemption_status::text, void_reason::text, void_date::timestamp with time zone, recipient_name::text, created_at::timestamp with time zone)::gateway.voucher_fields as fresh, customer_name::text as name from (
- SELECT id AS key,
+  if current_user <> 'voucher_gateway_reader' then
+    raise exception 'the functions that read sources belong to %, not to voucher_gateway_reader: run the command migrate', current_user
+      using errcode = 'insufficient_privilege';
+  end if;
+  begin
+    perform set_config('transaction_read_only', 'on', true); return query select (key)::text as found from ( SELECT id AS key,
+    tenant_id,
+    slug,
+    title,
+    sort_order
+   FROM public.category) mapping where $1 is null or key > $1::bigint order by key limit $2;
+ raise sqlstate 'VGW00';
+  exception when others or query_canceled or assert_failure then
+    perform gateway.deallocate_prepared(); if sqlstate <> 'VGW00' then raise; end if;
+  end;
+end $function$;
+revoke execute on function gateway.next_category(text,integer) from public;
+
+CREATE OR REPLACE FUNCTION gateway.next_customer(text, integer)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET row_security TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  if current_user <> 'voucher_gateway_reader' then
+    raise exception 'the functions that read sources belong to %, not to voucher_gateway_reader: run the command migrate', current_user
+      using errcode = 'insufficient_privilege';
+  end if;
+  begin
+    perform set_config('transaction_read_only', 'on', true); return query select (key)::text as found from ( SELECT id AS key,
+    tenant_id,
+    email,
+    marketing_opted,
+    consented_at,
+    consent_source,
+    created_at,
+    forename,
+    surname,
+    full_name,
+    phone_number,
+    address_1,
+    address_2,
+    town,
+    city,
+    county,
+    country,
+    countryiso2,
+    postcode
+   FROM public.customer) mapping where $1 is null or key > $1::bigint order by key limit $2;
+ raise sqlstate 'VGW00';
+  exception when others or query_canceled or assert_failure then
+    perform gateway.deallocate_prepared(); if sqlstate <> 'VGW00' then raise; end if;
+  end;
+end $function$;
+revoke execute on function gateway.next_customer(text,integer) from public;
+
+CREATE OR REPLACE FUNCTION gateway.next_product(text, integer)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET row_security TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  if current_user <> 'voucher_gateway_reader' then
+    raise exception 'the functions that read sources belong to %, not to voucher_gateway_reader: run the command migrate', current_user
+      using errcode = 'insufficient_privilege';
+  end if;
+  begin
+    perform set_config('transaction_read_only', 'on', true); return query select (key)::text as found from ( SELECT id AS key,
+    tenant_id,
+    slug,
+    title,
+    summary,
+    description_html,
+    currency,
+    price,
+    sale_price,
+    monetary_value,
+    is_monetary,
+    allow_part_redeem,
+    validity_type,
+    validity_months,
+    redemption_info,
+    sort_order,
+    image_url,
+    image_urls,
+    ARRAY( SELECT product_category.category_id
+           FROM public.product_category
+          WHERE (product_category.product_id = product.id)
+          ORDER BY product_category.category_id) AS category_ids
+   FROM public.product) mapping where $1 is null or key > $1::bigint order by key limit $2;
+ raise sqlstate 'VGW00';
+  exception when others or query_canceled or assert_failure then
+    perform gateway.deallocate_prepared(); if sqlstate <> 'VGW00' then raise; end if;
+  end;
+end $function$;
+revoke execute on function gateway.next_product(text,integer) from public;
+
+CREATE OR REPLACE FUNCTION gateway.next_tenant(text, integer)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET row_security TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  if current_user <> 'voucher_gateway_reader' then
+    raise exception 'the functions that read sources belong to %, not to voucher_gateway_reader: run the command migrate', current_user
+      using errcode = 'insufficient_privilege';
+  end if;
+  begin
+    perform set_config('transaction_read_only', 'on', true); return query select (key)::text as found from ( SELECT id AS key,
+    parent_id,
+    name,
+    subdomain,
+    type,
+    time_zone
+   FROM public.tenant) mapping where $1 is null or key > $1::bigint order by key limit $2;
+ raise sqlstate 'VGW00';
+  exception when others or query_canceled or assert_failure then
+    perform gateway.deallocate_prepared(); if sqlstate <> 'VGW00' then raise; end if;
+  end;
+end $function$;
+revoke execute on function gateway.next_tenant(text,integer) from public;
+
+CREATE OR REPLACE FUNCTION gateway.next_variant(text, integer)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET row_security TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  if current_user <> 'voucher_gateway_reader' then
+    raise exception 'the functions that read sources belong to %, not to voucher_gateway_reader: run the command migrate', current_user
+      using errcode = 'insufficient_privilege';
+  end if;
+  begin
+    perform set_config('transaction_read_only', 'on', true); return query select (key)::text as found from ( SELECT id AS key,
+    product_id,
+    slug,
+    title,
+    price,
+    sale_price,
+    currency,
+    is_monetary,
+    sort_order
+   FROM public.variant) mapping where $1 is null or key > $1::bigint order by key limit $2;
+ raise sqlstate 'VGW00';
+  exception when others or query_canceled or assert_failure then
+    perform gateway.deallocate_prepared(); if sqlstate <> 'VGW00' then raise; end if;
+  end;
+end $function$;
+revoke execute on function gateway.next_variant(text,integer) from public;
+
+CREATE OR REPLACE FUNCTION gateway.next_voucher(text, integer)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET row_security TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  if current_user <> 'voucher_gateway_reader' then
+    raise exception 'the functions that read sources belong to %, not to voucher_gateway_reader: run the command migrate', current_user
+      using errcode = 'insufficient_privilege';
+  end if;
+  begin
+    perform set_config('transaction_read_only', 'on', true); return query select (key)::text as found from ( SELECT id AS key,
     tenant_id,
     reference,
     qr_token,
@@ -2823,9 +3552,297 @@ begin
     recipient_name,
     customer_name,
     created_at
-   FROM public.purchased_voucher
-  ) mapping where key = present_id offset 0) source left join gateway.voucher stale on stale.id = present_id;
-  if found then
+   FROM public.purchased_voucher) mapping where $1 is null or key > $1::bigint order by key limit $2;
+ raise sqlstate 'VGW00';
+  exception when others or query_canceled or assert_failure then
+    perform gateway.deallocate_prepared(); if sqlstate <> 'VGW00' then raise; end if;
+  end;
+end $function$;
+revoke execute on function gateway.next_voucher(text,integer) from public;
+
+CREATE OR REPLACE FUNCTION gateway.notes_after(taken pg_snapshot)
+ RETURNS SETOF gateway.note
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT note.record,
+     note.key,
+     note.reason,
+     note.truncated,
+     note.source,
+     note.xid
+    FROM gateway.note
+   WHERE (note.xid >= pg_snapshot_xmax(notes_after.taken))
+ UNION ALL
+  SELECT note.record,
+     note.key,
+     note.reason,
+     note.truncated,
+     note.source,
+     note.xid
+    FROM gateway.note
+   WHERE (note.xid = ANY (ARRAY( SELECT pg_snapshot_xip(notes_after.taken) AS pg_snapshot_xip
+         UNION
+          SELECT large_transaction.xid
+            FROM gateway.large_transaction
+           WHERE (large_transaction.xid < pg_snapshot_xmax(notes_after.taken)))));
+END;
+revoke execute on function gateway.notes_after(pg_snapshot) from public;
+grant execute on function gateway.notes_after(pg_snapshot) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.own_id(key text)
+ RETURNS bigint
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN ((key ~ '^[1-9][0-9]{0,15}$'::text) AND gateway.is_identifier((key)::bigint)) THEN (key)::bigint ELSE NULL::bigint END;
+revoke execute on function gateway.own_id(text) from public;
+
+CREATE OR REPLACE FUNCTION gateway.parsed_query(query text, path text)
+ RETURNS SETOF text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET row_security TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  if current_user <> 'voucher_gateway_reader' then
+    raise exception 'the functions that read sources belong to %, not to voucher_gateway_reader: run the command migrate', current_user
+      using errcode = 'insufficient_privilege';
+  end if;
+  begin
+    
+    perform set_config('search_path', $2, true);
+    -- Two statements are an error in the first.
+    execute pg_catalog.concat(E'create temporary view parsed as select from (\n', $1, E'\n) mapping');
+    execute pg_catalog.concat(E'create or replace temporary view parsed_query as\n', $1);
+    perform pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
+    if exists (
+      select from pg_rewrite cross join regexp_matches(ev_action::text, ':consttype (\d+) ', 'g') constant
+      join pg_type given on given.oid = constant[1]::oid join pg_type on pg_type.oid in (given.oid, given.typelem)
+      where ev_class = 'pg_temp.parsed_query'::regclass and pg_type.typtype in ('c', 'd', 'm', 'r')
+        and pg_type.typnamespace <> 'pg_catalog'::regnamespace)
+    then
+      raise exception 'it has a constant of a composite type, of a range type, or of an array of these or of a domain'
+        using errcode = 'feature_not_supported', hint = 'Compare texts instead.';
+    end if;
+    return query select rtrim(pg_get_viewdef('pg_temp.parsed_query'::regclass), ';'); raise sqlstate 'VGW00';
+  exception when others or query_canceled or assert_failure then
+    perform gateway.deallocate_prepared(); if sqlstate <> 'VGW00' then raise; end if;
+  end;
+end $function$;
+revoke execute on function gateway.parsed_query(text,text) from public;
+
+CREATE OR REPLACE FUNCTION gateway.pattern_of(words text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN regexp_replace(words, '(\W)'::text, '\\\1'::text, 'g'::text);
+revoke execute on function gateway.pattern_of(text) from public;
+
+CREATE OR REPLACE FUNCTION gateway.period_start(grain gateway.figure_grain, at timestamp with time zone)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE grain WHEN 'half_hour'::gateway.figure_grain THEN gateway.half_hour(at) WHEN 'three_hours'::gateway.figure_grain THEN gateway.three_hours(at) WHEN 'day'::gateway.figure_grain THEN date_bin('1 day'::interval, at, '0001-01-01 00:00:00+00'::timestamp with time zone) WHEN 'month'::gateway.figure_grain THEN (date_trunc('month'::text, (at AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text) WHEN 'quarter'::gateway.figure_grain THEN (date_trunc('quarter'::text, (at AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text) WHEN 'year'::gateway.figure_grain THEN (date_trunc('year'::text, (at AT TIME ZONE 'UTC'::text)) AT TIME ZONE 'UTC'::text) WHEN 'all'::gateway.figure_grain THEN '-infinity'::timestamp with time zone ELSE NULL::timestamp with time zone END;
+revoke execute on function gateway.period_start(gateway.figure_grain,timestamp with time zone) from public;
+grant execute on function gateway.period_start(gateway.figure_grain,timestamp with time zone) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.plan_of(query text)
+ RETURNS SETOF jsonb
+ LANGUAGE plpgsql
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  return query
+    select jsonb_path_query(plan::jsonb, 'strict $.** ? (@.type() == "object")')
+    from gateway.read_as_reader('explain (verbose, format json) ' || query, null) as (plan json);
+end $function$;
+revoke execute on function gateway.plan_of(text) from public;
+
+CREATE OR REPLACE FUNCTION gateway.product_content(product_id bigint, tenant_id bigint, category_ids bigint[])
+ RETURNS text
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT md5(concat_ws(' '::text, ( SELECT json_agg(category.* ORDER BY category.id) AS json_agg
+            FROM gateway.category
+           WHERE ((category.id = ANY (product_content.category_ids)) AND (category.tenant_id = product_content.tenant_id))), ( SELECT json_agg(variant.* ORDER BY variant.id) AS json_agg
+            FROM gateway.variant
+           WHERE (variant.product_id = product_content.product_id)))) AS md5;
+END;
+revoke execute on function gateway.product_content(bigint,bigint,bigint[]) from public;
+
+CREATE OR REPLACE FUNCTION gateway.read_as_reader(text, text[])
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET row_security TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  if current_user <> 'voucher_gateway_reader' then
+    raise exception 'the functions that read sources belong to %, not to voucher_gateway_reader: run the command migrate', current_user
+      using errcode = 'insufficient_privilege';
+  end if;
+  begin
+    perform set_config('transaction_read_only', 'on', true); return query execute $1 using $2; raise sqlstate 'VGW00';
+  exception when others or query_canceled or assert_failure then
+    perform gateway.deallocate_prepared(); if sqlstate <> 'VGW00' then raise; end if;
+  end;
+end $function$;
+revoke execute on function gateway.read_as_reader(text,text[]) from public;
+
+CREATE OR REPLACE FUNCTION gateway.read_category(text[])
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET row_security TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  if current_user <> 'voucher_gateway_reader' then
+    raise exception 'the functions that read sources belong to %, not to voucher_gateway_reader: run the command migrate', current_user
+      using errcode = 'insufficient_privilege';
+  end if;
+  begin
+    perform set_config('transaction_read_only', 'on', true); return query select key::bigint, tenant_id::bigint, gateway.bounded(slug::text, 100000), gateway.bounded(title::text, 100000), coalesce(sort_order, 0)::integer, array[]::text[], null::text from ( SELECT id AS key,
+    tenant_id,
+    slug,
+    title,
+    sort_order
+   FROM public.category) mapping where key = any($1::bigint[])
+             and case when clock_timestamp() > (select nullif(current_setting('gateway.read_until', true), '')::timestamptz)
+                      then gateway.stop_reading() else true end;
+ raise sqlstate 'VGW00';
+  exception when others or query_canceled or assert_failure then
+    perform gateway.deallocate_prepared(); if sqlstate <> 'VGW00' then raise; end if;
+  end;
+end $function$;
+revoke execute on function gateway.read_category(text[]) from public;
+
+CREATE OR REPLACE FUNCTION gateway.read_customer(text[])
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET row_security TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  if current_user <> 'voucher_gateway_reader' then
+    raise exception 'the functions that read sources belong to %, not to voucher_gateway_reader: run the command migrate', current_user
+      using errcode = 'insufficient_privilege';
+  end if;
+  begin
+    perform set_config('transaction_read_only', 'on', true); return query select key::bigint, tenant_id::bigint, case when marketing_opted then gateway.bounded(email::text, 100000) end, marketing_opted::boolean, case when marketing_opted or gateway.is_instant(consented_at::timestamp with time zone) then consented_at::timestamp with time zone end, case when marketing_opted then gateway.bounded(consent_source::text, 100000) end, created_at::timestamp with time zone, case when marketing_opted then gateway.bounded(forename::text, 100000) end, case when marketing_opted then gateway.bounded(surname::text, 100000) end, case when marketing_opted then gateway.bounded(full_name::text, 100000) end, case when marketing_opted then gateway.bounded(phone_number::text, 100000) end, case when marketing_opted then gateway.bounded(address_1::text, 100000) end, case when marketing_opted then gateway.bounded(address_2::text, 100000) end, case when marketing_opted then gateway.bounded(town::text, 100000) end, case when marketing_opted then gateway.bounded(city::text, 100000) end, case when marketing_opted then gateway.bounded(county::text, 100000) end, case when marketing_opted then gateway.bounded(country::text, 100000) end, case when marketing_opted then gateway.bounded(countryiso2::text, 100000) end, case when marketing_opted then gateway.bounded(postcode::text, 100000) end, array[]::text[], null::text from ( SELECT id AS key,
+    tenant_id,
+    email,
+    marketing_opted,
+    consented_at,
+    consent_source,
+    created_at,
+    forename,
+    surname,
+    full_name,
+    phone_number,
+    address_1,
+    address_2,
+    town,
+    city,
+    county,
+    country,
+    countryiso2,
+    postcode
+   FROM public.customer) mapping where key = any($1::bigint[])
+             and case when clock_timestamp() > (select nullif(current_setting('gateway.read_until', true), '')::timestamptz)
+                      then gateway.stop_reading() else true end;
+ raise sqlstate 'VGW00';
+  exception when others or query_canceled or assert_failure then
+    perform gateway.deallocate_prepared(); if sqlstate <> 'VGW00' then raise; end if;
+  end;
+end $function$;
+revoke execute on function gateway.read_customer(text[]) from public;
+
+CREATE OR REPLACE FUNCTION gateway.read_present(text, OUT gateway.evaluated_voucher)
+ RETURNS gateway.evaluated_voucher
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET row_security TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  if current_user <> 'voucher_gateway_reader' then
+    raise exception 'the functions that read sources belong to %, not to voucher_gateway_reader: run the command migrate', current_user
+      using errcode = 'insufficient_privilege';
+  end if;
+  begin
+    select row(key::bigint, tenant_id::bigint, gateway.bounded(reference::text, 100000), gateway.bounded(qr_token::text, 100000), initial_balance::numeric, current_balance::numeric, purchase_value::numeric, gateway.bounded(currency::text, 100000), coalesce(is_monetary, false)::boolean, coalesce(allow_part_redeem, false)::boolean, coalesce(void, false)::boolean, order_id::bigint, order_item_id::bigint, product_id::bigint, gateway.bounded(product_title::text, 100000), gateway.bounded(product_slug::text, 100000), parent_product_id::bigint, gateway.bounded(parent_product_title::text, 100000), purchase_timestamp::timestamp with time zone, date_issued::timestamp with time zone, date_valid_start::date, date_valid_end::date, date_scheduled::timestamp with time zone, gateway.bounded(redemption_status::text, 100000), gateway.bounded(void_reason::text, 100000), void_date::timestamp with time zone, gateway.bounded(recipient_name::text, 100000), created_at::timestamp with time zone)::gateway.voucher_fields, array[]::text[], customer_name::text, null into $2 from ( SELECT id AS key,
+    tenant_id,
+    reference,
+    qr_token,
+    initial_balance,
+    current_balance,
+    purchase_value,
+    currency,
+    is_monetary,
+    allow_part_redeem,
+    void,
+    order_id,
+    order_item_id,
+    product_id,
+    product_title,
+    product_slug,
+    parent_product_id,
+    parent_product_title,
+    purchase_timestamp,
+    date_issued,
+    date_valid_start,
+    date_valid_end,
+    date_scheduled,
+    redemption_status,
+    void_reason,
+    void_date,
+    recipient_name,
+    customer_name,
+    created_at
+   FROM public.purchased_voucher) mapping where key = $1::bigint;
+
+  exception when others or query_canceled or assert_failure then
+    
+      -- Of the system, a lock, or a mapping that does not fit.
+      if sqlstate ~ '^(40|42|53|55P03|57|58|P0004)' then
+        raise;
+      end if;
+      $2 := (null, null, null, sqlerrm)::gateway.evaluated_voucher;
+  end;
+end $function$;
+revoke execute on function gateway.read_present(text) from public;
+
+CREATE OR REPLACE FUNCTION gateway.read_present_voucher(present_id bigint)
+ RETURNS SETOF gateway.present_voucher
+ LANGUAGE plpgsql
+ SECURITY DEFINER ROWS 1
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET row_security TO 'off'
+AS $function$
+declare
+  assigns constant boolean := false;
+  source constant gateway.evaluated_voucher := gateway.read_present(present_id::text);
+  present gateway.present_voucher;
+  is_record boolean;
+begin
+  if source.failure is not null then
+    return query select voucher::gateway.voucher_fields, null::text, source.failure from gateway.voucher where id = present_id;
+  elsif source.keys is not null then
+    select fresh, source.customer_name, fresh is not distinct from stale::gateway.voucher_fields
+    into present.voucher, present.customer_name, is_record
+    from (select source.voucher as fresh) evaluated
+    left join gateway.voucher stale on stale.id = present_id;
     -- In a statement of its own, because to prepare the rules takes longer than to read the voucher.
     if not is_record then
       present.error := coalesce(
@@ -2834,16 +3851,171 @@ begin
     end if;
     return next present;
   end if;
-exception
-  when transaction_rollback or insufficient_resources or operator_intervention or system_error
-    or syntax_error_or_access_rule_violation or lock_not_available
-  then
-    raise;
-  when others then
-    return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = present_id;
 end $function$;
 revoke execute on function gateway.read_present_voucher(bigint) from public;
 grant execute on function gateway.read_present_voucher(bigint) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.read_product(text[])
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET row_security TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  if current_user <> 'voucher_gateway_reader' then
+    raise exception 'the functions that read sources belong to %, not to voucher_gateway_reader: run the command migrate', current_user
+      using errcode = 'insufficient_privilege';
+  end if;
+  begin
+    perform set_config('transaction_read_only', 'on', true); return query select key::bigint, tenant_id::bigint, gateway.bounded(slug::text, 100000), gateway.bounded(title::text, 100000), gateway.bounded(summary::text, 1000000), gateway.bounded(description_html::text, 1000000), gateway.bounded(currency::text, 100000), price::numeric, sale_price::numeric, monetary_value::numeric, coalesce(is_monetary, false)::boolean, coalesce(allow_part_redeem, false)::boolean, gateway.bounded(validity_type::text, 100000), validity_months::integer, gateway.bounded(redemption_info::text, 1000000), coalesce(sort_order, 0)::integer, gateway.bounded(image_url::text, 1000000), gateway.bounded(coalesce(image_urls, '{}'::text[])::text[], 1000000), array(select unnest(coalesce(category_ids, '{}'::bigint[])::bigint[]) order by 1), array[]::text[], null::text from ( SELECT id AS key,
+    tenant_id,
+    slug,
+    title,
+    summary,
+    description_html,
+    currency,
+    price,
+    sale_price,
+    monetary_value,
+    is_monetary,
+    allow_part_redeem,
+    validity_type,
+    validity_months,
+    redemption_info,
+    sort_order,
+    image_url,
+    image_urls,
+    ARRAY( SELECT product_category.category_id
+           FROM public.product_category
+          WHERE (product_category.product_id = product.id)
+          ORDER BY product_category.category_id) AS category_ids
+   FROM public.product) mapping where key = any($1::bigint[])
+             and case when clock_timestamp() > (select nullif(current_setting('gateway.read_until', true), '')::timestamptz)
+                      then gateway.stop_reading() else true end;
+ raise sqlstate 'VGW00';
+  exception when others or query_canceled or assert_failure then
+    perform gateway.deallocate_prepared(); if sqlstate <> 'VGW00' then raise; end if;
+  end;
+end $function$;
+revoke execute on function gateway.read_product(text[]) from public;
+
+CREATE OR REPLACE FUNCTION gateway.read_tenant(text[])
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET row_security TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  if current_user <> 'voucher_gateway_reader' then
+    raise exception 'the functions that read sources belong to %, not to voucher_gateway_reader: run the command migrate', current_user
+      using errcode = 'insufficient_privilege';
+  end if;
+  begin
+    perform set_config('transaction_read_only', 'on', true); return query select key::bigint, parent_id::bigint, gateway.bounded(name::text, 100000), gateway.bounded(subdomain::text, 100000), gateway.bounded(type::text, 100000), gateway.bounded(coalesce(time_zone, 'UTC'::text)::text, 100000), array[]::text[], null::text from ( SELECT id AS key,
+    parent_id,
+    name,
+    subdomain,
+    type,
+    time_zone
+   FROM public.tenant) mapping where key = any($1::bigint[])
+             and case when clock_timestamp() > (select nullif(current_setting('gateway.read_until', true), '')::timestamptz)
+                      then gateway.stop_reading() else true end;
+ raise sqlstate 'VGW00';
+  exception when others or query_canceled or assert_failure then
+    perform gateway.deallocate_prepared(); if sqlstate <> 'VGW00' then raise; end if;
+  end;
+end $function$;
+revoke execute on function gateway.read_tenant(text[]) from public;
+
+CREATE OR REPLACE FUNCTION gateway.read_variant(text[])
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET row_security TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  if current_user <> 'voucher_gateway_reader' then
+    raise exception 'the functions that read sources belong to %, not to voucher_gateway_reader: run the command migrate', current_user
+      using errcode = 'insufficient_privilege';
+  end if;
+  begin
+    perform set_config('transaction_read_only', 'on', true); return query select key::bigint, product_id::bigint, gateway.bounded(slug::text, 100000), gateway.bounded(title::text, 100000), price::numeric, sale_price::numeric, gateway.bounded(currency::text, 100000), coalesce(is_monetary, false)::boolean, coalesce(sort_order, 0)::integer, array[]::text[], null::text from ( SELECT id AS key,
+    product_id,
+    slug,
+    title,
+    price,
+    sale_price,
+    currency,
+    is_monetary,
+    sort_order
+   FROM public.variant) mapping where key = any($1::bigint[])
+             and case when clock_timestamp() > (select nullif(current_setting('gateway.read_until', true), '')::timestamptz)
+                      then gateway.stop_reading() else true end;
+ raise sqlstate 'VGW00';
+  exception when others or query_canceled or assert_failure then
+    perform gateway.deallocate_prepared(); if sqlstate <> 'VGW00' then raise; end if;
+  end;
+end $function$;
+revoke execute on function gateway.read_variant(text[]) from public;
+
+CREATE OR REPLACE FUNCTION gateway.read_voucher(text[])
+ RETURNS SETOF record
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET row_security TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  if current_user <> 'voucher_gateway_reader' then
+    raise exception 'the functions that read sources belong to %, not to voucher_gateway_reader: run the command migrate', current_user
+      using errcode = 'insufficient_privilege';
+  end if;
+  begin
+    perform set_config('transaction_read_only', 'on', true); return query select key::bigint, tenant_id::bigint, gateway.bounded(reference::text, 100000), gateway.bounded(qr_token::text, 100000), initial_balance::numeric, current_balance::numeric, purchase_value::numeric, gateway.bounded(currency::text, 100000), coalesce(is_monetary, false)::boolean, coalesce(allow_part_redeem, false)::boolean, coalesce(void, false)::boolean, order_id::bigint, order_item_id::bigint, product_id::bigint, gateway.bounded(product_title::text, 100000), gateway.bounded(product_slug::text, 100000), parent_product_id::bigint, gateway.bounded(parent_product_title::text, 100000), purchase_timestamp::timestamp with time zone, date_issued::timestamp with time zone, date_valid_start::date, date_valid_end::date, date_scheduled::timestamp with time zone, gateway.bounded(redemption_status::text, 100000), gateway.bounded(void_reason::text, 100000), void_date::timestamp with time zone, gateway.bounded(recipient_name::text, 100000), created_at::timestamp with time zone, array[]::text[], customer_name::text from ( SELECT id AS key,
+    tenant_id,
+    reference,
+    qr_token,
+    initial_balance,
+    current_balance,
+    purchase_value,
+    currency,
+    is_monetary,
+    allow_part_redeem,
+    void,
+    order_id,
+    order_item_id,
+    product_id,
+    product_title,
+    product_slug,
+    parent_product_id,
+    parent_product_title,
+    purchase_timestamp,
+    date_issued,
+    date_valid_start,
+    date_valid_end,
+    date_scheduled,
+    redemption_status,
+    void_reason,
+    void_date,
+    recipient_name,
+    customer_name,
+    created_at
+   FROM public.purchased_voucher) mapping where key = any($1::bigint[])
+             and case when clock_timestamp() > (select nullif(current_setting('gateway.read_until', true), '')::timestamptz)
+                      then gateway.stop_reading() else true end;
+ raise sqlstate 'VGW00';
+  exception when others or query_canceled or assert_failure then
+    perform gateway.deallocate_prepared(); if sqlstate <> 'VGW00' then raise; end if;
+  end;
+end $function$;
+revoke execute on function gateway.read_voucher(text[]) from public;
 
 CREATE OR REPLACE FUNCTION gateway.record_differences()
  RETURNS SETOF gateway.record_difference
@@ -2885,6 +4057,7 @@ CREATE OR REPLACE FUNCTION gateway.record_indexes()
  RETURNS TABLE(name text, definition text)
  LANGUAGE sql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
   select name, format('create index %I on gateway.%s', name, replace(columns, 'trigrams', opclass))
   from (values
@@ -2926,31 +4099,6 @@ $function$;
 revoke execute on function gateway.record_indexes() from public;
 grant execute on function gateway.record_indexes() to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.record_path(lowest bigint)
- RETURNS bigint[]
- LANGUAGE sql
- STABLE
-BEGIN ATOMIC
- WITH RECURSIVE above(parent_id, path) AS (
-          SELECT tenant.parent_id,
-             ARRAY[tenant.id] AS "array"
-            FROM gateway.tenant
-           WHERE (tenant.id = record_path.lowest)
-         UNION ALL
-          SELECT tenant.parent_id,
-             (above_1.path || tenant.id)
-            FROM (above above_1
-              JOIN gateway.tenant ON ((tenant.id = above_1.parent_id)))
-           WHERE (tenant.id <> ALL (above_1.path))
-         )
-  SELECT above.path
-    FROM above
-   ORDER BY (cardinality(above.path)) DESC
-  LIMIT 1;
-END;
-revoke execute on function gateway.record_path(bigint) from public;
-grant execute on function gateway.record_path(bigint) to voucher_gateway;
-
 CREATE OR REPLACE FUNCTION gateway.record_purge()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -2968,7 +4116,23 @@ begin
   return null;
 end $function$;
 revoke execute on function gateway.record_purge() from public;
-grant execute on function gateway.record_purge() to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.record_step_failure(failed_code text, failed_message text)
+ RETURNS boolean
+ LANGUAGE sql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+BEGIN ATOMIC
+ INSERT INTO gateway.step_failure (code, message)
+   VALUES (record_step_failure.failed_code, gateway.without_values(record_step_failure.failed_message)) ON CONFLICT(only_row) DO UPDATE SET latest = clock_timestamp(), times = LEAST((step_failure.times + 1), 5), code = excluded.code, message = excluded.message;
+ SELECT ((record_step_failure.failed_code = '57014'::text) AND ((step_failure.times > 4) OR (NOT COALESCE(( SELECT step.is_complete
+            FROM gateway.step
+           ORDER BY step.stamp DESC
+          LIMIT 1), false))))
+    FROM gateway.step_failure;
+END;
+revoke execute on function gateway.record_step_failure(text,text) from public;
+grant execute on function gateway.record_step_failure(text,text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.relations_read_by(view regclass)
  RETURNS SETOF regclass
@@ -2988,7 +4152,40 @@ BEGIN ATOMIC
    WHERE ((reads.relation)::oid <> (relations_read_by.view)::oid);
 END;
 revoke execute on function gateway.relations_read_by(regclass) from public;
-grant execute on function gateway.relations_read_by(regclass) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.repair_capture()
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET lock_timeout TO '100ms'
+AS $function$
+declare
+  missing text;
+begin
+  for missing in
+    select uncaptured.source from gateway.find_uncaptured() uncaptured join pg_class on pg_class.oid = to_regclass(uncaptured.source)
+    where pg_has_role(relowner, 'usage') order by 1
+  loop
+    begin
+      perform from gateway.rule where source = missing for update nowait;
+      continue when missing not in (select source from gateway.find_uncaptured());
+      call gateway.capture(missing::regclass);
+      -- Otherwise each call would let steps compare all its records.
+      if missing not in (select source from gateway.find_uncaptured()) then
+        return missing;
+      end if;
+      raise 'The triggers of % are still not as they must be.', missing;
+    exception
+      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
+        raise;
+      when others then -- Its reason stays in /readyz, with the statement that shows the error.
+    end;
+  end loop;
+  return null;
+end $function$;
+revoke execute on function gateway.repair_capture() from public;
+grant execute on function gateway.repair_capture() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.repair_figures()
  RETURNS void
@@ -3031,7 +4228,7 @@ CREATE OR REPLACE FUNCTION gateway.repeat_step()
  RETURNS timestamp with time zone
  LANGUAGE sql
 BEGIN ATOMIC
- INSERT INTO gateway.step (stamp, snapshot, waited, epoch, is_complete, behind_since)  SELECT GREATEST((step_1.stamp + '00:00:00.000001'::interval), clock_timestamp()) AS "greatest",
+ INSERT INTO gateway.step (stamp, snapshot, waited, epoch, is_complete, behind_since)  SELECT (step_1.stamp + '00:00:00.000001'::interval),
              step_1.snapshot,
              step_1.waited,
              step_1.epoch,
@@ -3043,7 +4240,6 @@ BEGIN ATOMIC
    RETURNING step.stamp;
 END;
 revoke execute on function gateway.repeat_step() from public;
-grant execute on function gateway.repeat_step() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.report_server_change()
  RETURNS text
@@ -3068,10 +4264,13 @@ CREATE OR REPLACE FUNCTION gateway.request_scan(scanned gateway.record_type, why
  LANGUAGE sql
 BEGIN ATOMIC
  INSERT INTO gateway.scan (record, reason, allows_removals)
-   VALUES (request_scan.scanned, request_scan.why, request_scan.allows) ON CONFLICT(record) DO UPDATE SET reason = excluded.reason, allows_removals = (scan.allows_removals OR excluded.allows_removals), reached = NULL::text, stopped = NULL::text, failed_at = NULL::timestamp with time zone;
+   VALUES (request_scan.scanned, request_scan.why, (request_scan.allows AND (request_scan.scanned <> 'tenant'::gateway.record_type))) ON CONFLICT(record) DO UPDATE SET reason = excluded.reason, allows_removals = (scan.allows_removals OR excluded.allows_removals), stopped = NULL::text, failed_at = NULL::timestamp with time zone, reached =
+         CASE
+             WHEN (scan.stopped IS NULL) THEN scan.reached
+             ELSE NULL::text
+         END, again = ((scan.stopped IS NULL) AND (scan.reached IS NOT NULL));
 END;
 revoke execute on function gateway.request_scan(gateway.record_type,text,boolean) from public;
-grant execute on function gateway.request_scan(gateway.record_type,text,boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.require_full_pass(OUT epoch bigint)
  RETURNS bigint
@@ -3092,7 +4291,6 @@ begin
   returning sync_state.epoch into epoch;
 end $function$;
 revoke execute on function gateway.require_full_pass() from public;
-grant execute on function gateway.require_full_pass() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.require_step(wanted_epoch bigint, wanted_stamp timestamp with time zone)
  RETURNS boolean
@@ -3109,45 +4307,27 @@ end $function$;
 revoke execute on function gateway.require_step(bigint,timestamp with time zone) from public;
 grant execute on function gateway.require_step(bigint,timestamp with time zone) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.rivals_of(fresh_rows gateway.voucher_fields[], stale_rows gateway.voucher[], readmitted bigint[])
- RETURNS TABLE(id bigint, rival bigint)
+CREATE OR REPLACE FUNCTION gateway.runs_only_ours(view regclass)
+ RETURNS boolean
  LANGUAGE sql
  STABLE
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
-  with candidate as materialized (
-    select fresh.id, fresh.tenant_id, gateway.folded(gateway.trimmed(fresh.reference)) collate "C" as name,
-           gateway.trimmed(fresh.qr_token) collate "C" as code, stale.id is null as is_new
-    from unnest(fresh_rows) fresh left join unnest(stale_rows) stale using (id)
-    where (fresh.tenant_id, fresh.reference, fresh.qr_token) is distinct from (stale.tenant_id, stale.reference, stale.qr_token)
-      or id = any(readmitted)
-  ), other as not materialized (
-    select * from gateway.voucher
-    where id <> all(array(select id from candidate
-                          union all select id from unnest(stale_rows) where id not in (select id from unnest(fresh_rows))))
-      and not exists (select from gateway.rejected where rejected.record = 'voucher' and key = id::text)
+  with owner as (
+    select oid from pg_roles where rolsuper
+    union select nspowner from pg_namespace where nspname = 'gateway'
+    union select 'pg_database_owner'::regrole from pg_database join pg_roles on pg_roles.oid = datdba
+    where datname = current_database() and (rolsuper or datdba = (select nspowner from pg_namespace where nspname = 'gateway'))
   )
-  -- Rows are compared, so that no index of a tenant's whole list serves: the planner may not know how many rows it has.
-  select id, rival
-  from candidate, lateral (
-    select coalesce(
-      (select other.id from other
-       where (gateway.folded(gateway.trimmed(other.reference)) collate "C", other.tenant_id)
-             between (name, candidate.tenant_id) and (name, candidate.tenant_id) limit 1),
-      (select other.id from other
-       where (gateway.trimmed(other.qr_token) collate "C", other.tenant_id)
-             between (code, candidate.tenant_id) and (code, candidate.tenant_id) limit 1)) as rival
-  ) served
-  where rival is not null
-  union all
-  select id, rival from (
-    select id, first_value(id) over (partition by tenant_id, name order by is_new, id) as rival from candidate
-    union all
-    select id, first_value(id) over (partition by tenant_id, code order by is_new, id) from candidate where code is not null
-  ) evaluated_with
-  where id <> rival
+  select not exists (
+    select from gateway.view_reference left join pg_class on refclassid = 'pg_class'::regclass and pg_class.oid = refobjid
+    where (reader = view or reader in (select gateway.relations_read_by(view)))
+      and case when pg_class.oid is null then (pg_identify_object(refclassid, refobjid, 0)).schema is distinct from 'gateway'
+               when relpersistence = 't' then false
+               else relkind not in ('r', 'p') or relowner not in (select oid from owner)
+                 or (select nspowner from pg_namespace where pg_namespace.oid = relnamespace) not in (select oid from owner) end)
 $function$;
-revoke execute on function gateway.rivals_of(gateway.voucher_fields[],gateway.voucher[],bigint[]) from public;
-grant execute on function gateway.rivals_of(gateway.voucher_fields[],gateway.voucher[],bigint[]) to voucher_gateway;
+revoke execute on function gateway.runs_only_ours(regclass) from public;
 
 CREATE OR REPLACE FUNCTION gateway.sale_state(state text)
  RETURNS text
@@ -3157,81 +4337,69 @@ RETURN CASE WHEN (state = 'void'::text) THEN 'void'::text WHEN (state ~~ '%witho
 revoke execute on function gateway.sale_state(text) from public;
 grant execute on function gateway.sale_state(text) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.scan_category(after bigint, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
+CREATE OR REPLACE FUNCTION gateway.scan_category(after text, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
  RETURNS record
  LANGUAGE plpgsql
  STABLE
  SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
 declare
+  bound constant bigint := case when gateway.is_key(after, 'bigint') then after::bigint end;
+  others constant text[] := case when bound is null then array(
+    select key from (select key from gateway.category join gateway.identity using (id) where kind = 'category' and id >= 9000000000000000 and gateway.own_id(key) is null) record where after is null or key > after order by key limit at_most) end;
   source_keys bigint[];
   record_keys bigint[];
   last_key bigint;
 begin
-  source_keys := array(select key from (
- SELECT id AS key,
-    tenant_id,
-    slug,
-    title,
-    sort_order
-   FROM public.category
-  ) mapping where after is null or key > after order by key limit at_most);
-  record_keys := array(select key from (select id as key from gateway.category) record where after is null or key > after order by key limit at_most);
+  if cardinality(others) = at_most then
+    select others, others[at_most], at_most into keys, reached, lost;
+    return;
+  end if;
+  source_keys := array(select source_key::bigint from gateway.next_category(bound::text, at_most) source_key);
+  record_keys := array(select key from (select id as key from gateway.category where id < 9000000000000000 or id not in (
+        select id from gateway.identity where kind = 'category' and gateway.own_id(key) is null)) record where bound is null or key > bound order by key limit at_most);
   -- Beyond the last key of a full part there may be more.
   last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
                     case when cardinality(record_keys) = at_most then record_keys[at_most] end);
-  select coalesce(array_agg(key::text), '{}'), count(*) filter (where is_lost), last_key into keys, lost, reached
+  select others || coalesce(array_agg(key::text), '{}'), coalesce(cardinality(others), 0) + count(*) filter (where is_lost), last_key
+  into keys, lost, reached
   from (select key, bool_and(is_record) as is_lost
         from (select unnest(source_keys) as key, false as is_record union all select unnest(record_keys), true) found
         where last_key is null or key <= last_key group by key) key;
 end $function$;
-revoke execute on function gateway.scan_category(bigint,integer) from public;
-grant execute on function gateway.scan_category(bigint,integer) to voucher_gateway;
+revoke execute on function gateway.scan_category(text,integer) from public;
 
-CREATE OR REPLACE FUNCTION gateway.scan_customer(after bigint, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
+CREATE OR REPLACE FUNCTION gateway.scan_customer(after text, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
  RETURNS record
  LANGUAGE plpgsql
  STABLE
  SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
 declare
+  bound constant bigint := case when gateway.is_key(after, 'bigint') then after::bigint end;
+  others constant text[] := case when bound is null then array(
+    select key from (select key from gateway.customer join gateway.identity using (id) where kind = 'customer' and id >= 9000000000000000 and gateway.own_id(key) is null) record where after is null or key > after order by key limit at_most) end;
   source_keys bigint[];
   record_keys bigint[];
   last_key bigint;
 begin
-  source_keys := array(select key from (
- SELECT id AS key,
-    tenant_id,
-    email,
-    marketing_opted,
-    consented_at,
-    consent_source,
-    created_at,
-    forename,
-    surname,
-    full_name,
-    phone_number,
-    address_1,
-    address_2,
-    town,
-    city,
-    county,
-    country,
-    countryiso2,
-    postcode
-   FROM public.customer
-  ) mapping where after is null or key > after order by key limit at_most);
-  record_keys := array(select key from (select id as key from gateway.customer) record where after is null or key > after order by key limit at_most);
+  if cardinality(others) = at_most then
+    select others, others[at_most], at_most into keys, reached, lost;
+    return;
+  end if;
+  source_keys := array(select source_key::bigint from gateway.next_customer(bound::text, at_most) source_key);
+  record_keys := array(select key from (select id as key from gateway.customer where id < 9000000000000000 or id not in (
+        select id from gateway.identity where kind = 'customer' and gateway.own_id(key) is null)) record where bound is null or key > bound order by key limit at_most);
   -- Beyond the last key of a full part there may be more.
   last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
                     case when cardinality(record_keys) = at_most then record_keys[at_most] end);
-  select coalesce(array_agg(key::text), '{}'), count(*) filter (where is_lost), last_key into keys, lost, reached
+  select others || coalesce(array_agg(key::text), '{}'), coalesce(cardinality(others), 0) + count(*) filter (where is_lost), last_key
+  into keys, lost, reached
   from (select key, bool_and(is_record) as is_lost
         from (select unnest(source_keys) as key, false as is_record union all select unnest(record_keys), true) found
         where last_key is null or key <= last_key group by key) key;
 end $function$;
-revoke execute on function gateway.scan_customer(bigint,integer) from public;
-grant execute on function gateway.scan_customer(bigint,integer) to voucher_gateway;
+revoke execute on function gateway.scan_customer(text,integer) from public;
 
 CREATE OR REPLACE FUNCTION gateway.scan_keys(type gateway.record_type, after text, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
  RETURNS record
@@ -3239,181 +4407,144 @@ CREATE OR REPLACE FUNCTION gateway.scan_keys(type gateway.record_type, after tex
  STABLE
 AS $function$
 begin
-  execute format('select * from gateway.scan_%s($1::%s, $2)', type, (select key_type from gateway.mapping where record = type))
-  into keys, reached, lost using after, at_most;
+  execute format('select * from gateway.scan_%s($1, $2)', type) into keys, reached, lost using after, at_most;
 end $function$;
 revoke execute on function gateway.scan_keys(gateway.record_type,text,integer) from public;
-grant execute on function gateway.scan_keys(gateway.record_type,text,integer) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.scan_product(after bigint, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
+CREATE OR REPLACE FUNCTION gateway.scan_product(after text, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
  RETURNS record
  LANGUAGE plpgsql
  STABLE
  SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
 declare
+  bound constant bigint := case when gateway.is_key(after, 'bigint') then after::bigint end;
+  others constant text[] := case when bound is null then array(
+    select key from (select key from gateway.product join gateway.identity using (id) where kind = 'product' and id >= 9000000000000000 and gateway.own_id(key) is null) record where after is null or key > after order by key limit at_most) end;
   source_keys bigint[];
   record_keys bigint[];
   last_key bigint;
 begin
-  source_keys := array(select key from (
- SELECT id AS key,
-    tenant_id,
-    slug,
-    title,
-    summary,
-    description_html,
-    currency,
-    price,
-    sale_price,
-    monetary_value,
-    is_monetary,
-    allow_part_redeem,
-    validity_type,
-    validity_months,
-    redemption_info,
-    sort_order,
-    image_url,
-    image_urls,
-    ARRAY( SELECT product_category.category_id
-           FROM public.product_category
-          WHERE (product_category.product_id = product.id)
-          ORDER BY product_category.category_id) AS category_ids
-   FROM public.product
-  ) mapping where after is null or key > after order by key limit at_most);
-  record_keys := array(select key from (select id as key from gateway.product) record where after is null or key > after order by key limit at_most);
+  if cardinality(others) = at_most then
+    select others, others[at_most], at_most into keys, reached, lost;
+    return;
+  end if;
+  source_keys := array(select source_key::bigint from gateway.next_product(bound::text, at_most) source_key);
+  record_keys := array(select key from (select id as key from gateway.product where id < 9000000000000000 or id not in (
+        select id from gateway.identity where kind = 'product' and gateway.own_id(key) is null)) record where bound is null or key > bound order by key limit at_most);
   -- Beyond the last key of a full part there may be more.
   last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
                     case when cardinality(record_keys) = at_most then record_keys[at_most] end);
-  select coalesce(array_agg(key::text), '{}'), count(*) filter (where is_lost), last_key into keys, lost, reached
+  select others || coalesce(array_agg(key::text), '{}'), coalesce(cardinality(others), 0) + count(*) filter (where is_lost), last_key
+  into keys, lost, reached
   from (select key, bool_and(is_record) as is_lost
         from (select unnest(source_keys) as key, false as is_record union all select unnest(record_keys), true) found
         where last_key is null or key <= last_key group by key) key;
 end $function$;
-revoke execute on function gateway.scan_product(bigint,integer) from public;
-grant execute on function gateway.scan_product(bigint,integer) to voucher_gateway;
+revoke execute on function gateway.scan_product(text,integer) from public;
 
-CREATE OR REPLACE FUNCTION gateway.scan_tenant(after bigint, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
+CREATE OR REPLACE FUNCTION gateway.scan_tenant(after text, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
  RETURNS record
  LANGUAGE plpgsql
  STABLE
  SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
 declare
+  bound constant bigint := case when gateway.is_key(after, 'bigint') then after::bigint end;
+  others constant text[] := case when bound is null then array(
+    select key from (select key from gateway.tenant join gateway.identity using (id) where kind = 'tenant' and id >= 9000000000000000 and gateway.own_id(key) is null) record where after is null or key > after order by key limit at_most) end;
   source_keys bigint[];
   record_keys bigint[];
   last_key bigint;
 begin
-  source_keys := array(select key from (
- SELECT id AS key,
-    parent_id,
-    name,
-    subdomain,
-    type,
-    time_zone
-   FROM public.tenant
-  ) mapping where after is null or key > after order by key limit at_most);
-  record_keys := array(select key from (select id as key from gateway.tenant) record where after is null or key > after order by key limit at_most);
+  if cardinality(others) = at_most then
+    select others, others[at_most], at_most into keys, reached, lost;
+    return;
+  end if;
+  source_keys := array(select source_key::bigint from gateway.next_tenant(bound::text, at_most) source_key);
+  record_keys := array(select key from (select id as key from gateway.tenant where id < 9000000000000000 or id not in (
+        select id from gateway.identity where kind = 'tenant' and gateway.own_id(key) is null)) record where bound is null or key > bound order by key limit at_most);
   -- Beyond the last key of a full part there may be more.
   last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
                     case when cardinality(record_keys) = at_most then record_keys[at_most] end);
-  select coalesce(array_agg(key::text), '{}'), count(*) filter (where is_lost), last_key into keys, lost, reached
+  select others || coalesce(array_agg(key::text), '{}'), coalesce(cardinality(others), 0) + count(*) filter (where is_lost), last_key
+  into keys, lost, reached
   from (select key, bool_and(is_record) as is_lost
         from (select unnest(source_keys) as key, false as is_record union all select unnest(record_keys), true) found
         where last_key is null or key <= last_key group by key) key;
 end $function$;
-revoke execute on function gateway.scan_tenant(bigint,integer) from public;
-grant execute on function gateway.scan_tenant(bigint,integer) to voucher_gateway;
+revoke execute on function gateway.scan_tenant(text,integer) from public;
 
-CREATE OR REPLACE FUNCTION gateway.scan_variant(after bigint, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
+CREATE OR REPLACE FUNCTION gateway.scan_variant(after text, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
  RETURNS record
  LANGUAGE plpgsql
  STABLE
  SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
 declare
+  bound constant bigint := case when gateway.is_key(after, 'bigint') then after::bigint end;
+  others constant text[] := case when bound is null then array(
+    select key from (select key from gateway.variant join gateway.identity using (id) where kind = 'variant' and id >= 9000000000000000 and gateway.own_id(key) is null) record where after is null or key > after order by key limit at_most) end;
   source_keys bigint[];
   record_keys bigint[];
   last_key bigint;
 begin
-  source_keys := array(select key from (
- SELECT id AS key,
-    product_id,
-    slug,
-    title,
-    price,
-    sale_price,
-    currency,
-    is_monetary,
-    sort_order
-   FROM public.variant
-  ) mapping where after is null or key > after order by key limit at_most);
-  record_keys := array(select key from (select id as key from gateway.variant) record where after is null or key > after order by key limit at_most);
+  if cardinality(others) = at_most then
+    select others, others[at_most], at_most into keys, reached, lost;
+    return;
+  end if;
+  source_keys := array(select source_key::bigint from gateway.next_variant(bound::text, at_most) source_key);
+  record_keys := array(select key from (select id as key from gateway.variant where id < 9000000000000000 or id not in (
+        select id from gateway.identity where kind = 'variant' and gateway.own_id(key) is null)) record where bound is null or key > bound order by key limit at_most);
   -- Beyond the last key of a full part there may be more.
   last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
                     case when cardinality(record_keys) = at_most then record_keys[at_most] end);
-  select coalesce(array_agg(key::text), '{}'), count(*) filter (where is_lost), last_key into keys, lost, reached
+  select others || coalesce(array_agg(key::text), '{}'), coalesce(cardinality(others), 0) + count(*) filter (where is_lost), last_key
+  into keys, lost, reached
   from (select key, bool_and(is_record) as is_lost
         from (select unnest(source_keys) as key, false as is_record union all select unnest(record_keys), true) found
         where last_key is null or key <= last_key group by key) key;
 end $function$;
-revoke execute on function gateway.scan_variant(bigint,integer) from public;
-grant execute on function gateway.scan_variant(bigint,integer) to voucher_gateway;
+revoke execute on function gateway.scan_variant(text,integer) from public;
 
-CREATE OR REPLACE FUNCTION gateway.scan_voucher(after bigint, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
+CREATE OR REPLACE FUNCTION gateway.scan_voucher(after text, at_most integer, OUT keys text[], OUT reached text, OUT lost bigint)
  RETURNS record
  LANGUAGE plpgsql
  STABLE
  SET plan_cache_mode TO 'force_custom_plan'
 AS $function$
 declare
+  bound constant bigint := case when gateway.is_key(after, 'bigint') then after::bigint end;
+  others constant text[] := case when bound is null then array(
+    select key from (select key from gateway.voucher join gateway.identity using (id) where kind = 'voucher' and id >= 9000000000000000 and gateway.own_id(key) is null) record where after is null or key > after order by key limit at_most) end;
   source_keys bigint[];
   record_keys bigint[];
   last_key bigint;
 begin
-  source_keys := array(select key from (
- SELECT id AS key,
-    tenant_id,
-    reference,
-    qr_token,
-    initial_balance,
-    current_balance,
-    purchase_value,
-    currency,
-    is_monetary,
-    allow_part_redeem,
-    void,
-    order_id,
-    order_item_id,
-    product_id,
-    product_title,
-    product_slug,
-    parent_product_id,
-    parent_product_title,
-    purchase_timestamp,
-    date_issued,
-    date_valid_start,
-    date_valid_end,
-    date_scheduled,
-    redemption_status,
-    void_reason,
-    void_date,
-    recipient_name,
-    customer_name,
-    created_at
-   FROM public.purchased_voucher
-  ) mapping where after is null or key > after order by key limit at_most);
-  record_keys := array(select key from (select id as key from gateway.voucher) record where after is null or key > after order by key limit at_most);
+  if cardinality(others) = at_most then
+    select others, others[at_most], at_most into keys, reached, lost;
+    return;
+  end if;
+  source_keys := array(select source_key::bigint from gateway.next_voucher(bound::text, at_most) source_key);
+  record_keys := array(select key from (select id as key from gateway.voucher where id < 9000000000000000 or id not in (
+        select id from gateway.identity where kind = 'voucher' and gateway.own_id(key) is null)) record where bound is null or key > bound order by key limit at_most);
   -- Beyond the last key of a full part there may be more.
   last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
                     case when cardinality(record_keys) = at_most then record_keys[at_most] end);
-  select coalesce(array_agg(key::text), '{}'), count(*) filter (where is_lost), last_key into keys, lost, reached
+  select others || coalesce(array_agg(key::text), '{}'), coalesce(cardinality(others), 0) + count(*) filter (where is_lost), last_key
+  into keys, lost, reached
   from (select key, bool_and(is_record) as is_lost
         from (select unnest(source_keys) as key, false as is_record union all select unnest(record_keys), true) found
         where last_key is null or key <= last_key group by key) key;
 end $function$;
-revoke execute on function gateway.scan_voucher(bigint,integer) from public;
-grant execute on function gateway.scan_voucher(bigint,integer) to voucher_gateway;
+revoke execute on function gateway.scan_voucher(text,integer) from public;
+
+CREATE OR REPLACE FUNCTION gateway.short_key(key text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (octet_length(key) > 1000) THEN (("left"(key, 100) || '… '::text) || md5(key)) ELSE key END;
+revoke execute on function gateway.short_key(text) from public;
 
 CREATE OR REPLACE FUNCTION gateway.shown_columns(view regclass, source regclass)
  RETURNS text[]
@@ -3438,169 +4569,60 @@ AS $function$
                      where refclassid = 'pg_operator'::regclass)))
 $function$;
 revoke execute on function gateway.shown_columns(regclass,regclass) from public;
-grant execute on function gateway.shown_columns(regclass,regclass) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.source_of_category(keys text[], assigns boolean)
  RETURNS SETOF gateway.category_fields
  LANGUAGE sql
  STABLE
 AS $function$
-  select key::bigint, tenant_id::bigint, slug::text, title::text, coalesce(sort_order, 0)::integer from (
- SELECT id AS key,
-    tenant_id,
-    slug,
-    title,
-    sort_order
-   FROM public.category
-  ) mapping where key = any(keys::bigint[])
+  select mapping.id, mapping.tenant_id, mapping.slug, mapping.title, mapping.sort_order from gateway.read_category(array(select key from unnest(keys) key where gateway.is_key(key, 'bigint'))) as mapping (id bigint, tenant_id bigint, slug text, title text, sort_order integer, keys text[], customer_name text)
 $function$;
 revoke execute on function gateway.source_of_category(text[],boolean) from public;
-grant execute on function gateway.source_of_category(text[],boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.source_of_customer(keys text[], assigns boolean)
  RETURNS SETOF gateway.customer_fields
  LANGUAGE sql
  STABLE
 AS $function$
-  select key::bigint, tenant_id::bigint, case when marketing_opted then email::text end, marketing_opted::boolean, case when marketing_opted or gateway.is_instant(consented_at::timestamp with time zone) then consented_at::timestamp with time zone end, case when marketing_opted then consent_source::text end, created_at::timestamp with time zone, case when marketing_opted then forename::text end, case when marketing_opted then surname::text end, case when marketing_opted then full_name::text end, case when marketing_opted then phone_number::text end, case when marketing_opted then address_1::text end, case when marketing_opted then address_2::text end, case when marketing_opted then town::text end, case when marketing_opted then city::text end, case when marketing_opted then county::text end, case when marketing_opted then country::text end, case when marketing_opted then countryiso2::text end, case when marketing_opted then postcode::text end from (
- SELECT id AS key,
-    tenant_id,
-    email,
-    marketing_opted,
-    consented_at,
-    consent_source,
-    created_at,
-    forename,
-    surname,
-    full_name,
-    phone_number,
-    address_1,
-    address_2,
-    town,
-    city,
-    county,
-    country,
-    countryiso2,
-    postcode
-   FROM public.customer
-  ) mapping where key = any(keys::bigint[])
+  select mapping.id, mapping.tenant_id, mapping.email, mapping.marketing_opted, mapping.consented_at, mapping.consent_source, mapping.created_at, mapping.forename, mapping.surname, mapping.full_name, mapping.phone_number, mapping.address_1, mapping.address_2, mapping.town, mapping.city, mapping.county, mapping.country, mapping.countryiso2, mapping.postcode from gateway.read_customer(array(select key from unnest(keys) key where gateway.is_key(key, 'bigint'))) as mapping (id bigint, tenant_id bigint, email text, marketing_opted boolean, consented_at timestamp with time zone, consent_source text, created_at timestamp with time zone, forename text, surname text, full_name text, phone_number text, address_1 text, address_2 text, town text, city text, county text, country text, countryiso2 text, postcode text, keys text[], customer_name text)
 $function$;
 revoke execute on function gateway.source_of_customer(text[],boolean) from public;
-grant execute on function gateway.source_of_customer(text[],boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.source_of_product(keys text[], assigns boolean)
  RETURNS SETOF gateway.product_fields
  LANGUAGE sql
  STABLE
 AS $function$
-  select key::bigint, tenant_id::bigint, slug::text, title::text, summary::text, description_html::text, currency::text, price::numeric, sale_price::numeric, monetary_value::numeric, coalesce(is_monetary, false)::boolean, coalesce(allow_part_redeem, false)::boolean, validity_type::text, validity_months::integer, redemption_info::text, coalesce(sort_order, 0)::integer, image_url::text, coalesce(image_urls, '{}'::text[])::text[], coalesce(category_ids, '{}'::bigint[])::bigint[], gateway.product_content(key::bigint, tenant_id::bigint, coalesce(category_ids, '{}'::bigint[])::bigint[]) from (
- SELECT id AS key,
-    tenant_id,
-    slug,
-    title,
-    summary,
-    description_html,
-    currency,
-    price,
-    sale_price,
-    monetary_value,
-    is_monetary,
-    allow_part_redeem,
-    validity_type,
-    validity_months,
-    redemption_info,
-    sort_order,
-    image_url,
-    image_urls,
-    ARRAY( SELECT product_category.category_id
-           FROM public.product_category
-          WHERE (product_category.product_id = product.id)
-          ORDER BY product_category.category_id) AS category_ids
-   FROM public.product
-  ) mapping where key = any(keys::bigint[])
+  select mapping.id, mapping.tenant_id, mapping.slug, mapping.title, mapping.summary, mapping.description_html, mapping.currency, mapping.price, mapping.sale_price, mapping.monetary_value, mapping.is_monetary, mapping.allow_part_redeem, mapping.validity_type, mapping.validity_months, mapping.redemption_info, mapping.sort_order, mapping.image_url, mapping.image_urls, mapping.category_ids, gateway.product_content(mapping.id, mapping.tenant_id, mapping.category_ids) from gateway.read_product(array(select key from unnest(keys) key where gateway.is_key(key, 'bigint'))) as mapping (id bigint, tenant_id bigint, slug text, title text, summary text, description_html text, currency text, price numeric, sale_price numeric, monetary_value numeric, is_monetary boolean, allow_part_redeem boolean, validity_type text, validity_months integer, redemption_info text, sort_order integer, image_url text, image_urls text[], category_ids bigint[], keys text[], customer_name text)
 $function$;
 revoke execute on function gateway.source_of_product(text[],boolean) from public;
-grant execute on function gateway.source_of_product(text[],boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.source_of_tenant(keys text[], assigns boolean)
  RETURNS SETOF gateway.tenant_fields
  LANGUAGE sql
  STABLE
 AS $function$
-  select key::bigint, parent_id::bigint, name::text, subdomain::text, type::text, coalesce(time_zone, 'UTC'::text)::text from (
- SELECT id AS key,
-    parent_id,
-    name,
-    subdomain,
-    type,
-    time_zone
-   FROM public.tenant
-  ) mapping where key = any(keys::bigint[])
+  select mapping.id, mapping.parent_id, mapping.name, mapping.subdomain, mapping.type, mapping.time_zone from gateway.read_tenant(array(select key from unnest(keys) key where gateway.is_key(key, 'bigint'))) as mapping (id bigint, parent_id bigint, name text, subdomain text, type text, time_zone text, keys text[], customer_name text)
 $function$;
 revoke execute on function gateway.source_of_tenant(text[],boolean) from public;
-grant execute on function gateway.source_of_tenant(text[],boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.source_of_variant(keys text[], assigns boolean)
  RETURNS SETOF gateway.variant_fields
  LANGUAGE sql
  STABLE
 AS $function$
-  select key::bigint, product_id::bigint, slug::text, title::text, price::numeric, sale_price::numeric, currency::text, coalesce(is_monetary, false)::boolean, coalesce(sort_order, 0)::integer from (
- SELECT id AS key,
-    product_id,
-    slug,
-    title,
-    price,
-    sale_price,
-    currency,
-    is_monetary,
-    sort_order
-   FROM public.variant
-  ) mapping where key = any(keys::bigint[])
+  select mapping.id, mapping.product_id, mapping.slug, mapping.title, mapping.price, mapping.sale_price, mapping.currency, mapping.is_monetary, mapping.sort_order from gateway.read_variant(array(select key from unnest(keys) key where gateway.is_key(key, 'bigint'))) as mapping (id bigint, product_id bigint, slug text, title text, price numeric, sale_price numeric, currency text, is_monetary boolean, sort_order integer, keys text[], customer_name text)
 $function$;
 revoke execute on function gateway.source_of_variant(text[],boolean) from public;
-grant execute on function gateway.source_of_variant(text[],boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.source_of_voucher(keys text[], assigns boolean)
  RETURNS SETOF gateway.voucher_fields
  LANGUAGE sql
  STABLE
 AS $function$
-  select key::bigint, tenant_id::bigint, reference::text, qr_token::text, initial_balance::numeric, current_balance::numeric, purchase_value::numeric, currency::text, coalesce(is_monetary, false)::boolean, coalesce(allow_part_redeem, false)::boolean, coalesce(void, false)::boolean, order_id::bigint, order_item_id::bigint, product_id::bigint, product_title::text, product_slug::text, parent_product_id::bigint, parent_product_title::text, purchase_timestamp::timestamp with time zone, date_issued::timestamp with time zone, date_valid_start::date, date_valid_end::date, date_scheduled::timestamp with time zone, redemption_status::text, void_reason::text, void_date::timestamp with time zone, recipient_name::text, created_at::timestamp with time zone from (
- SELECT id AS key,
-    tenant_id,
-    reference,
-    qr_token,
-    initial_balance,
-    current_balance,
-    purchase_value,
-    currency,
-    is_monetary,
-    allow_part_redeem,
-    void,
-    order_id,
-    order_item_id,
-    product_id,
-    product_title,
-    product_slug,
-    parent_product_id,
-    parent_product_title,
-    purchase_timestamp,
-    date_issued,
-    date_valid_start,
-    date_valid_end,
-    date_scheduled,
-    redemption_status,
-    void_reason,
-    void_date,
-    recipient_name,
-    customer_name,
-    created_at
-   FROM public.purchased_voucher
-  ) mapping where key = any(keys::bigint[])
+  select mapping.id, mapping.tenant_id, mapping.reference, mapping.qr_token, mapping.initial_balance, mapping.current_balance, mapping.purchase_value, mapping.currency, mapping.is_monetary, mapping.allow_part_redeem, mapping.void, mapping.order_id, mapping.order_item_id, mapping.product_id, mapping.product_title, mapping.product_slug, mapping.parent_product_id, mapping.parent_product_title, mapping.purchase_timestamp, mapping.date_issued, mapping.date_valid_start, mapping.date_valid_end, mapping.date_scheduled, mapping.redemption_status, mapping.void_reason, mapping.void_date, mapping.recipient_name, mapping.created_at from gateway.read_voucher(array(select key from unnest(keys) key where gateway.is_key(key, 'bigint'))) as mapping (id bigint, tenant_id bigint, reference text, qr_token text, initial_balance numeric, current_balance numeric, purchase_value numeric, currency text, is_monetary boolean, allow_part_redeem boolean, void boolean, order_id bigint, order_item_id bigint, product_id bigint, product_title text, product_slug text, parent_product_id bigint, parent_product_title text, purchase_timestamp timestamp with time zone, date_issued timestamp with time zone, date_valid_start date, date_valid_end date, date_scheduled timestamp with time zone, redemption_status text, void_reason text, void_date timestamp with time zone, recipient_name text, created_at timestamp with time zone, keys text[], customer_name text)
 $function$;
 revoke execute on function gateway.source_of_voucher(text[],boolean) from public;
-grant execute on function gateway.source_of_voucher(text[],boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.sources_to_capture()
  RETURNS SETOF regclass
@@ -3619,38 +4641,42 @@ BEGIN ATOMIC
             FROM gateway.rule))));
 END;
 revoke execute on function gateway.sources_to_capture() from public;
-grant execute on function gateway.sources_to_capture() to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.stage_table(definition jsonb)
+CREATE OR REPLACE FUNCTION gateway.stage_table(definition jsonb, ignored boolean)
  RETURNS void
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $function$
 declare
-  source constant text := format('%I.%I', definition ->> 'schema', definition ->> 'name');
+  path constant text := format('%I.%I', definition ->> 'schema', definition ->> 'name');
+  former text;
 begin
+  for former in
+    delete from gateway.staged_table stub
+    where is_ignored and platform_oid = (definition ->> 'platform_oid')::oid and not (
+      ignored and (stub.source, columns, marks) = (path, definition -> 'columns', definition -> 'marks'))
+    returning stub.source
+  loop
+    execute 'drop table ' || former;
+  end loop;
   if exists (select from gateway.staged_table where platform_oid = (definition ->> 'platform_oid')::oid) then
     return;
   end if;
-  if to_regclass(source) is not null then
-    raise exception 'The database of the gateway has a table % of its own.', source
+  if to_regclass(path) is not null then
+    raise exception 'The database of the gateway has a table % of its own.', path
       using hint = 'Let the gateway have a database without other tables.';
   end if;
   if to_regnamespace(quote_ident(definition ->> 'schema')) is null then
     execute format('create schema %I', definition ->> 'schema');
   end if;
   execute (
-    select format('create table %s (%s)', source, string_agg(format('%I %s', name, gateway.staged_type(type)), ', ' order by place))
+    select format('create table %s (%s)', path, string_agg(format('%I %s', name, gateway.staged_type(type)), ', ' order by place))
     from jsonb_populate_recordset(null::gateway.platform_column, definition -> 'columns'));
-  -- The platform's table is refused, with a remedy. The check of this one has nothing to add.
-  if definition -> 'key' = '[]' then
-    execute format('alter table %s replica identity full', source);
-  else
-    perform gateway.empty_table(source::regclass, array(select jsonb_array_elements_text(definition -> 'key')));
-  end if;
-  insert into gateway.staged_table values ((definition ->> 'platform_oid')::oid, source, definition -> 'columns', definition -> 'marks');
+  perform gateway.empty_table(path::regclass, array(select jsonb_array_elements_text(definition -> 'key')));
+  insert into gateway.staged_table (platform_oid, source, columns, marks, is_ignored)
+  values ((definition ->> 'platform_oid')::oid, path, definition -> 'columns', definition -> 'marks', ignored);
 end $function$;
-revoke execute on function gateway.stage_table(jsonb) from public;
-grant execute on function gateway.stage_table(jsonb) to voucher_gateway;
+revoke execute on function gateway.stage_table(jsonb,boolean) from public;
 
 CREATE OR REPLACE FUNCTION gateway.staged_type(named text)
  RETURNS text
@@ -3658,144 +4684,207 @@ CREATE OR REPLACE FUNCTION gateway.staged_type(named text)
  STABLE
 RETURN format_type((COALESCE(to_regtype(named), 'text'::regtype))::oid, '-1'::integer);
 revoke execute on function gateway.staged_type(text) from public;
-grant execute on function gateway.staged_type(text) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.stop_reading()
+ RETURNS boolean
+ LANGUAGE plpgsql
+AS $function$
+begin
+  raise exception 'these keys take too long together' using errcode = 'GW001';
+end $function$;
+revoke execute on function gateway.stop_reading() from public;
+grant execute on function gateway.stop_reading() to voucher_gateway_reader;
 
 CREATE OR REPLACE FUNCTION gateway.tables_of(source regclass)
  RETURNS SETOF regclass
  LANGUAGE sql
  STABLE
 BEGIN ATOMIC
- SELECT tree.part
-    FROM ( SELECT tables_of.source AS source
+ WITH RECURSIVE tree(part) AS (
+          SELECT tables_of.source AS source
          UNION
-          SELECT pg_partition_tree.relid
-            FROM pg_partition_tree(tables_of.source) pg_partition_tree(relid, parentrelid, isleaf, level)) tree(part)
+          SELECT (pg_inherits.inhrelid)::regclass AS inhrelid
+            FROM ((tree tree_1
+              JOIN pg_inherits ON ((pg_inherits.inhparent = (tree_1.part)::oid)))
+              JOIN pg_class ON (((pg_class.oid = pg_inherits.inhrelid) AND pg_class.relispartition)))
+         )
+  SELECT tree.part
+    FROM tree
    WHERE (( SELECT pg_class.relkind
             FROM pg_class
            WHERE (pg_class.oid = (tree.part)::oid)) <> 'f'::"char");
 END;
 revoke execute on function gateway.tables_of(regclass) from public;
-grant execute on function gateway.tables_of(regclass) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.take_affected(snapshot pg_snapshot, at_most integer)
+CREATE OR REPLACE FUNCTION gateway.take_affected(xids xid8[], at_most integer)
  RETURNS SETOF gateway.record_key
  LANGUAGE plpgsql
 AS $function$
 declare
   large constant xid8[] := array(
-    select xid from gateway.notes_after(snapshot) where source is not null group by xid having count(*) > 100);
+    select xid from gateway.note where xid = any(xids) and source is not null group by xid having count(*) > 100);
   changed gateway.source_row[];
   affected gateway.record_key[];
 begin
   for changed in
-    select array_agg(distinct (record, source, key)::gateway.source_row) from gateway.notes_after(snapshot)
-    where source is not null and key is not null and xid <> all(large) group by record, source
+    select array_agg(distinct (record, source, key)::gateway.source_row) from gateway.note
+    where xid = any(xids) and source is not null and key is not null and xid <> all(large) group by record, source
   loop
     affected := case when cardinality(changed) <= at_most then array(select affected_keys from gateway.affected_keys(changed)) end;
     if cardinality(affected) <= at_most then
       return query select * from unnest(affected);
     else
-      insert into gateway.waiting_row select * from unnest(changed) on conflict do nothing;
+      insert into gateway.waiting_row (record, source, key) select record, source, key from unnest(changed) on conflict do nothing;
     end if;
   end loop;
-  insert into gateway.waiting_row
+  insert into gateway.waiting_row (record, source, key)
   select record, source, key from gateway.note where xid = any(large) and source is not null and key is not null on conflict do nothing;
 end $function$;
-revoke execute on function gateway.take_affected(pg_snapshot,integer) from public;
-grant execute on function gateway.take_affected(pg_snapshot,integer) to voucher_gateway;
+revoke execute on function gateway.take_affected(xid8[],integer) from public;
 
-CREATE OR REPLACE FUNCTION gateway.take_noted(snapshot pg_snapshot, at_most integer, INOUT waited bigint, OUT keys gateway.record_key[])
+CREATE OR REPLACE FUNCTION gateway.take_noted(snapshot pg_snapshot, at_most integer, INOUT waited bigint, OUT keys gateway.record_key[], OUT fresh integer)
  RETURNS record
  LANGUAGE plpgsql
 AS $function$
 declare
   at_most_new constant integer := ceil(at_most * 0.75); -- Keys that wait are worked off too.
-  types constant gateway.record_type[] := enum_range(null::gateway.record_type);
-  large constant xid8[] := array(
-    select xid from gateway.notes_after(snapshot) where key is not null and source is null group by xid having count(*) > at_most_new);
-  affected constant gateway.record_key[] := array(select take_affected from gateway.take_affected(snapshot, at_most_new));
+  xids constant xid8[] := gateway.take_transactions(snapshot, at_most_new);
+  affected constant gateway.record_key[] := array(select take_affected from gateway.take_affected(xids, at_most_new));
 begin
   perform gateway.request_scan(record, min(reason), coalesce(bool_or(truncated), false))
-  from gateway.notes_after(snapshot) where key is null group by record;
+  from gateway.note where xid = any(xids) and key is null group by record;
   with noted as materialized (
     select record, key, row_number() over (order by min(size), min(xid::text::numeric)) as place
     from (
-      select record, key, count(*) over (partition by xid) as size, xid from gateway.notes_after(snapshot)
-      where key is not null and source is null and xid <> all(large)
+      select record, key, count(*) over (partition by xid) as size, xid from gateway.note
+      where xid = any(xids) and key is not null and source is null
       union all
       select record, key, count(*) over (partition by record), null from unnest(affected)
     ) note
     group by record, key
   ), waiting as (
     insert into gateway.waiting_key (record, key) select record, key from noted where place > at_most_new order by place
+    on conflict do nothing
   )
-  select coalesce(array_agg((record, key)::gateway.record_key), '{}') into keys from noted where place <= at_most_new;
-  -- With keys that were noted twice: to look for these would let others wait. Records come after those that they refer to, and
-  -- neighbours together: they share pages, and sums of figures. By one text, which sorts several times faster than columns: of two ids,
-  -- the shorter one is lower.
-  insert into gateway.waiting_key (record, key)
-  select record, key from gateway.note join gateway.mapping using (record)
-  where xid = any(large) and key is not null and source is null
-  order by concat(array_position(types, record), case key_type when 'bigint' then (10 + length(key)) || key end) collate "C";
-  perform gateway.expand_waiting_rows(at_most, waited);
-  select keys || coalesce(array_agg((record, key)::gateway.record_key), '{}'), coalesce(max(place), waited) into keys, waited
-  from (select * from gateway.waiting_key where place > waited order by place limit at_most - cardinality(keys)) waiting;
+  select coalesce(array_agg((record, key)::gateway.record_key order by place), '{}') into keys from noted where place <= at_most_new;
+  fresh := cardinality(keys);
+  perform gateway.expand_waiting(at_most, waited);
+  with taken as (
+    delete from gateway.waiting_key where place = any(array(
+      select place from gateway.waiting_key where place > waited order by place limit at_most - fresh)) returning *
+  )
+  select keys || coalesce(array_agg((record, key)::gateway.record_key order by place), '{}'), coalesce(max(place), waited) into keys, waited
+  from taken;
 end $function$;
 revoke execute on function gateway.take_noted(pg_snapshot,integer,bigint) from public;
-grant execute on function gateway.take_noted(pg_snapshot,integer,bigint) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.take_scanned(at_most integer, OUT type gateway.record_type, OUT keys text[])
- RETURNS record
+CREATE OR REPLACE FUNCTION gateway.take_scanned(at_most integer)
+ RETURNS SETOF gateway.record_key
  LANGUAGE plpgsql
 AS $function$
 declare
   open gateway.scan;
   part record;
+  lost bigint;
   records bigint;
 begin
-  select * into open from gateway.open_scan order by record limit 1;
-  if open.record is null or at_most < 1 then
-    return;
-  end if;
-  begin
-    part := gateway.scan_keys(open.record, open.reached, at_most);
-  exception
-    when syntax_error_or_access_rule_violation then
-      insert into gateway.broken_mapping (record, reason) values (open.record, sqlerrm);
-      return;
-    when lock_not_available then -- The next step tries again.
-      return;
-    when transaction_rollback or insufficient_resources or operator_intervention or system_error then
-      raise;
-    when others then -- A row makes the select fail, whichever keys are asked for: other types go on.
-      update gateway.scan set stopped = gateway.without_values(sqlerrm), failed_at = clock_timestamp() where record = open.record;
-      return;
-  end;
-  if not open.allows_removals and open.removed + part.lost > 1000 then
-    execute format('select count(*) + $1 from gateway.%I', open.record) into records using open.removed;
-    if open.removed + part.lost > records / 10 then
-      update gateway.scan set stopped = format(
-        '%s of %s records have no row in the source. Correct the mapping, or: call gateway.allow_removals(%L);',
-        open.removed + part.lost, records, open.record), failed_at = null where record = open.record;
-      return;
+  for open in select * from gateway.open_scan order by rounds, record loop
+    exit when at_most < 1 or gateway.is_late();
+    begin
+      part := gateway.scan_keys(open.record, open.reached, at_most);
+      call gateway.require_unchanged_sources(open.record);
+    exception
+      when syntax_error_or_access_rule_violation then
+        insert into gateway.broken_mapping (record, reason) values (open.record, left(sqlerrm, 2000)) on conflict do nothing;
+        continue;
+      when lock_not_available then -- The next step tries again.
+        continue;
+      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
+        raise;
+      when query_canceled or others then -- A row makes the select fail, whichever keys are asked for: other types go on.
+        if sqlstate = '57014' and not (gateway.is_late() and (select is_complete from gateway.step order by stamp desc limit 1)) then
+          raise;
+        end if;
+        update gateway.scan set stopped = gateway.without_values(sqlerrm), failed_at = clock_timestamp(), too_many = false
+        where record = open.record;
+        continue;
+    end;
+    lost := open.removed + part.lost;
+    perform set_config('gateway.allows_removals', 'on', true) where open.record = 'tenant' and open.allows_removals;
+    -- It counts no more than are needed to know that there are enough.
+    execute format('select count(*) + $1 from (select from gateway.%I limit 10 * $2 + 10) one', open.record)
+    into records using open.removed, lost;
+    if part.lost > 0 and not open.allows_removals and lost > gateway.most_removals(open.record, records) then
+      update gateway.scan
+      set failed_at = clock_timestamp(), too_many = true, stopped = format(
+        '%s of %s records have no row in the source. Correct the mapping or the rows, or: call gateway.allow_removals(%L);',
+        lost, records, record)
+      where record = open.record;
+      continue;
     end if;
-  end if;
-  delete from gateway.scan where record = open.record and part.reached is null;
-  update gateway.scan set reached = part.reached, removed = removed + part.lost, stopped = null, failed_at = null
-  where record = open.record;
-  type := open.record;
-  keys := part.keys;
+    if open.reached is null then -- Rejected keys may be in neither the source nor the records. No source has a short_key.
+      delete from gateway.rejected where record = open.record and key ~ '^.{100}… [0-9a-f]{32}$';
+      insert into gateway.waiting_key (record, key) select record, key from gateway.rejected where record = open.record
+      on conflict do nothing;
+    end if;
+    delete from gateway.scan where record = open.record and part.reached is null and not again;
+    update gateway.scan
+    set reached = part.reached, removed = removed + part.lost, stopped = null, failed_at = null,
+        again = again and part.reached is not null, rounds = rounds + (part.reached is null)::integer
+    where record = open.record;
+    at_most := at_most - cardinality(part.keys);
+    return query select open.record, key from unnest(part.keys) key;
+  end loop;
 end $function$;
 revoke execute on function gateway.take_scanned(integer) from public;
-grant execute on function gateway.take_scanned(integer) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.text_error(name text, words text, longest integer DEFAULT NULL::integer)
+CREATE OR REPLACE FUNCTION gateway.take_transactions(taken pg_snapshot, at_most integer)
+ RETURNS xid8[]
+ LANGUAGE sql
+BEGIN ATOMIC
+ WITH RECURSIVE found(xid) AS (
+         ( SELECT note.xid
+            FROM gateway.note
+           WHERE (note.xid >= pg_snapshot_xmax(take_transactions.taken))
+           ORDER BY note.xid
+          LIMIT 1)
+         UNION ALL
+          SELECT ( SELECT note.xid
+                    FROM gateway.note
+                   WHERE (note.xid > found.xid)
+                   ORDER BY note.xid
+                  LIMIT 1) AS xid
+            FROM found
+           WHERE (found.xid IS NOT NULL)
+         ), counted AS MATERIALIZED (
+          SELECT new.xid,
+             ( SELECT count(*) AS count
+                    FROM ( SELECT
+                            FROM gateway.note
+                           WHERE (note.xid = new.xid)
+                          LIMIT (take_transactions.at_most + 1)) one) AS notes
+            FROM ( SELECT found.xid
+                    FROM found
+                 UNION ALL
+                  SELECT pg_snapshot_xip(take_transactions.taken) AS pg_snapshot_xip) new
+           WHERE (new.xid IS NOT NULL)
+         ), large AS (
+          INSERT INTO gateway.large_transaction (xid)  SELECT counted_1.xid
+                    FROM counted counted_1
+                   WHERE (counted_1.notes > take_transactions.at_most) ON CONFLICT DO NOTHING
+         )
+  SELECT array_agg(counted.xid) AS array_agg
+    FROM counted
+   WHERE ((counted.notes >= 1) AND (counted.notes <= take_transactions.at_most));
+END;
+revoke execute on function gateway.take_transactions(pg_snapshot,integer) from public;
+
+CREATE OR REPLACE FUNCTION gateway.text_error(name text, words text, longest integer DEFAULT 100000)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
-RETURN CASE WHEN (words = ''::text) THEN (name || ' is empty'::text) WHEN (length(words) > longest) THEN format('%s has more than %s characters'::text, name, longest) ELSE NULL::text END;
+RETURN CASE WHEN (words = ''::text) THEN (name || ' is empty'::text) ELSE gateway.length_error(name, words, longest) END;
 revoke execute on function gateway.text_error(text,text,integer) from public;
-grant execute on function gateway.text_error(text,text,integer) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.text_order(words text)
  RETURNS text
@@ -3820,6 +4909,7 @@ CREATE OR REPLACE FUNCTION gateway.time_zone(name text)
 RETURN CASE WHEN (length(name) > 4) THEN name ELSE CASE upper((name COLLATE "C")) WHEN 'CET'::text THEN 'Europe/Brussels'::text WHEN 'MET'::text THEN 'Europe/Brussels'::text WHEN 'EET'::text THEN 'Europe/Athens'::text WHEN 'WET'::text THEN 'Europe/Lisbon'::text WHEN 'EST'::text THEN 'America/Panama'::text WHEN 'MST'::text THEN 'America/Phoenix'::text WHEN 'HST'::text THEN 'Pacific/Honolulu'::text WHEN 'GMT'::text THEN 'Etc/UTC'::text WHEN 'UCT'::text THEN 'Etc/UTC'::text WHEN 'UTC'::text THEN 'Etc/UTC'::text WHEN 'ZULU'::text THEN 'Etc/UTC'::text ELSE name END END;
 revoke execute on function gateway.time_zone(text) from public;
 grant execute on function gateway.time_zone(text) to voucher_gateway;
+grant execute on function gateway.time_zone(text) to voucher_gateway_reader;
 
 CREATE OR REPLACE FUNCTION gateway.tree_members()
  RETURNS SETOF gateway.figure_member
@@ -3848,20 +4938,37 @@ CREATE OR REPLACE FUNCTION gateway.update_members(tree gateway.figure_member[])
  LANGUAGE plpgsql
 AS $function$
 declare
+  added gateway.figure_member[];
+  removed gateway.figure_member[];
   rollup record;
 begin
-  for rollup in select * from gateway.figure_member_differences(tree) loop
-    insert into gateway.figure_member select rollup.ancestor_id, unnest(rollup.lacking);
-    delete from gateway.figure_member
-    where ancestor_id = rollup.ancestor_id and tenant_id = any(rollup.surplus);
-    perform gateway.add_to_rollups(array(select counted from gateway.count_rollup(rollup.ancestor_id, rollup.lacking) counted));
+  with difference as materialized (
+    select * from gateway.figure_member_differences(tree)
+  ), inserted as (
+    insert into gateway.figure_member (ancestor_id, tenant_id) select ancestor_id, unnest(lacking) from difference returning figure_member as member
+  ), deleted as (
+    delete from gateway.figure_member using difference
+    where figure_member.ancestor_id = difference.ancestor_id and tenant_id = any(surplus) returning figure_member as member
+  ), counted as materialized ( -- To count a tenant without records for each ancestor would take most of the time.
+    select tenant_id
+    from (select (member).tenant_id from inserted union select (member).tenant_id from deleted) changed
+    where exists (select from gateway.voucher_count where voucher_count.tenant_id = changed.tenant_id and vouchers > 0)
+      or exists (select from gateway.customer where customer.tenant_id = changed.tenant_id)
+      or exists (select from gateway.consent_withdrawal where consent_withdrawal.tenant_id = changed.tenant_id)
+  )
+  select array(select member from inserted where (member).tenant_id in (select tenant_id from counted)),
+         array(select member from deleted where (member).tenant_id in (select tenant_id from counted))
+  into added, removed;
+  for rollup in select ancestor_id, array_agg(tenant_id) as tenants from unnest(added) group by 1 order by 1 loop
+    perform gateway.add_to_rollups(array(select counted from gateway.count_rollup(rollup.ancestor_id, rollup.tenants) counted));
+  end loop;
+  for rollup in select ancestor_id, array_agg(tenant_id) as tenants from unnest(removed) group by 1 order by 1 loop
     perform gateway.add_to_rollups(array(
       select (ancestor_id, kind, grain, at, currency, state, product_id, -records, -initial, -balance, -paid)::gateway.figure_rollup
-      from gateway.count_rollup(rollup.ancestor_id, rollup.surplus)));
+      from gateway.count_rollup(rollup.ancestor_id, rollup.tenants)));
   end loop;
 end $function$;
 revoke execute on function gateway.update_members(gateway.figure_member[]) from public;
-grant execute on function gateway.update_members(gateway.figure_member[]) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.view_of(mapped text)
  RETURNS regclass
@@ -3869,7 +4976,6 @@ CREATE OR REPLACE FUNCTION gateway.view_of(mapped text)
  STABLE
 RETURN to_regclass(('pg_temp.mapped_'::text || mapped));
 revoke execute on function gateway.view_of(text) from public;
-grant execute on function gateway.view_of(text) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.visible()
  RETURNS text
@@ -3885,7 +4991,6 @@ CREATE OR REPLACE FUNCTION gateway.voucher_state(void boolean, redemption_status
  IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN void THEN 'void'::text WHEN ((lower(redemption_status) = 'redeemed'::text) OR (current_balance <= (0)::numeric)) THEN 'redeemed'::text WHEN (current_balance < initial_balance) THEN 'part'::text ELSE 'full'::text END;
 revoke execute on function gateway.voucher_state(boolean,text,numeric,numeric) from public;
-grant execute on function gateway.voucher_state(boolean,text,numeric,numeric) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.without_values(message text)
  RETURNS text
@@ -3900,48 +5005,65 @@ CREATE OR REPLACE FUNCTION gateway.write_category(keys text[], latest timestamp 
  LANGUAGE plpgsql
 AS $function$
 declare
-  ids constant bigint[] := gateway.ids_of('category', keys, true);
+  -- A key that has no id has no record: rows of the source alone get ids.
+  ids constant bigint[] := gateway.ids_of('category', keys, false);
   fresh_rows gateway.category_fields[];
   stale_rows gateway.category[];
   written_rows gateway.category[];
+  former gateway.rejected[];
   readmitted bigint[];
   rejected_ids bigint[];
+  leaving_rows gateway.category_fields[];
   withdrawals gateway.consent_withdrawal[];
+  has_twins boolean;
   written gateway.written;
 begin
   with deleted as (
-    delete from gateway.rejected where record = 'category' and key = any(keys) returning key
+    delete from gateway.rejected
+    where record = 'category' and key = any(array(select gateway.short_key(key) from unnest(keys) key)) returning key, rejected
   )
-  select gateway.ids_of('category', array_agg(key), true) into readmitted from deleted;
-  select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
-  into fresh_rows, stale_rows
-  from (select fresh, id from gateway.source_of_category(keys, true) fresh) source
-  full join (select stale, id from gateway.category stale where id = any(ids)) record using (id)
-  where fresh is distinct from stale::gateway.category_fields or id = any(readmitted);
+  select gateway.ids_of('category', array_agg(key), false), array_agg(rejected) into readmitted, former from deleted;
+  select array_agg(fresh) filter (where (fresh).id is not null and differs),
+         array_agg(stale) filter (where (stale).id is not null and differs), count(id) > count(distinct id)
+  into fresh_rows, stale_rows, has_twins
+  from (select fresh, stale, id, fresh is distinct from stale::gateway.category_fields or id = any(readmitted) as differs
+        from (select fresh, id from gateway.source_of_category(keys, true) fresh) source
+        full join (select stale, id from gateway.category stale where id = any(ids)) record using (id)) compared;
+  if has_twins then
+    raise unique_violation using message = 'the select has several rows of this key';
+  end if;
+  if cardinality(keys) > 1 and pg_column_size(fresh_rows) > 8000000 then
+    perform gateway.stop_reading();
+  end if;
 
   with rejected as (
-    insert into gateway.rejected
-    select 'category', id::text, reason, waits_for::gateway.record_type, waits_id from (
-      select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
-                      else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
-      from unnest(fresh_rows) candidate
+    insert into gateway.rejected (record, key, reason, tenant_id, since)
+    select 'category', key, left(reason, 1000), tenant_id, coalesce(since, clock_timestamp()) from (
+      select (gateway.keys_of('category', array[id]))[1] as key, reason, tenant_id from (
+      select (candidate).id, case when not gateway.is_identifier((candidate).id) then 'the key is not between 1 and 2^53 - 1' when (candidate).tenant_id is null then 'tenant_id is null' when (candidate).slug is null then 'slug is null' when (candidate).title is null then 'title is null'
+                                  else gateway.error_of(candidate) end as reason, null::bigint as tenant_id
+      -- As one column, because each use of a row that has several would copy it.
+      from (select unnest(fresh_rows) as candidate) fresh_row
       union all
-      select id, 'tenant_id names no tenant: ' || tenant_id, 'tenant', tenant_id from unnest(fresh_rows)
+      select id, 'tenant_id names no tenant: ' || tenant_id, tenant_id from unnest(fresh_rows)
       where not exists (select from gateway.tenant where tenant.id = tenant_id)
-    ) candidate
-    where reason is not null
+      ) candidate where reason is not null
+    ) rejected_row left join (select key, since from unnest(former)) former using (key)
     on conflict do nothing returning key
   )
-  select gateway.ids_of('category', array_agg(key), true) into rejected_ids from rejected;
+  select gateway.ids_of('category', array_agg(key), false) into rejected_ids from rejected;
   if rejected_ids is not null then
+    leaving_rows := array(
+      select fresh from unnest(fresh_rows) fresh join unnest(stale_rows) stale using (id) where id = any(rejected_ids) and (fresh.tenant_id is distinct from stale.tenant_id));
     fresh_rows := array(select fresh from unnest(fresh_rows) fresh where id <> all(rejected_ids));
-    stale_rows := array(select stale from unnest(stale_rows) stale where id <> all(rejected_ids));
+    stale_rows := array(
+      select stale from unnest(stale_rows) stale where id <> all(rejected_ids) or id in (select id from unnest(leaving_rows)));
   end if;
 
   delete from gateway.category where id = any(array(select id from unnest(stale_rows)));
   with inserted as (
-    insert into gateway.category
-    select (fresh).*, latest + place * interval '1 microsecond'
+    insert into gateway.category (id, tenant_id, slug, title, sort_order, updated_at)
+    select (fresh).id, (fresh).tenant_id, (fresh).slug, (fresh).title, (fresh).sort_order, latest + place * interval '1 microsecond'
     from (select fresh, row_number() over (order by id) as place from unnest(fresh_rows) fresh) numbered
     returning category as record
   )
@@ -3951,55 +5073,71 @@ begin
   return written;
 end $function$;
 revoke execute on function gateway.write_category(text[],timestamp with time zone,boolean) from public;
-grant execute on function gateway.write_category(text[],timestamp with time zone,boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.write_customer(keys text[], latest timestamp with time zone, counts boolean)
  RETURNS gateway.written
  LANGUAGE plpgsql
 AS $function$
 declare
-  ids constant bigint[] := gateway.ids_of('customer', keys, true);
+  -- A key that has no id has no record: rows of the source alone get ids.
+  ids constant bigint[] := gateway.ids_of('customer', keys, false);
   fresh_rows gateway.customer_fields[];
   stale_rows gateway.customer[];
   written_rows gateway.customer[];
+  former gateway.rejected[];
   readmitted bigint[];
   rejected_ids bigint[];
+  leaving_rows gateway.customer_fields[];
   withdrawals gateway.consent_withdrawal[];
+  has_twins boolean;
   written gateway.written;
 begin
   with deleted as (
-    delete from gateway.rejected where record = 'customer' and key = any(keys) returning key
+    delete from gateway.rejected
+    where record = 'customer' and key = any(array(select gateway.short_key(key) from unnest(keys) key)) returning key, rejected
   )
-  select gateway.ids_of('customer', array_agg(key), true) into readmitted from deleted;
-  select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
-  into fresh_rows, stale_rows
-  from (select fresh, id from gateway.source_of_customer(keys, true) fresh) source
-  full join (select stale, id from gateway.customer stale where id = any(ids)) record using (id)
-  where fresh is distinct from stale::gateway.customer_fields or id = any(readmitted);
+  select gateway.ids_of('customer', array_agg(key), false), array_agg(rejected) into readmitted, former from deleted;
+  select array_agg(fresh) filter (where (fresh).id is not null and differs),
+         array_agg(stale) filter (where (stale).id is not null and differs), count(id) > count(distinct id)
+  into fresh_rows, stale_rows, has_twins
+  from (select fresh, stale, id, fresh is distinct from stale::gateway.customer_fields or id = any(readmitted) as differs
+        from (select fresh, id from gateway.source_of_customer(keys, true) fresh) source
+        full join (select stale, id from gateway.customer stale where id = any(ids)) record using (id)) compared;
+  if has_twins then
+    raise unique_violation using message = 'the select has several rows of this key';
+  end if;
+  if cardinality(keys) > 1 and pg_column_size(fresh_rows) > 8000000 then
+    perform gateway.stop_reading();
+  end if;
 
   with rejected as (
-    insert into gateway.rejected
-    select 'customer', id::text, reason, waits_for::gateway.record_type, waits_id from (
-      select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
-                      else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
-      from unnest(fresh_rows) candidate
+    insert into gateway.rejected (record, key, reason, tenant_id, since)
+    select 'customer', key, left(reason, 1000), tenant_id, coalesce(since, clock_timestamp()) from (
+      select (gateway.keys_of('customer', array[id]))[1] as key, reason, tenant_id from (
+      select (candidate).id, case when not gateway.is_identifier((candidate).id) then 'the key is not between 1 and 2^53 - 1' when (candidate).tenant_id is null then 'tenant_id is null' when (candidate).marketing_opted is null then 'marketing_opted is null' when (candidate).created_at is null then 'created_at is null'
+                                  else gateway.error_of(candidate) end as reason, null::bigint as tenant_id
+      -- As one column, because each use of a row that has several would copy it.
+      from (select unnest(fresh_rows) as candidate) fresh_row
       union all
-      select id, 'tenant_id names no tenant: ' || tenant_id, 'tenant', tenant_id from unnest(fresh_rows)
+      select id, 'tenant_id names no tenant: ' || tenant_id, tenant_id from unnest(fresh_rows)
       where not exists (select from gateway.tenant where tenant.id = tenant_id)
-    ) candidate
-    where reason is not null
+      ) candidate where reason is not null
+    ) rejected_row left join (select key, since from unnest(former)) former using (key)
     on conflict do nothing returning key
   )
-  select gateway.ids_of('customer', array_agg(key), true) into rejected_ids from rejected;
+  select gateway.ids_of('customer', array_agg(key), false) into rejected_ids from rejected;
   if rejected_ids is not null then
+    leaving_rows := array(
+      select fresh from unnest(fresh_rows) fresh join unnest(stale_rows) stale using (id) where id = any(rejected_ids) and (stale.marketing_opted and fresh.marketing_opted is not true or fresh.tenant_id is distinct from stale.tenant_id));
     fresh_rows := array(select fresh from unnest(fresh_rows) fresh where id <> all(rejected_ids));
-    stale_rows := array(select stale from unnest(stale_rows) stale where id <> all(rejected_ids));
+    stale_rows := array(
+      select stale from unnest(stale_rows) stale where id <> all(rejected_ids) or id in (select id from unnest(leaving_rows)));
   end if;
 
   delete from gateway.customer where id = any(array(select id from unnest(stale_rows)));
   with inserted as (
-    insert into gateway.customer
-    select (fresh).*, latest + place * interval '1 microsecond'
+    insert into gateway.customer (id, tenant_id, email, marketing_opted, consented_at, consent_source, created_at, forename, surname, full_name, phone_number, address_1, address_2, town, city, county, country, countryiso2, postcode, updated_at)
+    select (fresh).id, (fresh).tenant_id, (fresh).email, (fresh).marketing_opted, (fresh).consented_at, (fresh).consent_source, (fresh).created_at, (fresh).forename, (fresh).surname, (fresh).full_name, (fresh).phone_number, (fresh).address_1, (fresh).address_2, (fresh).town, (fresh).city, (fresh).county, (fresh).country, (fresh).countryiso2, (fresh).postcode, latest + place * interval '1 microsecond'
     from (select fresh, row_number() over (order by id) as place from unnest(fresh_rows) fresh) numbered
     returning customer as record
   )
@@ -4007,25 +5145,25 @@ begin
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));
   with removal as (
-    insert into gateway.removal
+    insert into gateway.removal (record, tenant_id, id, reason, updated_at)
     select 'customer', stale.tenant_id, stale.id,
-           case when fresh.id is null then 'deleted' when not fresh.marketing_opted then 'consent_withdrawn' else 'moved' end::gateway.removal_reason,
+           case when fresh.tenant_id is null then 'deleted' when fresh.marketing_opted is not true then 'consent_withdrawn' else 'moved' end::gateway.removal_reason,
            written.latest + row_number() over (order by stale.id) * interval '1 microsecond'
-    from unnest(stale_rows) stale left join unnest(fresh_rows) fresh using (id)
-    where (fresh.id is null or fresh.tenant_id <> stale.tenant_id or not fresh.marketing_opted) and (stale.marketing_opted)
+    from unnest(stale_rows) stale left join unnest(fresh_rows || leaving_rows) fresh using (id)
+    where (fresh.tenant_id is distinct from stale.tenant_id or fresh.marketing_opted is not true) and (stale.marketing_opted)
     returning tenant_id, reason, updated_at
   )
   select coalesce(max(updated_at), written.latest),
          array_agg((tenant_id, updated_at)::gateway.consent_withdrawal) filter (where reason = 'consent_withdrawn')
   into written.latest, withdrawals from removal;
-  insert into gateway.consent_withdrawal select * from unnest(withdrawals);
+
+  insert into gateway.consent_withdrawal (tenant_id, withdrawn_at) select tenant_id, withdrawn_at from unnest(withdrawals);
   if counts then
     perform gateway.add_consent_figures(written_rows, stale_rows, withdrawals);
   end if;
   return written;
 end $function$;
 revoke execute on function gateway.write_customer(text[],timestamp with time zone,boolean) from public;
-grant execute on function gateway.write_customer(text[],timestamp with time zone,boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.write_first_figures()
  RETURNS void
@@ -4035,100 +5173,138 @@ declare
   rollup record;
 begin
   truncate gateway.voucher_count, gateway.figure_member, gateway.figure_rollup;
-  insert into gateway.voucher_count select tenant_id, count(*) from gateway.voucher group by tenant_id;
+  insert into gateway.voucher_count (tenant_id, vouchers) select tenant_id, count(*) from gateway.voucher group by tenant_id;
   for rollup in
     select * from gateway.figure_member_differences(array(select member from gateway.tree_members() member))
   loop
-    insert into gateway.figure_member select rollup.ancestor_id, unnest(rollup.lacking);
-    insert into gateway.figure_rollup
-    select * from gateway.count_rollup(rollup.ancestor_id, rollup.lacking) order by 1, 2, 3, 4, 5, 6, 7;
+    insert into gateway.figure_member (ancestor_id, tenant_id) select rollup.ancestor_id, unnest(rollup.lacking);
+    insert into gateway.figure_rollup (ancestor_id, kind, grain, at, currency, state, product_id, records, initial, balance, paid)
+    select ancestor_id, kind, grain, at, currency, state, product_id, records, initial, balance, paid
+    from gateway.count_rollup(rollup.ancestor_id, rollup.lacking) order by 1, 2, 3, 4, 5, 6, 7;
   end loop;
   create unique index figure_rollup_key on gateway.figure_rollup (ancestor_id, kind, grain, at, currency, state, product_id);
 end $function$;
 revoke execute on function gateway.write_first_figures() from public;
-grant execute on function gateway.write_first_figures() to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.write_keys(type gateway.record_type, keys text[], latest timestamp with time zone, counts boolean)
- RETURNS gateway.written
+CREATE OR REPLACE FUNCTION gateway.write_keys(type gateway.record_type, keys text[], latest timestamp with time zone, counts boolean, OUT written gateway.written, OUT outcome text)
+ RETURNS record
  LANGUAGE plpgsql
 AS $function$
 declare
-  written gateway.written := (latest, null, null, null)::gateway.written;
-  half constant integer := cardinality(keys) / 2;
-  second gateway.written;
+  is_one constant boolean := cardinality(keys) = 1;
+  again record;
 begin
+  written.latest := latest;
+  perform set_config('gateway.read_until', case when is_one then '' else (clock_timestamp() + interval '300 milliseconds')::text end, true);
   execute format('select * from gateway.write_%s($1, $2, $3)', type) into written using keys, latest, counts;
-  return written;
+  call gateway.require_unchanged_sources(type);
+  if type = 'tenant' and counts and current_setting('gateway.allows_removals', true) is distinct from 'on'
+    and (select count(*) > gateway.most_removals(type, count(*) + (select count(*) from gateway.tenant))
+         from unnest(written.changed) leaving where not exists (select from gateway.tenant where id = leaving))
+  then
+    raise exception 'too many tenants leave' using errcode = 'GW002';
+  end if;
 exception
+  when sqlstate 'GW002' then
+    -- Those that have a row stay.
+    again := gateway.write_keys(type, gateway.keys_of(type, array(select id from gateway.source_of_tenant(keys, true))), latest, counts);
+    written := again.written;
+    outcome := again.outcome;
+    perform gateway.request_scan(type, 'Many of its rows are missing.');
   when syntax_error_or_access_rule_violation then
-    insert into gateway.broken_mapping (record, reason) values (type, sqlerrm) on conflict do nothing;
-    return written;
+    insert into gateway.broken_mapping (record, reason) values (type, left(sqlerrm, 2000)) on conflict do nothing;
   when lock_not_available then
-    insert into gateway.waiting_key (record, key) select type, unnest(keys);
-    return written;
+    outcome := 'locked';
+  when query_canceled or out_of_memory or configuration_limit_exceeded then
+    if sqlstate = '57014' and not gateway.is_late() then
+      raise;
+    end if;
+    outcome := 'too many';
+    if is_one then
+      -- The server may have been the cause: it is tried again once.
+      insert into gateway.rejected (record, key, reason)
+      values (type, gateway.short_key(keys[1]), 'It cannot be evaluated within the limits of a step: ' || sqlerrm) on conflict do nothing;
+      if found then
+        insert into gateway.note (record, key) values (type, keys[1]);
+      end if;
+      outcome := null;
+    end if;
   when transaction_rollback or insufficient_resources or operator_intervention or system_error then
     raise; -- No key causes these: the next step evaluates all of them again.
   when others then
-    if half = 0 then
-      insert into gateway.rejected (record, key, reason) values (type, keys[1], sqlerrm)
-      on conflict (record, key) do update set reason = excluded.reason, waits_for = null, waits_id = null;
-      return written;
+    if not is_one then
+      outcome := 'too many';
+    else
+      insert into gateway.rejected (record, key, reason) values (type, gateway.short_key(keys[1]), left(sqlerrm, 2000))
+      on conflict (record, key) do update set reason = excluded.reason, tenant_id = null;
     end if;
-    written := gateway.write_keys(type, keys[:half], latest, counts);
-    second := gateway.write_keys(type, keys[half + 1:], written.latest, counts);
-    return (second.latest, written.changed || second.changed, written.parents || second.parents,
-            coalesce(written.crosses, false) or coalesce(second.crosses, false))::gateway.written;
 end $function$;
 revoke execute on function gateway.write_keys(gateway.record_type,text[],timestamp with time zone,boolean) from public;
-grant execute on function gateway.write_keys(gateway.record_type,text[],timestamp with time zone,boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.write_product(keys text[], latest timestamp with time zone, counts boolean)
  RETURNS gateway.written
  LANGUAGE plpgsql
 AS $function$
 declare
-  ids constant bigint[] := gateway.ids_of('product', keys, true);
+  -- A key that has no id has no record: rows of the source alone get ids.
+  ids constant bigint[] := gateway.ids_of('product', keys, false);
   fresh_rows gateway.product_fields[];
   stale_rows gateway.product[];
   written_rows gateway.product[];
+  former gateway.rejected[];
   readmitted bigint[];
   rejected_ids bigint[];
+  leaving_rows gateway.product_fields[];
   withdrawals gateway.consent_withdrawal[];
+  has_twins boolean;
   written gateway.written;
 begin
   with deleted as (
-    delete from gateway.rejected where record = 'product' and key = any(keys) returning key
+    delete from gateway.rejected
+    where record = 'product' and key = any(array(select gateway.short_key(key) from unnest(keys) key)) returning key, rejected
   )
-  select gateway.ids_of('product', array_agg(key), true) into readmitted from deleted;
-  select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
-  into fresh_rows, stale_rows
-  from (select fresh, id from gateway.source_of_product(keys, true) fresh) source
-  full join (select stale, id from gateway.product stale where id = any(ids)) record using (id)
-  where fresh is distinct from stale::gateway.product_fields or id = any(readmitted);
+  select gateway.ids_of('product', array_agg(key), false), array_agg(rejected) into readmitted, former from deleted;
+  select array_agg(fresh) filter (where (fresh).id is not null and differs),
+         array_agg(stale) filter (where (stale).id is not null and differs), count(id) > count(distinct id)
+  into fresh_rows, stale_rows, has_twins
+  from (select fresh, stale, id, fresh is distinct from stale::gateway.product_fields or id = any(readmitted) as differs
+        from (select fresh, id from gateway.source_of_product(keys, true) fresh) source
+        full join (select stale, id from gateway.product stale where id = any(ids)) record using (id)) compared;
+  if has_twins then
+    raise unique_violation using message = 'the select has several rows of this key';
+  end if;
+  if cardinality(keys) > 1 and pg_column_size(fresh_rows) > 8000000 then
+    perform gateway.stop_reading();
+  end if;
 
   with rejected as (
-    insert into gateway.rejected
-    select 'product', id::text, reason, waits_for::gateway.record_type, waits_id from (
-      select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
-                      else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
-      from unnest(fresh_rows) candidate
+    insert into gateway.rejected (record, key, reason, tenant_id, since)
+    select 'product', key, left(reason, 1000), tenant_id, coalesce(since, clock_timestamp()) from (
+      select (gateway.keys_of('product', array[id]))[1] as key, reason, tenant_id from (
+      select (candidate).id, case when not gateway.is_identifier((candidate).id) then 'the key is not between 1 and 2^53 - 1' when (candidate).tenant_id is null then 'tenant_id is null' when (candidate).slug is null then 'slug is null' when (candidate).title is null then 'title is null' when (candidate).currency is null then 'currency is null'
+                                  else gateway.error_of(candidate) end as reason, null::bigint as tenant_id
+      -- As one column, because each use of a row that has several would copy it.
+      from (select unnest(fresh_rows) as candidate) fresh_row
       union all
-      select id, 'tenant_id names no tenant: ' || tenant_id, 'tenant', tenant_id from unnest(fresh_rows)
+      select id, 'tenant_id names no tenant: ' || tenant_id, tenant_id from unnest(fresh_rows)
       where not exists (select from gateway.tenant where tenant.id = tenant_id)
-    ) candidate
-    where reason is not null
+      ) candidate where reason is not null
+    ) rejected_row left join (select key, since from unnest(former)) former using (key)
     on conflict do nothing returning key
   )
-  select gateway.ids_of('product', array_agg(key), true) into rejected_ids from rejected;
+  select gateway.ids_of('product', array_agg(key), false) into rejected_ids from rejected;
   if rejected_ids is not null then
+    leaving_rows := array(
+      select fresh from unnest(fresh_rows) fresh join unnest(stale_rows) stale using (id) where id = any(rejected_ids) and (fresh.tenant_id is distinct from stale.tenant_id));
     fresh_rows := array(select fresh from unnest(fresh_rows) fresh where id <> all(rejected_ids));
-    stale_rows := array(select stale from unnest(stale_rows) stale where id <> all(rejected_ids));
+    stale_rows := array(
+      select stale from unnest(stale_rows) stale where id <> all(rejected_ids) or id in (select id from unnest(leaving_rows)));
   end if;
 
   delete from gateway.product where id = any(array(select id from unnest(stale_rows)));
   with inserted as (
-    insert into gateway.product
-    select (fresh).*, latest + place * interval '1 microsecond'
+    insert into gateway.product (id, tenant_id, slug, title, summary, description_html, currency, price, sale_price, monetary_value, is_monetary, allow_part_redeem, validity_type, validity_months, redemption_info, sort_order, image_url, image_urls, category_ids, content, updated_at)
+    select (fresh).id, (fresh).tenant_id, (fresh).slug, (fresh).title, (fresh).summary, (fresh).description_html, (fresh).currency, (fresh).price, (fresh).sale_price, (fresh).monetary_value, (fresh).is_monetary, (fresh).allow_part_redeem, (fresh).validity_type, (fresh).validity_months, (fresh).redemption_info, (fresh).sort_order, (fresh).image_url, (fresh).image_urls, (fresh).category_ids, (fresh).content, latest + place * interval '1 microsecond'
     from (select fresh, row_number() over (order by id) as place from unnest(fresh_rows) fresh) numbered
     returning product as record
   )
@@ -4136,66 +5312,102 @@ begin
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));
   with removal as (
-    insert into gateway.removal
+    insert into gateway.removal (record, tenant_id, id, reason, updated_at)
     select 'product', stale.tenant_id, stale.id,
-           case when fresh.id is null then 'deleted'  else 'moved' end::gateway.removal_reason,
+           case when fresh.tenant_id is null then 'deleted'  else 'moved' end::gateway.removal_reason,
            written.latest + row_number() over (order by stale.id) * interval '1 microsecond'
-    from unnest(stale_rows) stale left join unnest(fresh_rows) fresh using (id)
-    where (fresh.id is null or fresh.tenant_id <> stale.tenant_id )
+    from unnest(stale_rows) stale left join unnest(fresh_rows || leaving_rows) fresh using (id)
+    where (fresh.tenant_id is distinct from stale.tenant_id )
     returning tenant_id, reason, updated_at
   )
   select coalesce(max(updated_at), written.latest),
          array_agg((tenant_id, updated_at)::gateway.consent_withdrawal) filter (where reason = 'consent_withdrawn')
   into written.latest, withdrawals from removal;
+
   return written;
 end $function$;
 revoke execute on function gateway.write_product(text[],timestamp with time zone,boolean) from public;
-grant execute on function gateway.write_product(text[],timestamp with time zone,boolean) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.write_records(keys gateway.record_key[], latest timestamp with time zone, at_most integer, counts boolean)
+CREATE OR REPLACE FUNCTION gateway.write_records(keys gateway.record_key[], fresh integer, latest timestamp with time zone, at_most integer, counts boolean, until timestamp with time zone DEFAULT 'infinity'::timestamp with time zone)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
 AS $function$
 declare
   type gateway.record_type;
-  type_keys text[];
+  rest text[];
+  part text[];
+  at_once integer;
+  is_first boolean;
+  grows boolean;
+  began timestamptz;
+  took interval;
+  result record;
+  outcome text;
+  changed bigint[];
   products bigint[] := '{}';
-  written gateway.written;
   moved boolean := false;
   crosses boolean := false;
 begin
   foreach type in array enum_range(null::gateway.record_type) loop
-    type_keys := array(select key from unnest(keys) where record = type
-                       union select unnest(gateway.keys_of('product', products)) where type = 'product');
-    continue when cardinality(type_keys) = 0 or not exists (select from gateway.mapping where record = type);
-    -- Together, because two vouchers may have exchanged their references.
-    if exists (select from gateway.rejected where record = type and waits_for = type) then
-      type_keys := array(
-        with recursive evaluated (key) as (
-          select unnest(type_keys)
-          union
-          select rejected.key from evaluated join gateway.rejected
-            on record = type and waits_for = type and waits_id = (gateway.ids_of(type, array[evaluated.key], false))[1]
-        )
-        select key from evaluated);
+    rest := array(
+      select key from (
+        select key, place from unnest(keys) with ordinality taken (record, key, place) where record = type
+        union all select key, null from unnest(gateway.keys_of('product', products)) key where type = 'product') wanted
+      group by key order by min(place));
+    at_once := (select slice from gateway.mapping where record = type);
+    continue when cardinality(rest) = 0 or at_once is null;
+    outcome := null;
+    changed := '{}';
+    is_first := true;
+    grows := true;
+    while cardinality(rest) > 0 loop
+      began := clock_timestamp();
+      exit when gateway.is_late() or began > until and not is_first;
+      part := rest[:at_once];
+      result := gateway.write_keys(type, part, latest, counts);
+      outcome := result.outcome;
+      exit when outcome = 'locked';
+      if outcome = 'too many' then
+        at_once := greatest(1, least(at_once, cardinality(rest)) / 8);
+        grows := false;
+        continue;
+      end if;
+      is_first := false;
+      rest := rest[at_once + 1:];
+      latest := (result.written).latest;
+      changed := changed || (result.written).changed;
+      crosses := crosses or coalesce((result.written).crosses, false);
+      if type = 'variant' and counts then -- The first fill evaluates all products later.
+        products := products || (result.written).parents;
+      end if;
+      took := clock_timestamp() - began;
+      at_once := case when took > interval '500 milliseconds'
+                      then greatest(1, cardinality(part) * 250 / (extract(epoch from took) * 1000))::integer
+                    when grows and took < interval '100 milliseconds' and cardinality(rest) > 0 then least(5000, at_once * 4)
+                    else at_once end;
+    end loop;
+    update gateway.mapping set slice = at_once where record = type and slice <> at_once;
+    if cardinality(rest) > 0 and outcome is distinct from 'locked' then
+      -- Before keys of large transactions.
+      with noted as (
+        insert into gateway.note (record, key) select type, key from unnest(rest) key
+        where key in (select one.key from unnest(keys[:fresh]) one where record = type) returning key
+      )
+      select array(select unnest(rest) except select key from noted) into rest;
     end if;
-    written := gateway.write_keys(type, type_keys, latest, counts);
-    latest := written.latest;
-    crosses := crosses or coalesce(written.crosses, false);
-    if type = 'tenant' then
-      select * into latest, moved from gateway.write_tenant_paths(written.changed, latest);
+    insert into gateway.waiting_key (record, key) select type, unnest(rest) on conflict do nothing;
+    if type = 'tenant' and counts then -- The first fill writes all paths at once.
+      select * into latest, moved from gateway.write_tenant_paths(changed, latest);
     elsif type = 'category' then
-      products := array(select id from gateway.product where category_ids && written.changed);
-    elsif type = 'variant' and counts then -- The first fill evaluates all products later.
-      products := products || written.parents;
+      products := array(select id from gateway.product where category_ids && changed);
     end if;
     if cardinality(products) > at_most then
       insert into gateway.waiting_key (record, key)
-      select distinct 'product'::gateway.record_type, unnest(gateway.keys_of('product', products));
+      select 'product', unnest(gateway.keys_of('product', products)) on conflict do nothing;
       products := '{}';
     end if;
     insert into gateway.waiting_key (record, key)
-    select record, key from gateway.rejected where waits_for = type and waits_id = any(written.changed) and record <> type;
+    select record, key from gateway.rejected where type = 'tenant' and tenant_id = any(changed) on conflict do nothing;
   end loop;
   if counts and (moved or crosses) then
     perform gateway.update_members(
@@ -4203,53 +5415,69 @@ begin
   end if;
   return latest;
 end $function$;
-revoke execute on function gateway.write_records(gateway.record_key[],timestamp with time zone,integer,boolean) from public;
-grant execute on function gateway.write_records(gateway.record_key[],timestamp with time zone,integer,boolean) to voucher_gateway;
+revoke execute on function gateway.write_records(gateway.record_key[],integer,timestamp with time zone,integer,boolean,timestamp with time zone) from public;
 
 CREATE OR REPLACE FUNCTION gateway.write_tenant(keys text[], latest timestamp with time zone, counts boolean)
  RETURNS gateway.written
  LANGUAGE plpgsql
 AS $function$
 declare
-  ids constant bigint[] := gateway.ids_of('tenant', keys, true);
+  -- A key that has no id has no record: rows of the source alone get ids.
+  ids constant bigint[] := gateway.ids_of('tenant', keys, false);
   fresh_rows gateway.tenant_fields[];
   stale_rows gateway.tenant[];
   written_rows gateway.tenant[];
+  former gateway.rejected[];
   readmitted bigint[];
   rejected_ids bigint[];
+  leaving_rows gateway.tenant_fields[];
   withdrawals gateway.consent_withdrawal[];
+  has_twins boolean;
   written gateway.written;
 begin
   with deleted as (
-    delete from gateway.rejected where record = 'tenant' and key = any(keys) returning key
+    delete from gateway.rejected
+    where record = 'tenant' and key = any(array(select gateway.short_key(key) from unnest(keys) key)) returning key, rejected
   )
-  select gateway.ids_of('tenant', array_agg(key), true) into readmitted from deleted;
-  select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
-  into fresh_rows, stale_rows
-  from (select fresh, id from gateway.source_of_tenant(keys, true) fresh) source
-  full join (select stale, id from gateway.tenant stale where id = any(ids)) record using (id)
-  where fresh is distinct from stale::gateway.tenant_fields or id = any(readmitted);
+  select gateway.ids_of('tenant', array_agg(key), false), array_agg(rejected) into readmitted, former from deleted;
+  select array_agg(fresh) filter (where (fresh).id is not null and differs),
+         array_agg(stale) filter (where (stale).id is not null and differs), count(id) > count(distinct id)
+  into fresh_rows, stale_rows, has_twins
+  from (select fresh, stale, id, fresh is distinct from stale::gateway.tenant_fields or id = any(readmitted) as differs
+        from (select fresh, id from gateway.source_of_tenant(keys, true) fresh) source
+        full join (select stale, id from gateway.tenant stale where id = any(ids)) record using (id)) compared;
+  if has_twins then
+    raise unique_violation using message = 'the select has several rows of this key';
+  end if;
+  if cardinality(keys) > 1 and pg_column_size(fresh_rows) > 8000000 then
+    perform gateway.stop_reading();
+  end if;
 
   with rejected as (
-    insert into gateway.rejected
-    select 'tenant', id::text, reason, waits_for::gateway.record_type, waits_id from (
-      select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
-                      else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
-      from unnest(fresh_rows) candidate
-    ) candidate
-    where reason is not null
+    insert into gateway.rejected (record, key, reason, tenant_id, since)
+    select 'tenant', key, left(reason, 1000), tenant_id, coalesce(since, clock_timestamp()) from (
+      select (gateway.keys_of('tenant', array[id]))[1] as key, reason, tenant_id from (
+      select (candidate).id, case when not gateway.is_identifier((candidate).id) then 'the key is not between 1 and 2^53 - 1' when (candidate).name is null then 'name is null'
+                                  else gateway.error_of(candidate) end as reason, null::bigint as tenant_id
+      -- As one column, because each use of a row that has several would copy it.
+      from (select unnest(fresh_rows) as candidate) fresh_row
+      ) candidate where reason is not null
+    ) rejected_row left join (select key, since from unnest(former)) former using (key)
     on conflict do nothing returning key
   )
-  select gateway.ids_of('tenant', array_agg(key), true) into rejected_ids from rejected;
+  select gateway.ids_of('tenant', array_agg(key), false) into rejected_ids from rejected;
   if rejected_ids is not null then
+    leaving_rows := array(
+      select fresh from unnest(fresh_rows) fresh join unnest(stale_rows) stale using (id) where id = any(rejected_ids) and (fresh.id is distinct from stale.id));
     fresh_rows := array(select fresh from unnest(fresh_rows) fresh where id <> all(rejected_ids));
-    stale_rows := array(select stale from unnest(stale_rows) stale where id <> all(rejected_ids));
+    stale_rows := array(
+      select stale from unnest(stale_rows) stale where id <> all(rejected_ids) or id in (select id from unnest(leaving_rows)));
   end if;
 
   delete from gateway.tenant where id = any(array(select id from unnest(stale_rows)));
   with inserted as (
-    insert into gateway.tenant
-    select (fresh).*, latest + place * interval '1 microsecond'
+    insert into gateway.tenant (id, parent_id, name, subdomain, type, time_zone, updated_at)
+    select (fresh).id, (fresh).parent_id, (fresh).name, (fresh).subdomain, (fresh).type, (fresh).time_zone, latest + place * interval '1 microsecond'
     from (select fresh, row_number() over (order by id) as place from unnest(fresh_rows) fresh) numbered
     returning tenant as record
   )
@@ -4259,7 +5487,6 @@ begin
   return written;
 end $function$;
 revoke execute on function gateway.write_tenant(text[],timestamp with time zone,boolean) from public;
-grant execute on function gateway.write_tenant(text[],timestamp with time zone,boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.write_tenant_paths(changed bigint[], INOUT latest timestamp with time zone, OUT moved boolean)
  RETURNS record
@@ -4272,16 +5499,29 @@ begin
     select unnest(changed)
     union
     select tenant.id from affected join gateway.tenant on tenant.parent_id = affected.id
+  ), walked (id, path, above) as ( -- A loop ends it, and one tenant more than a path may have.
+    select id, array[id], parent_id from affected join gateway.tenant using (id)
+    union all
+    select walked.id, path || above, parent_id from walked join gateway.tenant on tenant.id = above
+    where above <> all(path) and cardinality(path) < 51
+  ), fresh_path as materialized (
+    select distinct on (id) id, path as fresh from affected left join walked using (id) order by id, cardinality(path) desc
+  ), too_deep as (
+    insert into gateway.rejected (record, key, reason)
+    select 'tenant', key, 'More than 49 tenants are above it.' from fresh_path, unnest(gateway.keys_of('tenant', array[id])) key
+    where cardinality(fresh) > 50
+    on conflict do nothing
+  ), readmitted as (
+    delete from gateway.rejected
+    where record = 'tenant' and reason like 'More than 49 %' and (gateway.ids_of('tenant', array[key], false))[1] in (
+      select id from fresh_path where coalesce(cardinality(fresh), 0) <= 50)
   ), differing as materialized (
-    select * from (select id, gateway.record_path(id) as fresh, path as stale
-                   from affected left join gateway.tenant_path on tenant_id = id) paths
-    where fresh is distinct from stale
+    select id, fresh[:50] as fresh, path as stale from fresh_path left join gateway.tenant_path on tenant_id = id
+    where fresh[:50] is distinct from path
   ), deleted as (
     delete from gateway.tenant_path using differing where tenant_id = id and fresh is null
-  ), revoked as (
-    delete from gateway.token_tenant using differing where tenant_id = id and fresh is null
   ), written as (
-    insert into gateway.tenant_path select id, fresh from differing where fresh is not null
+    insert into gateway.tenant_path (tenant_id, path) select id, fresh from differing where fresh is not null
     on conflict (tenant_id) do update set path = excluded.path
   ), stamped as (
     update gateway.tenant set updated_at = latest + place * interval '1 microsecond'
@@ -4290,7 +5530,7 @@ begin
     where tenant.id = moved_along.id
     returning 1
   ), departed as (
-    insert into gateway.removal
+    insert into gateway.removal (record, tenant_id, id, reason, updated_at)
     select 'tenant', former, id, case when fresh is null then 'deleted' else 'moved' end::gateway.removal_reason,
            latest + ((select count(*) from stamped) + row_number() over (order by id, former)) * interval '1 microsecond'
     from differing, unnest(case when cardinality(stale) > 1 then stale[2:] else stale end) former
@@ -4301,52 +5541,68 @@ begin
   latest := latest + stamps * interval '1 microsecond';
 end $function$;
 revoke execute on function gateway.write_tenant_paths(bigint[],timestamp with time zone) from public;
-grant execute on function gateway.write_tenant_paths(bigint[],timestamp with time zone) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.write_variant(keys text[], latest timestamp with time zone, counts boolean)
  RETURNS gateway.written
  LANGUAGE plpgsql
 AS $function$
 declare
-  ids constant bigint[] := gateway.ids_of('variant', keys, true);
+  -- A key that has no id has no record: rows of the source alone get ids.
+  ids constant bigint[] := gateway.ids_of('variant', keys, false);
   fresh_rows gateway.variant_fields[];
   stale_rows gateway.variant[];
   written_rows gateway.variant[];
+  former gateway.rejected[];
   readmitted bigint[];
   rejected_ids bigint[];
+  leaving_rows gateway.variant_fields[];
   withdrawals gateway.consent_withdrawal[];
+  has_twins boolean;
   written gateway.written;
 begin
   with deleted as (
-    delete from gateway.rejected where record = 'variant' and key = any(keys) returning key
+    delete from gateway.rejected
+    where record = 'variant' and key = any(array(select gateway.short_key(key) from unnest(keys) key)) returning key, rejected
   )
-  select gateway.ids_of('variant', array_agg(key), true) into readmitted from deleted;
-  select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
-  into fresh_rows, stale_rows
-  from (select fresh, id from gateway.source_of_variant(keys, true) fresh) source
-  full join (select stale, id from gateway.variant stale where id = any(ids)) record using (id)
-  where fresh is distinct from stale::gateway.variant_fields or id = any(readmitted);
+  select gateway.ids_of('variant', array_agg(key), false), array_agg(rejected) into readmitted, former from deleted;
+  select array_agg(fresh) filter (where (fresh).id is not null and differs),
+         array_agg(stale) filter (where (stale).id is not null and differs), count(id) > count(distinct id)
+  into fresh_rows, stale_rows, has_twins
+  from (select fresh, stale, id, fresh is distinct from stale::gateway.variant_fields or id = any(readmitted) as differs
+        from (select fresh, id from gateway.source_of_variant(keys, true) fresh) source
+        full join (select stale, id from gateway.variant stale where id = any(ids)) record using (id)) compared;
+  if has_twins then
+    raise unique_violation using message = 'the select has several rows of this key';
+  end if;
+  if cardinality(keys) > 1 and pg_column_size(fresh_rows) > 8000000 then
+    perform gateway.stop_reading();
+  end if;
 
   with rejected as (
-    insert into gateway.rejected
-    select 'variant', id::text, reason, waits_for::gateway.record_type, waits_id from (
-      select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
-                      else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
-      from unnest(fresh_rows) candidate
-    ) candidate
-    where reason is not null
+    insert into gateway.rejected (record, key, reason, tenant_id, since)
+    select 'variant', key, left(reason, 1000), tenant_id, coalesce(since, clock_timestamp()) from (
+      select (gateway.keys_of('variant', array[id]))[1] as key, reason, tenant_id from (
+      select (candidate).id, case when not gateway.is_identifier((candidate).id) then 'the key is not between 1 and 2^53 - 1' when (candidate).product_id is null then 'product_id is null' when (candidate).slug is null then 'slug is null' when (candidate).title is null then 'title is null' when (candidate).currency is null then 'currency is null'
+                                  else gateway.error_of(candidate) end as reason, null::bigint as tenant_id
+      -- As one column, because each use of a row that has several would copy it.
+      from (select unnest(fresh_rows) as candidate) fresh_row
+      ) candidate where reason is not null
+    ) rejected_row left join (select key, since from unnest(former)) former using (key)
     on conflict do nothing returning key
   )
-  select gateway.ids_of('variant', array_agg(key), true) into rejected_ids from rejected;
+  select gateway.ids_of('variant', array_agg(key), false) into rejected_ids from rejected;
   if rejected_ids is not null then
+    leaving_rows := array(
+      select fresh from unnest(fresh_rows) fresh join unnest(stale_rows) stale using (id) where id = any(rejected_ids) and (fresh.product_id is distinct from stale.product_id));
     fresh_rows := array(select fresh from unnest(fresh_rows) fresh where id <> all(rejected_ids));
-    stale_rows := array(select stale from unnest(stale_rows) stale where id <> all(rejected_ids));
+    stale_rows := array(
+      select stale from unnest(stale_rows) stale where id <> all(rejected_ids) or id in (select id from unnest(leaving_rows)));
   end if;
 
   delete from gateway.variant where id = any(array(select id from unnest(stale_rows)));
   with inserted as (
-    insert into gateway.variant
-    select (fresh).*, latest + place * interval '1 microsecond'
+    insert into gateway.variant (id, product_id, slug, title, price, sale_price, currency, is_monetary, sort_order, updated_at)
+    select (fresh).id, (fresh).product_id, (fresh).slug, (fresh).title, (fresh).price, (fresh).sale_price, (fresh).currency, (fresh).is_monetary, (fresh).sort_order, latest + place * interval '1 microsecond'
     from (select fresh, row_number() over (order by id) as place from unnest(fresh_rows) fresh) numbered
     returning variant as record
   )
@@ -4357,58 +5613,71 @@ begin
   return written;
 end $function$;
 revoke execute on function gateway.write_variant(text[],timestamp with time zone,boolean) from public;
-grant execute on function gateway.write_variant(text[],timestamp with time zone,boolean) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.write_voucher(keys text[], latest timestamp with time zone, counts boolean)
  RETURNS gateway.written
  LANGUAGE plpgsql
 AS $function$
 declare
-  ids constant bigint[] := gateway.ids_of('voucher', keys, true);
+  -- A key that has no id has no record: rows of the source alone get ids.
+  ids constant bigint[] := gateway.ids_of('voucher', keys, false);
   fresh_rows gateway.voucher_fields[];
   stale_rows gateway.voucher[];
   written_rows gateway.voucher[];
+  former gateway.rejected[];
   readmitted bigint[];
   rejected_ids bigint[];
+  leaving_rows gateway.voucher_fields[];
   withdrawals gateway.consent_withdrawal[];
+  has_twins boolean;
   written gateway.written;
 begin
   with deleted as (
-    delete from gateway.rejected where record = 'voucher' and key = any(keys) returning key
+    delete from gateway.rejected
+    where record = 'voucher' and key = any(array(select gateway.short_key(key) from unnest(keys) key)) returning key, rejected
   )
-  select gateway.ids_of('voucher', array_agg(key), true) into readmitted from deleted;
-  select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
-  into fresh_rows, stale_rows
-  from (select fresh, id from gateway.source_of_voucher(keys, true) fresh) source
-  full join (select stale, id from gateway.voucher stale where id = any(ids)) record using (id)
-  where fresh is distinct from stale::gateway.voucher_fields or id = any(readmitted);
+  select gateway.ids_of('voucher', array_agg(key), false), array_agg(rejected) into readmitted, former from deleted;
+  select array_agg(fresh) filter (where (fresh).id is not null and differs),
+         array_agg(stale) filter (where (stale).id is not null and differs), count(id) > count(distinct id)
+  into fresh_rows, stale_rows, has_twins
+  from (select fresh, stale, id, fresh is distinct from stale::gateway.voucher_fields or id = any(readmitted) as differs
+        from (select fresh, id from gateway.source_of_voucher(keys, true) fresh) source
+        full join (select stale, id from gateway.voucher stale where id = any(ids)) record using (id)) compared;
+  if has_twins then
+    raise unique_violation using message = 'the select has several rows of this key';
+  end if;
+  if cardinality(keys) > 1 and pg_column_size(fresh_rows) > 8000000 then
+    perform gateway.stop_reading();
+  end if;
 
   with rejected as (
-    insert into gateway.rejected
-    select 'voucher', id::text, reason, waits_for::gateway.record_type, waits_id from (
-      select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
-                      else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
-      from unnest(fresh_rows) candidate
+    insert into gateway.rejected (record, key, reason, tenant_id, since)
+    select 'voucher', key, left(reason, 1000), tenant_id, coalesce(since, clock_timestamp()) from (
+      select (gateway.keys_of('voucher', array[id]))[1] as key, reason, tenant_id from (
+      select (candidate).id, case when not gateway.is_identifier((candidate).id) then 'the key is not between 1 and 2^53 - 1' when (candidate).tenant_id is null then 'tenant_id is null' when (candidate).reference is null then 'reference is null' when (candidate).created_at is null then 'created_at is null'
+                                  else gateway.error_of(candidate) end as reason, null::bigint as tenant_id
+      -- As one column, because each use of a row that has several would copy it.
+      from (select unnest(fresh_rows) as candidate) fresh_row
       union all
-      select id, 'tenant_id names no tenant: ' || tenant_id, 'tenant', tenant_id from unnest(fresh_rows)
+      select id, 'tenant_id names no tenant: ' || tenant_id, tenant_id from unnest(fresh_rows)
       where not exists (select from gateway.tenant where tenant.id = tenant_id)
-      union all
-      select id, format('voucher %s has its reference or QR token', rival), 'voucher', rival
-      from gateway.rivals_of(fresh_rows, stale_rows, readmitted)
-    ) candidate
-    where reason is not null
+      ) candidate where reason is not null
+    ) rejected_row left join (select key, since from unnest(former)) former using (key)
     on conflict do nothing returning key
   )
-  select gateway.ids_of('voucher', array_agg(key), true) into rejected_ids from rejected;
+  select gateway.ids_of('voucher', array_agg(key), false) into rejected_ids from rejected;
   if rejected_ids is not null then
+    leaving_rows := array(
+      select fresh from unnest(fresh_rows) fresh join unnest(stale_rows) stale using (id) where id = any(rejected_ids) and (fresh.tenant_id is distinct from stale.tenant_id));
     fresh_rows := array(select fresh from unnest(fresh_rows) fresh where id <> all(rejected_ids));
-    stale_rows := array(select stale from unnest(stale_rows) stale where id <> all(rejected_ids));
+    stale_rows := array(
+      select stale from unnest(stale_rows) stale where id <> all(rejected_ids) or id in (select id from unnest(leaving_rows)));
   end if;
 
   delete from gateway.voucher where id = any(array(select id from unnest(stale_rows)));
   with inserted as (
-    insert into gateway.voucher
-    select (fresh).*, latest + place * interval '1 microsecond'
+    insert into gateway.voucher (id, tenant_id, reference, qr_token, initial_balance, current_balance, purchase_value, currency, is_monetary, allow_part_redeem, void, order_id, order_item_id, product_id, product_title, product_slug, parent_product_id, parent_product_title, purchase_timestamp, date_issued, date_valid_start, date_valid_end, date_scheduled, redemption_status, void_reason, void_date, recipient_name, created_at, updated_at)
+    select (fresh).id, (fresh).tenant_id, (fresh).reference, (fresh).qr_token, (fresh).initial_balance, (fresh).current_balance, (fresh).purchase_value, (fresh).currency, (fresh).is_monetary, (fresh).allow_part_redeem, (fresh).void, (fresh).order_id, (fresh).order_item_id, (fresh).product_id, (fresh).product_title, (fresh).product_slug, (fresh).parent_product_id, (fresh).parent_product_title, (fresh).purchase_timestamp, (fresh).date_issued, (fresh).date_valid_start, (fresh).date_valid_end, (fresh).date_scheduled, (fresh).redemption_status, (fresh).void_reason, (fresh).void_date, (fresh).recipient_name, (fresh).created_at, latest + place * interval '1 microsecond'
     from (select fresh, row_number() over (order by id) as place from unnest(fresh_rows) fresh) numbered
     returning voucher as record
   )
@@ -4416,17 +5685,18 @@ begin
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));
   with removal as (
-    insert into gateway.removal
+    insert into gateway.removal (record, tenant_id, id, reason, updated_at)
     select 'voucher', stale.tenant_id, stale.id,
-           case when fresh.id is null then 'deleted'  else 'moved' end::gateway.removal_reason,
+           case when fresh.tenant_id is null then 'deleted'  else 'moved' end::gateway.removal_reason,
            written.latest + row_number() over (order by stale.id) * interval '1 microsecond'
-    from unnest(stale_rows) stale left join unnest(fresh_rows) fresh using (id)
-    where (fresh.id is null or fresh.tenant_id <> stale.tenant_id )
+    from unnest(stale_rows) stale left join unnest(fresh_rows || leaving_rows) fresh using (id)
+    where (fresh.tenant_id is distinct from stale.tenant_id )
     returning tenant_id, reason, updated_at
   )
   select coalesce(max(updated_at), written.latest),
          array_agg((tenant_id, updated_at)::gateway.consent_withdrawal) filter (where reason = 'consent_withdrawn')
   into written.latest, withdrawals from removal;
+
   with changed as materialized (
     select id, fresh
     from unnest(written_rows) fresh full join unnest(stale_rows) stale using (id)
@@ -4436,7 +5706,7 @@ begin
     delete from gateway.voucher_text
     where id = any(array(select id from changed where (fresh).id is null))
   )
-  insert into gateway.voucher_text
+  insert into gateway.voucher_text (id, tenant_id, words, recipient)
   select id, (fresh).tenant_id, gateway.folded(concat_ws(' ', (fresh).reference, (fresh).product_title)),
          gateway.folded((fresh).recipient_name)
   from changed where (fresh).id is not null
@@ -4448,7 +5718,6 @@ begin
   return written;
 end $function$;
 revoke execute on function gateway.write_voucher(text[],timestamp with time zone,boolean) from public;
-grant execute on function gateway.write_voucher(text[],timestamp with time zone,boolean) to voucher_gateway;
 
 CREATE OR REPLACE PROCEDURE gateway.allow_removals(IN stopped_record gateway.record_type)
  LANGUAGE sql
@@ -4460,6 +5729,7 @@ revoke execute on procedure gateway.allow_removals(gateway.record_type) from pub
 
 CREATE OR REPLACE PROCEDURE gateway.capture(IN captured regclass)
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $procedure$
 declare
   table_name constant text := gateway.name_of(captured);
@@ -4468,27 +5738,12 @@ declare
   statement_function constant text := gateway.function_of(table_name, 'capture_rows_of_');
   row_function constant text := gateway.function_of(table_name, 'capture_row_of_');
   mapped record;
-  -- The query of the keys follows. When the table has no such column any more, its name means the column of `missing`. An exception
-  -- block costs a subtransaction.
-  note_statement constant text := $sql$
-    insert into gateway.note (record, key, reason, source)
-    select %1$L, case when not %2$s then noted.key end, case when %2$s then %3$L end, %4$L
-    from (select %5$s) as missing, lateral ($sql$;
-  inserted constant text := 'select %1$s as key from changed where %2$s';
-  updated constant text := 'select %1$s as key from changed where %2$s union select %1$s from former where %2$s';
-  -- Compares what records show as the bytes that are stored: by its settings, a session has the same text for different values. As
-  -- many rows before and after the update have each of these, unless it changes them.
-  updated_shown constant text := $sql$
-      select distinct key from (
-        select key, shown, pg_catalog.sum(side) over (partition by key order by shown using operator(pg_catalog.*<)) as surplus from (
-          select %1$s as key, row(%3$s) as shown, 1 as side from changed where %2$s
-          union all select %1$s, row(%3$s), -1 from former where %2$s) as row) as counted
-      where surplus operator(pg_catalog.<>) 0 or pg_catalog.strpos(pg_catalog.concat(shown), '*') operator(pg_catalog.>) 0$sql$;
   same_shown constant text := $sql$
     if tg_op operator(pg_catalog.=) 'UPDATE' then
       if pg_catalog.record_image_eq(row(%s), row(%s)) then new_key := ''; old_key := ''; end if;
     end if;$sql$;
-  note text;
+  names jsonb; -- The values of the templates.
+  of_rows text;
   settings text;
   insert_notes text := '';
   update_notes text := '';
@@ -4502,53 +5757,43 @@ begin
     return;
   end if;
 
+  -- A table that was created again has lost the rights on it.
+  call gateway.grant_sources();
   for mapped in
     select record, case when affects is not null then table_name end as rule_source, shown is null as shows_any,
-           format('%s has no column %s.', table_name, string_agg(name, ' or ')) as reason,
+           format('%s has no column %s, or more than 10,000 bytes in it.', table_name, string_agg(name, ' or ')) as reason,
            (select string_agg(format('''*''::pg_catalog.text as %I', read), ', ')
             from (select unnest(columns) union select unnest(shown)) one (read)) as names,
            (select coalesce(string_agg(quote_ident(read), ', '), '') from unnest(shown) read) as shown_columns,
            (select coalesce(string_agg(format('new.%I', read), ', '), '') from unnest(shown) read) as new_shown,
            (select coalesce(string_agg(format('old.%I', read), ', '), '') from unnest(shown) read) as old_shown,
            string_agg(format('%I is not null', name), ' or ') as has_key,
-           case when affects is null then 'noted.key operator(pg_catalog.=) ''*'''
-                else '''*'' operator(pg_catalog.=) any (noted.key::pg_catalog.text[])' end as is_missing,
-           format(form, string_agg(format('pg_catalog.concat(%I) collate pg_catalog."C"', name), ', ' order by place)) as key,
-           format(form, string_agg(format('pg_catalog.concat(new.%I)', name), ', ' order by place)) as new_key,
-           format(form, string_agg(format('pg_catalog.concat(($1).%I)', name), ', ' order by place)) as any_key
+           format('(pg_catalog.octet_length(noted.key) operator(pg_catalog.>) 10000 or %s)', case
+             when affects is null then 'noted.key operator(pg_catalog.=) ''*'''
+             else '''*'' operator(pg_catalog.=) any (noted.key::pg_catalog.text[]) is true' end) as is_missing,
+           format(form, string_agg(format(value || ' collate pg_catalog."C"', quote_ident(name)), ', ' order by place)) as key,
+           format(form, string_agg(format(value, 'new.' || quote_ident(name)), ', ' order by place)) as new_key,
+           format(form, string_agg(format(value, '($1).' || quote_ident(name)), ', ' order by place)) as any_key
     from gateway.rule, unnest(columns) with ordinality as one (name, place),
-         lateral (select case when affects is null then '%s' else '(array[%s])::pg_catalog.text' end as form) text_of_key
-    where source = table_name group by record, affects, columns, shown, form order by record
+         lateral (select case when affects is null then '%s' else '(array[%s])::pg_catalog.text' end as form,
+                         case when affects is null then 'pg_catalog.concat(%s)'
+                              else 'case when (%1$s) is distinct from null then pg_catalog.concat(%1$s) end' end as value) text_of_key
+    where source = table_name group by record, affects, columns, shown, form, value order by record
   loop
-    note := format(note_statement, mapped.record, mapped.is_missing, mapped.reason, mapped.rule_source, mapped.names);
-    insert_notes := concat(insert_notes, note, format(inserted, mapped.key, mapped.has_key), ') as noted;');
-    update_notes := concat(update_notes, note, format(case when mapped.shows_any then updated else updated_shown end,
-                                                      mapped.key, mapped.has_key, mapped.shown_columns), ') as noted;');
+    names := jsonb_build_object(
+      'record', quote_literal(mapped.record), 'source', quote_nullable(mapped.rule_source), 'reason', quote_literal(mapped.reason),
+      'is_missing', mapped.is_missing, 'names', mapped.names, 'key', mapped.key, 'has_key', mapped.has_key, 'shown', mapped.shown_columns,
+      'new_key', mapped.new_key, 'old_key', replace(mapped.new_key, '(new.', '(old.'),
+      'any_key', quote_literal('select ' || mapped.any_key),
+      'same_shown', case when not mapped.shows_any then format(same_shown, mapped.new_shown, mapped.old_shown) end);
+    of_rows := format('select %1$s as key from changed where %2$s', mapped.key, mapped.has_key);
+    insert_notes := concat(insert_notes, E'\n    ', gateway.filled('capture_note', names || jsonb_build_object('keys', of_rows)));
+    update_notes := concat(update_notes, E'\n    ', gateway.filled('capture_note', names || jsonb_build_object('keys',
+      case when mapped.shows_any then concat(of_rows, ' union ', replace(of_rows, 'from changed where', 'from former where'))
+           else E'\n      ' || gateway.filled('capture_shown', names) end)));
 
     -- A field that is missing, or has another type than when the session first used it, is an error. The second block finds out.
-    row_notes := row_notes || format($sql$
-  new_key := '';
-  old_key := '';
-  begin
-    if tg_op operator(pg_catalog.<>) 'DELETE' then new_key := %3$s; end if;
-    if tg_op operator(pg_catalog.<>) 'INSERT' then old_key := %4$s; end if;%7$s
-  exception when others then
-    begin
-      execute %5$L into new_key using new;
-      execute %5$L into old_key using old;
-    exception when others then
-      insert into gateway.note (record, reason) values (%1$L, %6$L);
-    end;
-  end;
-  if new_key operator(pg_catalog.<>) '' then
-    insert into gateway.note (record, source, key) values (%1$L, %2$L, new_key);
-  end if;
-  if old_key operator(pg_catalog.<>) '' and old_key operator(pg_catalog.<>) new_key then
-    insert into gateway.note (record, source, key) values (%1$L, %2$L, old_key);
-  end if;$sql$,
-      mapped.record, mapped.rule_source, mapped.new_key,
-      replace(mapped.new_key, '(new.', '(old.'), 'select ' || mapped.any_key, mapped.reason,
-      case when not mapped.shows_any then format(same_shown, mapped.new_shown, mapped.old_shown) end);
+    row_notes := concat(row_notes, E'\n', gateway.filled('capture_row', names));
   end loop;
 
   -- A session that writes dates or numbers in its own way must note keys in the usual one.
@@ -4557,29 +5802,9 @@ begin
                where exists (select from gateway.rule join pg_attribute on attrelid = captured and attname = any (columns)
                              join pg_type on pg_type.oid = atttypid
                              where source = table_name and (typcategory in ('A', 'C', 'D', 'R', 'T') or typname like 'float_' or typname = 'bytea')));
-  execute format($functions$
-create or replace function %1$s() returns trigger
-language plpgsql security definer%6$s
-as $body$
-begin
-  if tg_op operator(pg_catalog.=) 'UPDATE' then%2$s
-  else%3$s
-  end if;
-  return null;
-end $body$;
-
-create or replace function %4$s() returns trigger
-language plpgsql security definer%6$s
-as $body$
-declare
-  new_key pg_catalog.text := '';
-  old_key pg_catalog.text := '';
-begin%5$s
-  return null;
-end $body$;
-
-revoke execute on function %1$s, %4$s from public$functions$,
-    statement_function, update_notes, insert_notes, row_function, row_notes, settings);
+  execute gateway.filled('capture', jsonb_build_object(
+    'statement_function', statement_function, 'row_function', row_function, 'settings', settings,
+    'insert_notes', insert_notes, 'update_notes', update_notes, 'row_notes', row_notes));
 
   -- What was written while a trigger was missing was not noted.
   insert into gateway.note (record, reason)
@@ -4589,45 +5814,110 @@ revoke execute on function %1$s, %4$s from public$functions$,
   execute (select coalesce(string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; '), '')
            from pg_partition_tree(captured) join pg_trigger on tgrelid = relid
            where relid <> captured and tgparentid = 0 and tgname like 'capture\_%' and tgname <> 'capture_truncated');
-  execute (select string_agg(format($triggers$
-create or replace trigger capture_truncated after truncate on %1$s
-  for each statement execute function gateway.capture_truncated(%2$s);
-alter table %1$s enable always trigger capture_truncated$triggers$,
-             part, types), ';')
+  execute (select string_agg(gateway.filled('capture_truncated_trigger', jsonb_build_object('table', part, 'types', types)), '')
            from gateway.tables_of(captured) part);
-  execute format($triggers$
-create or replace trigger capture_row after insert or update or delete on %1$s for each row execute function %2$s();
-alter table %1$s enable %3$s trigger capture_row$triggers$,
-    captured, row_function, case when is_partitioned then 'always' else 'replica' end);
+  execute gateway.filled('capture_row_trigger', jsonb_build_object(
+    'table', captured, 'function', row_function, 'mode', case when is_partitioned then 'always' else 'replica' end));
   update gateway.rule set is_captured = true where source = table_name;
   -- Ordinary sessions note all rows of a statement at once. Appliers fire no such triggers, and partitions inherit none.
   if not is_partitioned then
-    execute format($triggers$
-create or replace trigger capture_inserted after insert on %1$s referencing new table as changed
-  for each statement execute function %2$s();
-create or replace trigger capture_deleted after delete on %1$s referencing old table as changed
-  for each statement execute function %2$s();
-create or replace trigger capture_updated after update on %1$s referencing old table as former new table as changed
-  for each statement execute function %2$s()$triggers$, captured, statement_function);
+    execute gateway.filled('capture_statement_triggers', jsonb_build_object('table', captured, 'function', statement_function));
   end if;
+  call gateway.revoke_from_others();
 end $procedure$;
 revoke execute on procedure gateway.capture(regclass) from public;
 
-CREATE OR REPLACE PROCEDURE gateway.install_mapping(IN mapped gateway.record_type, IN query text, IN rules jsonb, IN is_plain boolean DEFAULT false)
+CREATE OR REPLACE PROCEDURE gateway.create_reader(IN signature text, IN result text, IN statements text, IN is_safe boolean DEFAULT false, IN reads_only boolean DEFAULT true, IN on_error text DEFAULT 'raise;'::text)
  LANGUAGE plpgsql
 AS $procedure$
 begin
-  if exists (select from gateway.mapping where record = mapped and files = jsonb_build_object('select', query, 'rules', rules)) then
+  execute gateway.filled('reader', jsonb_build_object(
+    'signature', signature, 'result', result,
+    'statements', case when is_safe then statements
+      else concat(case when reads_only then 'perform set_config(''transaction_read_only'', ''on'', true); ' end, statements,
+                  ' raise sqlstate ''VGW00'';') end,
+    'on_error', case when is_safe then on_error
+      else format('perform gateway.deallocate_prepared(); if sqlstate <> ''VGW00'' then %s end if;', on_error) end));
+  call gateway.give_to_reader();
+end $procedure$;
+revoke execute on procedure gateway.create_reader(text,text,text,boolean,boolean,text) from public;
+
+CREATE OR REPLACE PROCEDURE gateway.create_view(IN name text, IN query text, IN path text)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $procedure$
+begin
+  execute (
+    select coalesce(string_agg(format('grant usage on schema %s to voucher_gateway_reader', oid::regnamespace), '; '), '')
+    from pg_namespace
+    where has_schema_privilege(oid, 'usage with grant option') and not has_schema_privilege('voucher_gateway_reader', oid, 'usage')
+      and nspname !~ '^pg_');
+  execute format('create temporary view %1$I as %2$s; grant select on pg_temp.%1$I to voucher_gateway_reader',
+                 name, gateway.parsed_query(query, path));
+end $procedure$;
+revoke execute on procedure gateway.create_view(text,text,text) from public;
+
+CREATE OR REPLACE PROCEDURE gateway.give_to_reader()
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $procedure$
+declare
+  misplaced regprocedure;
+begin
+  for misplaced in select reader from gateway.misplaced_reader loop
+    grant create on schema gateway to voucher_gateway_reader;
+    execute format('alter function %s owner to voucher_gateway_reader', misplaced);
+    revoke create on schema gateway from voucher_gateway_reader;
+  end loop;
+end $procedure$;
+revoke execute on procedure gateway.give_to_reader() from public;
+
+CREATE OR REPLACE PROCEDURE gateway.grant_sources()
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $procedure$
+declare
+  command text;
+begin
+  for command in
+    with possible as (
+      select format('usage on schema %s', oid::regnamespace) as needed, nspacl as acl,
+             has_schema_privilege('voucher_gateway_reader', oid, 'usage') as is_given from pg_namespace
+      union all
+      select format('select on %s', oid::regclass), relacl, has_table_privilege('voucher_gateway_reader', oid, 'select')
+      from pg_class where relpersistence <> 't'
+    ), compared as (
+      select *, needed in (select unnest(needs) from gateway.mapping) as is_needed from possible
+    )
+    select format('grant %s to voucher_gateway_reader', needed) from compared where is_needed and not is_given
+    union all
+    select format('revoke %s from voucher_gateway_reader', needed) from compared cross join aclexplode(acl)
+    where not is_needed and grantee = 'voucher_gateway_reader'::regrole and pg_has_role(grantor, 'usage')
+  loop
+    execute command;
+  end loop;
+end $procedure$;
+revoke execute on procedure gateway.grant_sources() from public;
+
+CREATE OR REPLACE PROCEDURE gateway.install_mapping(IN mapped gateway.record_type, IN query text, IN rules jsonb, IN is_plain boolean DEFAULT false, IN path text DEFAULT 'public'::text)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $procedure$
+begin
+  if exists (select from gateway.mapping where record = mapped and files = jsonb_build_object('select', query, 'rules', rules, 'path', path))
+    and (is_plain or not exists (select from gateway.broken_mapping where record = mapped))
+  then
     return;
   end if;
-  call gateway.prepare_mapping(mapped, query, rules, is_plain);
+  call gateway.prepare_mapping(mapped, query, rules, is_plain, path);
   delete from gateway.scan where record = mapped;
   perform gateway.request_scan(mapped, 'The mapping is new.');
 end $procedure$;
-revoke execute on procedure gateway.install_mapping(gateway.record_type,text,jsonb,boolean) from public;
+revoke execute on procedure gateway.install_mapping(gateway.record_type,text,jsonb,boolean,text) from public;
 
 CREATE OR REPLACE PROCEDURE gateway.install_no_mapping(IN others gateway.record_type[])
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $procedure$
 declare
   mapped gateway.record_type;
@@ -4645,13 +5935,12 @@ begin
 end $procedure$;
 revoke execute on procedure gateway.install_no_mapping(gateway.record_type[]) from public;
 
-CREATE OR REPLACE PROCEDURE gateway.install_rule(IN ruled gateway.record_type, IN source regclass, IN query text, IN shown text[])
+CREATE OR REPLACE PROCEDURE gateway.install_rule(IN ruled gateway.record_type, IN source regclass, IN query text, IN path text, IN shown text[])
  LANGUAGE plpgsql
 AS $procedure$
 declare
   table_name constant text := gateway.name_of(source);
   function_name constant text := gateway.function_of(table_name, ruled || 's_of_');
-  former_path constant text := current_setting('search_path');
   key_columns text[];
   types text;
 begin
@@ -4664,8 +5953,7 @@ begin
     end if;
   else
     execute format('create temporary table changed as select * from %s with no data', source);
-    execute format(E'create temporary view affected as\n%s', query);
-    perform set_config('search_path', 'pg_catalog, pg_temp', true);
+    call gateway.create_view('affected', query, path);
     select array_agg(attname::text order by attnum),
            string_agg(format('values_of_row[%s]::%s as %I', place, format_type(atttypid, atttypmod), attname), ', ' order by attnum)
     into key_columns, types
@@ -4684,112 +5972,124 @@ begin
     then
       query := null;
     else
-      execute format($function$
-create or replace function %s(changed_rows text[]) returns setof text
-language sql stable
-as $body$
-  with changed as (select %s from (select unnest(changed_rows)::text[] as values_of_row) one)
-  select distinct affected::text from (%s) key (affected)
-$body$;
-revoke execute on function %1$s from public$function$,
-        function_name, types, rtrim(pg_get_viewdef('pg_temp.affected'::regclass), ';'));
+      call gateway.create_reader(
+        function_name || '(changed_rows text[])', 'setof text stable',
+        format('return query with changed as (select %s from (select unnest($1)::text[] as values_of_row) one)
+                select distinct affected::text from (%s) key (affected);', types, rtrim(pg_get_viewdef('pg_temp.affected'), ';')));
+      call gateway.note_reads(ruled, 'pg_temp.affected', 'pg_temp.affected');
     end if;
-    perform set_config('search_path', former_path, true);
     drop view pg_temp.affected;
     drop table pg_temp.changed;
   end if;
   -- Triggers depend on the columns alone, and on whether these are the key.
-  insert into gateway.rule
+  insert into gateway.rule (record, source, columns, affects, shown)
   select ruled, table_name, key_columns, case when query is not null then function_name end, case when query is not null then shown end
   on conflict on constraint rule_pkey do update
   set columns = excluded.columns, affects = excluded.affects, shown = excluded.shown,
       is_captured = rule.is_captured
         and (rule.columns, rule.affects, rule.shown) is not distinct from (excluded.columns, excluded.affects, excluded.shown);
 end $procedure$;
-revoke execute on procedure gateway.install_rule(gateway.record_type,regclass,text,text[]) from public;
+revoke execute on procedure gateway.install_rule(gateway.record_type,regclass,text,text,text[]) from public;
 
-CREATE OR REPLACE PROCEDURE gateway.prepare_mapping(IN mapped gateway.record_type, IN query text, IN rules jsonb, IN is_plain boolean)
+CREATE OR REPLACE PROCEDURE gateway.note_reads(IN mapped gateway.record_type, IN view regclass, IN evaluated regclass)
+ LANGUAGE sql
+AS $procedure$
+  update gateway.mapping
+  set needs = needs || array(
+        select needed from gateway.view_reference
+        left join pg_class on refclassid = 'pg_class'::regclass and pg_class.oid = refobjid
+        left join pg_proc on refclassid = 'pg_proc'::regclass and pg_proc.oid = refobjid
+        left join pg_type on refclassid = 'pg_type'::regclass and pg_type.oid = refobjid
+        left join pg_operator on refclassid = 'pg_operator'::regclass and pg_operator.oid = refobjid
+        cross join lateral (values
+          ('select on ' || gateway.name_of(pg_class.oid)),
+          (format('usage on schema %s', coalesce(relnamespace, pronamespace, typnamespace, oprnamespace)::regnamespace))) one (needed)
+        where reader = view and needed is not null and relpersistence is distinct from 't'),
+      code = code || (select coalesce(jsonb_agg(jsonb_build_object('owner', owner, 'object', object)), '[]')
+                      from gateway.code_of_others(evaluated) where not is_table)
+  where record = mapped
+$procedure$;
+revoke execute on procedure gateway.note_reads(gateway.record_type,regclass,regclass) from public;
+
+CREATE OR REPLACE PROCEDURE gateway.prepare_mapping(IN mapped gateway.record_type, IN query text, IN rules jsonb, IN is_plain boolean, IN path text)
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $procedure$
 declare
-  former_path constant text := current_setting('search_path');
   source_query text;
   source regclass;
   query_of_rule text;
   columns text[];
   key_type text;
-  key_of text := 'id::text';
   missing text;
+  is_safe boolean;
+  read_fields text;
+  read_more text;
+  shape text;
   fields text;
-  customer_name text;
+  record_columns text;
+  fresh_columns text;
+  names jsonb; -- The values of the templates.
+  nulls text; -- Why a row without a value that each record has is rejected.
   more_errors text := '';
   more_writes text := '';
+  key_column text;
+  value_of_key text; -- As gateway.identity has it.
+  -- Whether the record of a rejected row leaves its list.
+  leaves constant text := format(
+    case mapped when 'customer' then 'stale.marketing_opted and fresh.marketing_opted is not true or ' else '' end
+    || 'fresh.%1$I is distinct from stale.%1$I',
+    case mapped when 'tenant' then 'id' when 'variant' then 'product_id' else 'tenant_id' end);
 begin
-  execute format(E'create temporary view mapped_source as\n%s', query);
+  call gateway.create_view('mapped_source', query, path);
+  source_query := rtrim(pg_get_viewdef('pg_temp.mapped_source'::regclass), ';');
+  select * into read_fields, read_more, shape, fields, nulls, missing, key_type from gateway.mapped_row(mapped, 'pg_temp.mapped_source');
+  if missing is not null then
+    raise exception 'The mapping of the type % has no column %.', mapped, missing using errcode = 'undefined_column';
+  end if;
+  key_column := case key_type when 'text' then 'key::text' else 'key' end;
+  select string_agg(quote_ident(attname), ', '), string_agg(format('(fresh).%I', attname), ', ') into record_columns, fresh_columns
+  from pg_attribute where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and not attisdropped;
+  value_of_key := case key_type when 'uuid' then 'case when gateway.is_key(key, ''uuid'') then key::uuid end' else 'key' end;
+  if key_type <> 'bigint' and (select mapping.key_type from gateway.mapping where record = mapped) = 'bigint' then
+    execute format('insert into gateway.identity (kind, key, id) select %1$L, id::text, id from gateway.%1$I on conflict do nothing', mapped);
+  end if;
+  insert into gateway.mapping (record, files, is_plain, key_type, needs, code)
+  values (mapped, jsonb_build_object('select', query, 'rules', rules, 'path', path), is_plain, key_type, '{}', '[]')
+  on conflict on constraint mapping_pkey do update
+  set files = excluded.files, is_plain = excluded.is_plain, key_type = excluded.key_type, needs = '{}', code = '[]';
+  -- With the casts of the fields.
+  execute format('create temporary view mapped_row as select row(%s, %s) is null from pg_temp.mapped_source',
+                 read_fields, read_more);
+  is_safe := gateway.runs_only_ours('pg_temp.mapped_row');
+  call gateway.note_reads(mapped, 'pg_temp.mapped_source', 'pg_temp.mapped_row');
+
   for source, columns, query_of_rule in
     select read, gateway.shown_columns('pg_temp.mapped_source', read), coalesce(rules ->> relname, rules ->> concat_ws('.', nspname, relname))
     from gateway.relations_read_by('pg_temp.mapped_source') read
     join pg_class on pg_class.oid = read join pg_namespace on pg_namespace.oid = relnamespace
     where relkind in ('r', 'p')
   loop
-    call gateway.install_rule(mapped, source, query_of_rule, columns);
+    call gateway.install_rule(mapped, source, query_of_rule, path, columns);
   end loop;
   delete from gateway.rule
   where record = mapped and coalesce(to_regclass(rule.source) not in (select gateway.relations_read_by('pg_temp.mapped_source')), true);
-  perform set_config('search_path', 'pg_catalog, pg_temp', true);
-  source_query := rtrim(pg_get_viewdef('pg_temp.mapped_source'::regclass), ';');
-  select string_agg(expression, ', ' order by place)
-         || case mapped when 'product' then format(', gateway.product_content(%s, %s, %s)',
-              min(expression) filter (where name = 'id'), min(expression) filter (where name = 'tenant_id'),
-              min(expression) filter (where name = 'category_ids')) else '' end,
-         string_agg(column_name, ', ' order by place) filter (where is_required and given is null),
-         min(case when is_integer then 'bigint' when given = 'uuid' then 'uuid' else 'text' end) filter (where name = 'id'),
-         case when exists (select from pg_attribute where attrelid = 'pg_temp.mapped_source'::regclass and attname = 'customer_name')
-              then 'customer_name' else 'null' end
-  into fields, missing, key_type, customer_name
-  from gateway.mapped_fields(mapped, 'pg_temp.mapped_source');
-  perform set_config('search_path', former_path, true);
-  drop view pg_temp.mapped_source;
-  if missing is not null then
-    raise exception 'The mapping of the type % has no column %.', mapped, missing using errcode = 'undefined_column';
-  end if;
-  if key_type <> 'bigint' then
-    key_of := format('(select key from gateway.identity where kind = %L and identity.id = candidate.id)', mapped);
-  end if;
-  insert into gateway.mapping values (mapped, jsonb_build_object('select', query, 'rules', rules), is_plain, key_type)
-  on conflict on constraint mapping_pkey do update
-  set files = excluded.files, is_plain = excluded.is_plain, key_type = excluded.key_type;
+  drop view pg_temp.mapped_row, pg_temp.mapped_source;
+  call gateway.grant_sources();
 
   if mapped not in ('tenant', 'variant') then
     more_errors := $errors$
       union all
-      select id, 'tenant_id names no tenant: ' || tenant_id, 'tenant', tenant_id from unnest(fresh_rows)
+      select id, 'tenant_id names no tenant: ' || tenant_id, tenant_id from unnest(fresh_rows)
       where not exists (select from gateway.tenant where tenant.id = tenant_id)$errors$;
-  end if;
-  if mapped = 'voucher' then
-    more_errors := more_errors || $errors$
-      union all
-      select id, format('voucher %s has its reference or QR token', rival), 'voucher', rival
-      from gateway.rivals_of(fresh_rows, stale_rows, readmitted)$errors$;
   end if;
 
   -- gateway.write_tenant_paths records the removals of tenants. Products show categories and variants.
   if mapped not in ('tenant', 'category', 'variant') then
-    more_writes := format($removal$
-  with removal as (
-    insert into gateway.removal
-    select '%1$s', stale.tenant_id, stale.id,
-           case when fresh.id is null then 'deleted' %2$s else 'moved' end::gateway.removal_reason,
-           written.latest + row_number() over (order by stale.id) * interval '1 microsecond'
-    from unnest(stale_rows) stale left join unnest(fresh_rows) fresh using (id)
-    where (fresh.id is null or fresh.tenant_id <> stale.tenant_id %3$s)
-    returning tenant_id, reason, updated_at
-  )
-  select coalesce(max(updated_at), written.latest),
-         array_agg((tenant_id, updated_at)::gateway.consent_withdrawal) filter (where reason = 'consent_withdrawn')
-  into written.latest, withdrawals from removal;$removal$,
-      mapped, case mapped when 'customer' then 'when not fresh.marketing_opted then ''consent_withdrawn''' else '' end,
-      case mapped when 'customer' then 'or not fresh.marketing_opted) and (stale.marketing_opted' else '' end);
+    more_writes := E'\n' || gateway.filled('record_removals', jsonb_build_object(
+      'record', mapped,
+      'withdrawn', case mapped when 'customer' then 'when fresh.marketing_opted is not true then ''consent_withdrawn''' end,
+      'or_withdrawn', case mapped when 'customer' then 'or fresh.marketing_opted is not true) and (stale.marketing_opted' end));
   end if;
 
   if mapped = 'variant' then
@@ -4806,7 +6106,7 @@ begin
     delete from gateway.voucher_text
     where id = any(array(select id from changed where (fresh).id is null))
   )
-  insert into gateway.voucher_text
+  insert into gateway.voucher_text (id, tenant_id, words, recipient)
   select id, (fresh).tenant_id, gateway.folded(concat_ws(' ', (fresh).reference, (fresh).product_title)),
          gateway.folded((fresh).recipient_name)
   from changed where (fresh).id is not null
@@ -4817,166 +6117,90 @@ begin
   end if;$figures$;
   elsif mapped = 'customer' then
     more_writes := more_writes || $figures$
-  insert into gateway.consent_withdrawal select * from unnest(withdrawals);
+  insert into gateway.consent_withdrawal (tenant_id, withdrawn_at) select tenant_id, withdrawn_at from unnest(withdrawals);
   if counts then
     perform gateway.add_consent_figures(written_rows, stale_rows, withdrawals);
   end if;$figures$;
   end if;
 
-  execute format($functions$
-create or replace function gateway.source_of_%1$s(keys text[], assigns boolean) returns setof gateway.%1$s_fields
-language sql stable
-as $body$
-  select %2$s from (
-%3$s
-  ) mapping where %9$s = any(keys::%6$s[])
-$body$;
-
--- Returns the next keys, of the source and of the records: up to `at_most` of each.
---
--- Plans are made for the value of `after`: one that is not null is the bound of an index.
---
--- reached: the key up to which these are all; null: the last.
--- lost: how many of them are keys of records alone.
-create or replace function gateway.scan_%1$s(after %6$s, at_most integer, out keys text[], out reached text, out lost bigint)
-language plpgsql stable set plan_cache_mode = force_custom_plan
-as $body$
-declare
-  source_keys %6$s[];
-  record_keys %6$s[];
-  last_key %6$s;
-begin
-  source_keys := array(select %9$s from (
-%3$s
-  ) mapping where after is null or %9$s > after order by %9$s limit at_most);
-  record_keys := array(select key from (%7$s) record where after is null or key > after order by key limit at_most);
-  -- Beyond the last key of a full part there may be more.
-  last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
-                    case when cardinality(record_keys) = at_most then record_keys[at_most] end);
-  select coalesce(array_agg(key::text), '{}'), count(*) filter (where is_lost), last_key into keys, lost, reached
-  from (select key, bool_and(is_record) as is_lost
-        from (select unnest(source_keys) as key, false as is_record union all select unnest(record_keys), true) found
-        where last_key is null or key <= last_key group by key) key;
-end $body$;
-
--- Evaluates the mapping for some keys, and writes the records that differ, with stamps after the latest one. With `counts`,
--- figures follow.
-create or replace function gateway.write_%1$s(keys text[], latest timestamptz, counts boolean) returns gateway.written
-language plpgsql
-as $body$
-declare
-  ids constant bigint[] := gateway.ids_of('%1$s', keys, true);
-  fresh_rows gateway.%1$s_fields[];
-  stale_rows gateway.%1$s[];
-  written_rows gateway.%1$s[];
-  readmitted bigint[];
-  rejected_ids bigint[];
-  withdrawals gateway.consent_withdrawal[];
-  written gateway.written;
-begin
-  with deleted as (
-    delete from gateway.rejected where record = '%1$s' and key = any(keys) returning key
-  )
-  select gateway.ids_of('%1$s', array_agg(key), true) into readmitted from deleted;
-  select array_agg(fresh) filter (where (fresh).id is not null), array_agg(stale) filter (where (stale).id is not null)
-  into fresh_rows, stale_rows
-  from (select fresh, id from gateway.source_of_%1$s(keys, true) fresh) source
-  full join (select stale, id from gateway.%1$s stale where id = any(ids)) record using (id)
-  where fresh is distinct from stale::gateway.%1$s_fields or id = any(readmitted);
-
-  with rejected as (
-    insert into gateway.rejected
-    select '%1$s', %8$s, reason, waits_for::gateway.record_type, waits_id from (
-      select id, case when gateway.is_identifier(id) then gateway.error_of(candidate)
-                      else 'the key is not between 1 and 2^53 - 1' end as reason, null as waits_for, null::bigint as waits_id
-      from unnest(fresh_rows) candidate%4$s
-    ) candidate
-    where reason is not null
-    on conflict do nothing returning key
-  )
-  select gateway.ids_of('%1$s', array_agg(key), true) into rejected_ids from rejected;
-  if rejected_ids is not null then
-    fresh_rows := array(select fresh from unnest(fresh_rows) fresh where id <> all(rejected_ids));
-    stale_rows := array(select stale from unnest(stale_rows) stale where id <> all(rejected_ids));
-  end if;
-
-  delete from gateway.%1$s where id = any(array(select id from unnest(stale_rows)));
-  with inserted as (
-    insert into gateway.%1$s
-    select (fresh).*, latest + place * interval '1 microsecond'
-    from (select fresh, row_number() over (order by id) as place from unnest(fresh_rows) fresh) numbered
-    returning %1$s as record
-  )
-  select array_agg(record) into written_rows from inserted;
-  written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
-  written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));%5$s
-  return written;
-end $body$$functions$, mapped, fields, source_query, more_errors, more_writes, key_type,
-    case key_type when 'bigint' then format('select id as key from gateway.%I', mapped)
-                  else format('select key::%s as key from gateway.%I join gateway.identity using (id) where kind = %L',
-                              key_type, mapped, mapped) end,
-    key_of, case key_type when 'text' then 'key::text' else 'key' end);
+  names := jsonb_build_object(
+    'query', source_query, 'read_fields', read_fields, 'read_more', read_more, 'key', key_column,
+    'record', mapped, 'fields', fields, 'shape', shape, 'more_errors', more_errors, 'more_writes', more_writes, 'key_type', key_type,
+    'leaves', leaves, 'nulls', nulls, 'columns', record_columns, 'fresh_columns', fresh_columns,
+    'record_keys', format(case key_type
+      when 'bigint' then 'select id as key from gateway.%1$I where id < 9000000000000000 or id not in (
+        select id from gateway.identity where kind = %1$L and gateway.own_id(key) is null)'
+      else 'select %2$s as key from gateway.%1$I join gateway.identity using (id) where kind = %1$L and %2$s is not null' end,
+      mapped, value_of_key),
+    'other_keys', format('select key from gateway.%1$I join gateway.identity using (id) where kind = %1$L and %2$s', mapped,
+      case key_type when 'bigint' then 'id >= 9000000000000000 and gateway.own_id(key) is null' else value_of_key || ' is null' end));
+  -- Each row looks at the clock, because no number of keys bounds the time.
+  call gateway.create_reader(
+    format('gateway.read_%s(text[])', mapped), 'setof record stable',
+gateway.filled('read', names));
+  call gateway.create_reader(
+    format('gateway.next_%s(text, integer)', mapped), 'setof text stable',
+gateway.filled('next', names));
+  execute concat(gateway.filled('source_of', names), gateway.filled('scan', names), gateway.filled('write', names));
   -- To create it locks the table, also when it exists.
   if key_type = 'uuid' and to_regclass('gateway.identity_' || mapped) is null then
-    execute format('create index %I on gateway.identity ((key::uuid)) where kind = %L',
-                   'identity_' || mapped, mapped);
+    execute format('create index %I on gateway.identity ((%s)) where kind = %L', 'identity_' || mapped, value_of_key, mapped);
   end if;
 
   if mapped = 'voucher' then
-    execute format($function$
--- Evaluates the mapping for one voucher at present; no row: the source has none. A voucher that is as its record breaks no rule;
--- one that cannot be evaluated is shown as its record.
--- Volatile: it takes its snapshot after it has waited for locks, because an older one sees a rewritten table as empty.
-create or replace function gateway.read_present_voucher(present_id bigint) returns setof gateway.present_voucher
-language plpgsql volatile security definer rows 1 set search_path = pg_catalog, pg_temp set row_security = off
-as $body$
-declare
-  assigns constant boolean := false;
-  present gateway.present_voucher;
-  is_record boolean;
-begin
-  select fresh, name, fresh is not distinct from stale::gateway.voucher_fields
-  into present.voucher, present.customer_name, is_record
-  from (select (%s)::gateway.voucher_fields as fresh, %s::text as name from (
-%s
-  ) mapping where key = %s offset 0) source left join gateway.voucher stale on stale.id = present_id;
-  if found then
-    -- In a statement of its own, because to prepare the rules takes longer than to read the voucher.
-    if not is_record then
-      present.error := coalesce(
-        gateway.error_of(present.voucher),
-        (select 'tenant_id names no tenant' where not exists (select from gateway.tenant where tenant.id = (present.voucher).tenant_id)));
-    end if;
-    return next present;
-  end if;
-exception
-  when transaction_rollback or insufficient_resources or operator_intervention or system_error
-    or syntax_error_or_access_rule_violation or lock_not_available
-  then
-    raise;
-  when others then
-    return query select voucher::gateway.voucher_fields, null::text, sqlerrm from gateway.voucher where id = present_id;
-end $body$$function$, fields, customer_name, source_query,
-      case key_type when 'bigint' then 'present_id'
-                    else format('(select key::%s from gateway.identity where id = present_id)', key_type) end);
+    -- It returns no set, because that costs as much as the read.
+    call gateway.create_reader(
+      'gateway.read_present(text, out gateway.evaluated_voucher)', 'gateway.evaluated_voucher',
+gateway.filled('read_present', names), is_safe,
+      on_error => $handler$
+      -- Of the system, a lock, or a mapping that does not fit.
+      if sqlstate ~ '^(40|42|53|55P03|57|58|P0004)' then
+        raise;
+      end if;
+      $2 := (null, null, null, sqlerrm)::gateway.evaluated_voucher;$handler$);
+    execute gateway.filled('read_present_voucher', jsonb_build_object(
+      'key_of_id', case key_type when 'bigint' then 'present_id::text' else '(gateway.keys_of(''voucher'', array[present_id]))[1]' end,
+      'voucher', case when read_more like 'array[]%' then 'source.voucher'
+        else format('(select row(%s)::gateway.voucher_fields from (select (source.voucher).*, source.keys) mapping)', fields) end));
+    grant execute on function gateway.read_present_voucher to voucher_gateway;
   end if;
 
-  execute (select string_agg(format('revoke execute on function %1$s from public; grant execute on function %1$s to voucher_gateway',
-                                    oid::regprocedure), '; ')
+  execute (select string_agg(format('revoke execute on function %s from public', oid::regprocedure), '; ')
            from pg_proc
            where pronamespace = 'gateway'::regnamespace
              and proname in ('source_of_' || mapped, 'scan_' || mapped, 'write_' || mapped, 'read_present_voucher'));
 end $procedure$;
-revoke execute on procedure gateway.prepare_mapping(gateway.record_type,text,jsonb,boolean) from public;
+revoke execute on procedure gateway.prepare_mapping(gateway.record_type,text,jsonb,boolean,text) from public;
+
+CREATE OR REPLACE PROCEDURE gateway.prepare_mappings(IN compares boolean)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
+AS $procedure$
+declare
+  mapping gateway.mapping;
+begin
+  for mapping in select * from gateway.mapping loop
+    begin
+      call gateway.prepare_mapping(mapping.record, mapping.files ->> 'select', mapping.files -> 'rules', mapping.is_plain, mapping.files ->> 'path');
+      perform gateway.request_scan(mapping.record, 'Its mapping was prepared again.') where compares;
+    exception when syntax_error_or_access_rule_violation then
+      insert into gateway.broken_mapping (record, reason) values (mapping.record, left(sqlerrm, 2000)) on conflict do nothing;
+    end;
+  end loop;
+end $procedure$;
+revoke execute on procedure gateway.prepare_mappings(boolean) from public;
 
 CREATE OR REPLACE PROCEDURE gateway.remove()
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $procedure$
 declare
   created constant text[] := array(
     select extname from pg_extension where obj_description(oid, 'pg_extension') = 'Created by the gateway');
   extension text;
 begin
+  delete from gateway.mapping;
+  call gateway.grant_sources();
   drop schema gateway cascade;
   foreach extension in array created loop
     begin
@@ -4988,65 +6212,65 @@ begin
 end $procedure$;
 revoke execute on procedure gateway.remove() from public;
 
-CREATE OR REPLACE PROCEDURE gateway.require_unchanged_sources()
+CREATE OR REPLACE PROCEDURE gateway.require_unchanged_sources(IN type gateway.record_type)
  LANGUAGE plpgsql
 AS $procedure$
 begin
   if exists (
     select from gateway.rule
     cross join lateral gateway.tables_of(to_regclass(source)) part
-    where (select relfilenode from pg_class where oid = part) <> pg_relation_filenode(part))
+    where record = type and (select relfilenode from pg_class where oid = part) <> pg_relation_filenode(part))
   then
     raise exception 'a source was rewritten during the step' using errcode = 'lock_not_available';
   end if;
 end $procedure$;
-revoke execute on procedure gateway.require_unchanged_sources() from public;
+revoke execute on procedure gateway.require_unchanged_sources(gateway.record_type) from public;
 
-CREATE OR REPLACE PROCEDURE gateway.retry_broken_mappings()
+CREATE OR REPLACE PROCEDURE gateway.revoke_from_others()
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $procedure$
 declare
-  broken gateway.record_type;
+  revocation text;
 begin
-  for broken in select record from gateway.broken_mapping loop
-    begin
-      execute format('select from gateway.source_of_%s(''{}'', false)', broken);
-    exception
-      when syntax_error_or_access_rule_violation then
-        update gateway.broken_mapping set reason = sqlerrm where record = broken and reason <> sqlerrm;
-        continue;
-      when lock_not_available then -- The next step tries again.
-        continue;
-      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
-        raise;
-      when others then -- A row makes the select fail: the scan names it.
-    end;
-    delete from gateway.broken_mapping where record = broken;
-    perform gateway.request_scan(broken, 'The mapping fits the tables again.');
+  for revocation in select statement from gateway.foreign_right where pg_has_role(owner, 'usage') loop
+    execute revocation;
   end loop;
 end $procedure$;
-revoke execute on procedure gateway.retry_broken_mappings() from public;
+revoke execute on procedure gateway.revoke_from_others() from public;
 
 CREATE OR REPLACE PROCEDURE gateway.take_copy(IN staged regclass, IN copied regclass, IN key_columns text[])
  LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'pg_temp'
 AS $procedure$
 declare
   keys text;
   same_keys text;
   assignments text;
+  all_columns text;
 begin
-  if not exists (select from pg_constraint where conrelid = staged and contype = 'p' and conkey = array(
-                   select attnum from unnest(key_columns) with ordinality as part (key, place)
-                   join pg_attribute on attrelid = staged and attname = key order by place)) then
+  if coalesce((select conkey from pg_constraint where conrelid = staged and contype = 'p'), '{}') <> array(
+       select attnum from unnest(key_columns) with ordinality as part (key, place)
+       join pg_attribute on attrelid = staged and attname = key order by place) then
     perform gateway.empty_table(staged, key_columns);
   end if;
   select string_agg(quote_ident(attname), ', ') filter (where attname = any(key_columns)),
          string_agg(format('copied.%1$I = staged.%1$I', attname), ' and ') filter (where attname = any(key_columns)),
-         string_agg(format('%1$I = excluded.%1$I', attname), ', ')
-  into keys, same_keys, assignments
+         string_agg(format('%1$I = excluded.%1$I', attname), ', '), string_agg(quote_ident(attname), ', ' order by attnum)
+  into keys, same_keys, assignments, all_columns
   from pg_attribute where attrelid = staged and attnum > 0 and not attisdropped;
+  if key_columns = '{}' then -- Equal rows are counted.
+    execute format($sql$
+      with had as (select ctid as place, row(%3$s)::text as whole, row_number() over (partition by row(%3$s)::text) as nth from %1$s one),
+      wanted as (select ctid as place, row(%3$s)::text as whole, row_number() over (partition by row(%3$s)::text) as nth from %2$s one),
+      deleted as (delete from %1$s where ctid in (
+        select had.place from had left join wanted using (whole, nth) where wanted.place is null))
+      insert into %1$s (%3$s) select %3$s from %2$s where ctid in (
+        select wanted.place from wanted left join had using (whole, nth) where had.place is null)$sql$, staged, copied, all_columns);
+    return;
+  end if;
   execute format('delete from %s staged where not exists (select from %s copied where %s)', staged, copied, same_keys);
-  execute format('insert into %1$s as staged select * from %2$s on conflict (%3$s) do update set %4$s where (staged.*)::text <> (excluded.*)::text',
-                 staged, copied, keys, assignments);
+  execute format('insert into %1$s as staged (%5$s) select %5$s from %2$s on conflict (%3$s) do update set %4$s where (staged.*)::text <> (excluded.*)::text',
+                 staged, copied, keys, assignments, all_columns);
 end $procedure$;
 revoke execute on procedure gateway.take_copy(regclass,regclass,text[]) from public;

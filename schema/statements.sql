@@ -442,6 +442,8 @@ returning id;
 select /* capture.find_missing */ source, trigger, format('call gateway.capture(%L);', source) as statement
 from gateway.find_uncaptured() order by source;
 
+select /* capture.repair */ gateway.repair_capture() as source;
+
 select /* category.of_products */ string_agg(row, '') from (
   select row(product.id, category.id, category.slug, category.title, category.sort_order)::text as row
   from gateway.product, unnest(category_ids) as category_id
@@ -1069,6 +1071,11 @@ select
       select from gateway.customer where tenant_id = $2::bigint and marketing_opted and (tenant_id > 0 or gateway.is_read(tenant_id)) and left(consent_source, 100) = $3 limit (select $4::bigint)
     ) met limit $5) counted);
 
+select /* definition.read */ file, md5, release,
+string_to_array(split_part(release, '-', 1), '.')::integer[] > string_to_array(split_part($1, '-', 1), '.')::integer[]
+as "isNewer"
+from gateway.definition;
+
 select /* driver.compile */ 1;
 
 select /* export.list */ day, tenant_id as "tenantId", tenant.name as "tenantName", records, last_at as "lastAt"
@@ -1078,15 +1085,22 @@ order by day desc, last_at desc, tenant_id limit 200;
 
 with /* export.record */ exported as (
   select * from json_to_recordset($1::text::json)
-  as entry(actor text, address text, token_id bigint, tenant_id bigint, records bigint, detail jsonb)
+  as entry(actor text, address text, token_id bigint, tenant_id bigint, records bigint, has_entry boolean,
+    detail jsonb)
 ), entry as (
   insert into gateway.audit_entry (actor, address, action, token_id, tenant_id, detail)
-  select actor, address, $2, token_id, tenant_id, detail from exported
-  returning at
+  select distinct on (token_id, tenant_id, address, detail ->> 'operation')
+  actor, address, $2, token_id, tenant_id, detail
+  from exported
+  where coalesce(has_entry, not exists (
+      select from gateway.audit_entry recent
+      where recent.token_id = exported.token_id and at > now() - interval '1 hour' and action = $3
+      and recent.tenant_id = exported.tenant_id and recent.address is not distinct from exported.address
+      and recent.detail ->> 'operation' = exported.detail ->> 'operation'))
 )
 insert into gateway.token_export (token_id, day, tenant_id, records, last_at)
 select token_id, (latest.at at time zone 'UTC')::date, tenant_id, sum(records), latest.at
-from exported, (select max(at) as at from entry) latest
+from exported, now() latest (at)
 where records > 0
 group by token_id, tenant_id, latest.at
 order by token_id, tenant_id
@@ -1438,16 +1452,16 @@ select /* figures.read */ * from (
       using (place)) as consents,
     (
       select coalesce(json_agg(json_build_object(
-            'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance, 'byExpiry', by_expiry,
-            'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance))
+            'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance,
+            'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance), 'byExpiry', by_expiry)
           order by currency = '', currency collate "C"), '[]')
       from (
         select currency, sum(vouchers) as vouchers, sum(balance) as balance,
         json_agg(json_build_object('month', month, 'vouchers', vouchers, 'balance', balance) order by month) as by_expiry,
         sum(vouchers_without_balance) as vouchers_without_balance, sum(paid_without_balance) as paid_without_balance
         from (
-          select currency, date_trunc('month', expires_on::timestamp)::date as month, sum(records) as vouchers,
-          sum(stock.balance) as balance,
+          select currency, date_trunc('month', expires_on::timestamp)::date as month,
+          sum(records) as vouchers, sum(stock.balance) as balance,
           coalesce(sum(records) filter (where state = 'full_without_balance'), 0) as vouchers_without_balance,
           coalesce(sum(paid) filter (where state = 'full_without_balance'), 0) as paid_without_balance
           from days, stock
@@ -1456,44 +1470,52 @@ select /* figures.read */ * from (
         ) months group by currency
       ) currencies) as outstanding,
     (
-      select json_agg(json_build_object('status', status, 'vouchers', vouchers,
+      select json_agg(json_build_object('status', status, 'vouchers', vouchers, 'remaining', remaining,
           'share', coalesce(round(vouchers / nullif(total, 0), 6), 0)) order by place)
       from (
-        select status, place, vouchers, sum(vouchers) over () as total from (
-          select status, place, coalesce(sum(records), 0) as vouchers
-          from unnest(array['VOID', 'NOT_YET_VALID', 'EXPIRED', 'REDEEMED', 'PART_REDEEMED', 'REDEEMABLE'])
-          with ordinality as statuses (status, place)
-          left join (
-            select case when state = 'void' then 'VOID' when expires_on < coalesce(today, first) then 'EXPIRED'
-            when state like 'redeemed%' then 'REDEEMED' when state = 'part' then 'PART_REDEEMED'
-            else 'REDEEMABLE' end as status, records
+        select status, place, coalesce(sum(vouchers), 0) as vouchers, sum(sum(vouchers)) over () as total,
+        coalesce(json_agg(json_build_object(
+              'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance,
+              'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance)) order by currency = '', currency collate "C")
+          filter (where is_live and vouchers <> 0), '[]') as remaining
+        from unnest($31::text::text[]) with ordinality as statuses (status, place)
+        left join (
+          select status, currency, state in ('full', 'part', 'full_without_balance') as is_live,
+          sum(records) as vouchers, sum(stock.balance) as balance,
+          coalesce(sum(records) filter (where state = 'full_without_balance'), 0) as vouchers_without_balance,
+          coalesce(sum(paid) filter (where state = 'full_without_balance'), 0) as paid_without_balance
+          from (
+            select case when state = 'void' then 'VOID' when not (state in ('full', 'part', 'full_without_balance')) then 'REDEEMED'
+            when expires_on < coalesce(today, first) then 'EXPIRED'
+            when state = 'part' then 'PART_REDEEMED' else 'REDEEMABLE' end as status, currency, state, records, balance, paid
             from days, stock
             union all
-            select unnest(array[status, 'NOT_YET_VALID']), unnest(array[-count(*), count(*)])
-            from (
-              select case state when 'redeemed' then 'REDEEMED' when 'part' then 'PART_REDEEMED' else 'REDEEMABLE' end as status
-              from today cross join lateral (
-                select state from gateway.voucher
-                where tenant_id = today.id and date_valid_start > today.day and state <> 'void' offset 0
-              ) voucher
-            ) not_yet_valid group by status
-          ) counted using (status)
-          group by status, place
-        ) counts
-      ) shares) as status,
+            select unnest(array['NOT_YET_VALID', case state when 'part' then 'PART_REDEEMED' else 'REDEEMABLE' end]),
+            currency, state, unnest(array[1, -1]), unnest(array[balance, -balance]), unnest(array[paid, -paid])
+            from today cross join lateral (
+              select coalesce(currency, '') as currency, gateway.figure_state(state, current_balance) as state,
+              coalesce(current_balance, 0) as balance, coalesce(purchase_value, 0) as paid
+              from gateway.voucher
+              where tenant_id = today.id and date_valid_start > today.day and state in ('full', 'part') offset 0
+            ) voucher
+          ) stock
+          group by status, currency, is_live
+        ) counted using (status)
+        group by status, place
+      ) counts) as status,
     (
       select json_agg((
           select coalesce(json_agg(json_build_object(
-                'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance, 'byExpiry', by_expiry,
-                'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance))
+                'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance,
+                'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance), 'byExpiry', by_expiry)
               order by currency = '', currency collate "C"), '[]')
           from (
             select currency, sum(vouchers) as vouchers, sum(balance) as balance,
             json_agg(json_build_object('month', month, 'vouchers', vouchers, 'balance', balance) order by month) as by_expiry,
             sum(vouchers_without_balance) as vouchers_without_balance, sum(paid_without_balance) as paid_without_balance
             from (
-              select currency, date_trunc('month', expires_on::timestamp)::date as month, sum(records) as vouchers,
-              sum(stock.balance) as balance,
+              select currency, date_trunc('month', expires_on::timestamp)::date as month,
+              sum(records) as vouchers, sum(stock.balance) as balance,
               coalesce(sum(records) filter (where state = 'full_without_balance'), 0) as vouchers_without_balance,
               coalesce(sum(paid) filter (where state = 'full_without_balance'), 0) as paid_without_balance
               from days, stock
@@ -1501,7 +1523,7 @@ select /* figures.read */ * from (
               group by currency, month having sum(records) <> 0
             ) months group by currency
           ) currencies) order by place)
-      from unnest($31::text::integer[]) with ordinality as wanted (within, place)) as expiring,
+      from unnest($32::text::integer[]) with ordinality as wanted (within, place)) as expiring,
     (
       select json_agg((
           select coalesce(json_agg(json_build_object(
@@ -1522,7 +1544,7 @@ select /* figures.read */ * from (
             order by case when by_paid then paid end desc, vouchers desc, paid desc, product_id limit wanted.first
           ) ranked
         ) order by place)
-      from unnest($32::text::bigint[], $33::text::boolean[], $34::text::text[])
+      from unnest($33::text::bigint[], $34::text::boolean[], $35::text::text[])
       with ordinality as wanted (first, by_paid, currency, place)) as "topProducts"
     from (select
       (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1) as stamp) last where stamp is not null
@@ -1844,16 +1866,16 @@ select /* figures.read */ * from (
       using (place)) as consents,
     (
       select coalesce(json_agg(json_build_object(
-            'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance, 'byExpiry', by_expiry,
-            'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance))
+            'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance,
+            'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance), 'byExpiry', by_expiry)
           order by currency = '', currency collate "C"), '[]')
       from (
         select currency, sum(vouchers) as vouchers, sum(balance) as balance,
         json_agg(json_build_object('month', month, 'vouchers', vouchers, 'balance', balance) order by month) as by_expiry,
         sum(vouchers_without_balance) as vouchers_without_balance, sum(paid_without_balance) as paid_without_balance
         from (
-          select currency, date_trunc('month', expires_on::timestamp)::date as month, sum(records) as vouchers,
-          sum(stock.balance) as balance,
+          select currency, date_trunc('month', expires_on::timestamp)::date as month,
+          sum(records) as vouchers, sum(stock.balance) as balance,
           coalesce(sum(records) filter (where state = 'full_without_balance'), 0) as vouchers_without_balance,
           coalesce(sum(paid) filter (where state = 'full_without_balance'), 0) as paid_without_balance
           from days, stock
@@ -1862,44 +1884,52 @@ select /* figures.read */ * from (
         ) months group by currency
       ) currencies) as outstanding,
     (
-      select json_agg(json_build_object('status', status, 'vouchers', vouchers,
+      select json_agg(json_build_object('status', status, 'vouchers', vouchers, 'remaining', remaining,
           'share', coalesce(round(vouchers / nullif(total, 0), 6), 0)) order by place)
       from (
-        select status, place, vouchers, sum(vouchers) over () as total from (
-          select status, place, coalesce(sum(records), 0) as vouchers
-          from unnest(array['VOID', 'NOT_YET_VALID', 'EXPIRED', 'REDEEMED', 'PART_REDEEMED', 'REDEEMABLE'])
-          with ordinality as statuses (status, place)
-          left join (
-            select case when state = 'void' then 'VOID' when expires_on < coalesce(today, first) then 'EXPIRED'
-            when state like 'redeemed%' then 'REDEEMED' when state = 'part' then 'PART_REDEEMED'
-            else 'REDEEMABLE' end as status, records
+        select status, place, coalesce(sum(vouchers), 0) as vouchers, sum(sum(vouchers)) over () as total,
+        coalesce(json_agg(json_build_object(
+              'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance,
+              'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance)) order by currency = '', currency collate "C")
+          filter (where is_live and vouchers <> 0), '[]') as remaining
+        from unnest($25::text::text[]) with ordinality as statuses (status, place)
+        left join (
+          select status, currency, state in ('full', 'part', 'full_without_balance') as is_live,
+          sum(records) as vouchers, sum(stock.balance) as balance,
+          coalesce(sum(records) filter (where state = 'full_without_balance'), 0) as vouchers_without_balance,
+          coalesce(sum(paid) filter (where state = 'full_without_balance'), 0) as paid_without_balance
+          from (
+            select case when state = 'void' then 'VOID' when not (state in ('full', 'part', 'full_without_balance')) then 'REDEEMED'
+            when expires_on < coalesce(today, first) then 'EXPIRED'
+            when state = 'part' then 'PART_REDEEMED' else 'REDEEMABLE' end as status, currency, state, records, balance, paid
             from days, stock
             union all
-            select unnest(array[status, 'NOT_YET_VALID']), unnest(array[-count(*), count(*)])
-            from (
-              select case state when 'redeemed' then 'REDEEMED' when 'part' then 'PART_REDEEMED' else 'REDEEMABLE' end as status
-              from today cross join lateral (
-                select state from gateway.voucher
-                where tenant_id = today.id and date_valid_start > today.day and state <> 'void' offset 0
-              ) voucher
-            ) not_yet_valid group by status
-          ) counted using (status)
-          group by status, place
-        ) counts
-      ) shares) as status,
+            select unnest(array['NOT_YET_VALID', case state when 'part' then 'PART_REDEEMED' else 'REDEEMABLE' end]),
+            currency, state, unnest(array[1, -1]), unnest(array[balance, -balance]), unnest(array[paid, -paid])
+            from today cross join lateral (
+              select coalesce(currency, '') as currency, gateway.figure_state(state, current_balance) as state,
+              coalesce(current_balance, 0) as balance, coalesce(purchase_value, 0) as paid
+              from gateway.voucher
+              where tenant_id = today.id and date_valid_start > today.day and state in ('full', 'part') offset 0
+            ) voucher
+          ) stock
+          group by status, currency, is_live
+        ) counted using (status)
+        group by status, place
+      ) counts) as status,
     (
       select json_agg((
           select coalesce(json_agg(json_build_object(
-                'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance, 'byExpiry', by_expiry,
-                'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance))
+                'currency', nullif(currency, ''), 'vouchers', vouchers, 'balance', balance,
+                'withoutBalance', json_build_object('vouchers', vouchers_without_balance, 'paid', paid_without_balance), 'byExpiry', by_expiry)
               order by currency = '', currency collate "C"), '[]')
           from (
             select currency, sum(vouchers) as vouchers, sum(balance) as balance,
             json_agg(json_build_object('month', month, 'vouchers', vouchers, 'balance', balance) order by month) as by_expiry,
             sum(vouchers_without_balance) as vouchers_without_balance, sum(paid_without_balance) as paid_without_balance
             from (
-              select currency, date_trunc('month', expires_on::timestamp)::date as month, sum(records) as vouchers,
-              sum(stock.balance) as balance,
+              select currency, date_trunc('month', expires_on::timestamp)::date as month,
+              sum(records) as vouchers, sum(stock.balance) as balance,
               coalesce(sum(records) filter (where state = 'full_without_balance'), 0) as vouchers_without_balance,
               coalesce(sum(paid) filter (where state = 'full_without_balance'), 0) as paid_without_balance
               from days, stock
@@ -1907,7 +1937,7 @@ select /* figures.read */ * from (
               group by currency, month having sum(records) <> 0
             ) months group by currency
           ) currencies) order by place)
-      from unnest($25::text::integer[]) with ordinality as wanted (within, place)) as expiring,
+      from unnest($26::text::integer[]) with ordinality as wanted (within, place)) as expiring,
     (
       select json_agg((
           select coalesce(json_agg(json_build_object(
@@ -1928,7 +1958,7 @@ select /* figures.read */ * from (
             order by case when by_paid then paid end desc, vouchers desc, paid desc, product_id limit wanted.first
           ) ranked
         ) order by place)
-      from unnest($26::text::bigint[], $27::text::boolean[], $28::text::text[])
+      from unnest($27::text::bigint[], $28::text::boolean[], $29::text::text[])
       with ordinality as wanted (first, by_paid, currency, place)) as "topProducts"
     from (select
       (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1) as stamp) last where stamp is not null
@@ -1936,6 +1966,17 @@ select /* figures.read */ * from (
 ) read order by place;
 
 select /* full_pass.report_server_change */ gateway.report_server_change() as former;
+
+select /* grants.find_missing */ distinct on (statement) object, statement
+from jsonb_to_recordset($1::text::jsonb)
+as expected (object text, privilege text, columns text[], statement text)
+where case when privilege = 'execute' then has_function_privilege($2, to_regproc(object), privilege) is false
+when to_regclass(object) is null then false
+when columns is null then has_table_privilege($3, object, privilege) is not true
+else (select bool_and(has_column_privilege($4, object, name, privilege)) from unnest(columns) name) is not true
+end;
+
+select /* health.read_clock */ (1000 * extract(epoch from clock_timestamp()))::float8 as read;
 
 select /* health.read_state */ pg_is_in_recovery() as standby,
 current_setting('transaction_read_only') = 'on' or exists (
@@ -1988,6 +2029,11 @@ select $2::text, $3::text, $4::text,
 (select id from gateway.administrator where administrator.email = withdrawn.email and removed_at is null),
 jsonb_build_object('email', email) from withdrawn
 returning id;
+
+select /* migration.read */ version, name, md5, to_json(run_at) #>> '{}' as applied_at
+from gateway.migration order by version;
+
+select /* migration.table_exists */ to_regclass('gateway.migration') is not null as exists;
 
 select /* product.chunk */ string_agg(row, ''), count(*) from (
   select row(id, tenant_id, slug, title, summary, description_html, currency, price, sale_price, monetary_value, is_monetary, allow_part_redeem, validity_type, validity_months, redemption_info, sort_order, image_url, array_to_json(image_urls), updated_at)::text as row, updated_at, id from gateway.product
@@ -2804,18 +2850,21 @@ order by token_id, day, operation, code, reason
 on conflict (token_id, day, operation, code, reason) do update
 set requests = request_error.requests + excluded.requests, last_at = greatest(request_error.last_at, excluded.last_at);
 
-select /* resolution.find */ place, found.*, dense_rank() over (partition by place order by distance, not is_exact)
+select /* resolution.find */ place, voucher, tenant, is_faulty, distance, is_exact,
+case when exists (select from gateway.changes_after(voucher is null, seen))
+then coalesce(seen, pg_current_snapshot())::text end
 from (
-  select place::integer, text, at::bigint, place_path::bigint[], token_id::bigint from (
+  select place::integer, text, at::bigint, token_id::bigint, nullif(seen, '')::pg_snapshot as seen from (
     values ($1,$2,$3,$4,$5)
-  ) as given(place, text, at, place_path, token_id)
-) as wanted
+  ) as given(place, text, at, token_id, seen)
+) as wanted cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place
 left join lateral (
-  select id, tenant_id, qr_token as name from gateway.voucher where gateway.trimmed(qr_token) collate "C" = gateway.trimmed(wanted.text) collate "C"
+  select id, tenant_id, qr_token as stored from gateway.voucher
+  where left(gateway.trimmed(qr_token), 600) collate "C" = left(gateway.trimmed(text), 600) collate "C" order by left(gateway.trimmed(qr_token), 600) collate "C", tenant_id limit 9
 ) record on true
+cross join lateral (select coalesce(record.tenant_id, wanted.at) as owner_id) owned
 cross join lateral (
-  select owner_id, (select path from gateway.tenant_path where tenant_path.tenant_id = owner_id) as path
-  from coalesce(record.tenant_id, wanted.at) as owner_id offset 0
+  select (select path from gateway.tenant_path where tenant_id = owner_id) as path offset 0
 ) owner_path
 cross join lateral (
   select exists (select from gateway.token_tenant
@@ -2824,29 +2873,32 @@ cross join lateral (
   (wanted.at = any(path) or owner_id = any(place_path)) and not exists (select from gateway.token where false for key share) as is_related
   offset 0
 ) scope
-join lateral (
-  select row(voucher.id, voucher.reference, current_balance, initial_balance, currency, is_monetary, allow_part_redeem, product_title, recipient_name, customer_name, redemption_status, void, date_valid_start, date_valid_end, (now() at time zone gateway.time_zone(owner.time_zone))::date)::text as voucher, row(tenant.id, tenant.name, tenant.type, owner.id, owner.name, owner.type)::text as tenant, voucher.error is not null as is_faulty,
+left join lateral (
+  select row(voucher.id, voucher.reference, current_balance, initial_balance, currency, is_monetary, allow_part_redeem, product_title, recipient_name, customer_name, redemption_status, void, date_valid_start, date_valid_end, (now() at time zone gateway.time_zone(owner.time_zone))::date)::text as voucher, row(tenant.id, tenant.name, tenant.type, owner.id, owner.name, owner.type)::text as tenant, error is not null as is_faulty,
   coalesce(array_position(place_path, owner.id), cardinality(place_path) + 1) as distance,
-  true as is_exact
+  (qr_token = text or gateway.trimmed(qr_token) = gateway.trimmed(text)) as is_exact
   from (select (voucher).*, customer_name, error
     from gateway.read_present_voucher(case when is_granted and is_related then record.id end)) voucher
   join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
-  where voucher.tenant_id = record.tenant_id and (qr_token = record.name or gateway.trimmed(qr_token) collate "C" = gateway.trimmed(wanted.text) collate "C")
+  where voucher.tenant_id = record.tenant_id and (qr_token = text or gateway.trimmed(qr_token) = gateway.trimmed(text))
 ) found on true
-order by place, dense_rank;
+order by place, distance, is_exact desc;
 
-select /* resolution.find */ place, found.*, dense_rank() over (partition by place order by distance, not is_exact)
+select /* resolution.find */ place, voucher, tenant, is_faulty, distance, is_exact,
+case when exists (select from gateway.changes_after(voucher is null, seen))
+then coalesce(seen, pg_current_snapshot())::text end
 from (
-  select place::integer, text, at::bigint, place_path::bigint[], token_id::bigint from (
+  select place::integer, text, at::bigint, token_id::bigint, nullif(seen, '')::pg_snapshot as seen from (
     values ($1,$2,$3,$4,$5)
-  ) as given(place, text, at, place_path, token_id)
-) as wanted
+  ) as given(place, text, at, token_id, seen)
+) as wanted cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place
 left join lateral (
-  select id, tenant_id, reference as name from gateway.voucher where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(wanted.text)) collate "C"
+  select id, tenant_id, reference as stored from gateway.voucher
+  where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(text)) collate "C" order by gateway.folded(gateway.trimmed(reference)) collate "C", tenant_id limit 9
 ) record on true
+cross join lateral (select coalesce(record.tenant_id, wanted.at) as owner_id) owned
 cross join lateral (
-  select owner_id, (select path from gateway.tenant_path where tenant_path.tenant_id = owner_id) as path
-  from coalesce(record.tenant_id, wanted.at) as owner_id offset 0
+  select (select path from gateway.tenant_path where tenant_id = owner_id) as path offset 0
 ) owner_path
 cross join lateral (
   select exists (select from gateway.token_tenant
@@ -2855,21 +2907,22 @@ cross join lateral (
   (wanted.at = any(path) or owner_id = any(place_path)) and not exists (select from gateway.token where false for key share) as is_related
   offset 0
 ) scope
-join lateral (
-  select row(voucher.id, voucher.reference, current_balance, initial_balance, currency, is_monetary, allow_part_redeem, product_title, recipient_name, customer_name, redemption_status, void, date_valid_start, date_valid_end, (now() at time zone gateway.time_zone(owner.time_zone))::date)::text as voucher, row(tenant.id, tenant.name, tenant.type, owner.id, owner.name, owner.type)::text as tenant, voucher.error is not null as is_faulty,
+left join lateral (
+  select row(voucher.id, voucher.reference, current_balance, initial_balance, currency, is_monetary, allow_part_redeem, product_title, recipient_name, customer_name, redemption_status, void, date_valid_start, date_valid_end, (now() at time zone gateway.time_zone(owner.time_zone))::date)::text as voucher, row(tenant.id, tenant.name, tenant.type, owner.id, owner.name, owner.type)::text as tenant, error is not null as is_faulty,
   coalesce(array_position(place_path, owner.id), cardinality(place_path) + 1) as distance,
-  (reference = wanted.text or gateway.trimmed(reference) = gateway.trimmed(wanted.text)) as is_exact
+  (reference = text or gateway.trimmed(reference) = gateway.trimmed(text)) as is_exact
   from (select (voucher).*, customer_name, error
     from gateway.read_present_voucher(case when is_granted and is_related then record.id end)) voucher
   join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
-  where voucher.tenant_id = record.tenant_id and (reference = record.name or gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(wanted.text)) collate "C")
+  where voucher.tenant_id = record.tenant_id and (reference = stored
+    or gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(text)) collate "C")
 ) found on true
-order by place, dense_rank;
+order by place, distance, is_exact desc;
 
 select /* rights.read */ quote_ident(session_user) as login,
-coalesce((select has_schema_privilege(relnamespace, 'usage') and has_table_privilege(pg_class.oid, 'select')
-    from pg_class join pg_namespace on pg_namespace.oid = relnamespace
-    where nspname = 'gateway' and relname = 'migration'), true) as "readsMigrations",
+coalesce((select has_schema_privilege(pg_namespace.oid, 'usage') and has_table_privilege(pg_class.oid, 'select') is not false
+    from pg_namespace left join pg_class on relnamespace = pg_namespace.oid and relname = 'definition'
+    where nspname = 'gateway'), true) as "readsMigrations",
 (select pg_has_role(oid, case when current_setting('server_version_num')::integer < 160000
     then 'member' else 'set' end)
   from pg_roles where rolname = $1) as "setsServiceRole";
@@ -2931,7 +2984,7 @@ coalesce((select bool_or(has_table_privilege(session_user, pg_class.oid, 'delete
     where nspname = 'gateway' and relname = 'audit_entry'), false),
 to_regprocedure('gateway.detect_server_change()') is not null;
 
-select /* session.read_route */ current_setting('transaction_read_only');
+select /* session.read_route */ pg_catalog.current_setting('transaction_read_only');
 
 update /* session.save */ gateway.session set data = $1::text::jsonb where id_hash = $2;
 
@@ -2974,6 +3027,8 @@ set /* step.make */ transaction isolation level repeatable read;
 lock /* step.make */ table gateway.step_lock in exclusive mode nowait;
 select /* step.make */ more, keys from gateway.make_step(1000);
 
+select /* step.read_completeness */ is_complete as "isComplete" from gateway.step order by stamp desc limit 1;
+
 select /* step.read_last */ epoch, stamp
 from gateway.sync_state, (select stamp from gateway.step order by stamp desc limit 1) step where not exists (select from gateway.token where false for key share);
 
@@ -2982,8 +3037,11 @@ from gateway.sync_state, (select stamp from gateway.step order by stamp desc lim
 
 select /* step.read_state */
 round(extract(epoch from clock_timestamp() - case when is_complete then stamp end), 1)::float8 as "secondsSinceStep",
-case when is_complete then round(greatest(0, extract(epoch from clock_timestamp() - coalesce(
-        behind_since, case when exists (select from gateway.notes_after(snapshot)) then stamp end))), 1)::float8
+case when is_complete then round(greatest(0, extract(epoch from clock_timestamp() - least(coalesce(
+          behind_since, case when exists (select from gateway.notes_after(snapshot)) then stamp end), (
+          select least(subscription.behind_since, case when needs_copy is not null or seen_at < clock_timestamp() - interval '1 minute'
+            then coalesce(seen_at, copied_at) end)
+          from gateway.subscription)))), 1)::float8
 end as "secondsBehind",
 (select count(*) from (select from gateway.notes_after(snapshot) limit 100000) note)
 + (select count(*) from (select from gateway.waiting_key where place > waited limit 100000) waiting)
@@ -2996,13 +3054,28 @@ array_to_json(array(
       'record', record, 'key', key, 'reason', gateway.without_values(reason))
     from gateway.rejected order by record, key limit $1)) as "rejectedKeys",
 json_build_object(
+  'late', json_build_object(
+    'seconds', round(extract(epoch from clock_timestamp() - coalesce(stamp, (select max(run_at) from gateway.migration)))),
+    'isComplete', coalesce(is_complete, false),
+    'failure', (
+      select format('since %s steps fail: %s (%s)', to_char(since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), message, code)
+      from gateway.step_failure where latest > clock_timestamp() - interval '15 seconds'),
+    'holder', (
+      select json_build_object(
+        'pid', pid, 'login', usename, 'table', relname, 'seconds', extract(epoch from clock_timestamp() - xact_start))
+      from pg_locks join pg_class on pg_class.oid = relation left join pg_stat_activity using (pid)
+      where granted and relnamespace = 'gateway'::regnamespace and database = (
+        select oid from pg_database where datname = current_database())
+      and mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+      order by relname = 'step_lock' desc limit 1)),
   'broken', array(
     select json_build_object('record', record, 'why', reason) from gateway.broken_mapping
     union all
-    select json_build_object('record', record, 'why', stopped) from gateway.scan where failed_at is not null),
+    select json_build_object('record', record, 'why', stopped) from gateway.scan
+    where stopped is not null and not too_many),
   'stopped', array(
     select json_build_object('record', record, 'why', stopped) from gateway.scan
-    where stopped is not null and failed_at is null),
+    where stopped is not null and too_many),
   'platform', (
     select json_build_object(
       'reasons', reasons, 'needsCopy', needs_copy,
@@ -3206,14 +3279,14 @@ array_to_json(array(
     where tenant_path.tenant_id = tenant.id and step > 1 order by step desc)) as above, count, unchosen from chosen tenant order by rank;
 
 select /* token.count_in_need */
-count(*) filter (where token.revoked_at is null and not ((token.expires_at is not null and token.expires_at <= now()) or coalesce(
+count(*) filter (where token.revoked_at is null and not (coalesce(token.expires_at <= now(), false) or coalesce(
       (select false from gateway.session where session.id_hash = token.session_hash and
         session.expires_at > now() and session.used_at > now() - interval '1 hour'
         and exists (select from gateway.administrator
           where administrator.id = session.administrator_id and administrator.generation = session.generation
           and administrator.removed_at is null)),
       token.session_hash is not null)) and token.last_used_at is null)::integer as unused,
-count(*) filter (where token.revoked_at is null and not ((token.expires_at is not null and token.expires_at <= now()) or coalesce(
+count(*) filter (where token.revoked_at is null and not (coalesce(token.expires_at <= now(), false) or coalesce(
       (select false from gateway.session where session.id_hash = token.session_hash and
         session.expires_at > now() and session.used_at > now() - interval '1 hour'
         and exists (select from gateway.administrator
@@ -3229,13 +3302,15 @@ wanted as (
   as wanted(tenant_id, with_descendants)
 ), unknown as (
   select tenant_id from wanted where not exists (select from gateway.tenant where tenant.id = wanted.tenant_id)
+  and not exists (select from gateway.token_tenant held
+    where held.token_id = $3::bigint and held.tenant_id = wanted.tenant_id)
 ), created as (
   insert into gateway.token (
     name, contact, token_hash, hint, permissions, rate_limit, created_by, expires_at, idempotency_key,
     session_hash)
-  select $3, $4::text, $5, $6,
-  $7::text::text[], $8::integer, $9,
-  $10::text::timestamptz, $11::text, $12::bytea
+  select $4, $5::text, $6, $7,
+  $8::text::text[], $9::integer, $10,
+  $11::text::timestamptz, $12::text, $13::bytea
   where not exists (select from unknown)
   on conflict (idempotency_key) do nothing
   returning id
@@ -3244,7 +3319,7 @@ wanted as (
   select created.id, wanted.tenant_id, wanted.with_descendants from created, wanted
 ), audited as (
   insert into gateway.audit_entry (actor, address, action, token_id, detail)
-  select $13::text, $14::text, $15::text, created.id, $16::text::jsonb from created
+  select $14::text, $15::text, $16::text, created.id, $17::text::jsonb from created
 )
 select (select id from created) as id, (select string_agg(tenant_id::text, ', ') from unknown) as unknown;
 
@@ -3255,12 +3330,14 @@ wanted as (
   as wanted(tenant_id, with_descendants)
 ), unknown as (
   select tenant_id from wanted where not exists (select from gateway.tenant where tenant.id = wanted.tenant_id)
+  and not exists (select from gateway.token_tenant held
+    where held.token_id = $3::bigint and held.tenant_id = wanted.tenant_id)
 ), edited as (
   update gateway.token
-  set name = $3, contact = $4::text,
-  permissions = $5::text::text[], rate_limit = $6::integer,
+  set name = $4, contact = $5::text,
+  permissions = $6::text::text[], rate_limit = $7::integer,
   revision = revision + 1
-  where id = $7 and revision = $8 and not exists (select from unknown)
+  where id = $8 and revision = $9 and not exists (select from unknown)
   returning id
 ), withdrawn as (
   delete from gateway.token_tenant
@@ -3271,7 +3348,7 @@ wanted as (
   on conflict (token_id, tenant_id) do update set with_descendants = excluded.with_descendants
 ), audited as (
   insert into gateway.audit_entry (actor, address, action, token_id, detail)
-  select $9::text, $10::text, $11::text, edited.id, $12::text::jsonb from edited
+  select $10::text, $11::text, $12::text, edited.id, $13::text::jsonb from edited
 )
 select (select id from edited) as id, (select string_agg(tenant_id::text, ', ') from unknown) as unknown;
 
@@ -3284,7 +3361,7 @@ coalesce(
     and exists (select from gateway.administrator
       where administrator.id = session.administrator_id and administrator.generation = session.generation
       and administrator.removed_at is null)),
-  token.session_hash is not null) as "sessionEnded", token_hash as "tokenHash",
+  token.session_hash is not null) as "sessionEnded", coalesce(token.expires_at <= now(), false) as "isExpired", token_hash as "tokenHash",
 coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants)
       order by tenant_id)
     from gateway.token_tenant where token_id = token.id), '[]') as tenants
@@ -3302,12 +3379,12 @@ coalesce(
     and exists (select from gateway.administrator
       where administrator.id = session.administrator_id and administrator.generation = session.generation
       and administrator.removed_at is null)),
-  token.session_hash is not null) as "sessionEnded", contact, hint, created_at as "createdAt", created_by as "createdBy",
+  token.session_hash is not null) as "sessionEnded", coalesce(token.expires_at <= now(), false) as "isExpired", contact, hint, created_at as "createdAt", created_by as "createdBy",
 last_used_at as "lastUsedAt", last_used_address as "lastUsedAddress", rotated_from as "rotatedFrom", revision,
 (select successor.id from gateway.token successor where successor.rotated_from = token.id) as "rotatedTo",
 coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants,
         'name', tenant.name) order by tenant_id)
-    from gateway.token_tenant join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants from gateway.token where id = $1;
+    from gateway.token_tenant left join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants from gateway.token where id = $1;
 
 select /* token.list */
 token.id, token.name, array_to_json(token.permissions) as permissions, token.rate_limit as "rateLimit",
@@ -3318,12 +3395,12 @@ coalesce(
     and exists (select from gateway.administrator
       where administrator.id = session.administrator_id and administrator.generation = session.generation
       and administrator.removed_at is null)),
-  token.session_hash is not null) as "sessionEnded", contact, hint, created_at as "createdAt", created_by as "createdBy",
+  token.session_hash is not null) as "sessionEnded", coalesce(token.expires_at <= now(), false) as "isExpired", contact, hint, created_at as "createdAt", created_by as "createdBy",
 last_used_at as "lastUsedAt", last_used_address as "lastUsedAddress", rotated_from as "rotatedFrom", revision,
 (select successor.id from gateway.token successor where successor.rotated_from = token.id) as "rotatedTo",
 coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants,
         'name', tenant.name) order by tenant_id)
-    from gateway.token_tenant join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants
+    from gateway.token_tenant left join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants
 from gateway.token
 where gateway.has_text(concat_ws(' ', name, contact, created_by, hint), $1)
 and
@@ -3340,12 +3417,12 @@ coalesce(
     and exists (select from gateway.administrator
       where administrator.id = session.administrator_id and administrator.generation = session.generation
       and administrator.removed_at is null)),
-  token.session_hash is not null) as "sessionEnded", contact, hint, created_at as "createdAt", created_by as "createdBy",
+  token.session_hash is not null) as "sessionEnded", coalesce(token.expires_at <= now(), false) as "isExpired", contact, hint, created_at as "createdAt", created_by as "createdBy",
 last_used_at as "lastUsedAt", last_used_address as "lastUsedAddress", rotated_from as "rotatedFrom", revision,
 (select successor.id from gateway.token successor where successor.rotated_from = token.id) as "rotatedTo",
 coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants,
         'name', tenant.name) order by tenant_id)
-    from gateway.token_tenant join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants
+    from gateway.token_tenant left join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants
 from gateway.token
 where gateway.has_text(concat_ws(' ', name, contact, created_by, hint), $1)
 and $2 = any(permissions)
@@ -3363,15 +3440,15 @@ coalesce(
     and exists (select from gateway.administrator
       where administrator.id = session.administrator_id and administrator.generation = session.generation
       and administrator.removed_at is null)),
-  token.session_hash is not null) as "sessionEnded", contact, hint, created_at as "createdAt", created_by as "createdBy",
+  token.session_hash is not null) as "sessionEnded", coalesce(token.expires_at <= now(), false) as "isExpired", contact, hint, created_at as "createdAt", created_by as "createdBy",
 last_used_at as "lastUsedAt", last_used_address as "lastUsedAddress", rotated_from as "rotatedFrom", revision,
 (select successor.id from gateway.token successor where successor.rotated_from = token.id) as "rotatedTo",
 coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants,
         'name', tenant.name) order by tenant_id)
-    from gateway.token_tenant join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants
+    from gateway.token_tenant left join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants
 from gateway.token
 where gateway.has_text(concat_ws(' ', name, contact, created_by, hint), $1)
-and token.revoked_at is null and not ((token.expires_at is not null and token.expires_at <= now()) or coalesce(
+and token.revoked_at is null and not (coalesce(token.expires_at <= now(), false) or coalesce(
     (select false from gateway.session where session.id_hash = token.session_hash and
       session.expires_at > now() and session.used_at > now() - interval '1 hour'
       and exists (select from gateway.administrator
@@ -3392,15 +3469,15 @@ coalesce(
     and exists (select from gateway.administrator
       where administrator.id = session.administrator_id and administrator.generation = session.generation
       and administrator.removed_at is null)),
-  token.session_hash is not null) as "sessionEnded", contact, hint, created_at as "createdAt", created_by as "createdBy",
+  token.session_hash is not null) as "sessionEnded", coalesce(token.expires_at <= now(), false) as "isExpired", contact, hint, created_at as "createdAt", created_by as "createdBy",
 last_used_at as "lastUsedAt", last_used_address as "lastUsedAddress", rotated_from as "rotatedFrom", revision,
 (select successor.id from gateway.token successor where successor.rotated_from = token.id) as "rotatedTo",
 coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants,
         'name', tenant.name) order by tenant_id)
-    from gateway.token_tenant join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants
+    from gateway.token_tenant left join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants
 from gateway.token
 where gateway.has_text(concat_ws(' ', name, contact, created_by, hint), $1)
-and token.revoked_at is null and not ((token.expires_at is not null and token.expires_at <= now()) or coalesce(
+and token.revoked_at is null and not (coalesce(token.expires_at <= now(), false) or coalesce(
     (select false from gateway.session where session.id_hash = token.session_hash and
       session.expires_at > now() and session.used_at > now() - interval '1 hour'
       and exists (select from gateway.administrator
@@ -3421,15 +3498,15 @@ coalesce(
     and exists (select from gateway.administrator
       where administrator.id = session.administrator_id and administrator.generation = session.generation
       and administrator.removed_at is null)),
-  token.session_hash is not null) as "sessionEnded", contact, hint, created_at as "createdAt", created_by as "createdBy",
+  token.session_hash is not null) as "sessionEnded", coalesce(token.expires_at <= now(), false) as "isExpired", contact, hint, created_at as "createdAt", created_by as "createdBy",
 last_used_at as "lastUsedAt", last_used_address as "lastUsedAddress", rotated_from as "rotatedFrom", revision,
 (select successor.id from gateway.token successor where successor.rotated_from = token.id) as "rotatedTo",
 coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants,
         'name', tenant.name) order by tenant_id)
-    from gateway.token_tenant join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants
+    from gateway.token_tenant left join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants
 from gateway.token
 where gateway.has_text(concat_ws(' ', name, contact, created_by, hint), $1)
-and token.revoked_at is null and not ((token.expires_at is not null and token.expires_at <= now()) or coalesce(
+and token.revoked_at is null and not (coalesce(token.expires_at <= now(), false) or coalesce(
     (select false from gateway.session where session.id_hash = token.session_hash and
       session.expires_at > now() and session.used_at > now() - interval '1 hour'
       and exists (select from gateway.administrator
@@ -3450,15 +3527,15 @@ coalesce(
     and exists (select from gateway.administrator
       where administrator.id = session.administrator_id and administrator.generation = session.generation
       and administrator.removed_at is null)),
-  token.session_hash is not null) as "sessionEnded", contact, hint, created_at as "createdAt", created_by as "createdBy",
+  token.session_hash is not null) as "sessionEnded", coalesce(token.expires_at <= now(), false) as "isExpired", contact, hint, created_at as "createdAt", created_by as "createdBy",
 last_used_at as "lastUsedAt", last_used_address as "lastUsedAddress", rotated_from as "rotatedFrom", revision,
 (select successor.id from gateway.token successor where successor.rotated_from = token.id) as "rotatedTo",
 coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants,
         'name', tenant.name) order by tenant_id)
-    from gateway.token_tenant join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants
+    from gateway.token_tenant left join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants
 from gateway.token
 where gateway.has_text(concat_ws(' ', name, contact, created_by, hint), $1)
-and token.revoked_at is null and not ((token.expires_at is not null and token.expires_at <= now()) or coalesce(
+and token.revoked_at is null and not (coalesce(token.expires_at <= now(), false) or coalesce(
     (select false from gateway.session where session.id_hash = token.session_hash and
       session.expires_at > now() and session.used_at > now() - interval '1 hour'
       and exists (select from gateway.administrator
@@ -3479,15 +3556,15 @@ coalesce(
     and exists (select from gateway.administrator
       where administrator.id = session.administrator_id and administrator.generation = session.generation
       and administrator.removed_at is null)),
-  token.session_hash is not null) as "sessionEnded", contact, hint, created_at as "createdAt", created_by as "createdBy",
+  token.session_hash is not null) as "sessionEnded", coalesce(token.expires_at <= now(), false) as "isExpired", contact, hint, created_at as "createdAt", created_by as "createdBy",
 last_used_at as "lastUsedAt", last_used_address as "lastUsedAddress", rotated_from as "rotatedFrom", revision,
 (select successor.id from gateway.token successor where successor.rotated_from = token.id) as "rotatedTo",
 coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants,
         'name', tenant.name) order by tenant_id)
-    from gateway.token_tenant join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants
+    from gateway.token_tenant left join gateway.tenant on tenant.id = tenant_id where token_id = token.id), '[]') as tenants
 from gateway.token
 where gateway.has_text(concat_ws(' ', name, contact, created_by, hint), $1)
-and token.revoked_at is null and not ((token.expires_at is not null and token.expires_at <= now()) or coalesce(
+and token.revoked_at is null and not (coalesce(token.expires_at <= now(), false) or coalesce(
     (select false from gateway.session where session.id_hash = token.session_hash and
       session.expires_at > now() and session.used_at > now() - interval '1 hour'
       and exists (select from gateway.administrator
@@ -3497,6 +3574,8 @@ and token.revoked_at is null and not ((token.expires_at is not null and token.ex
 and id in (
   with found as materialized (
     select id, parent_id from gateway.tenant where id = $2 or gateway.has_text(name, $3)
+    union all
+    select $4::bigint, null
   ), above as materialized (
     select distinct unnest(path) as id from gateway.tenant_path where tenant_id in (select parent_id from found)
   )
@@ -3506,7 +3585,7 @@ and id in (
 and
 true
 and true
-order by token.id desc, id desc limit $4;
+order by token.id desc, id desc limit $5;
 
 with /* token.revoke */ revoked as (
   update gateway.token set revoked_at = now(), revision = revision + 1 where id = $1 and revoked_at is null
@@ -4114,7 +4193,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-          select id as record_id, ends_on as sort_key, false as missing, (true and (state = any('{redeemed,part,full}') and ends_on < owner.today) and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $3::text::date) ) is true as matches from gateway.voucher where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on < owner.today and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $5::text::date)
+          select id as record_id, ends_on as sort_key, false as missing, (true and (state = any('{part,full}') and ends_on < owner.today) and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $3::text::date) ) is true as matches from gateway.voucher where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on < owner.today and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $5::text::date)
           and true and true
           order by sort_key desc, record_id desc limit (select $6::bigint)
         ) list
@@ -4314,7 +4393,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-          select id as record_id, ends_on as sort_key, false as missing, (true and (state = any('{redeemed,part,full}') and ends_on < owner.today) and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $3::text::date) ) is true as matches from gateway.voucher where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on < owner.today and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $5::text::date)
+          select id as record_id, ends_on as sort_key, false as missing, (true and (state = any('{part,full}') and ends_on < owner.today) and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $3::text::date) ) is true as matches from gateway.voucher where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on < owner.today and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $5::text::date)
           and true and true
           order by sort_key, record_id limit (select $6::bigint)
         ) list
@@ -4608,7 +4687,7 @@ with /* voucher.search_range */ owner as materialized (select id as owner_id, (n
 candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
-    (true and (state = any('{redeemed,part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
+    (true and (state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
     from gateway.voucher where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
   ) page limit $4),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $5) page order by page.missing desc, page.sort_key, page.record_id limit $6)
@@ -4627,7 +4706,7 @@ with /* voucher.search_range */ owner as materialized (select id as owner_id, (n
 candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
-    (true and (state = any('{redeemed,part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
+    (true and (state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
     from gateway.voucher where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
   ) page limit $4),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $5) page order by page.missing, page.sort_key desc, page.record_id desc limit $6)
@@ -4837,7 +4916,7 @@ with /* voucher.search_range */ owner as materialized (select id as owner_id, (n
 candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
-    (true and (state = any('{redeemed,part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
+    (true and (state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
     from gateway.voucher where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
   ) page limit $4),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $5) page order by page.missing desc, page.sort_key desc, page.record_id desc limit $6)
@@ -4856,7 +4935,7 @@ with /* voucher.search_range */ owner as materialized (select id as owner_id, (n
 candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
-    (true and (state = any('{redeemed,part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
+    (true and (state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
     from gateway.voucher where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
   ) page limit $4),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $5) page order by page.missing, page.sort_key, page.record_id limit $6)

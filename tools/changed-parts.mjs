@@ -16,7 +16,7 @@ const all = ['src', 'packages', 'docs', 'schema', 'LICENSE', 'CHANGELOG.md']
 const parts = {
   driver: { inputs: ['src/db/driver.ts'], output: 'packages/sync/dist/postgres' },
   client: { inputs: ['packages/client'], output: 'packages/client/dist' },
-  sync: { inputs: ['packages/sync', 'packages/client'], output: 'packages/sync/dist/main.js' },
+  sync: { inputs: ['packages/sync', 'packages/client', 'docs/guides/sync.md'], output: 'packages/sync/dist/main.js' },
   demo: { inputs: ['packages/demo'], output: 'dist/demo-data' },
   charts: { inputs: ['packages/charts'], output: 'dist/charts' },
   embedded: { inputs: ['packages/embedded'], output: 'dist/embedded' },

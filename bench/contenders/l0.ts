@@ -105,10 +105,10 @@ const resolution = `
   with found as (
     select voucher.*, tenant.name as tenant_name, tenant.type as tenant_type,
            case when void then 'void'
-                when (now() at time zone time_zone)::date < date_valid_start then 'not_yet_valid'
-                when (now() at time zone time_zone)::date > date_valid_end then 'expired'
                 when lower(redemption_status) = 'redeemed' then 'redeemed'
-                when current_balance <= 0 then 'no_balance' end as reason_code
+                when current_balance <= 0 then 'no_balance'
+                when (now() at time zone time_zone)::date > date_valid_end then 'expired'
+                when (now() at time zone time_zone)::date < date_valid_start then 'not_yet_valid' end as reason_code
     from (
       select id from gateway.voucher
       where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed($2::text))

@@ -151,10 +151,10 @@ type ResolutionRow = VoucherRow &
 
 function reasonAgainst(row: ResolutionRow): string | undefined {
   if (row.void) return 'void'
-  if (row.date_valid_start !== null && row.today < row.date_valid_start) return 'not_yet_valid'
-  if (row.date_valid_end !== null && row.today > row.date_valid_end) return 'expired'
   if (row.redemption_status?.toLowerCase() === 'redeemed') return 'redeemed'
   if (row.current_balance !== null && row.current_balance <= 0) return 'no_balance'
+  if (row.date_valid_end !== null && row.today > row.date_valid_end) return 'expired'
+  if (row.date_valid_start !== null && row.today < row.date_valid_start) return 'not_yet_valid'
   return undefined
 }
 

@@ -69,7 +69,7 @@ export const startPackagedServer = async (settings?: Record<string, string>): Pr
 async function serve(server: EmbeddedPostgres): Promise<DatabaseServer> {
   const { host, port, user } = server
   const address = (database: string) => ({ host, port, user, database })
-  const open = (database: string) => connect(address(database), { max: 1, statementTimeoutMs: 0 })
+  const open = (database: string) => connect(address(database), { max: 1, statementTimeoutMs: 0, searchPath: 'public' })
   const admin = open(server.database)
   const [row] = await admin<{ server_version: string }[]>`show server_version`
   return {

@@ -61,6 +61,11 @@ const errorResponses: Record<number, ErrorResponse> = {
     description: `The body is larger than ${limitText}.`,
     headers: [...always, ...rate],
   },
+  415: {
+    name: 'UnsupportedMediaType',
+    description: 'The body is compressed. Send it without `Content-Encoding`.',
+    headers: [...always, ...rate, 'Accept-Encoding'],
+  },
   422: {
     name: 'UnprocessableContent',
     description:
@@ -135,6 +140,6 @@ export function errorComponents(answers: readonly RecordedAnswer[]): Record<stri
  * @param hasBody whether the operation takes a body
  */
 export function errorReferences(hasBody: boolean): Record<string, Reference> {
-  const entries = Object.entries(errorResponses).filter(([status]) => hasBody || status !== '413')
+  const entries = Object.entries(errorResponses).filter(([status]) => hasBody || !['413', '415'].includes(status))
   return Object.fromEntries(entries.map(([status, { name }]) => [status, { $ref: `#/components/responses/${name}` }]))
 }

@@ -14,7 +14,7 @@ import { describePath, describeQuery, permissionSentence, requestIdParameter } f
 const exportTag = 'Bulk export'
 
 const query = z.object({
-  cursor: z.string().nullish().meta({
+  cursor: z.string().optional().meta({
     description:
       'The `cursor` of the last such line that you received: continues an export that broke off. Empty for a new export.',
   }),

@@ -26,6 +26,7 @@ const headers = {
   'RateLimit-Reset': header('Seconds until the window ends.', { ...seconds, maximum: rateWindowSeconds }, 42),
   'Retry-After': header('Seconds to wait before you repeat the same request.', seconds, 42),
   Allow: header('The method of this path.', { type: 'string', enum: ['GET', 'POST'] }),
+  'Accept-Encoding': header('How a body may be encoded: not at all.', constant('identity')),
   'WWW-Authenticate': header('The scheme of the expected token.', constant('Bearer')),
   Vary: { ...header('There when the response could be compressed.', constant('Accept-Encoding')), required: false },
   'Content-Encoding': {

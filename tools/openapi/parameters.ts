@@ -57,7 +57,7 @@ export function describeQuery(query: z.ZodObject | undefined, answers: readonly 
     // Programs that read the document send the examples. A cursor is valid only where it was made: the first page has none.
     const example =
       name === 'cursor' ? '' : answers.map(({ request }) => request.query?.[name]).find(value => value !== undefined)
-    const isArray = schema.anyOf?.some(option => typeof option === 'object' && option.type === 'array') ?? false
+    const isArray = schema.type === 'array'
     return {
       name,
       in: 'query',
