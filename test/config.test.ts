@@ -120,6 +120,8 @@ test('variables of other programs are none of ours', () => {
   const longer = { DATABASE_URL: 'postgres://host/name', DATABASE_URL_UNPOOLED: 'x', HEALTH_PORT_80_TCP_ADDR: 'x' }
   const others = { PATH: 'x', LOGNAME: 'x', PGHOST: 'x', NODE_OPTIONS: 'x', npm_config_cache: 'x', PUBLIC_IP: 'x' }
   expect(problemsOf({ ...links, ...hosts, ...longer, ...others, RATE_PORT: 'tcp://10.0.0.1:80' })).toEqual([])
+  const own = { METRICS_PORT: 'tcp://10.0.0.1:9464', HEALTH_PORT: 'udp://10.0.0.1:80' }
+  expect(readConfig(own)).toMatchObject({ metricsPort: undefined, healthPort: undefined })
 })
 
 const provider = {
@@ -238,6 +240,13 @@ test.each<[NodeJS.ProcessEnv, string[], number?]>([
   ),
   [{ ...provider, OIDC_DOMAINS: ' , ' }, [groups]],
   [{ ...provider, OIDC_ISSUER: 'http://id.example.com', OIDC_GROUPS: 'admins' }, [`OIDC_ISSUER ${isPrivate}`]],
+  [
+    { NODE_ENV: 'production', DATABASE_URL: ' ', PORT: 'x' },
+    [
+      expect.stringMatching(/^PORT must be/),
+      'DATABASE_URL must be set when NODE_ENV is production, for example postgres://user:password@host:5432/database',
+    ],
+  ],
   [{ RATE_STORE: 'memory' }, [expect.stringMatching(/^RATE_STORE must not be memory with --workers/)], 2],
   [{ RATE_STORE: 'redis' }, [expect.stringMatching(/^RATE_STORE is redis and needs REDIS_URL/)]],
   [

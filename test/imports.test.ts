@@ -24,7 +24,7 @@ const order = `
   domain/administrator
   domain/rate domain/sync
   doctor
-  staging
+  openid staging
   adoption
   domain projection
   tracing
@@ -32,7 +32,7 @@ const order = `
   log
   config db json-line
   channels reasons
-  reason-list`
+  reason-list version`
 
 const lines = order.trim().split('\n')
 const lineOf = new Map(

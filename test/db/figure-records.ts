@@ -2,9 +2,9 @@
 import { expect } from 'vitest'
 import type { Sql } from '../../src/db/sql.ts'
 import { checkFigures } from '../../src/domain/figures/check.ts'
-import { findRecordProblems } from '../../src/projection/check.ts'
 import { createDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
+import { findRecordProblems } from '../support/record-problems.ts'
 
 export const insertVouchers = (sql: Sql, count = 40) => sql`
   insert into purchased_voucher (tenant_id, reference, initial_balance, current_balance, purchase_value, currency,

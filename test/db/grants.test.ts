@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
-import { noWrites, readWrites } from './writes.ts'
+import { calledFunctions, noWrites, readOperatorSources, readServiceSources, readWrites } from './statements.ts'
 
 const { platform } = await createDatabase()
 
 const read = `
-  administrator audit_entry broken_mapping category check_progress consent_withdrawal customer figure_member figure_rollup
-  invitation kind_grain mapping migration note open_scan product rate_window record_figure rejected removal request_count request_error
-  rule scan session setting step subscription sync_state tenant tenant_path token token_export token_tenant variant voucher voucher_count
+  administrator audit_entry broken_mapping category check_progress consent_withdrawal customer definition figure_member figure_rollup foreign_right
+  invitation kind_grain large_transaction made_object mapping migration note open_scan present_object product rate_window record_figure rejected removal request_count request_error
+  rule scan session setting step step_failure subscription sync_state tenant tenant_path token token_export token_tenant variant voucher voucher_count
   voucher_text waiting_key waiting_row`
 
 /** Only steps use them, with the rights of the owner. */
 const hidden = `
-  category_fields customer_fields identity product_fields staged_table tenant_fields variant_fields view_reference
+  category_fields customer_fields identity misplaced_reader product_fields staged_table template tenant_fields variant_fields view_reference
   voucher_fields`
 
 /** The rights of the service on tables and views, besides the columns that its statements write. Others fail the test. */
@@ -53,12 +53,76 @@ test('the service may write what its statements write, and read what it needs', 
   expect(Object.fromEntries(rows.map(({ table, rights }) => [table, rights]))).toEqual(expected)
 })
 
-test('no other login may call a function of the gateway, or attach one to a table of its own as a trigger', async () => {
+test('the service may call what its statements call, what that calls with its rights, and nothing else', async () => {
+  // Functions with the rights of the owner call others as the owner.
+  const bodies = await platform<{ name: string; definer: boolean; body: string }[]>`
+    select proname as name, prosecdef as definer, coalesce(pg_get_function_sqlbody(oid), prosrc) as body
+    from pg_proc where pronamespace = 'gateway'::regnamespace`
+  const [{ body: evaluated }] = await platform<[{ body: string }]>`
+    select /* Checks, defaults and views that the service evaluates. */ concat_ws(' ',
+      (select string_agg(pg_get_constraintdef(pg_constraint.oid), ' ') from pg_constraint
+       where contype = 'c' and connamespace = 'gateway'::regnamespace and has_any_column_privilege('voucher_gateway', conrelid, 'insert, update')),
+      (select string_agg(pg_get_expr(adbin, adrelid), ' ') from pg_attrdef join pg_class on pg_class.oid = adrelid
+       where relnamespace = 'gateway'::regnamespace and has_any_column_privilege('voucher_gateway', adrelid, 'insert, update')),
+      (select string_agg(pg_get_indexdef(indexrelid), ' ') from pg_index join pg_class on pg_class.oid = indrelid
+       where relnamespace = 'gateway'::regnamespace and has_any_column_privilege('voucher_gateway', indrelid, 'insert, update')),
+      (select string_agg(pg_get_viewdef(oid), ' ') from pg_class
+       where relnamespace = 'gateway'::regnamespace and relkind = 'v' and has_table_privilege('voucher_gateway', oid, 'select'))) as body`
+  const called = new Set<string>()
+  const add = (text: string) => {
+    for (const name of calledFunctions(text)) {
+      if (called.has(name)) continue
+      called.add(name)
+      for (const { body } of bodies.filter(one => one.name === name && !one.definer)) add(body)
+    }
+  }
+  // The service calls no procedure: its texts name some for an operator.
+  add((await readServiceSources()).replaceAll(/\bcall gateway/g, ''))
+  add(evaluated)
+  const rows = await platform<{ name: string }[]>`
+    select distinct proname as name from pg_proc
+    where pronamespace = 'gateway'::regnamespace and has_function_privilege('voucher_gateway', oid, 'execute')`
+  expect(rows.map(({ name }) => name).sort()).toEqual([...called].sort())
+})
+
+test('nobody but the owner and the roles of the gateway may call a function, and nobody at all attach one to a table of their own as a trigger', async () => {
   const rows = await platform`
     select oid::regprocedure::text as name from pg_proc
-    where pronamespace = 'gateway'::regnamespace
-      and exists (select from aclexplode(coalesce(proacl, acldefault('f', proowner))) where grantee = 0)`
+    cross join lateral aclexplode(coalesce(proacl, acldefault('f', proowner)))
+    where pronamespace = 'gateway'::regnamespace and grantee <> proowner and grantee <> 'voucher_gateway_reader'::regrole
+      and (grantee <> 'voucher_gateway'::regrole or prorettype = 'trigger'::regtype)`
   expect(rows).toEqual([])
+})
+
+/** Functions that have no path of their own, because it costs too much for each row. */
+const withoutPath = new Map([
+  [/^capture_/, 'each name in it is qualified'],
+  [/^(is_read|require_step)$/, 'statements of the service call it alone, whose sessions have the path'],
+  [/^id_of$/, 'each key calls it; each name in it is qualified, and sessions of commands have the path'],
+])
+
+test('no function that a command, an operator or a trigger runs finds names in schemas of others', async () => {
+  const functions = await platform<{ name: string; isTrigger: boolean; hasPath: boolean; parsed: string | null }[]>`
+    select proname as name, prorettype = 'trigger'::regtype as "isTrigger", pg_get_function_sqlbody(oid) as parsed,
+           'search_path=pg_catalog, pg_temp' = any(coalesce(proconfig, '{}')) as "hasPath"
+    from pg_proc where pronamespace = 'gateway'::regnamespace`
+  const unsafe = new Set<string>()
+  const seen = new Set<string>()
+  /** Follows calls into functions that PostgreSQL parsed when they were created: these run with the path of the caller. */
+  const visit = (names: readonly string[]) => {
+    for (const name of names) {
+      if (seen.has(name) || [...withoutPath.keys()].some(pattern => pattern.test(name))) continue
+      seen.add(name)
+      for (const { hasPath, parsed } of functions.filter(one => one.name === name)) {
+        if (hasPath) continue
+        if (parsed === null) unsafe.add(name)
+        else visit(calledFunctions(parsed))
+      }
+    }
+  }
+  visit(calledFunctions(await readOperatorSources()))
+  visit(functions.filter(({ isTrigger }) => isTrigger).map(({ name }) => name))
+  expect([...unsafe].sort()).toEqual([])
 })
 
 test('the service has no right on the tables of the platform', async () => {

@@ -1,8 +1,8 @@
 /** Tests how statements share the connections of a pool, against a real server. */
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { connect } from '../../src/db/connect.ts'
 import { isOutage } from '../../src/db/outage.ts'
 import type { Sql } from '../../src/db/sql.ts'
+import { connect } from '../support/connect.ts'
 import { createDatabase } from '../support/database.ts'
 import { untilLockWaits } from '../support/locks.ts'
 

@@ -1,11 +1,7 @@
 // One list of time zones: what a tenant may have, what PostgreSQL reckons with, and what browsers show.
-import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { connect } from '../../src/db/connect.ts'
 import { arrayText, type Sql } from '../../src/db/sql.ts'
-import { afterFile } from '../support/cleanups.ts'
 import { createDatabase } from '../support/database.ts'
-import { isPackagedInstalled, startPackaged } from '../support/packaged-postgres.ts'
 import { projected } from '../support/projected.ts'
 
 const instants = Array.from({ length: 24 }, (_, half) => new Date(Date.UTC(2024, half / 2, half % 2 ? 16 : 1, 12)))
@@ -37,28 +33,15 @@ async function compare(sql: Sql): Promise<string[]> {
   return rows.flatMap(({ name, offsets }) => (offsets ? [] : [name]))
 }
 
-test('the embedded server and browsers agree about each time zone', async () => {
+test('the server and browsers agree about each time zone', async () => {
   const { platform, pool } = await createDatabase()
-  expect(await compare(platform)).toEqual(['Factory'])
+  // The files of time zones of the packaged server are those of the system, which have more names.
+  const refused = (await compare(platform)).filter(name => !name.startsWith('posix/'))
+  expect(['Factory', 'localtime', 'posixrules']).toEqual(expect.arrayContaining(refused))
+  expect(refused).toContain('Factory')
   const others = ['BST', 'IST', 'PST', 'CEST', 'PST8', 'Europe/Berlinn+3', 'Etc/GMT+13', '+02:00', 'localtime', '']
   await platform`insert into tenant (name, time_zone) select 'Shop', unnest(${arrayText(others)}::text::text[])`
   await projected(pool)
   const rejected = await pool<{ reason: string }[]>`select reason from gateway.rejected order by key::bigint`
   expect(rejected.map(({ reason }) => reason)).toEqual(others.map(name => `time_zone is no IANA name: ${name}`))
-})
-
-// Its files of time zones are those of the system.
-test.skipIf(!isPackagedInstalled)('so do a server of Debian and browsers', async () => {
-  const { stop, ...address } = await startPackaged()
-  afterFile(stop)
-  const sql = connect(address, { max: 1, statementTimeoutMs: 60_000 })
-  afterFile(() => sql.end())
-  for (const file of ['0001.do.schema', '0002.do.value']) {
-    await sql.unsafe(readFileSync(new URL(`../../sql/${file}.sql`, import.meta.url), 'utf8'))
-  }
-  expect((await compare(sql)).filter(name => !name.startsWith('posix/'))).toEqual([
-    'Factory',
-    'localtime',
-    'posixrules',
-  ])
 })

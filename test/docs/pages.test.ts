@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { renderGuide } from '../../docs/render/markdown.ts'
 import { guides } from '../../src/docs/guides.ts'
+import { indexSections } from '../../src/docs/search.ts'
 import { flawOf } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
 import { startService } from '../support/service.ts'
@@ -35,7 +36,7 @@ test.each(guidePaths)('%s is a page that loads only its own files', async path =
       "style-src 'self'",
     ].sort(),
   )
-  expect(text).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! src="\/assets\/(guides|site|copy)\.js")/)
+  expect(text).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! src="\/assets\/(guides|site|copy|search)\.js")/)
 })
 
 test.each(paths)('%s/ leads to the page', async path => {
@@ -83,19 +84,40 @@ test('all links and anchors of the pages lead somewhere, and the anchors of a pa
   }
 })
 
-test('the search finds the sections with all words of a query, in any case', async () => {
-  const find = async (query: string) => {
-    const { status, text } = await get(`/docs/search?q=${encodeURIComponent(query)}`)
-    expect(status).toBe(200)
-    const main = text.slice(text.indexOf('<main'), text.indexOf('</main>'))
-    return { main, links: [...main.matchAll(/<a href="([^"]+)"/g)].map(([, link]) => link) }
-  }
-  expect((await find('RETRY-after repeat')).links[0]).toBe('/docs/rate-limits#wait-and-repeat')
+async function find(query: string) {
+  const { status, text } = await get(`/docs/search?q=${encodeURIComponent(query)}`)
+  expect(status).toBe(200)
+  const main = text.slice(text.indexOf('<main'), text.indexOf('</main>'))
+  return { main, links: [...main.matchAll(/<a href="([^"]+)"/g)].map(([, link]) => link) }
+}
+
+test.each([
+  ['RETRY-after repeat', 'rate-limits#wait-and-repeat'],
+  ['date_valid_end', 'fields#purchased-voucher'],
+  ['date_valid_e', 'fields#purchased-voucher'],
+  ['dateValidEnd', 'graphql-types#purchasedvoucher'],
+  ['RemovalConnection', 'graphql-types#removalconnection'],
+  ['pagination', 'paging'],
+  ['rate limt', 'rate-limits'],
+  ['recieve voucher', 'sync#install-and-run-it'],
+  ['invalid token', 'errors#401-no-valid-token'],
+  ['how do I scan a voucher', 'resolving-a-voucher'],
+  ['exit codes of sync', 'sync#exit-codes'],
+])('the search for “%s” finds %s first', async (query, section) => {
+  expect((await find(query)).links[0]).toBe(`/docs/${section}`)
+})
+
+test('the search finds sections with all words of a query, and nothing else', async () => {
   expect((await find('updated_since')).links.length).toBeGreaterThan(2)
-  expect((await find('a voucher that is nowhere')).links).toEqual([])
+  expect((await find('a voucher that is xylophone')).links).toEqual([])
   expect((await find('<i>"x"</i>')).main).toContain('&lt;i>&quot;x&quot;&lt;/i>')
   for (const empty of ['', '  ', '%', 'ſ'.repeat(3_000)]) expect((await find(empty)).links, empty).toEqual([])
   expect((await get('/docs/search?q=paging&q=cursor')).status).toBe(200)
+})
+
+test('a word of the guides may be the name of a property of all objects', () => {
+  const text = 'constructor toString __proto__'
+  expect(indexSections([{ id: 'a#b', guide: 'A', heading: 'B', text }])).toContain('constructor')
 })
 
 test('each page has a description of its own, or of the service', async () => {

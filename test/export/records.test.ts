@@ -136,7 +136,7 @@ test('a record that changes after the server time of a cursor is left to updated
   expect(changed.body.data.map(({ id }: { id: number }) => id)).toEqual([last.id])
 })
 
-test('each chunk of signups is in the audit, and in the counts of the token', async () => {
+test('an export of signups is in the audit, and in the counts of the token', async () => {
   const { id, secret: own } = await build.token([tenantId])
   const { headers, records } = await exportList(client, own, `/tenants/${tenantId}/marketing-signups`)
   const entries = await pool`
@@ -145,8 +145,13 @@ test('each chunk of signups is in the audit, and in the counts of the token', as
   expect(entries).toEqual([{ action: 'customer.export', tenantId, detail }])
   const counts = await pool`select records from gateway.token_export where token_id = ${id}`
   expect(counts).toEqual([{ records: 60 }])
+  const countEntries = async () =>
+    (await pool`select 1 from gateway.audit_entry where token_id = ${id} and action like 'cust%'`).length
   await exportList(client, own, `/tenants/${tenantId}/purchased-vouchers`)
-  expect(await pool`select 1 from gateway.audit_entry where token_id = ${id} and action like 'cust%'`).toHaveLength(1)
+  expect(await countEntries()).toBe(1)
+  await exportList(client, own, `/tenants/${tenantId}/marketing-signups`)
+  expect(await countEntries(), 'the second start within an hour').toBe(2)
+  expect(await pool`select records from gateway.token_export where token_id = ${id}`).toEqual([{ records: 120 }])
 })
 
 test('exports are counted as requests of the token', async () => {

@@ -1,14 +1,17 @@
-/** A base backup is recovered to an instant before changes that partners have: they need a full pass, and then miss nothing. */
+/**
+ * A base backup is recovered to an instant before changes that partners have: they need a full pass, and then miss nothing. It is
+ * then recovered again, to a later instant of the first timeline.
+ */
 import { execFileSync } from 'node:child_process'
 import { chownSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { findCluster } from '../../packages/embedded/src/paths.ts'
-import { connect } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'
 import { createTestToken, whole } from '../support/builders.ts'
+import { connect } from '../support/connect.ts'
 import { directoryPlace, type Place, readService } from '../support/copies.ts'
 import { createDirectory } from '../support/directory.ts'
 import { freePort } from '../support/free-port.ts'
@@ -80,6 +83,16 @@ test('after a recovery to an earlier instant, partners read all again and miss n
     await sql`delete from purchased_voucher where id in (select min(id) from purchased_voucher)`
   }
 
+  /** Waits until the archive has everything that a server has written. */
+  const archiveAll = async (sql: postgres.Sql) => {
+    const [wal] = await sql<{ file: string }[]>`select pg_walfile_name(pg_switch_wal()) as file`
+    const isArchived = async () => {
+      const [row] = await sql`select from pg_stat_archiver where last_archived_wal >= ${wal!.file}`
+      return row !== undefined
+    }
+    await expect.poll(isArchived, { timeout: 20_000 }).toBe(true)
+  }
+
   const before = await start(primary)
   await sync(before.origin, place)
   execFileSync(
@@ -91,32 +104,29 @@ test('after a recovery to an earlier instant, partners read all again and miss n
   await sync(before.origin, place)
   const [instant] = await primary.sql<{ now: string }[]>`select clock_timestamp()::text as now`
   await write(primary.sql, 'lost')
+  const [later] = await primary.sql<{ now: string }[]>`select clock_timestamp()::text as now`
   await sync(before.origin, place)
   const { serverTime, epoch } = (await removals(before.origin, null)).data.tenant.removals
   const copied = await place.read()
   expect(JSON.stringify(copied)).toContain('lost sale')
   await before.stop('SIGTERM')
-  const [wal] = await primary.sql<{ file: string }[]>`select pg_walfile_name(pg_switch_wal()) as file`
-  const isArchived = async () => {
-    const [row] = await primary.sql`select from pg_stat_archiver where last_archived_wal >= ${wal!.file}`
-    return row !== undefined
-  }
-  await expect.poll(isArchived, { timeout: 20_000 }).toBe(true)
+  await archiveAll(primary.sql)
   await primary.sql.end()
   await primary.stop()
 
-  const recovery = {
-    restore_command: `cp ${archive}/%f %p`,
-    recovery_target_time: instant!.now,
-    recovery_target_action: 'promote',
+  /** Recovers the backup to an instant. @param timeline also sets `recovery_target_timeline` */
+  const recover = async (target: string, timeline: Record<string, string> = {}) => {
+    const recovery = { restore_command: `cp ${archive}/%f %p`, recovery_target_time: target, ...timeline }
+    const server = await startServer(archive, { ...recovery, recovery_target_action: 'promote' }, backup)
+    onTestFinished(async () => {
+      await server.sql.end()
+      await server.stop()
+    })
+    const isInRecovery = async () => (await server.sql`select pg_is_in_recovery() as is`)[0]?.is
+    await expect.poll(isInRecovery, { timeout: 20_000 }).toBe(false)
+    return server
   }
-  const restored = await startServer(archive, recovery, backup)
-  onTestFinished(async () => {
-    await restored.sql.end()
-    await restored.stop()
-  })
-  const isPromoted = async () => (await restored.sql`select pg_is_in_recovery() as is`)[0]?.is
-  await expect.poll(isPromoted, { timeout: 20_000 }).toBe(false)
+  const restored = await recover(instant!.now)
   const after = await start(restored)
   const refused = await removals(after.origin, serverTime)
   expect(refused.errors[0].extensions.errors.updatedSince.join()).toContain('a full pass is needed')
@@ -134,4 +144,11 @@ test('after a recovery to an earlier instant, partners read all again and miss n
   const verified = await run(['verify'], { DATABASE_URL: restored.url })
   expect([verified.code, verified.stdout]).toEqual([0, expect.stringContaining('agree with the sources')])
   await after.stop('SIGTERM')
+
+  // The recovery began timeline 2, which is now the newest one.
+  await archiveAll(restored.sql)
+  const titles = async ({ sql }: { sql: postgres.Sql }) =>
+    (await sql`select distinct product_title as title from purchased_voucher`).map(({ title }) => title)
+  expect(await titles(await recover(later!.now))).not.toContain('lost')
+  expect(await titles(await recover(later!.now, { recovery_target_timeline: 'current' }))).toContain('lost')
 })

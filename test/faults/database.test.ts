@@ -104,6 +104,8 @@ describe('the service holds while', () => {
             execute function gateway.fill_disk()`)
         }
         await pause(3_000)
+        const named = { status: 200, body: expect.stringContaining('DISK_FULL') }
+        await expect.poll(service.ready, { timeout: 5_000 }).toMatchObject(named)
         await sql`drop function gateway.fill_disk() cascade`
       },
     ],

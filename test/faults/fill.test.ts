@@ -21,9 +21,6 @@ const kills = 10
 /** The longest that a write may wait for the service, in milliseconds. On a busy machine, processes also wait to run. */
 const longestWait = isShort ? 1_000 : 200
 
-/** The number of the last file of `sql/`: without the mappings after it, no step is made. */
-const lastMigration = 16
-
 const plainTables = readFileSync(new URL('../../sql/plain-tables.sql', import.meta.url), 'utf8')
 
 // Each kill costs half a fill on average, and a copy that was filled before its kill one more: some ten fills in all.
@@ -50,7 +47,7 @@ function fill(owner: Pool) {
     select 1 + (n - 1) % ${tenants}, 'OLD-' || n, 50, 50, 'GBP', 'Product ' || n % 100 from generate_series(1, ${vouchers}) n`)
 }
 
-await createMigrated(server, 'platform', fill, lastMigration)
+await createMigrated(server, 'platform', fill)
 
 const anyOf = (count: number) => 1 + Math.floor(Math.random() * count)
 

@@ -35,7 +35,7 @@ async function runBehind(changes: Changes, environment: NodeJS.ProcessEnv, args 
   return run(args, environment)
 }
 
-const parameters = 'role, statement_timeout, default_transaction_isolation, jit, work_mem'
+const parameters = 'search_path, role, statement_timeout, default_transaction_isolation, jit, work_mem'
 
 type Refusal = [behaviour: string, changes: Changes, environment: NodeJS.ProcessEnv, reasons: string[]]
 
@@ -44,6 +44,12 @@ test.each<Refusal>([
   [
     'ignores start-up parameters',
     { connect_query: null, ignore_startup_parameters: parameters },
+    on,
+    ['search_path is "$user", public and not pg_catalog, pg_temp', 'ignore_startup_parameters'],
+  ],
+  [
+    'sets the path alone',
+    { connect_query: 'set search_path = pg_catalog, pg_temp', ignore_startup_parameters: parameters },
     on,
     [`the role is ${login} and not voucher_gateway`, 'ignore_startup_parameters'],
   ],
@@ -92,9 +98,10 @@ describe('commands work', () => {
     {},
     { max_prepared_statements: '0', default_pool_size: '1' },
     { pool_mode: 'session' },
-  ])('a sync keeps a copy behind PgBouncer, and the later one takes it over: %j', async changes => {
+  ])('a sync keeps a copy behind PgBouncer, and another one is refused: %j', async changes => {
+    const configuration = { connect_query: null, ...changes }
     await pooler.kill()
-    await pooler.start({ connect_query: null, ...changes })
+    await pooler.start(configuration)
     const database = `copies_${randomBytes(4).toString('hex')}`
     await owner.unsafe(`create database ${database} owner ${login}`)
     const service = await serve({ DATABASE_URL: server.url(world.database), LOG_LEVEL: 'warn' })
@@ -106,10 +113,33 @@ describe('commands work', () => {
     const sync = (...args: string[]) => run(['sync', '--to', pooler.url(database), ...args], variables)
     const watch = start(['sync', '--to', pooler.url(database), '--watch', '1s'], variables)
     await expect.poll(watch.printed).toContain('In step')
+    // After an outage it takes its own lease again, which has not ended.
+    await pooler.kill()
+    await expect.poll(watch.printed).toContain('until the copy is opened again')
+    await pooler.start(configuration)
+    const { length } = watch.printed()
+    await expect.poll(() => watch.printed().slice(length)).toContain('In step')
     expect(await sync('--status')).toMatchObject({ code: 0, stderr: '' })
-    expect(await sync('--verify', '--quiet')).toEqual({ code: 0, stdout: '', stderr: '' })
-    expect(await watch.ended).toBe(6)
+    const refused = {
+      code: 6,
+      stdout: '',
+      stderr: expect.stringMatching(/^A process behind a pooler, .* syncs to this copy/),
+    }
+    expect(await sync('--quiet')).toEqual(refused)
+    const direct = ['sync', '--to', server.url(database), '--quiet']
+    expect(await run(direct, variables)).toEqual(refused)
     const sql = server.open(database)
+    watch.child.kill('SIGTERM')
+    expect(await watch.ended).toBe(0)
+    expect(await sync('--verify', '--quiet')).toEqual({ code: 0, stdout: '', stderr: '' })
+    // A lease that a frozen machine could not extend: the next sync takes the copy over, and the first one stops.
+    const frozen = start(['sync', '--to', pooler.url(database), '--watch', '1s'], variables)
+    await expect.poll(frozen.printed).toContain('In step')
+    frozen.child.kill('SIGSTOP')
+    await sql`update voucher_gateway_copy.sync_lease set ends_at = now()`
+    expect(await run(direct, variables)).toEqual({ code: 0, stdout: '', stderr: '' })
+    frozen.child.kill('SIGCONT')
+    expect(await frozen.ended).toBe(6)
     expect(await sql`select from pg_locks where locktype = 'advisory'`).toHaveLength(0)
     await sql.end()
   })

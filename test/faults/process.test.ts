@@ -1,7 +1,7 @@
 /** The process is stopped and killed while callers send requests, and is started again at the same port. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { connect } from '../../src/db/connect.ts'
+import { connect } from '../support/connect.ts'
 import { freePort } from '../support/free-port.ts'
 import { run } from '../support/process.ts'
 import { isShort } from './support/form.ts'

@@ -154,7 +154,9 @@ function segment({ ids }: Known, { name, schema }: Parameter): fc.Arbitrary<Part
 
 function queryPart({ cursors }: Known, { name, schema }: Parameter): fc.Arbitrary<Part<string>> {
   const write = (value: unknown) => `&${name}=${encodeURIComponent(String(value ?? 'null'))}`
-  const values = name === 'cursor' ? fc.constantFrom(...cursors) : valuesOf(schema)
+  const instantsOrNone = fc.oneof(instants, fc.constantFrom('', 'null'))
+  const known = { cursor: fc.constantFrom(...cursors), updated_since: instantsOrNone }[name]
+  const values = known ?? valuesOf(schema)
   return fc.oneof(
     { weight: 6, arbitrary: fc.constant(valid('')) },
     // A cursor of another list is an error.

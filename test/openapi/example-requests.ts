@@ -68,6 +68,9 @@ export const exampleRequests: readonly ExampleRequest[] = [
   atTenant('resolveVoucher', 'A body that is too large', {
     options: { headers: { 'content-type': 'application/json' }, payload: ' '.repeat(65 * 1024) },
   }),
+  atTenant('resolveVoucher', 'A body that is compressed', {
+    options: { headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' }, payload: '{}' },
+  }),
   atTenant(
     'listCatalogVouchers',
     'Parameters that are not valid',

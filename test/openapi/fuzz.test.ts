@@ -6,7 +6,7 @@ import { createWorld } from '../rest/support.ts'
 import { document, resolve } from '../support/openapi.ts'
 import { type FuzzRequest, type Known, requestsOf } from './arbitraries.ts'
 
-const count = Number(process.env.FUZZ_REQUESTS ?? 2_000)
+const count = Number(process.env.FUZZ_REQUESTS ?? 1_000)
 /** The number of requests under way at a time; the service never refuses that many. */
 const together = 8
 

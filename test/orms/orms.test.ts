@@ -3,10 +3,10 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import { findRecordProblems } from '../../src/projection/check.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
+import { findRecordProblems } from '../support/record-problems.ts'
 
 const database = await createDatabase()
 const { pool, platform, address } = database

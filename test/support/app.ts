@@ -1,6 +1,7 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { expect } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
+import { isOutage } from '../../src/db/outage.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import type { LogDestination } from '../../src/log.ts'
 import { buildServer } from '../../src/server.ts'
@@ -53,8 +54,10 @@ export function createClient(app: FastifyInstance, pool?: Pool) {
   function makeSteps(sql: Pool): Promise<void> {
     next ??= latest = latest.then(() => {
       next = undefined
-      // A database that does not answer is a matter of the test.
-      return projected(sql).catch(() => {})
+      return projected(sql).catch(error => {
+        // A database that does not answer is a matter of the test.
+        if (!isOutage(error)) throw error
+      })
     })
     return next
   }

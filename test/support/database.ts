@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
 import postgres from '#postgres'
-import { connect, serviceRole } from '../../src/db/connect.ts'
 import { migrate } from '../../src/db/migrate.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import { afterFile } from './cleanups.ts'
+import { connect, serviceRole } from './connect.ts'
 import { projected } from './projected.ts'
 
 /** The database of one test file. */

@@ -24,6 +24,7 @@ export function createContexts(pool: Pool): (caller: TestCaller) => Context {
     rate: { limit: 1_000_000, counter: new RateWindows() },
     expensiveRequests: new ExpensiveRequests(),
     redemptionTokenTtl: 900,
+    serviceId: 'test',
   }
   const window = { used: 1, resetsIn: 60_000 }
   const isWaiting = () => true

@@ -25,6 +25,8 @@ export default async function setUp(project: TestProject) {
     max_logical_replication_workers: '20',
     max_worker_processes: '30',
     wal_retrieve_retry_interval: '100ms',
+    // A subscription confirms what is on the disk.
+    wal_writer_delay: '10ms',
   }
   const isPackaged = project.vitest.projects.some(({ name }) => ['packaged', 'medusa'].includes(name))
   const { host, port, user, database, stop } = isPackaged

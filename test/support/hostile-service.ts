@@ -47,6 +47,7 @@ const honest = {
     nextCursor: null as unknown,
     serverTime: time,
     epoch: 1 as unknown,
+    serviceId: 'service',
     removalsCompleteSince: null as unknown,
   },
   count: 5_000 as unknown,

@@ -1,6 +1,7 @@
-/** A later version of the program, as a package has it: further migrations, and a list of releases. */
-import { cpSync, symlinkSync, writeFileSync } from 'node:fs'
+/** A later version of the program, as a package has it: further migrations, changed files, and a list of releases. */
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { version as ownVersion } from '../../src/version.ts'
 import { createDirectory } from './directory.ts'
 
 const checkout = join(import.meta.dirname, '../..')
@@ -10,10 +11,14 @@ interface LaterVersion {
   releases?: { version: string; migration: number; isStop: boolean }[]
   /** The further files of `sql/`: texts by name. */
   migrations?: Record<string, string>
+  /** What is replaced in files, and what by. */
+  edits?: Record<string, [string, string]>
+  /** The release in `package.json`. */
+  version?: string
 }
 
 /** Copies the built program with changes of its files. @returns the file to run */
-export function createLaterVersion({ releases = [], migrations = {} }: LaterVersion): string {
+export function createLaterVersion({ releases = [], migrations = {}, edits = {}, version }: LaterVersion): string {
   const root = createDirectory()
   for (const path of ['dist', 'mappings', 'package.json', 'schema', 'sql']) {
     cpSync(join(checkout, path), join(root, path), { recursive: true })
@@ -21,5 +26,12 @@ export function createLaterVersion({ releases = [], migrations = {} }: LaterVers
   symlinkSync(join(checkout, 'node_modules'), join(root, 'node_modules'))
   writeFileSync(join(root, 'sql/releases.json'), JSON.stringify(releases))
   for (const [file, text] of Object.entries(migrations)) writeFileSync(join(root, 'sql', file), text)
+  const edit = (path: string, former: string, text: string) => {
+    const content = readFileSync(join(root, path), 'utf8')
+    if (!content.includes(former)) throw new Error(`${path} has no ${former}`)
+    writeFileSync(join(root, path), content.replace(former, text))
+  }
+  for (const [path, [former, text]] of Object.entries(edits)) edit(path, former, text)
+  if (version !== undefined) edit('package.json', `"version": "${ownVersion}"`, `"version": "${version}"`)
   return join(root, 'dist/main.js')
 }

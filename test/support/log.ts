@@ -11,6 +11,8 @@ export interface LogLine {
   count?: number
   causes?: { message: string; code: string; statement?: string; count: number }[]
   requestIds?: string[]
+  /** Present in a line about what is wrong. */
+  reasons?: { code: string }[]
   /** Present in a line about a request. */
   status?: number
   operation?: string

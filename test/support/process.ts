@@ -26,6 +26,14 @@ export interface ProcessOptions {
 /** Makes standard output a terminal for the program; `.ci/newcomer` starts the service on a real one. */
 export const onTerminal: ProcessOptions = { preload: 'process.stdout.isTTY = true' }
 
+/** Returns a module that moves the clock of a process. @param milliseconds negative: back */
+export const clockBy = (milliseconds: number) => `
+  const { now } = Date
+  globalThis.Date = class extends Date {
+    constructor(...values) { values.length === 0 ? super(now() + ${milliseconds}) : super(...values) }
+    static now() { return now() + ${milliseconds} }
+  }`
+
 /** Returns the words of the command. */
 const commandOf = (options: ProcessOptions, args: string[]): [string, ...string[]] => {
   const words = [process.execPath, ...argumentsOf(options, args)] as const

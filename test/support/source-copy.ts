@@ -16,7 +16,7 @@ const sources = [
   'LICENSE',
   'CHANGELOG.md',
 ]
-const folders = ['docs', 'mappings', 'packages', 'schema', 'sql', 'src', 'tools']
+const folders = ['deploy', 'docs', 'mappings', 'packages', 'schema', 'sql', 'src', 'tools']
 
 /** Copies the sources, with the installed packages of the checkout. The copy is removed after the file's tests. */
 export function copySources() {

@@ -1,6 +1,6 @@
-import { connect, serviceRole } from '../../../src/db/connect.ts'
 import type { Pool } from '../../../src/db/sql.ts'
 import { afterFile } from '../../support/cleanups.ts'
+import { connect, serviceRole } from '../../support/connect.ts'
 import type { TestDatabase } from '../../support/database.ts'
 
 export interface Step {

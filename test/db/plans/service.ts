@@ -3,7 +3,8 @@ import { readRights } from '../../../src/db/rights.ts'
 import { routeStatement, serverCheck, sessionStatement } from '../../../src/db/session.ts'
 import type { Pool } from '../../../src/db/sql.ts'
 import { readLastStep, Standby } from '../../../src/db/standby.ts'
-import { findUnwritable } from '../../../src/doctor/quick.ts'
+import { findMissingGrants } from '../../../src/doctor/grants.ts'
+import { findUnwritable, requestChecks } from '../../../src/doctor/quick.ts'
 import { deleteExpiredSessions } from '../../../src/domain/administrator/session.ts'
 import { countInTable, createAttemptCounter, deleteEndedWindows } from '../../../src/domain/rate/table.ts'
 import { deleteExpiredRedemptionTokens } from '../../../src/domain/record/redemption-token.ts'
@@ -11,7 +12,7 @@ import { getOrCreateSecret } from '../../../src/domain/setting.ts'
 import { reportServerChange } from '../../../src/domain/sync/full-pass.ts'
 import { createTokenDirectory } from '../../../src/domain/token/directory.ts'
 import { createRequestCounter, deleteExpiredRequestCounts } from '../../../src/domain/token/request-count.ts'
-import { findUncaptured } from '../../../src/projection/capture.ts'
+import { findUncaptured, repairCapture } from '../../../src/projection/capture.ts'
 import { checkSomeRecords } from '../../../src/projection/check.ts'
 import { deletePassedNotes, readStepState } from '../../../src/projection/step.ts'
 import { projected } from '../../support/projected.ts'
@@ -30,6 +31,8 @@ const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] =
   ['rights.read', readRights],
   ['full_pass.report_server_change', reportServerChange],
   ['capture.find_missing', findUncaptured],
+  ['grants.find_missing', findMissingGrants],
+  ['step.read_completeness', requestChecks.fill],
   ['step.read_state', readStepState],
   ['step.delete_passed_notes', deletePassedNotes],
   ['rate_window.count', pool => countInTable(pool)(new Map(Array.from({ length: 30 }, (_, n) => [`${n}`, 1])))],
@@ -48,8 +51,12 @@ export const service: Journey[] = [
   ...ofPool.map(([runs, run, excused]) =>
     journey(runs, runs, async ({ pool }) => run(pool), excused ? { excused } : {}),
   ),
-  // It compares 200 records, and reads some five blocks for each.
-  journey('a part of the check', 'record.check_some', async ({ pool }) => checkSomeRecords(pool), { mostRows: 2_000 }),
+  // It compares 200 records, reads some five blocks for each, and plans the reads of all sources, to see whether mappings fit.
+  journey('a part of the check', 'record.check_some', async ({ pool }) => checkSomeRecords(pool), { mostRows: 4_000 }),
+  // It reads nothing but the catalog.
+  journey('a repair of capture', 'capture.repair', async ({ pool }) => repairCapture(pool, () => {}), {
+    mostRows: 4_000,
+  }),
   journey('a step', 'step.make', async ({ pool, build }) => {
     // The background job makes steps too, which find the rows of some rounds.
     for (let round = 0; round < 20; round++) {

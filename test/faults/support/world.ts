@@ -3,13 +3,14 @@
  * detected.
  */
 import { join } from 'node:path'
-import { connect } from '../../../src/db/connect.ts'
 import { migrate } from '../../../src/db/migrate.ts'
 import type { Pool } from '../../../src/db/sql.ts'
-import { findRecordProblems, type RecordProblem } from '../../../src/projection/check.ts'
+import type { RecordProblem } from '../../../src/projection/check.ts'
 import { v1 } from '../../support/app.ts'
 import { createTestToken, whole } from '../../support/builders.ts'
+import { connect } from '../../support/connect.ts'
 import { projected } from '../../support/projected.ts'
+import { findRecordProblems } from '../../support/record-problems.ts'
 import type { Operation } from './load.ts'
 import type { FaultServer } from './server.ts'
 
@@ -37,19 +38,17 @@ const size = { owners: 4, vouchers: 300, products: 20, customers: 60 }
  * Creates a migrated database on a running server.
  *
  * @param fill inserts its rows
- * @param last the last migration of the database; default: all
  * @returns what `fill` returns
  */
 export async function createMigrated<Result>(
   server: Databases,
   database: string,
   fill: (pool: Pool) => PromiseLike<Result>,
-  last = Infinity,
 ): Promise<Result> {
   await server.use('postgres', sql => sql.unsafe(`create database ${database}`))
   const pool = connect(server.url(database), { max: 2, statementTimeoutMs: 0 })
   try {
-    await migrate(pool, { last })
+    await migrate(pool)
     return await fill(pool)
   } finally {
     await pool.end({ timeout: 1 })

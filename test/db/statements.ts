@@ -1,4 +1,4 @@
-/** Reads from the sources of the service what its statements write. */
+/** Reads from the sources of the service what its statements write and call. */
 import { readdir, readFile } from 'node:fs/promises'
 
 interface Writes {
@@ -17,14 +17,41 @@ const named: Record<string, readonly string[]> = { 'gateway.audit_entry': ['admi
 /** Reads the sources of the service. @returns the writes by table, as in `gateway.token` */
 export async function readWrites(): Promise<Map<string, Writes>> {
   const writes = new Map<string, Writes>()
-  for (const file of await readdir('src', { recursive: true, withFileTypes: true })) {
-    // Migrations and staging run as the owner, who also runs the statements that reasons name.
-    const isOfOwner = ['migrate.ts', 'reason-list.ts'].includes(file.name) || file.parentPath === 'src/staging'
-    if (isOfOwner || !/\.tsx?$/.test(file.name)) continue
-    collect(await readFile(`${file.parentPath}/${file.name}`, 'utf8'), writes)
-  }
+  // Staging runs as the owner, who also runs the statements that reasons name.
+  for (const text of await readSources(
+    /^src\/(db\/(migrate|migrations|upgrade-statements|definitions)|reason-list|staging\/)/,
+  ))
+    collect(text, writes)
   return writes
 }
+
+/** Reads the sources with the statements that run under the role of the service. */
+export const readServiceSources = async () =>
+  (
+    await readSources(
+      /^src\/(db\/(migrate|migrations|upgrade-statements|definitions|mappings)|cli\/adopt|staging\/|adoption\/(?!fill))/,
+    )
+  ).join('\n')
+
+const readSources = async (ofOwner = /^$/) => {
+  const sources = await readdir('src', { recursive: true, withFileTypes: true })
+  const paths = sources.map(({ name, parentPath }) => `${parentPath}/${name}`)
+  return Promise.all(
+    paths.filter(path => /\.tsx?$/.test(path) && !ofOwner.test(path)).map(path => readFile(path, 'utf8')),
+  )
+}
+
+/** Reads the sources and the pages whose statements a command or an operator runs. */
+export const readOperatorSources = async () => {
+  const pages = (await readdir('docs')).filter(name => name.endsWith('.md'))
+  return [...(await readSources()), ...(await Promise.all(pages.map(name => readFile(`docs/${name}`, 'utf8'))))].join(
+    '\n',
+  )
+}
+
+/** Returns the functions of the gateway that a text calls. */
+export const calledFunctions = (text: string): string[] =>
+  [...text.matchAll(/gateway\.(\w+)\(/g)].map(([, name = '']) => name)
 
 const verb = /\b(?:insert into|update|delete from) (gateway\.\w+)|\bdo update set /g
 
