@@ -2,9 +2,7 @@
  * Writes what is generated: the schema's SDL, the variables of the REST operation documents, the operations of the
  * dashboard, the trusted documents of our pages and of the client, the OpenAPI document, the Postman collection, most of
  * the client, the schema of the database, the columns of mappings, the data dictionary, `.env.example`, the table of the
- * variables, and the page of reasons.
- * the client, the schema of the database, the columns of mappings, the data dictionary, `.env.example`, the table of
- * the variables and the table of metrics.
+ * variables, the pages of reasons and of metrics, and the alerts for the Prometheus Operator.
  * With `--check` it writes nothing, and fails when a file is not what it would write.
  */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -23,6 +21,7 @@ import { describeMappings, toDictionary, toMappingColumns } from './tools/databa
 import { withMigratedDatabase } from './tools/database/migrated.ts'
 import { toMetricsPage } from './tools/metrics.ts'
 import type { RecordedAnswer } from './tools/openapi/examples.ts'
+import { toPrometheusRule } from './tools/prometheus-rule.ts'
 import { toReasonsPage } from './tools/reasons-page.ts'
 
 const restFolder = 'src/rest'
@@ -170,6 +169,8 @@ emit('.env.example', toEnvironmentFile())
 emit('docs/operations.md', withVariables(readFileSync('docs/operations.md', 'utf8')))
 emit('docs/reasons.md', toReasonsPage())
 emit('docs/metrics.md', await toMetricsPage())
+const alerts = readFileSync('deploy/alerts.yaml', 'utf8')
+emit('deploy/kubernetes/prometheus-operator/prometheus-rule.yaml', toPrometheusRule(alerts))
 emit('schema/trusted-documents.json', `${JSON.stringify(listTrustedDocuments(), null, 2)}\n`)
 emit('src/graphql-http/operations.ts', toOperationIds(readTrustedOperations('src/graphql-http')))
 emit(join(clientFolder, 'documents.ts'), toClientDocuments(readTrustedOperations(clientFolder)))
