@@ -821,8 +821,6 @@ create table gateway.voucher (
   sold_product_id bigint generated always as (COALESCE(parent_product_id, product_id)) stored,
   constraint voucher_pkey PRIMARY KEY (id)
 ) inherits (gateway.voucher_fields);
-CREATE INDEX voucher_qr_token ON gateway.voucher USING btree ("left"(gateway.trimmed(qr_token), 600) COLLATE "C", tenant_id);
-CREATE INDEX voucher_reference ON gateway.voucher USING btree (gateway.folded(gateway.trimmed(reference)) COLLATE "C", tenant_id, gateway.trimmed(reference) COLLATE "C");
 grant select on gateway.voucher to voucher_gateway;
 
 -- How many vouchers a tenant has: many make it a large tenant
@@ -832,6 +830,23 @@ create table gateway.voucher_count (
   constraint voucher_count_pkey PRIMARY KEY (tenant_id)
 );
 grant select on gateway.voucher_count to voucher_gateway;
+
+create table gateway.voucher_entry (
+  id bigint not null,
+  tenant_id bigint not null,
+  reference text not null,
+  qr_token text,
+  purchase_timestamp timestamp with time zone,
+  date_valid_start date,
+  ends_on date not null,
+  sold_product_id bigint,
+  words text not null,
+  recipient text,
+  constraint voucher_entry_pkey PRIMARY KEY (id)
+);
+CREATE INDEX voucher_qr_token ON gateway.voucher_entry USING btree ("left"(gateway.trimmed(qr_token), 600) COLLATE "C", tenant_id);
+CREATE INDEX voucher_reference ON gateway.voucher_entry USING btree (gateway.folded(gateway.trimmed(reference)) COLLATE "C", tenant_id, gateway.trimmed(reference) COLLATE "C");
+grant select on gateway.voucher_entry to voucher_gateway;
 
 create table gateway.voucher_fields (
   id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
@@ -863,15 +878,6 @@ create table gateway.voucher_fields (
   recipient_name text, -- At most 100,000 characters.
   created_at timestamp with time zone not null -- In the years 1 to 9999 (R13).
 );
-
-create table gateway.voucher_text (
-  id bigint not null,
-  tenant_id bigint not null,
-  words text not null,
-  recipient text,
-  constraint voucher_text_pkey PRIMARY KEY (id)
-);
-grant select on gateway.voucher_text to voucher_gateway;
 
 create table gateway.waiting_key (
   place bigint generated always as identity not null,
@@ -2053,7 +2059,7 @@ CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.voucher_fields)
  RETURNS text
  LANGUAGE sql
  STABLE PARALLEL SAFE
-RETURN CASE WHEN (length((candidate).reference) > 255) THEN 'reference has more than 255 characters'::text WHEN (length((candidate).qr_token) > 2048) THEN 'qr_token has more than 2048 characters'::text WHEN (gateway.trimmed((candidate).reference) IS NULL) THEN 'reference is empty'::text WHEN (((candidate).qr_token IS NOT NULL) AND (gateway.trimmed((candidate).qr_token) IS NULL)) THEN 'qr_token is empty'::text WHEN ((gateway.folded(gateway.trimmed((candidate).qr_token)) COLLATE "C") ~ '^HTTPS?:'::text) THEN 'qr_token is a URL'::text WHEN ((candidate).date_valid_end < (candidate).date_valid_start) THEN 'date_valid_end is before date_valid_start'::text WHEN (NOT (gateway.is_identifier((candidate).order_id) AND gateway.is_identifier((candidate).order_item_id) AND gateway.is_identifier((candidate).product_id) AND gateway.is_identifier((candidate).parent_product_id))) THEN 'an id is not between 1 and 2^53 - 1'::text ELSE COALESCE(gateway.currency_error((candidate).currency), gateway.money_error('initial_balance'::text, (candidate).initial_balance, (candidate).currency), gateway.money_error('current_balance'::text, (candidate).current_balance, (candidate).currency), gateway.money_error('purchase_value'::text, (candidate).purchase_value, (candidate).currency), gateway.text_error('redemption_status'::text, (candidate).redemption_status), gateway.text_error('void_reason'::text, (candidate).void_reason), gateway.length_error('product_title'::text, (candidate).product_title), gateway.length_error('product_slug'::text, (candidate).product_slug), gateway.length_error('parent_product_title'::text, (candidate).parent_product_title), gateway.length_error('recipient_name'::text, (candidate).recipient_name), gateway.instant_error('purchase_timestamp'::text, (candidate).purchase_timestamp), gateway.instant_error('date_issued'::text, (candidate).date_issued), gateway.instant_error('date_valid_start'::text, (((candidate).date_valid_start)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_error('date_valid_end'::text, (((candidate).date_valid_end)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_error('date_scheduled'::text, (candidate).date_scheduled), gateway.instant_error('void_date'::text, (candidate).void_date), gateway.instant_error('created_at'::text, (candidate).created_at)) END;
+RETURN CASE WHEN (length((candidate).reference) > 255) THEN 'reference has more than 255 characters'::text WHEN (length((candidate).qr_token) > 2048) THEN 'qr_token has more than 2048 characters'::text WHEN ((COALESCE((candidate).reference, ''::text) COLLATE "C") !~ gateway.visible()) THEN 'reference is empty'::text WHEN (((candidate).qr_token COLLATE "C") !~ gateway.visible()) THEN 'qr_token is empty'::text WHEN (((candidate).qr_token ~~ '%:%'::text) AND ((gateway.folded(gateway.trimmed((candidate).qr_token)) COLLATE "C") ~ '^HTTPS?:'::text)) THEN 'qr_token is a URL'::text WHEN ((candidate).date_valid_end < (candidate).date_valid_start) THEN 'date_valid_end is before date_valid_start'::text WHEN (NOT (gateway.is_identifier((candidate).order_id) AND gateway.is_identifier((candidate).order_item_id) AND gateway.is_identifier((candidate).product_id) AND gateway.is_identifier((candidate).parent_product_id))) THEN 'an id is not between 1 and 2^53 - 1'::text ELSE COALESCE(gateway.currency_error((candidate).currency), gateway.money_error('initial_balance'::text, (candidate).initial_balance, (candidate).currency), gateway.money_error('current_balance'::text, (candidate).current_balance, (candidate).currency), gateway.money_error('purchase_value'::text, (candidate).purchase_value, (candidate).currency), gateway.text_error('redemption_status'::text, (candidate).redemption_status), gateway.text_error('void_reason'::text, (candidate).void_reason), gateway.length_error('product_title'::text, (candidate).product_title), gateway.length_error('product_slug'::text, (candidate).product_slug), gateway.length_error('parent_product_title'::text, (candidate).parent_product_title), gateway.length_error('recipient_name'::text, (candidate).recipient_name), gateway.instant_error('purchase_timestamp'::text, (candidate).purchase_timestamp), gateway.instant_error('date_issued'::text, (candidate).date_issued), gateway.instant_error('date_valid_start'::text, (((candidate).date_valid_start)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_error('date_valid_end'::text, (((candidate).date_valid_end)::timestamp without time zone AT TIME ZONE 'UTC'::text)), gateway.instant_error('date_scheduled'::text, (candidate).date_scheduled), gateway.instant_error('void_date'::text, (candidate).void_date), gateway.instant_error('created_at'::text, (candidate).created_at)) END;
 revoke execute on function gateway.error_of(gateway.voucher_fields) from public;
 
 CREATE OR REPLACE FUNCTION gateway.event_figures(tenant_id bigint, kind gateway.figure_kind, instant timestamp with time zone, sign integer)
@@ -2289,7 +2295,7 @@ begin
     -- The planner takes an empty table for a larger one, but not after it was analysed. One that a vacuum has locked is left to it.
     for command in
       select format('analyze (skip_locked) gateway.%I', name)
-      from unnest(enum_range(null::gateway.record_type)::text[] || '{tenant_path,voucher_text,figure_member,figure_rollup}') name
+      from unnest(enum_range(null::gateway.record_type)::text[] || '{tenant_path,voucher_entry,figure_member,figure_rollup}') name
       where pg_relation_size('gateway.' || name) > 0
     loop
       execute command;
@@ -3180,8 +3186,11 @@ begin
       return;
     end if;
   end if;
-  -- A step that fails is made again with an eighth of the keys.
-  at_most := greatest(1, at_most >> least(3 * failures, 30));
+  -- A step that fails is made again with an eighth of the keys. While nothing new comes, one takes more of the keys that wait.
+  at_most := greatest(1, at_most >> least(3 * failures, 30))
+    * case when failures = 0 and not exists (
+        select from gateway.note
+        where xid >= pg_snapshot_xmax(former.snapshot) or xid = any(array(select pg_snapshot_xip(former.snapshot)))) then 5 else 1 end;
   -- After the fill, these are the notes since its first step.
   -- Changes without end leave a scan its part.
   taken := gateway.take_noted(former.snapshot, case when exists (select from gateway.open_scan) then ceil(at_most * 0.75)::integer else at_most end,
@@ -4068,24 +4077,15 @@ AS $function$
     ('product_title', 'product (tenant_id, gateway.text_order(title) collate "C", id)'),
     ('product_text', 'product using gin (tenant_id, gateway.folded(title) trigrams)'),
     ('product_categories', 'product using gin (tenant_id, category_ids)'),
-    -- With all columns of filters: a search reads the records in order, and the table only when a page of it was changed
-    -- since the last vacuum.
-    ('voucher_list', 'voucher (tenant_id, updated_at, id)
-      include (state, purchase_timestamp, date_valid_start, ends_on, sold_product_id, currency, current_balance)'),
-    ('voucher_end', 'voucher (tenant_id, ends_on, id)
-      include (updated_at, state, purchase_timestamp, date_valid_start, sold_product_id, currency, current_balance)'),
-    ('voucher_purchase', 'voucher (tenant_id, purchase_timestamp, id)
-      include (updated_at, state, date_valid_start, ends_on, sold_product_id, currency, current_balance)'),
-    ('voucher_balance', 'voucher (tenant_id, currency, current_balance, id)
-      include (updated_at, state, purchase_timestamp, date_valid_start, ends_on, sold_product_id)'),
+    ('voucher_list', 'voucher (tenant_id, updated_at, id)'),
+    ('voucher_balance', 'voucher (tenant_id, currency, current_balance, id)'),
     -- Few vouchers are in these states.
-    ('voucher_state', $index$voucher (tenant_id, state, ends_on, id)
-      include (updated_at, purchase_timestamp, date_valid_start, sold_product_id, currency, current_balance)
-      where state in ('void', 'part')$index$),
-    -- Few vouchers are not valid yet: those that begin after today.
-    ('voucher_start', 'voucher (tenant_id, date_valid_start) include (state)'),
-    ('voucher_product', 'voucher (tenant_id, sold_product_id)'),
-    ('voucher_text_trigram', 'voucher_text using gin (tenant_id, words trigrams, recipient trigrams)'),
+    ('voucher_state', $index$voucher (tenant_id, state, ends_on, id) where state in ('void', 'part')$index$),
+    ('voucher_end', 'voucher_entry (tenant_id, ends_on, id)'),
+    ('voucher_purchase', 'voucher_entry (tenant_id, purchase_timestamp, id)'),
+    ('voucher_start', 'voucher_entry (tenant_id, date_valid_start)'),
+    ('voucher_product', 'voucher_entry (tenant_id, sold_product_id)'),
+    ('voucher_text_trigram', 'voucher_entry using gin (tenant_id, words trigrams, recipient trigrams)'),
     ('customer_list', 'customer (tenant_id, updated_at, id) where marketing_opted'),
     ('customer_consent', 'customer (tenant_id, marketing_opted, consented_at, id)'),
     -- The beginning of the source, because an index stores no long text.
@@ -5060,14 +5060,20 @@ begin
       select stale from unnest(stale_rows) stale where id <> all(rejected_ids) or id in (select id from unnest(leaving_rows)));
   end if;
 
-  delete from gateway.category where id = any(array(select id from unnest(stale_rows)));
-  with inserted as (
+  delete from gateway.category
+  where id = any(array(select id from unnest(stale_rows) except select id from unnest(fresh_rows)));
+  with fresh as materialized (
+    select *, latest + row_number() over (order by id) * interval '1 microsecond' as stamp from unnest(fresh_rows)
+  ), updated as (
+    update gateway.category set tenant_id = fresh.tenant_id, slug = fresh.slug, title = fresh.title, sort_order = fresh.sort_order, updated_at = stamp from fresh
+    where category.id = fresh.id and category.id = any(array(select id from unnest(stale_rows)))
+    returning category as record
+  ), inserted as (
     insert into gateway.category (id, tenant_id, slug, title, sort_order, updated_at)
-    select (fresh).id, (fresh).tenant_id, (fresh).slug, (fresh).title, (fresh).sort_order, latest + place * interval '1 microsecond'
-    from (select fresh, row_number() over (order by id) as place from unnest(fresh_rows) fresh) numbered
+    select id, tenant_id, slug, title, sort_order, stamp from fresh where id not in (select id from unnest(stale_rows))
     returning category as record
   )
-  select array_agg(record) into written_rows from inserted;
+  select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));
   return written;
@@ -5134,14 +5140,20 @@ begin
       select stale from unnest(stale_rows) stale where id <> all(rejected_ids) or id in (select id from unnest(leaving_rows)));
   end if;
 
-  delete from gateway.customer where id = any(array(select id from unnest(stale_rows)));
-  with inserted as (
+  delete from gateway.customer
+  where id = any(array(select id from unnest(stale_rows) except select id from unnest(fresh_rows)));
+  with fresh as materialized (
+    select *, latest + row_number() over (order by id) * interval '1 microsecond' as stamp from unnest(fresh_rows)
+  ), updated as (
+    update gateway.customer set tenant_id = fresh.tenant_id, email = fresh.email, marketing_opted = fresh.marketing_opted, consented_at = fresh.consented_at, consent_source = fresh.consent_source, created_at = fresh.created_at, forename = fresh.forename, surname = fresh.surname, full_name = fresh.full_name, phone_number = fresh.phone_number, address_1 = fresh.address_1, address_2 = fresh.address_2, town = fresh.town, city = fresh.city, county = fresh.county, country = fresh.country, countryiso2 = fresh.countryiso2, postcode = fresh.postcode, updated_at = stamp from fresh
+    where customer.id = fresh.id and customer.id = any(array(select id from unnest(stale_rows)))
+    returning customer as record
+  ), inserted as (
     insert into gateway.customer (id, tenant_id, email, marketing_opted, consented_at, consent_source, created_at, forename, surname, full_name, phone_number, address_1, address_2, town, city, county, country, countryiso2, postcode, updated_at)
-    select (fresh).id, (fresh).tenant_id, (fresh).email, (fresh).marketing_opted, (fresh).consented_at, (fresh).consent_source, (fresh).created_at, (fresh).forename, (fresh).surname, (fresh).full_name, (fresh).phone_number, (fresh).address_1, (fresh).address_2, (fresh).town, (fresh).city, (fresh).county, (fresh).country, (fresh).countryiso2, (fresh).postcode, latest + place * interval '1 microsecond'
-    from (select fresh, row_number() over (order by id) as place from unnest(fresh_rows) fresh) numbered
+    select id, tenant_id, email, marketing_opted, consented_at, consent_source, created_at, forename, surname, full_name, phone_number, address_1, address_2, town, city, county, country, countryiso2, postcode, stamp from fresh where id not in (select id from unnest(stale_rows))
     returning customer as record
   )
-  select array_agg(record) into written_rows from inserted;
+  select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));
   with removal as (
@@ -5301,14 +5313,20 @@ begin
       select stale from unnest(stale_rows) stale where id <> all(rejected_ids) or id in (select id from unnest(leaving_rows)));
   end if;
 
-  delete from gateway.product where id = any(array(select id from unnest(stale_rows)));
-  with inserted as (
+  delete from gateway.product
+  where id = any(array(select id from unnest(stale_rows) except select id from unnest(fresh_rows)));
+  with fresh as materialized (
+    select *, latest + row_number() over (order by id) * interval '1 microsecond' as stamp from unnest(fresh_rows)
+  ), updated as (
+    update gateway.product set tenant_id = fresh.tenant_id, slug = fresh.slug, title = fresh.title, summary = fresh.summary, description_html = fresh.description_html, currency = fresh.currency, price = fresh.price, sale_price = fresh.sale_price, monetary_value = fresh.monetary_value, is_monetary = fresh.is_monetary, allow_part_redeem = fresh.allow_part_redeem, validity_type = fresh.validity_type, validity_months = fresh.validity_months, redemption_info = fresh.redemption_info, sort_order = fresh.sort_order, image_url = fresh.image_url, image_urls = fresh.image_urls, category_ids = fresh.category_ids, content = fresh.content, updated_at = stamp from fresh
+    where product.id = fresh.id and product.id = any(array(select id from unnest(stale_rows)))
+    returning product as record
+  ), inserted as (
     insert into gateway.product (id, tenant_id, slug, title, summary, description_html, currency, price, sale_price, monetary_value, is_monetary, allow_part_redeem, validity_type, validity_months, redemption_info, sort_order, image_url, image_urls, category_ids, content, updated_at)
-    select (fresh).id, (fresh).tenant_id, (fresh).slug, (fresh).title, (fresh).summary, (fresh).description_html, (fresh).currency, (fresh).price, (fresh).sale_price, (fresh).monetary_value, (fresh).is_monetary, (fresh).allow_part_redeem, (fresh).validity_type, (fresh).validity_months, (fresh).redemption_info, (fresh).sort_order, (fresh).image_url, (fresh).image_urls, (fresh).category_ids, (fresh).content, latest + place * interval '1 microsecond'
-    from (select fresh, row_number() over (order by id) as place from unnest(fresh_rows) fresh) numbered
+    select id, tenant_id, slug, title, summary, description_html, currency, price, sale_price, monetary_value, is_monetary, allow_part_redeem, validity_type, validity_months, redemption_info, sort_order, image_url, image_urls, category_ids, content, stamp from fresh where id not in (select id from unnest(stale_rows))
     returning product as record
   )
-  select array_agg(record) into written_rows from inserted;
+  select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));
   with removal as (
@@ -5474,14 +5492,20 @@ begin
       select stale from unnest(stale_rows) stale where id <> all(rejected_ids) or id in (select id from unnest(leaving_rows)));
   end if;
 
-  delete from gateway.tenant where id = any(array(select id from unnest(stale_rows)));
-  with inserted as (
+  delete from gateway.tenant
+  where id = any(array(select id from unnest(stale_rows) except select id from unnest(fresh_rows)));
+  with fresh as materialized (
+    select *, latest + row_number() over (order by id) * interval '1 microsecond' as stamp from unnest(fresh_rows)
+  ), updated as (
+    update gateway.tenant set parent_id = fresh.parent_id, name = fresh.name, subdomain = fresh.subdomain, type = fresh.type, time_zone = fresh.time_zone, updated_at = stamp from fresh
+    where tenant.id = fresh.id and tenant.id = any(array(select id from unnest(stale_rows)))
+    returning tenant as record
+  ), inserted as (
     insert into gateway.tenant (id, parent_id, name, subdomain, type, time_zone, updated_at)
-    select (fresh).id, (fresh).parent_id, (fresh).name, (fresh).subdomain, (fresh).type, (fresh).time_zone, latest + place * interval '1 microsecond'
-    from (select fresh, row_number() over (order by id) as place from unnest(fresh_rows) fresh) numbered
+    select id, parent_id, name, subdomain, type, time_zone, stamp from fresh where id not in (select id from unnest(stale_rows))
     returning tenant as record
   )
-  select array_agg(record) into written_rows from inserted;
+  select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));
   return written;
@@ -5599,14 +5623,20 @@ begin
       select stale from unnest(stale_rows) stale where id <> all(rejected_ids) or id in (select id from unnest(leaving_rows)));
   end if;
 
-  delete from gateway.variant where id = any(array(select id from unnest(stale_rows)));
-  with inserted as (
+  delete from gateway.variant
+  where id = any(array(select id from unnest(stale_rows) except select id from unnest(fresh_rows)));
+  with fresh as materialized (
+    select *, latest + row_number() over (order by id) * interval '1 microsecond' as stamp from unnest(fresh_rows)
+  ), updated as (
+    update gateway.variant set product_id = fresh.product_id, slug = fresh.slug, title = fresh.title, price = fresh.price, sale_price = fresh.sale_price, currency = fresh.currency, is_monetary = fresh.is_monetary, sort_order = fresh.sort_order, updated_at = stamp from fresh
+    where variant.id = fresh.id and variant.id = any(array(select id from unnest(stale_rows)))
+    returning variant as record
+  ), inserted as (
     insert into gateway.variant (id, product_id, slug, title, price, sale_price, currency, is_monetary, sort_order, updated_at)
-    select (fresh).id, (fresh).product_id, (fresh).slug, (fresh).title, (fresh).price, (fresh).sale_price, (fresh).currency, (fresh).is_monetary, (fresh).sort_order, latest + place * interval '1 microsecond'
-    from (select fresh, row_number() over (order by id) as place from unnest(fresh_rows) fresh) numbered
+    select id, product_id, slug, title, price, sale_price, currency, is_monetary, sort_order, stamp from fresh where id not in (select id from unnest(stale_rows))
     returning variant as record
   )
-  select array_agg(record) into written_rows from inserted;
+  select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));
   written.parents := array(select product_id from unnest(fresh_rows) union select product_id from unnest(stale_rows));
@@ -5674,14 +5704,20 @@ begin
       select stale from unnest(stale_rows) stale where id <> all(rejected_ids) or id in (select id from unnest(leaving_rows)));
   end if;
 
-  delete from gateway.voucher where id = any(array(select id from unnest(stale_rows)));
-  with inserted as (
+  delete from gateway.voucher
+  where id = any(array(select id from unnest(stale_rows) except select id from unnest(fresh_rows)));
+  with fresh as materialized (
+    select *, latest + row_number() over (order by id) * interval '1 microsecond' as stamp from unnest(fresh_rows)
+  ), updated as (
+    update gateway.voucher set tenant_id = fresh.tenant_id, reference = fresh.reference, qr_token = fresh.qr_token, initial_balance = fresh.initial_balance, current_balance = fresh.current_balance, purchase_value = fresh.purchase_value, currency = fresh.currency, is_monetary = fresh.is_monetary, allow_part_redeem = fresh.allow_part_redeem, void = fresh.void, order_id = fresh.order_id, order_item_id = fresh.order_item_id, product_id = fresh.product_id, product_title = fresh.product_title, product_slug = fresh.product_slug, parent_product_id = fresh.parent_product_id, parent_product_title = fresh.parent_product_title, purchase_timestamp = fresh.purchase_timestamp, date_issued = fresh.date_issued, date_valid_start = fresh.date_valid_start, date_valid_end = fresh.date_valid_end, date_scheduled = fresh.date_scheduled, redemption_status = fresh.redemption_status, void_reason = fresh.void_reason, void_date = fresh.void_date, recipient_name = fresh.recipient_name, created_at = fresh.created_at, updated_at = stamp from fresh
+    where voucher.id = fresh.id and voucher.id = any(array(select id from unnest(stale_rows)))
+    returning voucher as record
+  ), inserted as (
     insert into gateway.voucher (id, tenant_id, reference, qr_token, initial_balance, current_balance, purchase_value, currency, is_monetary, allow_part_redeem, void, order_id, order_item_id, product_id, product_title, product_slug, parent_product_id, parent_product_title, purchase_timestamp, date_issued, date_valid_start, date_valid_end, date_scheduled, redemption_status, void_reason, void_date, recipient_name, created_at, updated_at)
-    select (fresh).id, (fresh).tenant_id, (fresh).reference, (fresh).qr_token, (fresh).initial_balance, (fresh).current_balance, (fresh).purchase_value, (fresh).currency, (fresh).is_monetary, (fresh).allow_part_redeem, (fresh).void, (fresh).order_id, (fresh).order_item_id, (fresh).product_id, (fresh).product_title, (fresh).product_slug, (fresh).parent_product_id, (fresh).parent_product_title, (fresh).purchase_timestamp, (fresh).date_issued, (fresh).date_valid_start, (fresh).date_valid_end, (fresh).date_scheduled, (fresh).redemption_status, (fresh).void_reason, (fresh).void_date, (fresh).recipient_name, (fresh).created_at, latest + place * interval '1 microsecond'
-    from (select fresh, row_number() over (order by id) as place from unnest(fresh_rows) fresh) numbered
+    select id, tenant_id, reference, qr_token, initial_balance, current_balance, purchase_value, currency, is_monetary, allow_part_redeem, void, order_id, order_item_id, product_id, product_title, product_slug, parent_product_id, parent_product_title, purchase_timestamp, date_issued, date_valid_start, date_valid_end, date_scheduled, redemption_status, void_reason, void_date, recipient_name, created_at, stamp from fresh where id not in (select id from unnest(stale_rows))
     returning voucher as record
   )
-  select array_agg(record) into written_rows from inserted;
+  select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));
   with removal as (
@@ -5700,18 +5736,25 @@ begin
   with changed as materialized (
     select id, fresh
     from unnest(written_rows) fresh full join unnest(stale_rows) stale using (id)
-    where (fresh.tenant_id, fresh.reference, fresh.product_title, fresh.recipient_name)
-      is distinct from (stale.tenant_id, stale.reference, stale.product_title, stale.recipient_name)
+    where (fresh.tenant_id, fresh.reference, fresh.qr_token, fresh.purchase_timestamp, fresh.date_valid_start, fresh.ends_on,
+           fresh.sold_product_id, fresh.product_title, fresh.recipient_name)
+      is distinct from
+          (stale.tenant_id, stale.reference, stale.qr_token, stale.purchase_timestamp, stale.date_valid_start, stale.ends_on,
+           stale.sold_product_id, stale.product_title, stale.recipient_name)
   ), deleted as (
-    delete from gateway.voucher_text
+    delete from gateway.voucher_entry
     where id = any(array(select id from changed where (fresh).id is null))
   )
-  insert into gateway.voucher_text (id, tenant_id, words, recipient)
-  select id, (fresh).tenant_id, gateway.folded(concat_ws(' ', (fresh).reference, (fresh).product_title)),
-         gateway.folded((fresh).recipient_name)
+  insert into gateway.voucher_entry
+    (id, tenant_id, reference, qr_token, purchase_timestamp, date_valid_start, ends_on, sold_product_id, words, recipient)
+  select id, (fresh).tenant_id, (fresh).reference, (fresh).qr_token, (fresh).purchase_timestamp, (fresh).date_valid_start,
+         (fresh).ends_on, (fresh).sold_product_id,
+         gateway.folded(concat_ws(' ', (fresh).reference, (fresh).product_title)), gateway.folded((fresh).recipient_name)
   from changed where (fresh).id is not null
-  on conflict on constraint voucher_text_pkey do update
-  set tenant_id = excluded.tenant_id, words = excluded.words, recipient = excluded.recipient;
+  on conflict on constraint voucher_entry_pkey do update
+  set tenant_id = excluded.tenant_id, reference = excluded.reference, qr_token = excluded.qr_token,
+      purchase_timestamp = excluded.purchase_timestamp, date_valid_start = excluded.date_valid_start, ends_on = excluded.ends_on,
+      sold_product_id = excluded.sold_product_id, words = excluded.words, recipient = excluded.recipient;
   if counts then
     written.crosses := gateway.add_voucher_figures(written_rows, stale_rows);
   end if;
@@ -6028,7 +6071,7 @@ declare
   shape text;
   fields text;
   record_columns text;
-  fresh_columns text;
+  set_columns text;
   names jsonb; -- The values of the templates.
   nulls text; -- Why a row without a value that each record has is rejected.
   more_errors text := '';
@@ -6048,7 +6091,8 @@ begin
     raise exception 'The mapping of the type % has no column %.', mapped, missing using errcode = 'undefined_column';
   end if;
   key_column := case key_type when 'text' then 'key::text' else 'key' end;
-  select string_agg(quote_ident(attname), ', '), string_agg(format('(fresh).%I', attname), ', ') into record_columns, fresh_columns
+  select string_agg(quote_ident(attname), ', '), string_agg(format('%1$I = fresh.%1$I', attname), ', ') filter (where attname <> 'id')
+  into record_columns, set_columns
   from pg_attribute where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and not attisdropped;
   value_of_key := case key_type when 'uuid' then 'case when gateway.is_key(key, ''uuid'') then key::uuid end' else 'key' end;
   if key_type <> 'bigint' and (select mapping.key_type from gateway.mapping where record = mapped) = 'bigint' then
@@ -6100,18 +6144,25 @@ begin
   with changed as materialized (
     select id, fresh
     from unnest(written_rows) fresh full join unnest(stale_rows) stale using (id)
-    where (fresh.tenant_id, fresh.reference, fresh.product_title, fresh.recipient_name)
-      is distinct from (stale.tenant_id, stale.reference, stale.product_title, stale.recipient_name)
+    where (fresh.tenant_id, fresh.reference, fresh.qr_token, fresh.purchase_timestamp, fresh.date_valid_start, fresh.ends_on,
+           fresh.sold_product_id, fresh.product_title, fresh.recipient_name)
+      is distinct from
+          (stale.tenant_id, stale.reference, stale.qr_token, stale.purchase_timestamp, stale.date_valid_start, stale.ends_on,
+           stale.sold_product_id, stale.product_title, stale.recipient_name)
   ), deleted as (
-    delete from gateway.voucher_text
+    delete from gateway.voucher_entry
     where id = any(array(select id from changed where (fresh).id is null))
   )
-  insert into gateway.voucher_text (id, tenant_id, words, recipient)
-  select id, (fresh).tenant_id, gateway.folded(concat_ws(' ', (fresh).reference, (fresh).product_title)),
-         gateway.folded((fresh).recipient_name)
+  insert into gateway.voucher_entry
+    (id, tenant_id, reference, qr_token, purchase_timestamp, date_valid_start, ends_on, sold_product_id, words, recipient)
+  select id, (fresh).tenant_id, (fresh).reference, (fresh).qr_token, (fresh).purchase_timestamp, (fresh).date_valid_start,
+         (fresh).ends_on, (fresh).sold_product_id,
+         gateway.folded(concat_ws(' ', (fresh).reference, (fresh).product_title)), gateway.folded((fresh).recipient_name)
   from changed where (fresh).id is not null
-  on conflict on constraint voucher_text_pkey do update
-  set tenant_id = excluded.tenant_id, words = excluded.words, recipient = excluded.recipient;
+  on conflict on constraint voucher_entry_pkey do update
+  set tenant_id = excluded.tenant_id, reference = excluded.reference, qr_token = excluded.qr_token,
+      purchase_timestamp = excluded.purchase_timestamp, date_valid_start = excluded.date_valid_start, ends_on = excluded.ends_on,
+      sold_product_id = excluded.sold_product_id, words = excluded.words, recipient = excluded.recipient;
   if counts then
     written.crosses := gateway.add_voucher_figures(written_rows, stale_rows);
   end if;$figures$;
@@ -6126,7 +6177,7 @@ begin
   names := jsonb_build_object(
     'query', source_query, 'read_fields', read_fields, 'read_more', read_more, 'key', key_column,
     'record', mapped, 'fields', fields, 'shape', shape, 'more_errors', more_errors, 'more_writes', more_writes, 'key_type', key_type,
-    'leaves', leaves, 'nulls', nulls, 'columns', record_columns, 'fresh_columns', fresh_columns,
+    'leaves', leaves, 'nulls', nulls, 'columns', record_columns, 'set_columns', set_columns,
     'record_keys', format(case key_type
       when 'bigint' then 'select id as key from gateway.%1$I where id < 9000000000000000 or id not in (
         select id from gateway.identity where kind = %1$L and gateway.own_id(key) is null)'

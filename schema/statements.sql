@@ -1222,8 +1222,10 @@ select /* figures.read */ * from (
         1, initial_balance, current_balance, purchase_value
         from span, counted cross join lateral (
           select purchase_timestamp, currency, state, initial_balance, current_balance, purchase_value
-          from gateway.voucher
-          where voucher.tenant_id = counted.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper offset 0
+          from gateway.voucher_entry entry cross join lateral (
+            select currency, state, initial_balance, current_balance, purchase_value from gateway.voucher where id = entry.id offset 0
+          ) record
+          where tenant_id = counted.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper offset 0
         ) voucher
       ) sold
       group by place, currency
@@ -1255,8 +1257,11 @@ select /* figures.read */ * from (
           select tenant_id, case when $15 then '-infinity' else day end, 'infinity'
           from single join today on id = tenant_id
         ) part join today on id = tenant_id cross join lateral (
-          select ends_on, currency, state, current_balance, purchase_value from gateway.voucher
-          where voucher.tenant_id = part.tenant_id and ends_on >= lower and ends_on <= upper offset 0
+          select ends_on, currency, state, current_balance, purchase_value
+          from gateway.voucher_entry entry cross join lateral (
+            select currency, state, current_balance, purchase_value from gateway.voucher where id = entry.id offset 0
+          ) record
+          where entry.tenant_id = part.tenant_id and ends_on >= lower and ends_on <= upper offset 0
         ) voucher
       ) balances
       group by at, today, currency, state
@@ -1375,8 +1380,11 @@ select /* figures.read */ * from (
           select member.tenant_id, rest.sign, rest.lower, rest.upper
           from rest, rolled join gateway.figure_member member using (ancestor_id)
         ) part cross join lateral (
-          select sold_product_id as product_id, currency, purchase_value, initial_balance from gateway.voucher
-          where voucher.tenant_id = part.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper
+          select sold_product_id as product_id, currency, purchase_value, initial_balance
+          from gateway.voucher_entry entry cross join lateral (
+            select currency, purchase_value, initial_balance, state from gateway.voucher where id = entry.id offset 0
+          ) record
+          where entry.tenant_id = part.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper
           and state <> 'void' offset 0
         ) voucher
       ) sold
@@ -1495,7 +1503,9 @@ select /* figures.read */ * from (
             from today cross join lateral (
               select coalesce(currency, '') as currency, gateway.figure_state(state, current_balance) as state,
               coalesce(current_balance, 0) as balance, coalesce(purchase_value, 0) as paid
-              from gateway.voucher
+              from gateway.voucher_entry entry cross join lateral (
+                select currency, state, current_balance, purchase_value from gateway.voucher where id = entry.id offset 0
+              ) record
               where tenant_id = today.id and date_valid_start > today.day and state in ('full', 'part') offset 0
             ) voucher
           ) stock
@@ -1532,8 +1542,9 @@ select /* figures.read */ * from (
                 'title', coalesce((select title from gateway.product where id = product_id and tenant_id in (select id from granted)),
                   (select coalesce(parent_product_title, product_title)
                     from granted
-                    join gateway.voucher on voucher.tenant_id = granted.id
-                    and sold_product_id = ranked.product_id limit 1)))
+                    join gateway.voucher_entry entry on entry.tenant_id = granted.id
+                    and entry.sold_product_id = ranked.product_id
+                    join gateway.voucher on voucher.id = entry.id limit 1)))
               order by nullif(part.currency, '') collate "C", case when by_paid then paid end desc, vouchers desc, paid desc, product_id), '[]')
           from (
             select distinct case when by_paid then currency end as currency from product_sale
@@ -1636,8 +1647,10 @@ select /* figures.read */ * from (
         1, initial_balance, current_balance, purchase_value
         from span, counted cross join lateral (
           select purchase_timestamp, currency, state, initial_balance, current_balance, purchase_value
-          from gateway.voucher
-          where voucher.tenant_id = counted.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper offset 0
+          from gateway.voucher_entry entry cross join lateral (
+            select currency, state, initial_balance, current_balance, purchase_value from gateway.voucher where id = entry.id offset 0
+          ) record
+          where tenant_id = counted.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper offset 0
         ) voucher
       ) sold
       group by place, currency
@@ -1669,8 +1682,11 @@ select /* figures.read */ * from (
           select tenant_id, case when $9 then '-infinity' else day end, 'infinity'
           from single join today on id = tenant_id
         ) part join today on id = tenant_id cross join lateral (
-          select ends_on, currency, state, current_balance, purchase_value from gateway.voucher
-          where voucher.tenant_id = part.tenant_id and ends_on >= lower and ends_on <= upper offset 0
+          select ends_on, currency, state, current_balance, purchase_value
+          from gateway.voucher_entry entry cross join lateral (
+            select currency, state, current_balance, purchase_value from gateway.voucher where id = entry.id offset 0
+          ) record
+          where entry.tenant_id = part.tenant_id and ends_on >= lower and ends_on <= upper offset 0
         ) voucher
       ) balances
       group by at, today, currency, state
@@ -1789,8 +1805,11 @@ select /* figures.read */ * from (
           select member.tenant_id, rest.sign, rest.lower, rest.upper
           from rest, rolled join gateway.figure_member member using (ancestor_id)
         ) part cross join lateral (
-          select sold_product_id as product_id, currency, purchase_value, initial_balance from gateway.voucher
-          where voucher.tenant_id = part.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper
+          select sold_product_id as product_id, currency, purchase_value, initial_balance
+          from gateway.voucher_entry entry cross join lateral (
+            select currency, purchase_value, initial_balance, state from gateway.voucher where id = entry.id offset 0
+          ) record
+          where entry.tenant_id = part.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper
           and state <> 'void' offset 0
         ) voucher
       ) sold
@@ -1909,7 +1928,9 @@ select /* figures.read */ * from (
             from today cross join lateral (
               select coalesce(currency, '') as currency, gateway.figure_state(state, current_balance) as state,
               coalesce(current_balance, 0) as balance, coalesce(purchase_value, 0) as paid
-              from gateway.voucher
+              from gateway.voucher_entry entry cross join lateral (
+                select currency, state, current_balance, purchase_value from gateway.voucher where id = entry.id offset 0
+              ) record
               where tenant_id = today.id and date_valid_start > today.day and state in ('full', 'part') offset 0
             ) voucher
           ) stock
@@ -1946,8 +1967,9 @@ select /* figures.read */ * from (
                 'title', coalesce((select title from gateway.product where id = product_id and tenant_id in (select id from granted)),
                   (select coalesce(parent_product_title, product_title)
                     from granted
-                    join gateway.voucher on voucher.tenant_id = granted.id
-                    and sold_product_id = ranked.product_id limit 1)))
+                    join gateway.voucher_entry entry on entry.tenant_id = granted.id
+                    and entry.sold_product_id = ranked.product_id
+                    join gateway.voucher on voucher.id = entry.id limit 1)))
               order by nullif(part.currency, '') collate "C", case when by_paid then paid end desc, vouchers desc, paid desc, product_id), '[]')
           from (
             select distinct case when by_paid then currency end as currency from product_sale
@@ -2859,7 +2881,7 @@ from (
   ) as given(place, text, at, token_id, seen)
 ) as wanted cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place
 left join lateral (
-  select id, tenant_id, qr_token as stored from gateway.voucher
+  select id, tenant_id, qr_token as stored from gateway.voucher_entry
   where left(gateway.trimmed(qr_token), 600) collate "C" = left(gateway.trimmed(text), 600) collate "C" order by left(gateway.trimmed(qr_token), 600) collate "C", tenant_id limit 9
 ) record on true
 cross join lateral (select coalesce(record.tenant_id, wanted.at) as owner_id) owned
@@ -2893,7 +2915,7 @@ from (
   ) as given(place, text, at, token_id, seen)
 ) as wanted cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place
 left join lateral (
-  select id, tenant_id, reference as stored from gateway.voucher
+  select id, tenant_id, reference as stored from gateway.voucher_entry
   where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(text)) collate "C" order by gateway.folded(gateway.trimmed(reference)) collate "C", tenant_id limit 9
 ) record on true
 cross join lateral (select coalesce(record.tenant_id, wanted.at) as owner_id) owned
@@ -3820,7 +3842,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key desc, record_id desc limit (select $4::bigint)
           ) list
@@ -3830,7 +3852,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $6 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key desc, record_id desc limit (select $8::bigint)
           ) list
@@ -3854,7 +3876,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and currency = $3) is true as matches from gateway.voucher where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and currency = $3) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key desc, record_id desc limit (select $5::bigint)
           ) list
@@ -3864,7 +3886,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $7 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and currency = $8) is true as matches from gateway.voucher where tenant_id = $9::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and currency = $8) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $9::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key desc, record_id desc limit (select $10::bigint)
           ) list
@@ -3888,7 +3910,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key desc, record_id desc limit (select $4::bigint)
           ) list
@@ -3898,7 +3920,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $6 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key desc, record_id desc limit (select $8::bigint)
           ) list
@@ -3922,7 +3944,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $3::text::timestamptz) and purchase_timestamp < (select $4::text::timestamptz)) is true as matches from gateway.voucher where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null and purchase_timestamp is not null and purchase_timestamp >= (select $6::text::timestamptz) and purchase_timestamp < (select $7::text::timestamptz)
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $3::text::timestamptz) and purchase_timestamp < (select $4::text::timestamptz)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null and purchase_timestamp is not null and purchase_timestamp >= (select $6::text::timestamptz) and purchase_timestamp < (select $7::text::timestamptz)
             and true and true
             order by sort_key desc, record_id desc limit (select $8::bigint)
           ) list
@@ -3932,7 +3954,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $10 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $11::text::timestamptz) and purchase_timestamp < (select $12::text::timestamptz)) is true as matches from gateway.voucher where tenant_id = $13::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null and purchase_timestamp is not null and purchase_timestamp >= (select $14::text::timestamptz) and purchase_timestamp < (select $15::text::timestamptz)
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $11::text::timestamptz) and purchase_timestamp < (select $12::text::timestamptz)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $13::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null and purchase_timestamp is not null and purchase_timestamp >= (select $14::text::timestamptz) and purchase_timestamp < (select $15::text::timestamptz)
             and true and true
             order by sort_key desc, record_id desc limit (select $16::bigint)
           ) list
@@ -3956,7 +3978,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key desc, record_id desc limit (select $4::bigint)
           ) list
@@ -3966,7 +3988,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $6 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key desc, record_id desc limit (select $8::bigint)
           ) list
@@ -4024,7 +4046,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $3::text::timestamptz) and purchase_timestamp < (select $4::text::timestamptz)) is true as matches from gateway.voucher where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null and purchase_timestamp is not null and purchase_timestamp >= (select $6::text::timestamptz) and purchase_timestamp < (select $7::text::timestamptz)
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $3::text::timestamptz) and purchase_timestamp < (select $4::text::timestamptz)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null and purchase_timestamp is not null and purchase_timestamp >= (select $6::text::timestamptz) and purchase_timestamp < (select $7::text::timestamptz)
             and true and true
             order by sort_key, record_id limit (select $8::bigint)
           ) list
@@ -4034,7 +4056,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $10 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $11::text::timestamptz) and purchase_timestamp < (select $12::text::timestamptz)) is true as matches from gateway.voucher where tenant_id = $13::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null and purchase_timestamp is not null and purchase_timestamp >= (select $14::text::timestamptz) and purchase_timestamp < (select $15::text::timestamptz)
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $11::text::timestamptz) and purchase_timestamp < (select $12::text::timestamptz)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $13::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null and purchase_timestamp is not null and purchase_timestamp >= (select $14::text::timestamptz) and purchase_timestamp < (select $15::text::timestamptz)
             and true and true
             order by sort_key, record_id limit (select $16::bigint)
           ) list
@@ -4058,7 +4080,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key, record_id limit (select $4::bigint)
           ) list
@@ -4068,7 +4090,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $6 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key, record_id limit (select $8::bigint)
           ) list
@@ -4092,7 +4114,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key, record_id limit (select $4::bigint)
           ) list
@@ -4102,7 +4124,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $6 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key, record_id limit (select $8::bigint)
           ) list
@@ -4126,7 +4148,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and currency = $3) is true as matches from gateway.voucher where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and currency = $3) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key, record_id limit (select $5::bigint)
           ) list
@@ -4136,7 +4158,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $7 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and currency = $8) is true as matches from gateway.voucher where tenant_id = $9::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and currency = $8) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $9::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key, record_id limit (select $10::bigint)
           ) list
@@ -4160,7 +4182,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key, record_id limit (select $4::bigint)
           ) list
@@ -4170,7 +4192,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $6 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key, record_id limit (select $8::bigint)
           ) list
@@ -4193,7 +4215,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-          select id as record_id, ends_on as sort_key, false as missing, (true and (state = any('{part,full}') and ends_on < owner.today) and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $3::text::date) ) is true as matches from gateway.voucher where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on < owner.today and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $5::text::date)
+          select id as record_id, ends_on as sort_key, false as missing, (true and (state = any('{part,full}') and ends_on < owner.today) and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $3::text::date) ) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on < owner.today and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $5::text::date)
           and true and true
           order by sort_key desc, record_id desc limit (select $6::bigint)
         ) list
@@ -4215,7 +4237,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
+          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
           and true and true
           order by sort_key desc, record_id desc limit (select $4::bigint)
         ) list
@@ -4237,7 +4259,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
+          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
           and true and true
           order by sort_key desc, record_id desc limit (select $4::bigint)
         ) list
@@ -4283,7 +4305,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-          select id as record_id, updated_at as sort_key, false as missing, (true and (gateway.has_word(words, $3) or gateway.has_word(recipient, $4))) is true as matches from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_text where id = gateway.voucher.id offset 0) text where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
+          select id as record_id, updated_at as sort_key, false as missing, (true and (gateway.has_word(words, $3) or gateway.has_word(recipient, $4))) is true as matches from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) entry where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
           and true and true
           order by sort_key desc, record_id desc limit (select $6::bigint)
         ) list
@@ -4393,7 +4415,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-          select id as record_id, ends_on as sort_key, false as missing, (true and (state = any('{part,full}') and ends_on < owner.today) and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $3::text::date) ) is true as matches from gateway.voucher where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on < owner.today and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $5::text::date)
+          select id as record_id, ends_on as sort_key, false as missing, (true and (state = any('{part,full}') and ends_on < owner.today) and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $3::text::date) ) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on < owner.today and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $5::text::date)
           and true and true
           order by sort_key, record_id limit (select $6::bigint)
         ) list
@@ -4415,7 +4437,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
+          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
           and true and true
           order by sort_key, record_id limit (select $4::bigint)
         ) list
@@ -4437,7 +4459,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
+          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
           and true and true
           order by sort_key, record_id limit (select $4::bigint)
         ) list
@@ -4483,7 +4505,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-          select id as record_id, updated_at as sort_key, false as missing, (true and (gateway.has_word(words, $3) or gateway.has_word(recipient, $4))) is true as matches from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_text where id = gateway.voucher.id offset 0) text where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
+          select id as record_id, updated_at as sort_key, false as missing, (true and (gateway.has_word(words, $3) or gateway.has_word(recipient, $4))) is true as matches from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) entry where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
           and true and true
           order by sort_key, record_id limit (select $6::bigint)
         ) list
@@ -4614,7 +4636,7 @@ from (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and sold_product_id = $2::bigint) is true as matches, false as is_end
-    from gateway.voucher where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
   ) page limit $6) candidate;
 
 with /* voucher.search_range */ owner as materialized (
@@ -4642,13 +4664,9 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
     (true and (gateway.has_word(words, $2) or gateway.has_word(recipient, $3)) and (gateway.has_word(words, $4) or gateway.has_word(recipient, $5))) is true as matches, false as is_end
-    from
-    (select id as text_id, words, recipient from gateway.voucher_text
-      where tenant_id = $6::bigint and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) offset 0) text
-    cross join lateral (select * from gateway.voucher where id = text_id offset 0) record
-    where tenant_id = $19::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $20::text) or recipient like (select $21::text)) and (words like (select $22::text) or recipient like (select $23::text)) and (words like (select $24::text) or recipient like (select $25::text)) and (words like (select $26::text) or recipient like (select $27::text)) and (words like (select $28::text) or recipient like (select $29::text)) and (words like (select $30::text) or recipient like (select $31::text)) limit (select $32::bigint)
-  ) page limit $33),
-picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $34) page order by page.missing desc, page.sort_key, page.record_id limit $35)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $6::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) limit (select $19::bigint)
+  ) page limit $20),
+picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $21) page order by page.missing desc, page.sort_key, page.record_id limit $22)
 select string_agg(row, ''),
 (select json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by page.missing desc, page.sort_key, page.record_id )
   from picked page),
@@ -4665,13 +4683,9 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
     (true and (gateway.has_word(words, $2) or gateway.has_word(recipient, $3)) and (gateway.has_word(words, $4) or gateway.has_word(recipient, $5))) is true as matches, false as is_end
-    from
-    (select id as text_id, words, recipient from gateway.voucher_text
-      where tenant_id = $6::bigint and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) offset 0) text
-    cross join lateral (select * from gateway.voucher where id = text_id offset 0) record
-    where tenant_id = $19::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $20::text) or recipient like (select $21::text)) and (words like (select $22::text) or recipient like (select $23::text)) and (words like (select $24::text) or recipient like (select $25::text)) and (words like (select $26::text) or recipient like (select $27::text)) and (words like (select $28::text) or recipient like (select $29::text)) and (words like (select $30::text) or recipient like (select $31::text)) limit (select $32::bigint)
-  ) page limit $33),
-picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $34) page order by page.missing, page.sort_key desc, page.record_id desc limit $35)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $6::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) limit (select $19::bigint)
+  ) page limit $20),
+picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $21) page order by page.missing, page.sort_key desc, page.record_id desc limit $22)
 select string_agg(row, ''),
 (select json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by page.missing, page.sort_key desc, page.record_id desc)
   from picked page),
@@ -4688,7 +4702,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
     (true and (state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
-    from gateway.voucher where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
   ) page limit $4),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $5) page order by page.missing desc, page.sort_key, page.record_id limit $6)
 select string_agg(row, ''),
@@ -4707,7 +4721,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
     (true and (state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
-    from gateway.voucher where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
   ) page limit $4),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $5) page order by page.missing, page.sort_key desc, page.record_id desc limit $6)
 select string_agg(row, ''),
@@ -4764,7 +4778,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
     (true and sold_product_id = $2::bigint) is true as matches, false as is_end
-    from gateway.voucher where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
   ) page limit $6),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $7) page order by page.missing desc, page.sort_key, page.record_id limit $8)
 select string_agg(row, ''),
@@ -4783,7 +4797,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
     (true and sold_product_id = $2::bigint) is true as matches, false as is_end
-    from gateway.voucher where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
   ) page limit $6),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $7) page order by page.missing, page.sort_key desc, page.record_id desc limit $8)
 select string_agg(row, ''),
@@ -4802,13 +4816,9 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and (gateway.has_word(words, $2) or gateway.has_word(recipient, $3)) and (gateway.has_word(words, $4) or gateway.has_word(recipient, $5))) is true as matches, false as is_end
-    from
-    (select id as text_id, words, recipient from gateway.voucher_text
-      where tenant_id = $6::bigint and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) offset 0) text
-    cross join lateral (select * from gateway.voucher where id = text_id offset 0) record
-    where tenant_id = $19::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $20::text) or recipient like (select $21::text)) and (words like (select $22::text) or recipient like (select $23::text)) and (words like (select $24::text) or recipient like (select $25::text)) and (words like (select $26::text) or recipient like (select $27::text)) and (words like (select $28::text) or recipient like (select $29::text)) and (words like (select $30::text) or recipient like (select $31::text)) limit (select $32::bigint)
-  ) page limit $33),
-picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $34) page order by page.missing desc, page.sort_key desc, page.record_id desc limit $35)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $6::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) limit (select $19::bigint)
+  ) page limit $20),
+picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $21) page order by page.missing desc, page.sort_key desc, page.record_id desc limit $22)
 select string_agg(row, ''),
 (select json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by page.missing desc, page.sort_key desc, page.record_id desc)
   from picked page),
@@ -4825,13 +4835,9 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and (gateway.has_word(words, $2) or gateway.has_word(recipient, $3)) and (gateway.has_word(words, $4) or gateway.has_word(recipient, $5))) is true as matches, false as is_end
-    from
-    (select id as text_id, words, recipient from gateway.voucher_text
-      where tenant_id = $6::bigint and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) offset 0) text
-    cross join lateral (select * from gateway.voucher where id = text_id offset 0) record
-    where tenant_id = $19::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $20::text) or recipient like (select $21::text)) and (words like (select $22::text) or recipient like (select $23::text)) and (words like (select $24::text) or recipient like (select $25::text)) and (words like (select $26::text) or recipient like (select $27::text)) and (words like (select $28::text) or recipient like (select $29::text)) and (words like (select $30::text) or recipient like (select $31::text)) limit (select $32::bigint)
-  ) page limit $33),
-picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $34) page order by page.missing, page.sort_key, page.record_id limit $35)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $6::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) limit (select $19::bigint)
+  ) page limit $20),
+picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $21) page order by page.missing, page.sort_key, page.record_id limit $22)
 select string_agg(row, ''),
 (select json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by page.missing, page.sort_key, page.record_id )
   from picked page),
@@ -4848,13 +4854,9 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and (gateway.has_word(words, $2) or gateway.has_word(recipient, $3))) is true as matches, false as is_end
-    from
-    (select id as text_id, words, recipient from gateway.voucher_text
-      where tenant_id = $4::bigint and (words like (select $5::text) or recipient like (select $6::text)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) offset 0) text
-    cross join lateral (select * from gateway.voucher where id = text_id offset 0) record
-    where tenant_id = $15::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $16::text) or recipient like (select $17::text)) and (words like (select $18::text) or recipient like (select $19::text)) and (words like (select $20::text) or recipient like (select $21::text)) and (words like (select $22::text) or recipient like (select $23::text)) and (words like (select $24::text) or recipient like (select $25::text)) limit (select $26::bigint)
-  ) page limit $27),
-picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $28) page order by page.missing, page.sort_key, page.record_id limit $29)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $5::text) or recipient like (select $6::text)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) limit (select $15::bigint)
+  ) page limit $16),
+picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $17) page order by page.missing, page.sort_key, page.record_id limit $18)
 select string_agg(row, ''),
 (select json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by page.missing, page.sort_key, page.record_id )
   from picked page),
@@ -4871,13 +4873,9 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and (gateway.has_word(words, $2) or gateway.has_word(recipient, $3))) is true as matches, false as is_end
-    from
-    (select id as text_id, words, recipient from gateway.voucher_text
-      where tenant_id = $4::bigint and (words like (select $5::text) or recipient like (select $6::text)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) offset 0) text
-    cross join lateral (select * from gateway.voucher where id = text_id offset 0) record
-    where tenant_id = $11::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $12::text) or recipient like (select $13::text)) and (words like (select $14::text) or recipient like (select $15::text)) and (words like (select $16::text) or recipient like (select $17::text)) limit (select $18::bigint)
-  ) page limit $19),
-picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $20) page order by page.missing desc, page.sort_key desc, page.record_id desc limit $21)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $5::text) or recipient like (select $6::text)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) limit (select $11::bigint)
+  ) page limit $12),
+picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $13) page order by page.missing desc, page.sort_key desc, page.record_id desc limit $14)
 select string_agg(row, ''),
 (select json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by page.missing desc, page.sort_key desc, page.record_id desc)
   from picked page),
@@ -4894,13 +4892,9 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and (gateway.has_word(words, $2) or gateway.has_word(recipient, $3))) is true as matches, false as is_end
-    from
-    (select id as text_id, words, recipient from gateway.voucher_text
-      where tenant_id = $4::bigint and (words like (select $5::text) or recipient like (select $6::text)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) offset 0) text
-    cross join lateral (select * from gateway.voucher where id = text_id offset 0) record
-    where tenant_id = $11::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $12::text) or recipient like (select $13::text)) and (words like (select $14::text) or recipient like (select $15::text)) and (words like (select $16::text) or recipient like (select $17::text)) limit (select $18::bigint)
-  ) page limit $19),
-picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $20) page order by page.missing, page.sort_key, page.record_id limit $21)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $5::text) or recipient like (select $6::text)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) limit (select $11::bigint)
+  ) page limit $12),
+picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $13) page order by page.missing, page.sort_key, page.record_id limit $14)
 select string_agg(row, ''),
 (select json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by page.missing, page.sort_key, page.record_id )
   from picked page),
@@ -4917,7 +4911,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and (state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
-    from gateway.voucher where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
   ) page limit $4),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $5) page order by page.missing desc, page.sort_key desc, page.record_id desc limit $6)
 select string_agg(row, ''),
@@ -4936,7 +4930,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and (state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
-    from gateway.voucher where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
   ) page limit $4),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $5) page order by page.missing, page.sort_key, page.record_id limit $6)
 select string_agg(row, ''),
@@ -5031,7 +5025,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and sold_product_id = $2::bigint) is true as matches, false as is_end
-    from gateway.voucher where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
   ) page limit $6),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $7) page order by page.missing desc, page.sort_key desc, page.record_id desc limit $8)
 select string_agg(row, ''),
@@ -5050,7 +5044,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and sold_product_id = $2::bigint) is true as matches, false as is_end
-    from gateway.voucher where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
   ) page limit $6),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $7) page order by page.missing, page.sort_key, page.record_id limit $8)
 select string_agg(row, ''),
@@ -5067,19 +5061,19 @@ from (
 with /* voucher.search_sample */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
 select count(*) filter (where (words like (select $2::text) or recipient like (select $3::text))), count(*) filter (where (words like (select $4::text) or recipient like (select $5::text))), count(*) filter (where (words like (select $6::text) or recipient like (select $7::text)))
 from (
-  select latest.* from owner cross join lateral (select * from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_text where id = gateway.voucher.id offset 0) text where tenant_id = $8::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) order by updated_at desc, id desc limit $9) latest
+  select latest.* from owner cross join lateral (select * from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) entry where tenant_id = $8::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) order by updated_at desc, id desc limit $9) latest
   limit $10) latest;
 
 with /* voucher.search_sample */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
 select count(*) filter (where (words like (select $2::text) or recipient like (select $3::text))), count(*) filter (where (words like (select $4::text) or recipient like (select $5::text))), count(*) filter (where (words like (select $6::text) or recipient like (select $7::text))), count(*) filter (where (words like (select $8::text) or recipient like (select $9::text))), count(*) filter (where (words like (select $10::text) or recipient like (select $11::text)))
 from (
-  select latest.* from owner cross join lateral (select * from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_text where id = gateway.voucher.id offset 0) text where tenant_id = $12::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) order by updated_at desc, id desc limit $13) latest
+  select latest.* from owner cross join lateral (select * from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) entry where tenant_id = $12::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) order by updated_at desc, id desc limit $13) latest
   limit $14) latest;
 
 with /* voucher.search_sample */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
 select count(*) filter (where (words like (select $2::text) or recipient like (select $3::text))), count(*) filter (where (words like (select $4::text) or recipient like (select $5::text))), count(*) filter (where (words like (select $6::text) or recipient like (select $7::text))), count(*) filter (where (words like (select $8::text) or recipient like (select $9::text))), count(*) filter (where (words like (select $10::text) or recipient like (select $11::text))), count(*) filter (where (words like (select $12::text) or recipient like (select $13::text)))
 from (
-  select latest.* from owner cross join lateral (select * from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_text where id = gateway.voucher.id offset 0) text where tenant_id = $14::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) order by updated_at desc, id desc limit $15) latest
+  select latest.* from owner cross join lateral (select * from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) entry where tenant_id = $14::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) order by updated_at desc, id desc limit $15) latest
   limit $16) latest;
 
 with /* voucher.search_sizes */ owner as materialized (
@@ -5108,33 +5102,33 @@ with /* voucher.search_sizes */ owner as materialized (select id as owner_id, (n
 select
 (select count(*) from (
     select from owner cross join lateral (
-      select from gateway.voucher where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
-    ) met limit $4) counted);
-
-with /* voucher.search_sizes */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
-select
-(select count(*) from (
-    select from owner cross join lateral (
-      select from gateway.voucher where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on >= (select $3::text::date) limit (select $4::bigint)
-    ) met limit $5) counted);
-
-with /* voucher.search_sizes */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
-select
-(select count(*) from (
-    select from owner cross join lateral (
-      select from gateway.voucher where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on >= owner.today limit (select $3::bigint)
-    ) met limit $4) counted);
-
-with /* voucher.search_sizes */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
-select
-(select count(*) from (
-    select from owner cross join lateral (
-      select from gateway.voucher where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $3::bigint limit (select $4::bigint)
-    ) met limit $5) counted);
-
-with /* voucher.search_sizes */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
-select
-(select count(*) from (
-    select from owner cross join lateral (
       select from gateway.voucher where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and state = any('{void}') and true limit (select $3::bigint)
     ) met limit $4) counted);
+
+with /* voucher.search_sizes */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
+select
+(select count(*) from (
+    select from owner cross join lateral (
+      select from gateway.voucher_entry where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
+    ) met limit $4) counted);
+
+with /* voucher.search_sizes */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
+select
+(select count(*) from (
+    select from owner cross join lateral (
+      select from gateway.voucher_entry where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on >= (select $3::text::date) limit (select $4::bigint)
+    ) met limit $5) counted);
+
+with /* voucher.search_sizes */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
+select
+(select count(*) from (
+    select from owner cross join lateral (
+      select from gateway.voucher_entry where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on >= owner.today limit (select $3::bigint)
+    ) met limit $4) counted);
+
+with /* voucher.search_sizes */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
+select
+(select count(*) from (
+    select from owner cross join lateral (
+      select from gateway.voucher_entry where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $3::bigint limit (select $4::bigint)
+    ) met limit $5) counted);

@@ -162,21 +162,27 @@ create table gateway.voucher (
   sold_product_id bigint generated always as (coalesce(parent_product_id, product_id)) stored
 ) inherits (gateway.voucher_fields);
 
+-- What a voucher is found by: names, days, product and texts. Its balance changes often, these hardly ever, and each change of a
+-- row also changes all of its indexes.
+create table gateway.voucher_entry (
+  id                 bigint primary key,
+  tenant_id          bigint not null,
+  reference          text not null,
+  qr_token           text,
+  purchase_timestamp timestamptz,
+  date_valid_start   date,
+  ends_on            date not null,
+  sold_product_id    bigint,
+  words              text not null, -- gateway.folded, of its reference and of the title of its product.
+  recipient          text           -- gateway.folded, of its recipient's name: not every token may search it.
+);
+
 -- By bytes, so that the indexes do not depend on the locale. Not unique (R33): a tenant's vouchers in the same case are one range.
-create index voucher_reference on gateway.voucher
+create index voucher_reference on gateway.voucher_entry
   (gateway.folded(gateway.trimmed(reference)) collate "C", tenant_id, gateway.trimmed(reference) collate "C");
 
 -- An index stores no long text: its beginning leads to the few that are compared whole.
-create index voucher_qr_token on gateway.voucher (left(gateway.trimmed(qr_token), 600) collate "C", tenant_id);
-
--- The texts of each voucher that are searched: a balance changes often, these texts hardly ever, and each change of a row also
--- changes its index.
-create table gateway.voucher_text (
-  id        bigint primary key,
-  tenant_id bigint not null,
-  words     text not null, -- gateway.folded
-  recipient text           -- The same of its recipient's name: not every token may search it.
-);
+create index voucher_qr_token on gateway.voucher_entry (left(gateway.trimmed(qr_token), 600) collate "C", tenant_id);
 
 -- v1 lists those who consent (R23). Of the others, figures need the consent that they once gave, and no personal data.
 create table gateway.customer_fields (
@@ -242,4 +248,4 @@ create table gateway.rejected (
   primary key (record, key)
 );
 create index rejected_tenant on gateway.rejected (tenant_id);
-grant select on gateway.tenant, gateway.tenant_path, gateway.category, gateway.variant, gateway.product, gateway.voucher, gateway.voucher_text, gateway.customer, gateway.consent_withdrawal, gateway.removal, gateway.rejected to voucher_gateway;
+grant select on gateway.tenant, gateway.tenant_path, gateway.category, gateway.variant, gateway.product, gateway.voucher, gateway.voucher_entry, gateway.customer, gateway.consent_withdrawal, gateway.removal, gateway.rejected to voucher_gateway;

@@ -110,7 +110,7 @@ const resolution = `
                 when (now() at time zone time_zone)::date > date_valid_end then 'expired'
                 when (now() at time zone time_zone)::date < date_valid_start then 'not_yet_valid' end as reason_code
     from (
-      select id from gateway.voucher
+      select id from gateway.voucher_entry
       where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed($2::text))
         and tenant_id = $1::bigint
     ) record

@@ -209,7 +209,7 @@ await serve(sql, {
   async resolve(tenant, reference, caller) {
     const [row] = await sql<ResolutionRow[]>`
       select voucher.*, (now() at time zone time_zone)::date as today, tenant.name as tenant_name, tenant.type as tenant_type
-      from gateway.voucher record join public.purchased_voucher voucher using (id)
+      from gateway.voucher_entry record join public.purchased_voucher voucher using (id)
       join gateway.tenant on tenant.id = record.tenant_id
       where gateway.folded(gateway.trimmed(record.reference)) collate "C" = gateway.folded(gateway.trimmed(${reference}))
         and record.tenant_id = ${tenant}`

@@ -13,7 +13,7 @@ import { search } from './plans/search.ts'
 import { seedTables } from './plans/seed.ts'
 
 /** The tables of records that have a tenant. */
-const tables = ['category', 'product', 'voucher', 'voucher_text', 'customer', 'removal', 'consent_withdrawal']
+const tables = ['category', 'product', 'voucher', 'voucher_entry', 'customer', 'removal', 'consent_withdrawal']
 const partitions = 4
 
 /** Puts partitioned tables in the places of the tables of records, with their rows and indexes. */

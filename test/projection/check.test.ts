@@ -218,7 +218,7 @@ test.each<[cause: string, request: string]>([
     await platform.unsafe(request)
     await projected(pool)
     expect(await findRecordProblems(pool)).toMatchObject([{ reason: expect.stringContaining('have no row') }])
-    expect(await countRecords(pool)).toBe(5000)
+    expect(await countRecords(pool)).toBeGreaterThanOrEqual(5000)
   }
   await platform`truncate purchased_voucher`
   await projected(pool)

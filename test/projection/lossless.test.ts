@@ -67,7 +67,7 @@ test('a step that finds the disk full rejects no key', async () => {
   await platform.unsafe(`
     create function fill_disk() returns trigger language plpgsql as
       $$ begin raise exception 'No space left on device' using errcode = 'disk_full'; end $$;
-    create trigger fill_disk before insert on gateway.voucher for each row execute function fill_disk()`)
+    create trigger fill_disk before insert or update on gateway.voucher for each row execute function fill_disk()`)
   await expect(makeStep(pool)).rejects.toMatchObject({ code: '53100' })
   await platform`drop function fill_disk cascade`
   await expectEqual()

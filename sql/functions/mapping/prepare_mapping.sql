@@ -22,7 +22,7 @@ declare
   shape text;
   fields text;
   record_columns text;
-  fresh_columns text;
+  set_columns text;
   names jsonb; -- The values of the templates.
   nulls text; -- Why a row without a value that each record has is rejected.
   more_errors text := '';
@@ -42,7 +42,8 @@ begin
     raise exception 'The mapping of the type % has no column %.', mapped, missing using errcode = 'undefined_column';
   end if;
   key_column := case key_type when 'text' then 'key::text' else 'key' end;
-  select string_agg(quote_ident(attname), ', '), string_agg(format('(fresh).%I', attname), ', ') into record_columns, fresh_columns
+  select string_agg(quote_ident(attname), ', '), string_agg(format('%1$I = fresh.%1$I', attname), ', ') filter (where attname <> 'id')
+  into record_columns, set_columns
   from pg_attribute where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and not attisdropped;
   value_of_key := case key_type when 'uuid' then 'case when gateway.is_key(key, ''uuid'') then key::uuid end' else 'key' end;
   if key_type <> 'bigint' and (select mapping.key_type from gateway.mapping where record = mapped) = 'bigint' then
@@ -94,18 +95,25 @@ begin
   with changed as materialized (
     select id, fresh
     from unnest(written_rows) fresh full join unnest(stale_rows) stale using (id)
-    where (fresh.tenant_id, fresh.reference, fresh.product_title, fresh.recipient_name)
-      is distinct from (stale.tenant_id, stale.reference, stale.product_title, stale.recipient_name)
+    where (fresh.tenant_id, fresh.reference, fresh.qr_token, fresh.purchase_timestamp, fresh.date_valid_start, fresh.ends_on,
+           fresh.sold_product_id, fresh.product_title, fresh.recipient_name)
+      is distinct from
+          (stale.tenant_id, stale.reference, stale.qr_token, stale.purchase_timestamp, stale.date_valid_start, stale.ends_on,
+           stale.sold_product_id, stale.product_title, stale.recipient_name)
   ), deleted as (
-    delete from gateway.voucher_text
+    delete from gateway.voucher_entry
     where id = any(array(select id from changed where (fresh).id is null))
   )
-  insert into gateway.voucher_text (id, tenant_id, words, recipient)
-  select id, (fresh).tenant_id, gateway.folded(concat_ws(' ', (fresh).reference, (fresh).product_title)),
-         gateway.folded((fresh).recipient_name)
+  insert into gateway.voucher_entry
+    (id, tenant_id, reference, qr_token, purchase_timestamp, date_valid_start, ends_on, sold_product_id, words, recipient)
+  select id, (fresh).tenant_id, (fresh).reference, (fresh).qr_token, (fresh).purchase_timestamp, (fresh).date_valid_start,
+         (fresh).ends_on, (fresh).sold_product_id,
+         gateway.folded(concat_ws(' ', (fresh).reference, (fresh).product_title)), gateway.folded((fresh).recipient_name)
   from changed where (fresh).id is not null
-  on conflict on constraint voucher_text_pkey do update
-  set tenant_id = excluded.tenant_id, words = excluded.words, recipient = excluded.recipient;
+  on conflict on constraint voucher_entry_pkey do update
+  set tenant_id = excluded.tenant_id, reference = excluded.reference, qr_token = excluded.qr_token,
+      purchase_timestamp = excluded.purchase_timestamp, date_valid_start = excluded.date_valid_start, ends_on = excluded.ends_on,
+      sold_product_id = excluded.sold_product_id, words = excluded.words, recipient = excluded.recipient;
   if counts then
     written.crosses := gateway.add_voucher_figures(written_rows, stale_rows);
   end if;$figures$;
@@ -120,7 +128,7 @@ begin
   names := jsonb_build_object(
     'query', source_query, 'read_fields', read_fields, 'read_more', read_more, 'key', key_column,
     'record', mapped, 'fields', fields, 'shape', shape, 'more_errors', more_errors, 'more_writes', more_writes, 'key_type', key_type,
-    'leaves', leaves, 'nulls', nulls, 'columns', record_columns, 'fresh_columns', fresh_columns,
+    'leaves', leaves, 'nulls', nulls, 'columns', record_columns, 'set_columns', set_columns,
     'record_keys', format(case key_type
       when 'bigint' then 'select id as key from gateway.%1$I where id < 9000000000000000 or id not in (
         select id from gateway.identity where kind = %1$L and gateway.own_id(key) is null)'

@@ -56,14 +56,20 @@ begin
       select stale from unnest(stale_rows) stale where id <> all(rejected_ids) or id in (select id from unnest(leaving_rows)));
   end if;
 
-  delete from gateway.{record} where id = any(array(select id from unnest(stale_rows)));
-  with inserted as (
+  delete from gateway.{record}
+  where id = any(array(select id from unnest(stale_rows) except select id from unnest(fresh_rows)));
+  with fresh as materialized (
+    select *, latest + row_number() over (order by id) * interval '1 microsecond' as stamp from unnest(fresh_rows)
+  ), updated as (
+    update gateway.{record} set {set_columns}, updated_at = stamp from fresh
+    where {record}.id = fresh.id and {record}.id = any(array(select id from unnest(stale_rows)))
+    returning {record} as record
+  ), inserted as (
     insert into gateway.{record} ({columns}, updated_at)
-    select {fresh_columns}, latest + place * interval '1 microsecond'
-    from (select fresh, row_number() over (order by id) as place from unnest(fresh_rows) fresh) numbered
+    select {columns}, stamp from fresh where id not in (select id from unnest(stale_rows))
     returning {record} as record
   )
-  select array_agg(record) into written_rows from inserted;
+  select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
   written.changed := array(select id from unnest(fresh_rows) union select id from unnest(stale_rows));{more_writes}
   return written;

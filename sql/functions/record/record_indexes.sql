@@ -12,24 +12,15 @@ as $$
     ('product_title', 'product (tenant_id, gateway.text_order(title) collate "C", id)'),
     ('product_text', 'product using gin (tenant_id, gateway.folded(title) trigrams)'),
     ('product_categories', 'product using gin (tenant_id, category_ids)'),
-    -- With all columns of filters: a search reads the records in order, and the table only when a page of it was changed
-    -- since the last vacuum.
-    ('voucher_list', 'voucher (tenant_id, updated_at, id)
-      include (state, purchase_timestamp, date_valid_start, ends_on, sold_product_id, currency, current_balance)'),
-    ('voucher_end', 'voucher (tenant_id, ends_on, id)
-      include (updated_at, state, purchase_timestamp, date_valid_start, sold_product_id, currency, current_balance)'),
-    ('voucher_purchase', 'voucher (tenant_id, purchase_timestamp, id)
-      include (updated_at, state, date_valid_start, ends_on, sold_product_id, currency, current_balance)'),
-    ('voucher_balance', 'voucher (tenant_id, currency, current_balance, id)
-      include (updated_at, state, purchase_timestamp, date_valid_start, ends_on, sold_product_id)'),
+    ('voucher_list', 'voucher (tenant_id, updated_at, id)'),
+    ('voucher_balance', 'voucher (tenant_id, currency, current_balance, id)'),
     -- Few vouchers are in these states.
-    ('voucher_state', $index$voucher (tenant_id, state, ends_on, id)
-      include (updated_at, purchase_timestamp, date_valid_start, sold_product_id, currency, current_balance)
-      where state in ('void', 'part')$index$),
-    -- Few vouchers are not valid yet: those that begin after today.
-    ('voucher_start', 'voucher (tenant_id, date_valid_start) include (state)'),
-    ('voucher_product', 'voucher (tenant_id, sold_product_id)'),
-    ('voucher_text_trigram', 'voucher_text using gin (tenant_id, words trigrams, recipient trigrams)'),
+    ('voucher_state', $index$voucher (tenant_id, state, ends_on, id) where state in ('void', 'part')$index$),
+    ('voucher_end', 'voucher_entry (tenant_id, ends_on, id)'),
+    ('voucher_purchase', 'voucher_entry (tenant_id, purchase_timestamp, id)'),
+    ('voucher_start', 'voucher_entry (tenant_id, date_valid_start)'),
+    ('voucher_product', 'voucher_entry (tenant_id, sold_product_id)'),
+    ('voucher_text_trigram', 'voucher_entry using gin (tenant_id, words trigrams, recipient trigrams)'),
     ('customer_list', 'customer (tenant_id, updated_at, id) where marketing_opted'),
     ('customer_consent', 'customer (tenant_id, marketing_opted, consented_at, id)'),
     -- The beginning of the source, because an index stores no long text.

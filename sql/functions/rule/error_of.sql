@@ -39,9 +39,9 @@ language sql stable parallel safe
 return case
   when length(candidate.reference) > 255 then 'reference has more than 255 characters'
   when length(candidate.qr_token) > 2048 then 'qr_token has more than 2048 characters'
-  when gateway.trimmed(candidate.reference) is null then 'reference is empty'
-  when candidate.qr_token is not null and gateway.trimmed(candidate.qr_token) is null then 'qr_token is empty'
-  when gateway.folded(gateway.trimmed(candidate.qr_token)) collate "C" ~ '^HTTPS?:' then 'qr_token is a URL'
+  when coalesce(candidate.reference, '') collate "C" !~ gateway.visible() then 'reference is empty'
+  when candidate.qr_token collate "C" !~ gateway.visible() then 'qr_token is empty'
+  when candidate.qr_token like '%:%' and gateway.folded(gateway.trimmed(candidate.qr_token)) collate "C" ~ '^HTTPS?:' then 'qr_token is a URL'
   when candidate.date_valid_end < candidate.date_valid_start then 'date_valid_end is before date_valid_start'
   when not (gateway.is_identifier(candidate.order_id) and gateway.is_identifier(candidate.order_item_id)
             and gateway.is_identifier(candidate.product_id) and gateway.is_identifier(candidate.parent_product_id))

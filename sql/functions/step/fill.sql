@@ -29,7 +29,7 @@ begin
     -- The planner takes an empty table for a larger one, but not after it was analysed. One that a vacuum has locked is left to it.
     for command in
       select format('analyze (skip_locked) gateway.%I', name)
-      from unnest(enum_range(null::gateway.record_type)::text[] || '{tenant_path,voucher_text,figure_member,figure_rollup}') name
+      from unnest(enum_range(null::gateway.record_type)::text[] || '{tenant_path,voucher_entry,figure_member,figure_rollup}') name
       where pg_relation_size('gateway.' || name) > 0
     loop
       execute command;

@@ -59,8 +59,11 @@ begin
       return;
     end if;
   end if;
-  -- A step that fails is made again with an eighth of the keys.
-  at_most := greatest(1, at_most >> least(3 * failures, 30));
+  -- A step that fails is made again with an eighth of the keys. While nothing new comes, one takes more of the keys that wait.
+  at_most := greatest(1, at_most >> least(3 * failures, 30))
+    * case when failures = 0 and not exists (
+        select from gateway.note
+        where xid >= pg_snapshot_xmax(former.snapshot) or xid = any(array(select pg_snapshot_xip(former.snapshot)))) then 5 else 1 end;
   -- After the fill, these are the notes since its first step.
   -- Changes without end leave a scan its part.
   taken := gateway.take_noted(former.snapshot, case when exists (select from gateway.open_scan) then ceil(at_most * 0.75)::integer else at_most end,

@@ -21,8 +21,11 @@ export const productRelations = (sql: RecordSql): Fragment => sql`
         select member.tenant_id, rest.sign, rest.lower, rest.upper
         from rest, rolled join gateway.figure_member member using (ancestor_id)
       ) part cross join lateral (
-        select sold_product_id as product_id, currency, purchase_value, initial_balance from gateway.voucher
-        where voucher.tenant_id = part.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper
+        select sold_product_id as product_id, currency, purchase_value, initial_balance
+        from gateway.voucher_entry entry cross join lateral (
+          select currency, purchase_value, initial_balance, state from gateway.voucher where id = entry.id offset 0
+        ) record
+        where entry.tenant_id = part.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper
           and state <> 'void' offset 0
       ) voucher
     ) sold
@@ -47,8 +50,9 @@ export function topProductsJson(sql: RecordSql, rankings: readonly ProductRankin
              'title', coalesce((select title from gateway.product where id = product_id and tenant_id in (select id from granted)),
                                (select coalesce(parent_product_title, product_title)
                                 from granted
-                                join gateway.voucher on voucher.tenant_id = granted.id
-                                 and sold_product_id = ranked.product_id limit 1)))
+                                join gateway.voucher_entry entry on entry.tenant_id = granted.id
+                                 and entry.sold_product_id = ranked.product_id
+                                join gateway.voucher on voucher.id = entry.id limit 1)))
              order by nullif(part.currency, '') collate "C", ${order}), '[]')
     from (
       select distinct case when by_paid then currency end as currency from product_sale

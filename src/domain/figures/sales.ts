@@ -19,8 +19,10 @@ export const saleRelation = (sql: RecordSql): Fragment => sql`
              1, initial_balance, current_balance, purchase_value
       from span, counted cross join lateral (
         select purchase_timestamp, currency, state, initial_balance, current_balance, purchase_value
-        from gateway.voucher
-        where voucher.tenant_id = counted.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper offset 0
+        from gateway.voucher_entry entry cross join lateral (
+          select currency, state, initial_balance, current_balance, purchase_value from gateway.voucher where id = entry.id offset 0
+        ) record
+        where tenant_id = counted.tenant_id and purchase_timestamp >= lower and purchase_timestamp < upper offset 0
       ) voucher
     ) sold
     group by place, currency

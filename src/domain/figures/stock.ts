@@ -41,8 +41,11 @@ export const stockRelations = (sql: RecordSql, { expiring, status }: Selection):
         select tenant_id, case when ${status} then '-infinity' else day end, 'infinity'
         from single join today on id = tenant_id
       ) part join today on id = tenant_id cross join lateral (
-        select ends_on, currency, state, current_balance, purchase_value from gateway.voucher
-        where voucher.tenant_id = part.tenant_id and ends_on >= lower and ends_on <= upper offset 0
+        select ends_on, currency, state, current_balance, purchase_value
+        from gateway.voucher_entry entry cross join lateral (
+          select currency, state, current_balance, purchase_value from gateway.voucher where id = entry.id offset 0
+        ) record
+        where entry.tenant_id = part.tenant_id and ends_on >= lower and ends_on <= upper offset 0
       ) voucher
     ) balances
     group by at, today, currency, state
@@ -112,7 +115,9 @@ export const statusJson = (sql: RecordSql): Fragment => sql`
         from today cross join lateral (
           select coalesce(currency, '') as currency, gateway.figure_state(state, current_balance) as state,
                  coalesce(current_balance, 0) as balance, coalesce(purchase_value, 0) as paid
-          from gateway.voucher
+          from gateway.voucher_entry entry cross join lateral (
+            select currency, state, current_balance, purchase_value from gateway.voucher where id = entry.id offset 0
+          ) record
           where tenant_id = today.id and date_valid_start > today.day and state in ('full', 'part') offset 0
         ) voucher
       ) stock

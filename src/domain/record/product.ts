@@ -45,6 +45,7 @@ export const products = defineResource<Product>({
     filters: {
       categoryId: ofRecord(
         'category',
+        'category_ids',
         'Products of this category: its numeric or its global id.',
         (sql, id) => sql`category_ids @> array[${id}::bigint]`,
       ),

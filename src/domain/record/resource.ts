@@ -5,7 +5,7 @@ import type { Fragment, RecordSql } from '../../db/sql.ts'
 import type { ListIdentity } from '../cursor.ts'
 import type { Instant } from '../instant.ts'
 import { byValue } from '../search/order.ts'
-import type { TextTable } from '../search/ranges.ts'
+import type { EntryTable } from '../search/ranges.ts'
 import type { SearchDescription } from '../search/search.ts'
 import { type SearchTable, searchTable } from '../search/search-table.ts'
 import type { Permission } from '../token/permission.ts'
@@ -62,7 +62,7 @@ interface ResourceDescription<Row extends ResourceRow> {
   /**
    * The filters and orders of its lists, each with an index that serves it (`sql/functions/record`).
    */
-  search?: Pick<SearchDescription, 'filters' | 'orders'> & { texts?: TextTable }
+  search?: Pick<SearchDescription, 'filters' | 'orders'> & { entries?: EntryTable }
 }
 
 /**
@@ -85,7 +85,7 @@ export function defineResource<Row extends ResourceRow>(described: ResourceDescr
           filters: search.filters,
           orders: { UPDATED_AT: byUpdatedAt, ...search.orders },
           defaultOrder: byUpdatedAt,
-          table: searchTable<Row>({ name, table, texts: search.texts, row, only }),
+          table: searchTable<Row>({ name, table, entries: search.entries, row, only }),
         }
       : null,
     listOf: tenantId => ({ name: list, tenantId }),

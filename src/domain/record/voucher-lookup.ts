@@ -151,7 +151,7 @@ function findByName(name: NameColumn) {
         ) as given(place, text, at, token_id, seen)
       ) as wanted ${sql.unsafe(placePath)}
       left join lateral (
-        select id, tenant_id, ${sql.unsafe(column)} as stored from gateway.voucher
+        select id, tenant_id, ${sql.unsafe(column)} as stored from gateway.voucher_entry
         where ${key} = ${sql.unsafe(indexed('text'))} order by ${key}, tenant_id limit ${sql.unsafe(String(mostAtOnce + 1))}
       ) record on true
       cross join lateral (select coalesce(record.tenant_id, wanted.at) as owner_id) owned ${withScope(sql)}
@@ -205,7 +205,7 @@ async function findCrowded(sql: Sql, { column, indexed, ranges }: NameColumn, wa
           select (present.voucher).*, customer_name, error
           from unnest(owners) as owner_id
           cross join lateral (
-            select id, ${sql.unsafe(column)} as stored from gateway.voucher
+            select id, ${sql.unsafe(column)} as stored from gateway.voucher_entry
             where ${key} = name and ${sql.unsafe(range)} offset 0
           ) record
           cross join lateral (
@@ -229,7 +229,7 @@ async function findCrowded(sql: Sql, { column, indexed, ranges }: NameColumn, wa
     cross join lateral (
       select case when count(*) <= ${most} then coalesce(array_agg(distinct tenant_id), array[at]) end as tenants
       from (
-        select tenant_id from gateway.voucher
+        select tenant_id from gateway.voucher_entry
         where (${key}, tenant_id) between (name, 0) and (name, ${Number.MAX_SAFE_INTEGER}::bigint)
         order by ${key}, tenant_id limit ${most} + 1
       ) voucher

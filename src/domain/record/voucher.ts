@@ -51,7 +51,12 @@ export const vouchers = defineResource<PurchasedVoucher>({
   permissions: ['view_vouchers', 'view_orders'],
   columns,
   search: {
-    texts: { table: 'gateway.voucher_text', columns: 'words, recipient' },
+    entries: {
+      table: 'gateway.voucher_entry',
+      keys: ['purchase_timestamp', 'ends_on', 'date_valid_start', 'sold_product_id'],
+      texts: 'words, recipient',
+      others: 'updated_at, state, currency, current_balance',
+    },
     filters: {
       status,
       validOn,
@@ -59,6 +64,7 @@ export const vouchers = defineResource<PurchasedVoucher>({
       purchased: inRange('instants', byPurchase, 'Vouchers that were purchased in this range.'),
       productId: ofRecord(
         'catalog voucher',
+        'sold_product_id',
         'Vouchers of this product or of one of its variants: the numeric or the global id of the product.',
         (sql, id) => sql`sold_product_id = ${id}::bigint`,
       ),

@@ -180,10 +180,12 @@ const recordReference: z.ZodType<RecordReference> = z.object({ id: z.number().nu
  * A field that selects the rows that belong to a record.
  *
  * @param noun the name of such a record: `catalog voucher`
+ * @param key the column that the index has
  * @param where returns the condition for the numeric id
  */
 export const ofRecord = (
   noun: string,
+  key: string,
   description: string,
   where: (sql: RecordSql, id: number) => Fragment,
 ): FilterField => ({
@@ -191,6 +193,6 @@ export const ofRecord = (
   description,
   read(given) {
     const { id } = recordReference.parse(given)
-    return within(noun, id === null ? nothing : sql => where(sql, id))
+    return within(key, id === null ? nothing : sql => where(sql, id))
   },
 })

@@ -4,17 +4,22 @@ import type { PageWindow } from '../page.ts'
 import { type Condition, parsedOnce } from './field.ts'
 import type { Search } from './search.ts'
 
-/** A table of texts that are searched, apart from the records. */
-export interface TextTable {
+/** A table of what records are found by, apart from the records: its values hardly ever change. */
+export interface EntryTable {
   table: string
-  columns: string
+  /** The keys whose indexes it has. */
+  keys: readonly string[]
+  /** Its columns of texts, which the records do not have. */
+  texts: string
+  /** The columns of the records that searches compare, and that it does not have. */
+  others: string
 }
 
 /** The common parts of a table's statements. The texts are SQL of this service, never of a caller. */
 export interface SearchedTable {
   table: string
-  /** The table of the texts that are searched, with the ids of the records; left out when the records have them. */
-  texts?: TextTable | undefined
+  /** Left out when the records have all indexes and texts. */
+  entries?: EntryTable | undefined
   /** A condition for the rows that are read. */
   only?: string | undefined
 }
@@ -61,25 +66,26 @@ export class Ranges {
     return sql`select owner.*, page.* from ${owners} owner cross join lateral (${list}) page`
   }
 
-  /** Selects the rows of all tenants, matching or not, that meet a condition which an index serves. */
-  candidates(where: Condition, inTexts: boolean, limit: number): Fragment {
+  /** Selects the rows of all tenants, matching or not, that meet a condition which the index of a key, or of the texts, serves. */
+  candidates(indexed: string | 'texts', where: Condition, limit: number): Fragment {
     const sql = this.sql
     const { nullable, key } = this.search.order
     return sql`
       select page.* from owner cross join lateral (
         select ${sql.unsafe(`id as record_id, ${key} as sort_key, ${nullable ? `${key} is null` : false} as missing`)},
           ${this.#matches()} as matches, false as is_end
-        from ${inTexts ? this.#rowsByText(where(sql)) : this.#rows()} and ${where(sql)} ${this.#limit(limit)}
+        from ${this.#rows(indexed)} and ${where(sql)} ${this.#limit(limit)}
       ) page limit ${limit}`
   }
 
-  /** Selects the number of rows of all tenants that meet a condition which an index serves, up to a limit. */
-  size(where: Condition, limit: number): Fragment {
+  /** Selects the number of rows of all tenants that meet a condition which the index of a key serves, up to a limit. */
+  size(key: string, where: Condition, limit: number): Fragment {
     const sql = this.sql
+    const { table } = (this.#hasEntries(key) && this.table.entries) || this.table
     return sql`
       (select count(*) from (
          select from owner cross join lateral (
-           select from ${sql.unsafe(this.table.table)} where ${this.#ofTenant()} and ${where(sql)} ${this.#limit(limit)}
+           select from ${sql.unsafe(table)} where ${this.#ofTenant()} and ${where(sql)} ${this.#limit(limit)}
          ) met limit ${limit}) counted)`
   }
 
@@ -88,7 +94,7 @@ export class Ranges {
     const sql = this.sql
     const order = sql.unsafe('updated_at desc, id desc')
     return sql`
-      select latest.* from owner cross join lateral (select * from ${this.#rows()} order by ${order} limit ${ofEach}) latest
+      select latest.* from owner cross join lateral (select * from ${this.#rows('updated_at')} order by ${order} limit ${ofEach}) latest
       limit ${ofAll}`
   }
 
@@ -122,7 +128,7 @@ export class Ranges {
     return sql`(
       select * from (
         select *, row_number() over (${order}) = ${depth} as is_end from (
-          select ${columns}, ${this.#matches()} as matches from ${this.#rows()} ${present} ${served}
+          select ${columns}, ${this.#matches()} as matches from ${this.#rows(key)} ${present} ${served}
           and ${this.between(sql.unsafe(String(isMissing)), sql.unsafe(key), sql`id`)}
           ${order} ${this.#limit(depth)}
         ) list
@@ -135,27 +141,23 @@ export class Ranges {
     return this.window.limit + 1
   }
 
-  /** The rows of a tenant, each with its texts if these are searched. `offset 0`: each is looked up by its key. */
-  #rows(): Fragment {
-    const sql = this.sql
-    const { table, texts } = this.table
-    const lookUp =
-      texts && this.search.words
-        ? `cross join lateral (select ${texts.columns} from ${texts.table} where id = ${table}.id offset 0) text`
-        : ''
-    return sql`${sql.unsafe(`${table} ${lookUp}`)} where ${this.#ofTenant()}`
+  #hasEntries(indexed: string): boolean {
+    const { entries } = this.table
+    return !!entries && (indexed === 'texts' || entries.keys.includes(indexed))
   }
 
-  /** The rows of a tenant whose texts meet a condition, which the index of the texts serves. */
-  #rowsByText(where: Fragment): Fragment {
+  /** The rows of a tenant, from the table that has the index of a key. `offset 0`: the others' columns are looked up for each row. */
+  #rows(indexed: string): Fragment {
     const sql = this.sql
-    const { table, texts } = this.table
-    if (!texts) return this.#rows()
-    return sql`
-      (select id as text_id, ${sql.unsafe(`${texts.columns} from ${texts.table}`)}
-       where tenant_id = ${this.#tenant()} and ${where} offset 0) text
-      cross join lateral (select * from ${sql.unsafe(table)} where id = text_id offset 0) record
-      where ${this.#ofTenant()}`
+    const { table, entries } = this.table
+    const rows = !entries
+      ? table
+      : this.#hasEntries(indexed)
+        ? `${entries.table} entry cross join lateral (select ${entries.others} from ${table} where id = entry.id offset 0) record`
+        : this.search.words
+          ? `${table} cross join lateral (select ${entries.texts} from ${entries.table} where id = ${table}.id offset 0) entry`
+          : table
+    return sql`${sql.unsafe(rows)} where ${this.#ofTenant()}`
   }
 
   #ofTenant(): Fragment {

@@ -120,7 +120,7 @@ export function searchTable<Row extends { id: number }>({
   }
 
   /** Reads the page from the rows of an index that meet a condition; null when there are too many of them. */
-  async function readCandidates(reading: Reading, window: PageWindow, where: Condition, inTexts: boolean) {
+  async function readCandidates(reading: Reading, window: PageWindow, indexed: string, where: Condition) {
     const { sql, owners, ranges } = reading
     const between = ranges.between(sql`missing`, sql`sort_key`, sql`record_id`)
     const count = sql`(select count(*) from candidate)`
@@ -128,7 +128,7 @@ export function searchTable<Row extends { id: number }>({
     const [found] = await unprepared(
       sql`
       with ${sql.unsafe(`/* ${name}.search_range */`)} ${owners.relation},
-        candidate as materialized (${ranges.candidates(where, inTexts, mostCandidates + 1)}),
+        candidate as materialized (${ranges.candidates(indexed, where, mostCandidates + 1)}),
         ${readPlaces(reading, window.limit, page, count)}`.raw(),
     )
     return Number(found?.[2]) > mostCandidates ? null : toKeyedPage(window, found)
@@ -174,12 +174,12 @@ export function searchTable<Row extends { id: number }>({
       // The price of such a page covers only these rows (`costOfSearch`).
       if (search.isServed && !isOne) return scan(reading, window, 0)
       const text = await rareText(reading)
-      const byText = text && (await readCandidates(reading, window, text, true))
+      const byText = text && (await readCandidates(reading, window, 'texts', text))
       if (byText) return byText
       // For one tenant, the beginning of the list is the same range.
       const isCounted = (key: string) => !isOne || key !== search.order.key
       const narrow = await narrowestRange(reading, isCounted, mostCandidates)
-      const readRange = () => narrow && readCandidates(reading, window, narrow.where, false)
+      const readRange = () => narrow && readCandidates(reading, window, narrow.key, narrow.where)
       const isFew = narrow !== null && narrow.size <= fewCandidates
       const first = (isFew && (await readRange())) || (await scan(reading, window, mostCandidates))
       return first.isWhole ? first : ((await readRange()) ?? first)
@@ -189,20 +189,20 @@ export function searchTable<Row extends { id: number }>({
       const wholeList = { limit: 0, backward: false, after: null, before: null, updatedSince, until: null }
       const reading = await open(sql, unbounded, wholeList)
       let most = 0
-      const countWhere = async (where: Condition, inTexts: boolean): Promise<Count | null> => {
+      const countWhere = async (indexed: string, where: Condition): Promise<Count | null> => {
         const [found] = await unprepared(sql<{ count: number; read: number }[]>`
           with ${sql.unsafe(`/* ${name}.search_count */`)} ${reading.owners.relation}
           select count(*) filter (where matches) as count, count(*) as read
-          from (${reading.ranges.candidates(where, inTexts, mostCandidates + 1)}) candidate`)
+          from (${reading.ranges.candidates(indexed, where, mostCandidates + 1)}) candidate`)
         const { count = 0, read = 0 } = found ?? {}
         most = Math.max(most, Math.min(count, mostCandidates))
         return read > mostCandidates ? null : { count, precision: 'EXACT' }
       }
       const text = await rareText(reading)
-      const byText = text && (await countWhere(text, true))
+      const byText = text && (await countWhere('texts', text))
       if (byText) return byText
       const range = (await narrowestRange(reading, () => true, mostCandidates)) ?? reading.search.ranges[0]
-      return (await countWhere(range?.where ?? everything, false)) ?? { count: most, precision: 'AT_LEAST' }
+      return (await countWhere(range?.key ?? '', range?.where ?? everything)) ?? { count: most, precision: 'AT_LEAST' }
     },
   }
 }

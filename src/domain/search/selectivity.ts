@@ -1,7 +1,7 @@
 /** Finds the conditions of a search that few rows meet, so that an index is read instead of the list. */
 import type { RecordSql } from '../../db/sql.ts'
 import { unprepared } from '../../db/statement.ts'
-import type { Condition } from './field.ts'
+import type { Condition, IndexRange } from './field.ts'
 import type { Owners } from './owners.ts'
 import type { Ranges } from './ranges.ts'
 import type { Search } from './search.ts'
@@ -41,17 +41,17 @@ export async function narrowestRange(
   { sql, name, search, owners, ranges }: Reading,
   isCounted: (key: string) => boolean,
   most: number,
-): Promise<{ where: Condition; size: number } | null> {
+): Promise<(IndexRange & { size: number }) | null> {
   const all = search.ranges.filter(({ key }) => isCounted(key))
   if (all.length === 0) return null
-  const sizes = all.map(({ where }) => ranges.size(where, most + 1))
+  const sizes = all.map(({ key, where }) => ranges.size(key, where, most + 1))
   const [found] = await unprepared(
     sql`
     with ${sql.unsafe(`/* ${name}.search_sizes */`)} ${owners.relation}
     select ${sizes.reduce((one, other) => sql`${one}, ${other}`)}`.raw(),
   )
   const [smallest] = all
-    .map(({ where }, index) => ({ where, size: Number(found?.[index]) }))
+    .map((range, index) => ({ ...range, size: Number(found?.[index]) }))
     .sort((one, other) => one.size - other.size)
   return smallest && smallest.size <= most ? smallest : null
 }

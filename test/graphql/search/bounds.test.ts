@@ -30,7 +30,7 @@ for (const [place, tenantId] of tenants.entries()) {
 await projected(database.pool)
 await database.platform`
   update gateway.voucher set updated_at = timestamptz '2026-02-01Z' + (id * 7919 % 12007) * interval '1 second'`
-await database.platform`vacuum analyze gateway.voucher, gateway.voucher_text`
+await database.platform`vacuum analyze gateway.voucher, gateway.voucher_entry`
 const { secret } = await build.token([whole(top)])
 const marked = await database.pool<{ id: number; tenantId: number }[]>`
   select id, tenant_id as "tenantId" from gateway.voucher where reference like '%~~~%' order by updated_at, id`
