@@ -2513,9 +2513,9 @@ select count(*) filter (where matches) as count, count(*) as read
 from (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
-    (true and is_monetary) is true as matches, false as is_end
-    from gateway.product where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and is_monetary limit (select $3::bigint)
-  ) page limit $4) candidate;
+    (true and is_monetary and currency = $2) is true as matches, false as is_end
+    from gateway.product where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and is_monetary limit (select $4::bigint)
+  ) page limit $5) candidate;
 
 with /* product.search_range */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1),
 candidate as materialized (
@@ -2673,10 +2673,10 @@ with /* product.search_range */ owner as materialized (select id as owner_id, (n
 candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
-    (true and is_monetary) is true as matches, false as is_end
-    from gateway.product where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and is_monetary limit (select $3::bigint)
-  ) page limit $4),
-picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $5) page order by page.missing, page.sort_key, page.record_id limit $6)
+    (true and is_monetary and currency = $2) is true as matches, false as is_end
+    from gateway.product where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and is_monetary limit (select $4::bigint)
+  ) page limit $5),
+picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $6) page order by page.missing, page.sort_key, page.record_id limit $7)
 select string_agg(row, ''),
 (select json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by page.missing, page.sort_key, page.record_id )
   from picked page),
@@ -2714,6 +2714,17 @@ select
     select from owner cross join lateral (
       select from gateway.product where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and is_monetary limit (select $3::bigint)
     ) met limit $4) counted);
+
+with /* product.search_sizes */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
+select
+(select count(*) from (
+    select from owner cross join lateral (
+      select from gateway.product where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and is_monetary limit (select $3::bigint)
+    ) met limit $4) counted),
+(select count(*) from (
+    select from owner cross join lateral (
+      select from gateway.product where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and currency = $6 limit (select $7::bigint)
+    ) met limit $8) counted);
 
 delete /* rate_window.clear */ from gateway.rate_window where key = $1;
 
@@ -3842,7 +3853,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key desc, record_id desc limit (select $4::bigint)
           ) list
@@ -3852,7 +3863,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $6 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key desc, record_id desc limit (select $8::bigint)
           ) list
@@ -3876,7 +3887,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and currency = $3) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and currency = $3) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key desc, record_id desc limit (select $5::bigint)
           ) list
@@ -3886,7 +3897,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $7 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and currency = $8) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $9::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and currency = $8) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $9::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key desc, record_id desc limit (select $10::bigint)
           ) list
@@ -3910,7 +3921,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key desc, record_id desc limit (select $4::bigint)
           ) list
@@ -3920,7 +3931,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $6 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher_entry where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key desc, record_id desc limit (select $8::bigint)
           ) list
@@ -3944,7 +3955,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $3::text::timestamptz) and purchase_timestamp < (select $4::text::timestamptz)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null and purchase_timestamp is not null and purchase_timestamp >= (select $6::text::timestamptz) and purchase_timestamp < (select $7::text::timestamptz)
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $3::text::timestamptz) and purchase_timestamp < (select $4::text::timestamptz)) is true as matches from gateway.voucher_entry where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null and purchase_timestamp is not null and purchase_timestamp >= (select $6::text::timestamptz) and purchase_timestamp < (select $7::text::timestamptz)
             and true and true
             order by sort_key desc, record_id desc limit (select $8::bigint)
           ) list
@@ -3954,7 +3965,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $10 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $11::text::timestamptz) and purchase_timestamp < (select $12::text::timestamptz)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $13::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null and purchase_timestamp is not null and purchase_timestamp >= (select $14::text::timestamptz) and purchase_timestamp < (select $15::text::timestamptz)
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $11::text::timestamptz) and purchase_timestamp < (select $12::text::timestamptz)) is true as matches from gateway.voucher_entry where tenant_id = $13::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null and purchase_timestamp is not null and purchase_timestamp >= (select $14::text::timestamptz) and purchase_timestamp < (select $15::text::timestamptz)
             and true and true
             order by sort_key desc, record_id desc limit (select $16::bigint)
           ) list
@@ -3978,7 +3989,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher_entry where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key desc, record_id desc limit (select $4::bigint)
           ) list
@@ -3988,7 +3999,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key desc, record_id desc) = $6 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key desc, record_id desc limit (select $8::bigint)
           ) list
@@ -4046,7 +4057,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $3::text::timestamptz) and purchase_timestamp < (select $4::text::timestamptz)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null and purchase_timestamp is not null and purchase_timestamp >= (select $6::text::timestamptz) and purchase_timestamp < (select $7::text::timestamptz)
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $3::text::timestamptz) and purchase_timestamp < (select $4::text::timestamptz)) is true as matches from gateway.voucher_entry where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null and purchase_timestamp is not null and purchase_timestamp >= (select $6::text::timestamptz) and purchase_timestamp < (select $7::text::timestamptz)
             and true and true
             order by sort_key, record_id limit (select $8::bigint)
           ) list
@@ -4056,7 +4067,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $10 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $11::text::timestamptz) and purchase_timestamp < (select $12::text::timestamptz)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $13::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null and purchase_timestamp is not null and purchase_timestamp >= (select $14::text::timestamptz) and purchase_timestamp < (select $15::text::timestamptz)
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and purchase_timestamp is not null and purchase_timestamp >= (select $11::text::timestamptz) and purchase_timestamp < (select $12::text::timestamptz)) is true as matches from gateway.voucher_entry where tenant_id = $13::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null and purchase_timestamp is not null and purchase_timestamp >= (select $14::text::timestamptz) and purchase_timestamp < (select $15::text::timestamptz)
             and true and true
             order by sort_key, record_id limit (select $16::bigint)
           ) list
@@ -4080,7 +4091,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key, record_id limit (select $4::bigint)
           ) list
@@ -4090,7 +4101,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $6 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher_entry where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key, record_id limit (select $8::bigint)
           ) list
@@ -4114,7 +4125,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key, record_id limit (select $4::bigint)
           ) list
@@ -4124,7 +4135,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $6 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and (state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key, record_id limit (select $8::bigint)
           ) list
@@ -4148,7 +4159,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and currency = $3) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true and currency = $3) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key, record_id limit (select $5::bigint)
           ) list
@@ -4158,7 +4169,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $7 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and currency = $8) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $9::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true and currency = $8) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $9::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key, record_id limit (select $10::bigint)
           ) list
@@ -4182,7 +4193,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     with page as materialized ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
+            select id as record_id, purchase_timestamp as sort_key, true as missing, (true) is true as matches from gateway.voucher_entry where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is null
             and true and true
             order by sort_key, record_id limit (select $4::bigint)
           ) list
@@ -4192,7 +4203,7 @@ listed as (select owner.*, page.* from owner owner cross join lateral (
     select * from ((
         select * from (
           select *, row_number() over (order by sort_key, record_id ) = $6 as is_end from (
-            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
+            select id as record_id, purchase_timestamp as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry where tenant_id = $7::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
             and true and true
             order by sort_key, record_id limit (select $8::bigint)
           ) list
@@ -4215,7 +4226,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-          select id as record_id, ends_on as sort_key, false as missing, (true and (state = any('{part,full}') and ends_on < owner.today) and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $3::text::date) ) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on < owner.today and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $5::text::date)
+          select id as record_id, ends_on as sort_key, false as missing, (true and (state = any('{part,full}') and ends_on < owner.today) and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $3::text::date) ) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on < owner.today and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $5::text::date)
           and true and true
           order by sort_key desc, record_id desc limit (select $6::bigint)
         ) list
@@ -4237,7 +4248,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
+          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
           and true and true
           order by sort_key desc, record_id desc limit (select $4::bigint)
         ) list
@@ -4259,7 +4270,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
+          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
           and true and true
           order by sort_key desc, record_id desc limit (select $4::bigint)
         ) list
@@ -4305,7 +4316,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key desc, record_id desc) = $2 as is_end from (
-          select id as record_id, updated_at as sort_key, false as missing, (true and (gateway.has_word(words, $3) or gateway.has_word(recipient, $4))) is true as matches from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) entry where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
+          select id as record_id, updated_at as sort_key, false as missing, (true and (gateway.has_word(words, $3) or gateway.has_word(recipient, $4))) is true as matches from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) other where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
           and true and true
           order by sort_key desc, record_id desc limit (select $6::bigint)
         ) list
@@ -4415,7 +4426,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-          select id as record_id, ends_on as sort_key, false as missing, (true and (state = any('{part,full}') and ends_on < owner.today) and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $3::text::date) ) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on < owner.today and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $5::text::date)
+          select id as record_id, ends_on as sort_key, false as missing, (true and (state = any('{part,full}') and ends_on < owner.today) and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $3::text::date) ) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and ends_on < owner.today and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $5::text::date)
           and true and true
           order by sort_key, record_id limit (select $6::bigint)
         ) list
@@ -4437,7 +4448,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
+          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
           and true and true
           order by sort_key, record_id limit (select $4::bigint)
         ) list
@@ -4459,7 +4470,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
+          select id as record_id, ends_on as sort_key, false as missing, (true) is true as matches from gateway.voucher_entry where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
           and true and true
           order by sort_key, record_id limit (select $4::bigint)
         ) list
@@ -4505,7 +4516,7 @@ with /* voucher.search */ owner as materialized (select id as owner_id, (now() a
 listed as (select owner.*, page.* from owner owner cross join lateral ((
       select * from (
         select *, row_number() over (order by sort_key, record_id ) = $2 as is_end from (
-          select id as record_id, updated_at as sort_key, false as missing, (true and (gateway.has_word(words, $3) or gateway.has_word(recipient, $4))) is true as matches from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) entry where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
+          select id as record_id, updated_at as sort_key, false as missing, (true and (gateway.has_word(words, $3) or gateway.has_word(recipient, $4))) is true as matches from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) other where tenant_id = $5::bigint and (tenant_id > 0 or gateway.is_read(tenant_id))
           and true and true
           order by sort_key, record_id limit (select $6::bigint)
         ) list
@@ -4630,15 +4641,6 @@ from (
     from gateway.voucher where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and state = any('{void}') and true limit (select $3::bigint)
   ) page limit $4) candidate;
 
-with /* voucher.search_count */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
-select count(*) filter (where matches) as count, count(*) as read
-from (
-  select page.* from owner cross join lateral (
-    select id as record_id, updated_at as sort_key, false as missing,
-    (true and sold_product_id = $2::bigint) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
-  ) page limit $6) candidate;
-
 with /* voucher.search_range */ owner as materialized (
   select * from unnest($1::text::bigint[], $2::text::date[]) as owner(owner_id, today)),
 candidate as materialized (
@@ -4664,7 +4666,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
     (true and (gateway.has_word(words, $2) or gateway.has_word(recipient, $3)) and (gateway.has_word(words, $4) or gateway.has_word(recipient, $5))) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $6::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) limit (select $19::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $6::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) limit (select $19::bigint)
   ) page limit $20),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $21) page order by page.missing desc, page.sort_key, page.record_id limit $22)
 select string_agg(row, ''),
@@ -4683,7 +4685,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
     (true and (gateway.has_word(words, $2) or gateway.has_word(recipient, $3)) and (gateway.has_word(words, $4) or gateway.has_word(recipient, $5))) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $6::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) limit (select $19::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $6::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) limit (select $19::bigint)
   ) page limit $20),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $21) page order by page.missing, page.sort_key desc, page.record_id desc limit $22)
 select string_agg(row, ''),
@@ -4702,7 +4704,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
     (true and (state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
   ) page limit $4),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $5) page order by page.missing desc, page.sort_key, page.record_id limit $6)
 select string_agg(row, ''),
@@ -4721,7 +4723,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
     (true and (state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
   ) page limit $4),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $5) page order by page.missing, page.sort_key desc, page.record_id desc limit $6)
 select string_agg(row, ''),
@@ -4778,7 +4780,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
     (true and sold_product_id = $2::bigint) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
+    from gateway.voucher_entry where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
   ) page limit $6),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $7) page order by page.missing desc, page.sort_key, page.record_id limit $8)
 select string_agg(row, ''),
@@ -4797,7 +4799,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
     (true and sold_product_id = $2::bigint) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
+    from gateway.voucher_entry where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
   ) page limit $6),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $7) page order by page.missing, page.sort_key desc, page.record_id desc limit $8)
 select string_agg(row, ''),
@@ -4816,7 +4818,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and (gateway.has_word(words, $2) or gateway.has_word(recipient, $3)) and (gateway.has_word(words, $4) or gateway.has_word(recipient, $5))) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $6::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) limit (select $19::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $6::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) limit (select $19::bigint)
   ) page limit $20),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $21) page order by page.missing desc, page.sort_key desc, page.record_id desc limit $22)
 select string_agg(row, ''),
@@ -4835,7 +4837,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and (gateway.has_word(words, $2) or gateway.has_word(recipient, $3)) and (gateway.has_word(words, $4) or gateway.has_word(recipient, $5))) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $6::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) limit (select $19::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $6::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) and (words like (select $15::text) or recipient like (select $16::text)) and (words like (select $17::text) or recipient like (select $18::text)) limit (select $19::bigint)
   ) page limit $20),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $21) page order by page.missing, page.sort_key, page.record_id limit $22)
 select string_agg(row, ''),
@@ -4854,7 +4856,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and (gateway.has_word(words, $2) or gateway.has_word(recipient, $3))) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $5::text) or recipient like (select $6::text)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) limit (select $15::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $5::text) or recipient like (select $6::text)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) and (words like (select $11::text) or recipient like (select $12::text)) and (words like (select $13::text) or recipient like (select $14::text)) limit (select $15::bigint)
   ) page limit $16),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $17) page order by page.missing, page.sort_key, page.record_id limit $18)
 select string_agg(row, ''),
@@ -4873,7 +4875,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and (gateway.has_word(words, $2) or gateway.has_word(recipient, $3))) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $5::text) or recipient like (select $6::text)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) limit (select $11::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $5::text) or recipient like (select $6::text)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) limit (select $11::bigint)
   ) page limit $12),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $13) page order by page.missing desc, page.sort_key desc, page.record_id desc limit $14)
 select string_agg(row, ''),
@@ -4892,7 +4894,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and (gateway.has_word(words, $2) or gateway.has_word(recipient, $3))) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $5::text) or recipient like (select $6::text)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) limit (select $11::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $4::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and (words like (select $5::text) or recipient like (select $6::text)) and (words like (select $7::text) or recipient like (select $8::text)) and (words like (select $9::text) or recipient like (select $10::text)) limit (select $11::bigint)
   ) page limit $12),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $13) page order by page.missing, page.sort_key, page.record_id limit $14)
 select string_agg(row, ''),
@@ -4911,7 +4913,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and (state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
   ) page limit $4),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $5) page order by page.missing desc, page.sort_key desc, page.record_id desc limit $6)
 select string_agg(row, ''),
@@ -4930,7 +4932,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and (state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $2::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and date_valid_start > owner.today limit (select $3::bigint)
   ) page limit $4),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $5) page order by page.missing, page.sort_key, page.record_id limit $6)
 select string_agg(row, ''),
@@ -5025,7 +5027,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and sold_product_id = $2::bigint) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
   ) page limit $6),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $7) page order by page.missing desc, page.sort_key desc, page.record_id desc limit $8)
 select string_agg(row, ''),
@@ -5044,7 +5046,7 @@ candidate as materialized (
   select page.* from owner cross join lateral (
     select id as record_id, updated_at as sort_key, false as missing,
     (true and sold_product_id = $2::bigint) is true as matches, false as is_end
-    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) record where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
+    from gateway.voucher_entry entry cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other where tenant_id = $3::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and sold_product_id = $4::bigint limit (select $5::bigint)
   ) page limit $6),
 picked as materialized (select * from (select * from candidate where matches and true and true and (select count(*) from candidate) <= $7) page order by page.missing, page.sort_key, page.record_id limit $8)
 select string_agg(row, ''),
@@ -5061,19 +5063,19 @@ from (
 with /* voucher.search_sample */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
 select count(*) filter (where (words like (select $2::text) or recipient like (select $3::text))), count(*) filter (where (words like (select $4::text) or recipient like (select $5::text))), count(*) filter (where (words like (select $6::text) or recipient like (select $7::text)))
 from (
-  select latest.* from owner cross join lateral (select * from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) entry where tenant_id = $8::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) order by updated_at desc, id desc limit $9) latest
+  select latest.* from owner cross join lateral (select * from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) other where tenant_id = $8::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) order by updated_at desc, id desc limit $9) latest
   limit $10) latest;
 
 with /* voucher.search_sample */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
 select count(*) filter (where (words like (select $2::text) or recipient like (select $3::text))), count(*) filter (where (words like (select $4::text) or recipient like (select $5::text))), count(*) filter (where (words like (select $6::text) or recipient like (select $7::text))), count(*) filter (where (words like (select $8::text) or recipient like (select $9::text))), count(*) filter (where (words like (select $10::text) or recipient like (select $11::text)))
 from (
-  select latest.* from owner cross join lateral (select * from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) entry where tenant_id = $12::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) order by updated_at desc, id desc limit $13) latest
+  select latest.* from owner cross join lateral (select * from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) other where tenant_id = $12::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) order by updated_at desc, id desc limit $13) latest
   limit $14) latest;
 
 with /* voucher.search_sample */ owner as materialized (select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $1)
 select count(*) filter (where (words like (select $2::text) or recipient like (select $3::text))), count(*) filter (where (words like (select $4::text) or recipient like (select $5::text))), count(*) filter (where (words like (select $6::text) or recipient like (select $7::text))), count(*) filter (where (words like (select $8::text) or recipient like (select $9::text))), count(*) filter (where (words like (select $10::text) or recipient like (select $11::text))), count(*) filter (where (words like (select $12::text) or recipient like (select $13::text)))
 from (
-  select latest.* from owner cross join lateral (select * from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) entry where tenant_id = $14::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) order by updated_at desc, id desc limit $15) latest
+  select latest.* from owner cross join lateral (select * from gateway.voucher cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) other where tenant_id = $14::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) order by updated_at desc, id desc limit $15) latest
   limit $16) latest;
 
 with /* voucher.search_sizes */ owner as materialized (

@@ -12,7 +12,10 @@ as $$
     ('product_title', 'product (tenant_id, gateway.text_order(title) collate "C", id)'),
     ('product_text', 'product using gin (tenant_id, gateway.folded(title) trigrams)'),
     ('product_categories', 'product using gin (tenant_id, category_ids)'),
-    ('voucher_list', 'voucher (tenant_id, updated_at, id)'),
+    -- With all columns of filters: a search reads the records in order, and the table only when a page of it was changed
+    -- since the last vacuum.
+    ('voucher_list', 'voucher (tenant_id, updated_at, id)
+      include (state, purchase_timestamp, date_valid_start, ends_on, sold_product_id, currency, current_balance)'),
     ('voucher_balance', 'voucher (tenant_id, currency, current_balance, id)'),
     -- Few vouchers are in these states.
     ('voucher_state', $index$voucher (tenant_id, state, ends_on, id) where state in ('void', 'part')$index$),

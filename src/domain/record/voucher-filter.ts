@@ -103,6 +103,6 @@ export const validUntil: FilterField = {
     const effect = untilRange.read(...given)
     const where: Condition = sql =>
       sql`${sql.unsafe(`${lastValidDay} < 'infinity'`)} and ${effect?.where(sql) ?? sql`true`}`
-    return effect && { where, ranges: [{ key: lastValidDay, where }] }
+    return effect && { where, isRange: true, ranges: [{ key: lastValidDay, where }] }
   },
 }

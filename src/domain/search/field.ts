@@ -31,6 +31,8 @@ export interface IndexRange {
 
 export interface FilterEffect {
   where: Condition
+  /** True when the condition is that of its one range. */
+  isRange?: boolean
   ranges?: readonly IndexRange[]
   /** Conditions that all matching rows meet, each of which the index of texts serves alone. */
   textConditions?: readonly Condition[]
@@ -114,7 +116,11 @@ export const inRange = (kind: keyof typeof rangeKinds, order: Order, description
 export const nothing: Condition = sql => sql`false`
 
 /** Returns the effect of a condition that an index serves. */
-const within = (key: string, where: Condition): FilterEffect => ({ where, ranges: [{ key, where }] })
+const within = (key: string, where: Condition): FilterEffect => ({
+  where,
+  isRange: true,
+  ranges: [{ key, where }],
+})
 
 /** Returns the condition that an expression equals a text. PostgreSQL stores no text with U+0000. */
 const equals = (expression: string, text: string): Condition =>

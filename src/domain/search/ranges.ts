@@ -24,6 +24,10 @@ export interface SearchedTable {
   only?: string | undefined
 }
 
+/** `offset 0` lets the planner join no other way. */
+const lookUp = (columns: string, table: string, id: string) =>
+  `cross join lateral (select ${columns} from ${table} where id = ${id} offset 0) other`
+
 /**
  * Writes the reads of a search. Each row has `record_id`, `sort_key`, `missing` (whether it has no key), `matches` and
  * `is_end` (whether its list goes on beyond it, unread): the filter is a column and no condition, so that a limit bounds
@@ -146,18 +150,21 @@ export class Ranges {
     return !!entries && (indexed === 'texts' || entries.keys.includes(indexed))
   }
 
-  /** The rows of a tenant, from the table that has the index of a key. `offset 0`: the others' columns are looked up for each row. */
+  /** The rows of a tenant, from the table that has the index of a key. */
   #rows(indexed: string): Fragment {
-    const sql = this.sql
+    return this.sql`${this.sql.unsafe(this.#tables(indexed))} where ${this.#ofTenant()}`
+  }
+
+  /** The table that has the index of a key, with the columns of the other one that the search uses, each looked up by its id. */
+  #tables(indexed: string): string {
     const { table, entries } = this.table
-    const rows = !entries
-      ? table
-      : this.#hasEntries(indexed)
-        ? `${entries.table} entry cross join lateral (select ${entries.others} from ${table} where id = entry.id offset 0) record`
-        : this.search.words
-          ? `${table} cross join lateral (select ${entries.texts} from ${entries.table} where id = ${table}.id offset 0) entry`
-          : table
-    return sql`${sql.unsafe(rows)} where ${this.#ofTenant()}`
+    const { order, rangeKeys, words } = this.search
+    if (!entries) return table
+    if (!this.#hasEntries(indexed)) {
+      return words ? `${table} ${lookUp(entries.texts, entries.table, `${table}.id`)}` : table
+    }
+    const hasAll = rangeKeys !== null && [order.key, ...rangeKeys].every(key => this.#hasEntries(key))
+    return hasAll ? entries.table : `${entries.table} entry ${lookUp(entries.others, table, 'entry.id')}`
   }
 
   #ofTenant(): Fragment {

@@ -54,6 +54,7 @@ function since(search: Search, updatedSince: Instant | null): Search {
   return {
     ...search,
     conditions: [...search.conditions, where],
+    rangeKeys: search.rangeKeys && [...search.rangeKeys, 'updated_at'],
     ranges: [...search.ranges, { key: 'updated_at', where }],
     served: search.order.key === 'updated_at' ? where : search.served,
   }
@@ -201,7 +202,10 @@ export function searchTable<Row extends { id: number }>({
       const text = await rareText(reading)
       const byText = text && (await countWhere('texts', text))
       if (byText) return byText
-      const range = (await narrowestRange(reading, () => true, mostCandidates)) ?? reading.search.ranges[0]
+      const narrow = await narrowestRange(reading, () => true, mostCandidates)
+      const { rangeKeys, ranges } = reading.search
+      if (narrow && rangeKeys?.length === 1) return { count: narrow.size, precision: 'EXACT' }
+      const range = narrow ?? ranges[0]
       return (await countWhere(range?.key ?? '', range?.where ?? everything)) ?? { count: most, precision: 'AT_LEAST' }
     },
   }

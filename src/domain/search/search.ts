@@ -30,6 +30,8 @@ export interface Search extends Required<Pick<FilterEffect, 'ranges' | 'textCond
   /** The token, when the list also has the records of the tenants below that it is granted. */
   descendantsOf: Token | null
   conditions: readonly Condition[]
+  /** The keys of the ranges that are all conditions; null: a condition is no range. */
+  rangeKeys: readonly string[] | null
   /** The condition of the range that the index of the order has. */
   served: Condition | undefined
   /** The words that are searched; null: none. */
@@ -120,6 +122,7 @@ export function readSearch(
     tenantId: list.tenantId,
     descendantsOf: args.withDescendants === true ? token : null,
     conditions: effects.map(({ where }) => where),
+    rangeKeys: effects.every(({ isRange }) => isRange) ? [...ranges.keys()] : null,
     ranges: [...ranges].map(([key, where]) => ({ key, where })),
     served: ranges.get(order.key),
     textConditions: effects.flatMap(({ textConditions = [] }) => textConditions),

@@ -126,7 +126,7 @@ export const integration: Journey[] = [
   ),
   journey(
     'the purchased vouchers of products',
-    'voucher.search_range voucher.search_count',
+    'voucher.search_range voucher.search_sizes',
     ofTenant('catalogVouchers(first: 3) { nodes { purchasedVouchers(first: 5) { count { count } nextCursor } } }'),
   ),
   ...[

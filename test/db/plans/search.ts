@@ -111,7 +111,7 @@ export const search: Journey[] = [
   journey('the status of vouchers', 'tenant.days', page('purchasedVouchers', 'first: 50', 1, 'nodes { status }')),
   ...[
     ['purchasedVouchers', 'voucher', 'status: [VOID]'],
-    ['catalogVouchers', 'product', 'isMonetary: true'],
+    ['catalogVouchers', 'product', 'isMonetary: true, currency: "GBP"'],
     ['marketingSignups', 'customer', 'source: "fair"'],
   ].flatMap(([list = '', noun, filter]) => [
     journey(
