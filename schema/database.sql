@@ -5068,13 +5068,13 @@ begin
   with fresh as materialized (
     select *, latest + row_number() over (order by id) * interval '1 microsecond' as stamp from unnest(fresh_rows)
   ), updated as (
-    update gateway.category set tenant_id = fresh.tenant_id, slug = fresh.slug, title = fresh.title, sort_order = fresh.sort_order, updated_at = stamp from fresh
-    where category.id = fresh.id and category.id = any(array(select id from unnest(stale_rows)))
-    returning category as record
+    update gateway.category as kept set tenant_id = fresh.tenant_id, slug = fresh.slug, title = fresh.title, sort_order = fresh.sort_order, updated_at = stamp from fresh
+    where kept.id = fresh.id and kept.id = any(array(select id from unnest(stale_rows)))
+    returning kept as record
   ), inserted as (
-    insert into gateway.category (id, tenant_id, slug, title, sort_order, updated_at)
+    insert into gateway.category as kept (id, tenant_id, slug, title, sort_order, updated_at)
     select id, tenant_id, slug, title, sort_order, stamp from fresh where id not in (select id from unnest(stale_rows))
-    returning category as record
+    returning kept as record
   )
   select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
@@ -5148,13 +5148,13 @@ begin
   with fresh as materialized (
     select *, latest + row_number() over (order by id) * interval '1 microsecond' as stamp from unnest(fresh_rows)
   ), updated as (
-    update gateway.customer set tenant_id = fresh.tenant_id, email = fresh.email, marketing_opted = fresh.marketing_opted, consented_at = fresh.consented_at, consent_source = fresh.consent_source, created_at = fresh.created_at, forename = fresh.forename, surname = fresh.surname, full_name = fresh.full_name, phone_number = fresh.phone_number, address_1 = fresh.address_1, address_2 = fresh.address_2, town = fresh.town, city = fresh.city, county = fresh.county, country = fresh.country, countryiso2 = fresh.countryiso2, postcode = fresh.postcode, updated_at = stamp from fresh
-    where customer.id = fresh.id and customer.id = any(array(select id from unnest(stale_rows)))
-    returning customer as record
+    update gateway.customer as kept set tenant_id = fresh.tenant_id, email = fresh.email, marketing_opted = fresh.marketing_opted, consented_at = fresh.consented_at, consent_source = fresh.consent_source, created_at = fresh.created_at, forename = fresh.forename, surname = fresh.surname, full_name = fresh.full_name, phone_number = fresh.phone_number, address_1 = fresh.address_1, address_2 = fresh.address_2, town = fresh.town, city = fresh.city, county = fresh.county, country = fresh.country, countryiso2 = fresh.countryiso2, postcode = fresh.postcode, updated_at = stamp from fresh
+    where kept.id = fresh.id and kept.id = any(array(select id from unnest(stale_rows)))
+    returning kept as record
   ), inserted as (
-    insert into gateway.customer (id, tenant_id, email, marketing_opted, consented_at, consent_source, created_at, forename, surname, full_name, phone_number, address_1, address_2, town, city, county, country, countryiso2, postcode, updated_at)
+    insert into gateway.customer as kept (id, tenant_id, email, marketing_opted, consented_at, consent_source, created_at, forename, surname, full_name, phone_number, address_1, address_2, town, city, county, country, countryiso2, postcode, updated_at)
     select id, tenant_id, email, marketing_opted, consented_at, consent_source, created_at, forename, surname, full_name, phone_number, address_1, address_2, town, city, county, country, countryiso2, postcode, stamp from fresh where id not in (select id from unnest(stale_rows))
-    returning customer as record
+    returning kept as record
   )
   select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
@@ -5321,13 +5321,13 @@ begin
   with fresh as materialized (
     select *, latest + row_number() over (order by id) * interval '1 microsecond' as stamp from unnest(fresh_rows)
   ), updated as (
-    update gateway.product set tenant_id = fresh.tenant_id, slug = fresh.slug, title = fresh.title, summary = fresh.summary, description_html = fresh.description_html, currency = fresh.currency, price = fresh.price, sale_price = fresh.sale_price, monetary_value = fresh.monetary_value, is_monetary = fresh.is_monetary, allow_part_redeem = fresh.allow_part_redeem, validity_type = fresh.validity_type, validity_months = fresh.validity_months, redemption_info = fresh.redemption_info, sort_order = fresh.sort_order, image_url = fresh.image_url, image_urls = fresh.image_urls, category_ids = fresh.category_ids, content = fresh.content, updated_at = stamp from fresh
-    where product.id = fresh.id and product.id = any(array(select id from unnest(stale_rows)))
-    returning product as record
+    update gateway.product as kept set tenant_id = fresh.tenant_id, slug = fresh.slug, title = fresh.title, summary = fresh.summary, description_html = fresh.description_html, currency = fresh.currency, price = fresh.price, sale_price = fresh.sale_price, monetary_value = fresh.monetary_value, is_monetary = fresh.is_monetary, allow_part_redeem = fresh.allow_part_redeem, validity_type = fresh.validity_type, validity_months = fresh.validity_months, redemption_info = fresh.redemption_info, sort_order = fresh.sort_order, image_url = fresh.image_url, image_urls = fresh.image_urls, category_ids = fresh.category_ids, content = fresh.content, updated_at = stamp from fresh
+    where kept.id = fresh.id and kept.id = any(array(select id from unnest(stale_rows)))
+    returning kept as record
   ), inserted as (
-    insert into gateway.product (id, tenant_id, slug, title, summary, description_html, currency, price, sale_price, monetary_value, is_monetary, allow_part_redeem, validity_type, validity_months, redemption_info, sort_order, image_url, image_urls, category_ids, content, updated_at)
+    insert into gateway.product as kept (id, tenant_id, slug, title, summary, description_html, currency, price, sale_price, monetary_value, is_monetary, allow_part_redeem, validity_type, validity_months, redemption_info, sort_order, image_url, image_urls, category_ids, content, updated_at)
     select id, tenant_id, slug, title, summary, description_html, currency, price, sale_price, monetary_value, is_monetary, allow_part_redeem, validity_type, validity_months, redemption_info, sort_order, image_url, image_urls, category_ids, content, stamp from fresh where id not in (select id from unnest(stale_rows))
-    returning product as record
+    returning kept as record
   )
   select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
@@ -5500,13 +5500,13 @@ begin
   with fresh as materialized (
     select *, latest + row_number() over (order by id) * interval '1 microsecond' as stamp from unnest(fresh_rows)
   ), updated as (
-    update gateway.tenant set parent_id = fresh.parent_id, name = fresh.name, subdomain = fresh.subdomain, type = fresh.type, time_zone = fresh.time_zone, updated_at = stamp from fresh
-    where tenant.id = fresh.id and tenant.id = any(array(select id from unnest(stale_rows)))
-    returning tenant as record
+    update gateway.tenant as kept set parent_id = fresh.parent_id, name = fresh.name, subdomain = fresh.subdomain, type = fresh.type, time_zone = fresh.time_zone, updated_at = stamp from fresh
+    where kept.id = fresh.id and kept.id = any(array(select id from unnest(stale_rows)))
+    returning kept as record
   ), inserted as (
-    insert into gateway.tenant (id, parent_id, name, subdomain, type, time_zone, updated_at)
+    insert into gateway.tenant as kept (id, parent_id, name, subdomain, type, time_zone, updated_at)
     select id, parent_id, name, subdomain, type, time_zone, stamp from fresh where id not in (select id from unnest(stale_rows))
-    returning tenant as record
+    returning kept as record
   )
   select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
@@ -5631,13 +5631,13 @@ begin
   with fresh as materialized (
     select *, latest + row_number() over (order by id) * interval '1 microsecond' as stamp from unnest(fresh_rows)
   ), updated as (
-    update gateway.variant set product_id = fresh.product_id, slug = fresh.slug, title = fresh.title, price = fresh.price, sale_price = fresh.sale_price, currency = fresh.currency, is_monetary = fresh.is_monetary, sort_order = fresh.sort_order, updated_at = stamp from fresh
-    where variant.id = fresh.id and variant.id = any(array(select id from unnest(stale_rows)))
-    returning variant as record
+    update gateway.variant as kept set product_id = fresh.product_id, slug = fresh.slug, title = fresh.title, price = fresh.price, sale_price = fresh.sale_price, currency = fresh.currency, is_monetary = fresh.is_monetary, sort_order = fresh.sort_order, updated_at = stamp from fresh
+    where kept.id = fresh.id and kept.id = any(array(select id from unnest(stale_rows)))
+    returning kept as record
   ), inserted as (
-    insert into gateway.variant (id, product_id, slug, title, price, sale_price, currency, is_monetary, sort_order, updated_at)
+    insert into gateway.variant as kept (id, product_id, slug, title, price, sale_price, currency, is_monetary, sort_order, updated_at)
     select id, product_id, slug, title, price, sale_price, currency, is_monetary, sort_order, stamp from fresh where id not in (select id from unnest(stale_rows))
-    returning variant as record
+    returning kept as record
   )
   select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
@@ -5712,13 +5712,13 @@ begin
   with fresh as materialized (
     select *, latest + row_number() over (order by id) * interval '1 microsecond' as stamp from unnest(fresh_rows)
   ), updated as (
-    update gateway.voucher set tenant_id = fresh.tenant_id, reference = fresh.reference, qr_token = fresh.qr_token, initial_balance = fresh.initial_balance, current_balance = fresh.current_balance, purchase_value = fresh.purchase_value, currency = fresh.currency, is_monetary = fresh.is_monetary, allow_part_redeem = fresh.allow_part_redeem, void = fresh.void, order_id = fresh.order_id, order_item_id = fresh.order_item_id, product_id = fresh.product_id, product_title = fresh.product_title, product_slug = fresh.product_slug, parent_product_id = fresh.parent_product_id, parent_product_title = fresh.parent_product_title, purchase_timestamp = fresh.purchase_timestamp, date_issued = fresh.date_issued, date_valid_start = fresh.date_valid_start, date_valid_end = fresh.date_valid_end, date_scheduled = fresh.date_scheduled, redemption_status = fresh.redemption_status, void_reason = fresh.void_reason, void_date = fresh.void_date, recipient_name = fresh.recipient_name, created_at = fresh.created_at, updated_at = stamp from fresh
-    where voucher.id = fresh.id and voucher.id = any(array(select id from unnest(stale_rows)))
-    returning voucher as record
+    update gateway.voucher as kept set tenant_id = fresh.tenant_id, reference = fresh.reference, qr_token = fresh.qr_token, initial_balance = fresh.initial_balance, current_balance = fresh.current_balance, purchase_value = fresh.purchase_value, currency = fresh.currency, is_monetary = fresh.is_monetary, allow_part_redeem = fresh.allow_part_redeem, void = fresh.void, order_id = fresh.order_id, order_item_id = fresh.order_item_id, product_id = fresh.product_id, product_title = fresh.product_title, product_slug = fresh.product_slug, parent_product_id = fresh.parent_product_id, parent_product_title = fresh.parent_product_title, purchase_timestamp = fresh.purchase_timestamp, date_issued = fresh.date_issued, date_valid_start = fresh.date_valid_start, date_valid_end = fresh.date_valid_end, date_scheduled = fresh.date_scheduled, redemption_status = fresh.redemption_status, void_reason = fresh.void_reason, void_date = fresh.void_date, recipient_name = fresh.recipient_name, created_at = fresh.created_at, updated_at = stamp from fresh
+    where kept.id = fresh.id and kept.id = any(array(select id from unnest(stale_rows)))
+    returning kept as record
   ), inserted as (
-    insert into gateway.voucher (id, tenant_id, reference, qr_token, initial_balance, current_balance, purchase_value, currency, is_monetary, allow_part_redeem, void, order_id, order_item_id, product_id, product_title, product_slug, parent_product_id, parent_product_title, purchase_timestamp, date_issued, date_valid_start, date_valid_end, date_scheduled, redemption_status, void_reason, void_date, recipient_name, created_at, updated_at)
+    insert into gateway.voucher as kept (id, tenant_id, reference, qr_token, initial_balance, current_balance, purchase_value, currency, is_monetary, allow_part_redeem, void, order_id, order_item_id, product_id, product_title, product_slug, parent_product_id, parent_product_title, purchase_timestamp, date_issued, date_valid_start, date_valid_end, date_scheduled, redemption_status, void_reason, void_date, recipient_name, created_at, updated_at)
     select id, tenant_id, reference, qr_token, initial_balance, current_balance, purchase_value, currency, is_monetary, allow_part_redeem, void, order_id, order_item_id, product_id, product_title, product_slug, parent_product_id, parent_product_title, purchase_timestamp, date_issued, date_valid_start, date_valid_end, date_scheduled, redemption_status, void_reason, void_date, recipient_name, created_at, stamp from fresh where id not in (select id from unnest(stale_rows))
-    returning voucher as record
+    returning kept as record
   )
   select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';

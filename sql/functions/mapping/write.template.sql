@@ -61,13 +61,13 @@ begin
   with fresh as materialized (
     select *, latest + row_number() over (order by id) * interval '1 microsecond' as stamp from unnest(fresh_rows)
   ), updated as (
-    update gateway.{record} set {set_columns}, updated_at = stamp from fresh
-    where {record}.id = fresh.id and {record}.id = any(array(select id from unnest(stale_rows)))
-    returning {record} as record
+    update gateway.{record} as kept set {set_columns}, updated_at = stamp from fresh
+    where kept.id = fresh.id and kept.id = any(array(select id from unnest(stale_rows)))
+    returning kept as record
   ), inserted as (
-    insert into gateway.{record} ({columns}, updated_at)
+    insert into gateway.{record} as kept ({columns}, updated_at)
     select {columns}, stamp from fresh where id not in (select id from unnest(stale_rows))
-    returning {record} as record
+    returning kept as record
   )
   select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
   written.latest := latest + coalesce(cardinality(fresh_rows), 0) * interval '1 microsecond';
