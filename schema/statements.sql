@@ -2890,7 +2890,7 @@ from (
   select place::integer, text, at::bigint, token_id::bigint, nullif(seen, '')::pg_snapshot as seen from (
     values ($1,$2,$3,$4,$5)
   ) as given(place, text, at, token_id, seen)
-) as wanted cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place
+) as wanted left join (select from gateway.voucher where false) locked on true cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place
 left join lateral (
   select id, tenant_id, qr_token as stored from gateway.voucher_entry
   where left(gateway.trimmed(qr_token), 600) collate "C" = left(gateway.trimmed(text), 600) collate "C" order by left(gateway.trimmed(qr_token), 600) collate "C", tenant_id limit 9
@@ -2924,7 +2924,7 @@ from (
   select place::integer, text, at::bigint, token_id::bigint, nullif(seen, '')::pg_snapshot as seen from (
     values ($1,$2,$3,$4,$5)
   ) as given(place, text, at, token_id, seen)
-) as wanted cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place
+) as wanted left join (select from gateway.voucher where false) locked on true cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place
 left join lateral (
   select id, tenant_id, reference as stored from gateway.voucher_entry
   where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(text)) collate "C" order by gateway.folded(gateway.trimmed(reference)) collate "C", tenant_id limit 9

@@ -107,9 +107,12 @@ export const findBy = {
   }),
 }
 
-/** The path of the path tenant, of `at`: a cached one may be half a second old. */
+/**
+ * The path of the path tenant, of `at`: a cached one may be half a second old. The records are locked from the beginning: an upgrade that
+ * gives them a field makes `gateway.read_present_voucher` again, and one that waited for it inside would fail.
+ */
 const placePath =
-  'cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place'
+  'left join (select from gateway.voucher where false) locked on true cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place'
 
 /**
  * Joins the path of the owner, and whether the token is authorised for the owner and the two are related
