@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** A release of the service, as `sql/releases.json` lists them, the oldest first. */
+/** A release of the service. */
 interface Release {
   version: string
   /** The version of its last migration. */
@@ -9,7 +9,10 @@ interface Release {
   isStop: boolean
 }
 
-const releases: Release[] = JSON.parse(readFileSync(new URL('../../sql/releases.json', import.meta.url), 'utf8'))
+/** The releases, the oldest first. */
+export const releases: readonly Release[] = JSON.parse(
+  readFileSync(new URL('../../sql/releases.json', import.meta.url), 'utf8'),
+)
 
 /** Returns the newest release of which a database has all migrations, or null. @param last its last migration */
 export const releaseOf = (last: number): string | null =>

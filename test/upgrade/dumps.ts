@@ -1,12 +1,42 @@
-/** The dumps of releases, with the callers whose tokens they have. */
+/** The dumps of releases, with the callers whose tokens they have, and what the next release has to keep. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
+import type postgres from '#postgres'
+import { serviceRole } from '../../src/db/connect.ts'
+import { readOwn } from '../../src/db/migrations.ts'
 import type { Owner } from '../faults/support/world.ts'
 
 /** The first line of a dump, as a comment of SQL. */
 export interface DumpHead {
   owners: readonly Owner[]
+  /** The digests of its migrations by file. */
+  migrations: Readonly<Record<string, string>>
+  /** What its service can call, read and write, as `readPromises` returns it. */
+  promises: readonly string[]
+}
+
+/** The migrations of the checkout up to one: their digests by file. */
+export const digestsUpTo = (last: number): Record<string, string> =>
+  Object.fromEntries(readOwn().flatMap(({ version, file, md5 }) => (version > last ? [] : [[file, md5]])))
+
+/**
+ * Reads what the service can call, read and write: each function with its arguments and result, each column with its type.
+ *
+ * @param withFormer has what a comment calls former too: its own service does without, and the service before does not
+ */
+export async function readPromises(sql: Pick<postgres.Sql, 'unsafe'>, withFormer = false): Promise<string[]> {
+  const rows = await sql.unsafe<{ promise: string; comment: string | null }[]>(`
+    select concat_ws(' returns ', oid::regprocedure, pg_get_function_result(oid)) as promise, obj_description(oid, 'pg_proc') as comment
+    from pg_proc
+    where pronamespace = 'gateway'::regnamespace and has_function_privilege('${serviceRole}', oid, 'execute')
+    union all
+    select format('%s.%I %s', attrelid::regclass, attname, format_type(atttypid, atttypmod)), col_description(attrelid, attnum)
+    from pg_attribute join pg_class on pg_class.oid = attrelid
+    where relnamespace = 'gateway'::regnamespace and attnum > 0 and not attisdropped and relkind in ('r', 'p', 'v')
+      and has_column_privilege('${serviceRole}', attrelid, attnum, 'select, insert, update')
+    order by promise`)
+  return rows.filter(({ comment }) => withFormer || !comment?.startsWith('Former')).map(({ promise }) => promise)
 }
 
 /** The names of the releases that have a dump. */

@@ -6,10 +6,10 @@ import { gzipSync } from 'node:zlib'
 import postgres from '#postgres'
 import { createWorld, writeRecords } from '../faults/support/world.ts'
 import { packagedPrograms, startPackaged } from '../support/packaged-postgres.ts'
-import { type DumpHead, fileOf } from './dumps.ts'
+import { type DumpHead, digestsUpTo, fileOf, readPromises } from './dumps.ts'
 
 const [release] = process.argv.slice(2)
-if (release === undefined) throw new Error('Give the name of the release, for example 0.2.0, or unreleased.')
+if (release === undefined) throw new Error('Give the name of the release, for example 1.1.0.')
 
 const { host, port, user, stop } = await startPackaged({ fsync: 'off' })
 try {
@@ -40,9 +40,10 @@ try {
     'gateway',
   ]
   const dump = execFileSync(join(packagedPrograms(), 'pg_dump'), args, { encoding: 'utf8', maxBuffer: 1e9 })
-  const head: DumpHead = { owners }
+  const promises = await server.use('gateway', sql => readPromises(sql))
+  const head: DumpHead = { owners, migrations: digestsUpTo(Infinity), promises }
   // The driver runs the dump, which knows no command of psql.
-  const statements = dump.replaceAll(/^(--.*|\\(un)?restrict .*)?\n/gm, '')
+  const statements = dump.replaceAll(/^\\(un)?restrict .*\n/gm, '')
   writeFileSync(fileOf(release), gzipSync(`-- ${JSON.stringify(head)}\n${statements}`, { level: 9 }))
 } finally {
   await stop()
