@@ -11,6 +11,8 @@ interface LaterVersion {
   releases?: { version: string; migration: number; isStop: boolean }[]
   /** The further files of `sql/`: texts by name. */
   migrations?: Record<string, string>
+  /** The further files of `mappings/plain`. */
+  mappings?: Record<string, string>
   /** What is replaced in files, and what by. */
   edits?: Record<string, [string, string]>
   /** The release in `package.json`. */
@@ -18,7 +20,8 @@ interface LaterVersion {
 }
 
 /** Copies the built program with changes of its files. @returns the file to run */
-export function createLaterVersion({ releases = [], migrations = {}, edits = {}, version }: LaterVersion): string {
+export function createLaterVersion(of: LaterVersion): string {
+  const { releases = [], migrations = {}, mappings = {}, edits = {}, version } = of
   const root = createDirectory()
   for (const path of ['dist', 'mappings', 'package.json', 'schema', 'sql']) {
     cpSync(join(checkout, path), join(root, path), { recursive: true })
@@ -26,6 +29,7 @@ export function createLaterVersion({ releases = [], migrations = {}, edits = {},
   symlinkSync(join(checkout, 'node_modules'), join(root, 'node_modules'))
   writeFileSync(join(root, 'sql/releases.json'), JSON.stringify(releases))
   for (const [file, text] of Object.entries(migrations)) writeFileSync(join(root, 'sql', file), text)
+  for (const [file, text] of Object.entries(mappings)) writeFileSync(join(root, 'mappings/plain', file), text)
   const edit = (path: string, former: string, text: string) => {
     const content = readFileSync(join(root, path), 'utf8')
     if (!content.includes(former)) throw new Error(`${path} has no ${former}`)

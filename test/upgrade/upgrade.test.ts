@@ -1,65 +1,89 @@
 /**
  * The upgrade of each dumped release under load: the old service and the new one answer on one database, before, during and
- * after the migration, while the platform writes. No request is refused.
+ * after the migration, while the platform writes. No request is refused, and no change is lost. With UPGRADE=long the old service is
+ * the release itself, and the tables are those of an adopted platform too, in the database of the gateway or on another server.
  */
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { startLoad } from '../faults/support/load.ts'
+import type { FaultServer } from '../faults/support/server.ts'
 import { startFaultServer } from '../faults/support/start.ts'
-import { createLaterVersion } from '../support/later-version.ts'
+import { createDirectory } from '../support/directory.ts'
 import { run, type Service, serve } from '../support/process.ts'
 import { dumpedReleases, fileOf, readDump } from './dumps.ts'
+import { changeMapping, copyMapping, createNextRelease, platformChanges, writeChanges } from './next-release.ts'
 import { buildCommitOf } from './old-program.ts'
 
 const isLong = process.env.UPGRADE === 'long'
-const newest = readdirSync(join(import.meta.dirname, '../../sql')).filter(file => file.includes('.do.')).length
+const kinds = isLong ? (['plain', 'adopted', 'replicated'] as const) : (['plain'] as const)
+const next = { entry: createNextRelease() }
 
-/** The new version: one more migration, which holds its locks for two seconds, and other functions. */
-const next = {
-  entry: createLaterVersion({
-    version: '99.0.0',
-    edits: {
-      'sql/functions/step/make_step.sql': ['declare\n', 'declare -- Changed.\n'],
-      'sql/functions/mapping/write.template.sql': ['-- Evaluates the mapping', '-- Changed. Evaluates the mapping'],
-      'sql/functions/capture/capture.template.sql': ['as $body$\nbegin\n', 'as $body$\nbegin -- Changed.\n'],
-    },
-    migrations: {
-      [`${String(newest + 1).padStart(4, '0')}.do.next.sql`]: `
-        create index voucher_next on gateway.voucher (tenant_id, id);
-        alter table gateway.rejected add column seen_at timestamptz;
-        select pg_sleep(2);`,
-    },
-  }),
+/** Starts a server that restores dumps: these have no roles. */
+async function startRestoring(settings: Record<string, string> = {}): Promise<FaultServer> {
+  const server = await startFaultServer(settings)
+  const roles = 'create role voucher_gateway nologin; create role voucher_gateway_reader nologin'
+  await server.use('postgres', sql => sql.unsafe(roles).simple())
+  return server
 }
 
-const server = await startFaultServer()
-// A dump has no roles.
-await server.use('postgres', sql =>
-  sql.unsafe('create role voucher_gateway nologin; create role voucher_gateway_reader nologin').simple(),
-)
+const server = await startRestoring()
+const other = isLong ? await startRestoring({ wal_level: 'logical', synchronous_commit: 'on' }) : server
 
-test.each(dumpedReleases)('no request is refused while %s is upgraded', { timeout: 600_000 }, async release => {
+/** Restores a dump, which has no owners. */
+async function restore(on: FaultServer, database: string, statements: string): Promise<void> {
+  await on.use('postgres', sql => sql.unsafe(`create database ${database}`))
+  await on.use(database, sql => sql.unsafe(`${statements}; call gateway.give_to_reader()`).simple())
+}
+
+/** Runs a command that has to succeed. It can have waited for a lock, and then says so. */
+async function succeed(args: string[], environment: NodeJS.ProcessEnv, program: { entry?: string }): Promise<string> {
+  const { code, stdout, stderr } = await run(args, environment, { ...program, timeout: 120_000 })
+  expect(code, `${args.join(' ')}: ${stdout}${stderr}`).toBe(0)
+  return stdout
+}
+
+/** Reads the tables and the digests of definitions: a dump has functions and views in other words. */
+const readSchema = (database: string) =>
+  server.use(
+    database,
+    sql => sql`
+      select name, md5 from gateway.present_object join pg_class on oid::regclass::text = name and relkind <> 'v'
+      union all
+      select file, md5 from gateway.definition
+      union all
+      select concat_ws('.', table_name, column_name), concat_ws(' ', data_type, is_nullable, column_default)
+      from information_schema.columns where table_schema = 'public' order by name`,
+  )
+
+const cases = dumpedReleases.flatMap(release => kinds.map(kind => ({ release, kind })))
+const programs = new Map(isLong ? dumpedReleases.map(release => [release, buildCommitOf(fileOf(release))]) : [])
+
+test.each(cases)('no request is refused while $release, $kind, is upgraded', { timeout: 600_000 }, async of => {
+  const { release, kind } = of
   const { owners, statements } = readDump(release)
-  const old = isLong ? buildCommitOf(fileOf(release)) : undefined
+  const entry = programs.get(release)
+  const program = entry === undefined ? {} : { entry }
 
-  const database = release.replaceAll(/\W/g, '_')
-  await server.use('postgres', sql => sql.unsafe(`create database ${database}`))
-  // A dump has no owners.
-  await server.use(database, sql => sql.unsafe(`${statements}; call gateway.give_to_reader()`).simple())
-
-  const environment = { DATABASE_URL: server.url(database), DATABASE_POOL: '4', RATE_LIMIT_PER_MINUTE: '1000000' }
-  const program = old === undefined ? {} : { entry: old }
-  const status = await run(['migrate', '--status'], environment, program)
-  expect(status.stderr, 'A file of sql/ was rewritten: make the dump again, as README.md says.').toBe('')
-
-  const migrate = async () => {
-    const { code, stderr } = await run(['migrate'], environment, next)
-    // It can have waited for a lock, and then says so.
-    expect(code, stderr).toBe(0)
+  const database = `${kind}_${release.replaceAll(/\W/g, '_')}`
+  await restore(server, database, statements)
+  const platform = kind === 'replicated' ? other : server
+  const environment = {
+    ...{ DATABASE_URL: server.url(database), DATABASE_POOL: '4', RATE_LIMIT_PER_MINUTE: '1000000' },
+    ...(kind === 'replicated' && { PLATFORM_URL: platform.url(database) }),
   }
-  // The checkout serves no database that lacks its migrations: at night the old program is built.
-  if (old === undefined && status.stdout.includes('missing')) await migrate()
+  // The checkout serves no database that lacks what it has.
+  if (!isLong) await succeed(['migrate'], environment, {})
+
+  const mapping = createDirectory()
+  if (kind === 'replicated') {
+    const tables = 'tenant, category, product, product_category, variant, purchased_voucher, customer'
+    await restore(platform, database, statements)
+    await platform.use(database, sql => sql`drop schema gateway cascade`)
+    await server.use(database, sql => sql.unsafe(`drop table ${tables}`))
+  }
+  if (kind !== 'plain') {
+    copyMapping(mapping)
+    await succeed(['adopt', 'apply', mapping], environment, program)
+  }
 
   const services: Service[] = []
   const start = async (options: { entry?: string }) => {
@@ -75,14 +99,15 @@ test.each(dumpedReleases)('no request is refused while %s is upgraded', { timeou
   let turn = 0
   const load = startLoad(() => services[turn++ % services.length]!.restAddress, { database, owners }, 4)
   let upgraded = false
-  const write = server.use(database, async sql => {
+  const write = platform.use(database, async sql => {
     for (let change = 0; !upgraded; change++) {
       await sql`update purchased_voucher set current_balance = ${change % 10} where id % 50 = ${change % 50}`
     }
   })
   try {
     await load.succeed(100)
-    await migrate()
+    const { missing, made } = JSON.parse(await succeed(['migrate', '--check', '--json'], environment, next))
+    expect(JSON.parse(await succeed(['migrate', '--json'], environment, next))).toEqual({ applied: missing, made })
     // As when the new one does not work, and the old one has to come back.
     await start(program)
     await load.succeed(100)
@@ -93,14 +118,47 @@ test.each(dumpedReleases)('no request is refused while %s is upgraded', { timeou
     await load.succeed(50)
     for (const service of former) expect(await service.stop('SIGTERM')).toBe(0)
     await load.succeed(100)
+    if (kind !== 'plain') {
+      await platform.use(database, sql => sql.unsafe(platformChanges).simple())
+      // The service copies a new column within seconds.
+      const readAdded = () =>
+        server.use(
+          database,
+          sql => sql`
+            select from pg_attribute
+            where attrelid = 'public.purchased_voucher'::regclass and attname = 'next_text'`,
+        )
+      await expect.poll(readAdded).toHaveLength(1)
+      changeMapping(mapping)
+      await succeed(['adopt', 'apply', mapping], environment, next)
+      await load.succeed(100)
+    }
   } finally {
     upgraded = true
     await write
   }
+  await platform.use(database, sql => sql.unsafe(writeChanges).simple())
+  const readChanges = () =>
+    server.use(database, async sql => {
+      const [changes] = await sql`
+        select next_text, next_at = '2026-01-02' as is_timely, is_next, (select name from gateway."order") as "order",
+               (select count(*)::integer from pg_proc where pronamespace = 'gateway'::regnamespace and prosrc like '%Changed.%'
+                and proname in ('make_step', 'write_voucher', 'write_order', 'capture_rows_of_public.purchased_voucher')) as made
+        from gateway.voucher where id = 1`
+      return changes
+    })
+  const changes = { next_text: 'Enjoy', is_timely: true, is_next: true, order: 'First', made: 4 }
+  await expect.poll(readChanges, { timeout: 30_000 }).toEqual(changes)
   const refused = (await load.stop()).filter(
     ({ status, isForeign, isWhole }) => status !== 200 || isForeign || !isWhole,
   )
   expect(refused).toEqual([])
-  const isEqual = async () => (await run(['verify'], environment, next)).code
-  await expect.poll(isEqual, { timeout: 30_000 }).toBe(0)
+  const verify = async () => (await run(['verify'], environment, next)).code
+  await expect.poll(verify, { timeout: 30_000 }).toBe(0)
+
+  if (kind !== 'plain') return
+  const fresh = `fresh_${database}`
+  await server.use('postgres', sql => sql.unsafe(`create database ${fresh}`))
+  await succeed(['migrate'], { ...environment, DATABASE_URL: server.url(fresh) }, next)
+  expect(await readSchema(database)).toEqual(await readSchema(fresh))
 })
