@@ -7,7 +7,7 @@ import { createLaterVersion } from '../support/later-version.ts'
 import { refusalOf, run, serve } from '../support/process.ts'
 import { projected } from '../support/projected.ts'
 
-const files = readdirSync(join(import.meta.dirname, '../../sql')).filter(name => name.includes('.do.'))
+const files = readdirSync(join(import.meta.dirname, '../../sql')).filter(name => /^\d/.test(name))
 const [first, second, third] = [files.length, files.length + 1, files.length + 2]
 const releases = [
   { version: '0.2.0', migration: first, isStop: false },
