@@ -313,6 +313,13 @@ create table gateway.invitation (
 );
 grant delete, insert (email, expires_at, invited_by, token_hash), select on gateway.invitation to voucher_gateway;
 
+create table gateway.key_field (
+  record gateway.record_type not null,
+  field name not null,
+  kind text not null,
+  constraint key_field_pkey PRIMARY KEY (record, field)
+);
+
 create view gateway.kind_grain as
  SELECT column1 AS kind,
     column2 AS grain,
@@ -3246,13 +3253,12 @@ AS $function$
   ), field as (
     select pg_attribute.attname as name, attnum, column_name, attnotnull, format_type(atttypid, atttypmod) as type,
            pg_get_expr(adbin, adrelid) as standard, typname, is_integer,
-           case when pg_attribute.attname = 'id' then mapped::text when column_name in ('tenant_id', 'parent_id') then 'tenant'
-                when column_name = 'category_ids' then 'category' when column_name in ('product_id', 'parent_product_id') then 'product'
-                when column_name in ('order_id', 'order_item_id') then left(column_name, -3) end as kind
+           case pg_attribute.attname when 'id' then mapped::text else key_field.kind end as kind
     from pg_attribute
     cross join lateral (select case pg_attribute.attname when 'id' then 'key' else pg_attribute.attname end as column_name) one
     left join pg_attrdef on adrelid = attrelid and adnum = attnum
     left join given on given.attname = column_name
+    left join gateway.key_field on key_field.record = mapped and key_field.field = pg_attribute.attname
     where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and pg_attribute.attname <> 'content'
   ), shown as (
     select *, case when is_key then format('null::%s', type)

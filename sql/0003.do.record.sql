@@ -42,6 +42,20 @@ create table gateway.identity (
   unique (kind, id)
 );
 
+-- The kinds of the ids that fields have: a mapping may give keys instead, which get ids of that kind (R14). The field `id` has ids of
+-- its own type. Other fields that are not here have no keys.
+create table gateway.key_field (
+  record gateway.record_type,
+  field  name,
+  kind   text not null, -- As gateway.identity has it.
+  primary key (record, field)
+);
+insert into gateway.key_field (record, field, kind)
+values ('tenant', 'parent_id', 'tenant'), ('category', 'tenant_id', 'tenant'), ('variant', 'product_id', 'product'),
+       ('product', 'tenant_id', 'tenant'), ('product', 'category_ids', 'category'), ('voucher', 'tenant_id', 'tenant'),
+       ('voucher', 'order_id', 'order'), ('voucher', 'order_item_id', 'order_item'), ('voucher', 'product_id', 'product'),
+       ('voucher', 'parent_product_id', 'product'), ('customer', 'tenant_id', 'tenant');
+
 -- Columns with a default need not be in a mapping.
 create table gateway.tenant_fields (
   id         bigint not null,

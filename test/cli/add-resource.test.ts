@@ -34,6 +34,7 @@ write(
   end $$;
   create table gateway.location_fields (id bigint not null, tenant_id bigint not null, name text not null, postcode text);
   create table gateway.location (primary key (id), updated_at timestamptz not null) inherits (gateway.location_fields);
+  insert into gateway.key_field (record, field, kind) values ('location', 'tenant_id', 'tenant');
   create index location_list on gateway.location (tenant_id, updated_at, id);
   grant select on gateway.location to voucher_gateway;`,
 )

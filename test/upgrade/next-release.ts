@@ -57,6 +57,7 @@ export function createNextRelease(): string {
         alter table gateway.voucher_fields add column next_text text, add column next_at timestamptz, add column is_next boolean;
         create table gateway.order_fields (id bigint not null, tenant_id bigint not null, name text not null);
         create table gateway."order" (primary key (id), updated_at timestamptz not null) inherits (gateway.order_fields);
+        insert into gateway.key_field (record, field, kind) values ('order', 'tenant_id', 'tenant');
         create index order_list on gateway."order" (tenant_id, updated_at, id);
         grant select on gateway."order" to voucher_gateway;
         create index voucher_next on gateway.voucher (tenant_id, id);
