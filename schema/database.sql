@@ -206,6 +206,19 @@ create table gateway.definition (
 );
 grant select on gateway.definition to voucher_gateway;
 
+create view gateway.expected_entry as
+ SELECT id,
+    tenant_id,
+    reference,
+    qr_token,
+    purchase_timestamp,
+    date_valid_start,
+    ends_on,
+    sold_product_id,
+    gateway.folded(concat_ws(' '::text, reference, product_title)) AS words,
+    gateway.folded(recipient_name) AS recipient
+   FROM gateway.voucher;
+
 -- Whose records a rollup includes: those of a tenant that has others below it, and of these; those of a tenant with many vouchers
 create table gateway.figure_member (
   ancestor_id bigint not null,
@@ -1805,6 +1818,7 @@ begin
     if needs_scan is not null then
       perform gateway.request_scan(progress.record, needs_scan);
     else
+      perform gateway.write_entries(gateway.ids_of('voucher', array(select key from unnest(differing) where record = 'voucher'), false));
       insert into gateway.note (record, key)
       select record, key from unnest(differing)
       union all
@@ -2026,6 +2040,24 @@ begin
                  (select string_agg(quote_ident(key), ', ' order by place) from unnest(keys) with ordinality as part (key, place)));
 end $function$;
 revoke execute on function gateway.empty_table(regclass,text[]) from public;
+
+CREATE OR REPLACE FUNCTION gateway.entry_differences(ids bigint[])
+ RETURNS SETOF bigint
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT id
+    FROM (( SELECT expected.id,
+             expected.*::gateway.expected_entry AS expected
+            FROM gateway.expected_entry expected
+           WHERE (expected.id = ANY (entry_differences.ids))) record
+      FULL JOIN ( SELECT entry.id,
+             entry.*::gateway.voucher_entry AS entry
+            FROM gateway.voucher_entry entry
+           WHERE (entry.id = ANY (entry_differences.ids))) present USING (id))
+   WHERE ((record.expected)::text IS DISTINCT FROM (present.entry)::text);
+END;
+revoke execute on function gateway.entry_differences(bigint[]) from public;
 
 CREATE OR REPLACE FUNCTION gateway.error_of(candidate gateway.category_fields)
  RETURNS text
@@ -2462,16 +2494,17 @@ begin
       '%1$s', given.key,
       array(select name from jsonb_each(to_jsonb(fresh)) fresh_column (name, value)
             join jsonb_each(to_jsonb(stale)) stale_column (name, stale_value) using (name) where value <> stale_value),
-      case when stale is null then 'There is no record.' when fresh is null then 'The source has no row.' end
+      case when stale is null then 'There is no record.' when fresh is null then 'The source has no row.'
+           when fresh is not distinct from stale::gateway.%1$s_fields then 'Its entry differs.' end
     )::gateway.record_difference)
     from unnest($1, $2) given (key, id)
     left join (select fresh, id from gateway.source_of_%1$s($1, false) fresh) source using (id)
     left join (select stale, id from gateway.%1$s stale where id = any($2)) record using (id)
     -- A key without an id is new.
-    where (fresh is distinct from stale::gateway.%1$s_fields or id is null)
+    where (fresh is distinct from stale::gateway.%1$s_fields or id is null %2$s)
       and not exists (select from gateway.waiting_key where record = '%1$s' and gateway.short_key(key) = gateway.short_key(given.key))
       and not exists (select from gateway.notes_after(($3).snapshot) note where note.record = '%1$s' and note.key = given.key)
-    $differing$, type)
+    $differing$, type, case type when 'voucher' then 'or id in (select gateway.entry_differences($2))' end)
   into differences using compared, gateway.ids_of(type, compared, false), last;
   return query
     select * from unnest(differences) where (record, key) not in (select record, key from gateway.affected_keys(last.snapshot));
@@ -4223,6 +4256,8 @@ declare
     select record from unnest(differing) where key is null or reason = 'The source has no row.'
     group by record having count(*) > 1000 or bool_or(key is null));
 begin
+  lock table gateway.step_lock in exclusive mode; -- No step changes a record while its entry is written.
+  perform gateway.write_entries(gateway.ids_of('voucher', array(select key from unnest(differing) where record = 'voucher'), false));
   perform gateway.request_scan(record, 'Its records are repaired.') from unnest(scanned) record;
   insert into gateway.note (record, key)
   select record, key
@@ -5186,6 +5221,29 @@ begin
 end $function$;
 revoke execute on function gateway.write_customer(text[],timestamp with time zone,boolean) from public;
 
+CREATE OR REPLACE FUNCTION gateway.write_entries(ids bigint[])
+ RETURNS void
+ LANGUAGE sql
+BEGIN ATOMIC
+ DELETE FROM gateway.voucher_entry
+   WHERE ((voucher_entry.id = ANY (write_entries.ids)) AND (NOT (EXISTS ( SELECT
+            FROM gateway.voucher
+           WHERE (voucher.id = voucher_entry.id)))));
+ INSERT INTO gateway.voucher_entry (id, tenant_id, reference, qr_token, purchase_timestamp, date_valid_start, ends_on, sold_product_id, words, recipient)  SELECT expected_entry.id,
+             expected_entry.tenant_id,
+             expected_entry.reference,
+             expected_entry.qr_token,
+             expected_entry.purchase_timestamp,
+             expected_entry.date_valid_start,
+             expected_entry.ends_on,
+             expected_entry.sold_product_id,
+             expected_entry.words,
+             expected_entry.recipient
+            FROM gateway.expected_entry
+           WHERE (expected_entry.id = ANY (write_entries.ids)) ON CONFLICT(id) DO UPDATE SET tenant_id = excluded.tenant_id, reference = excluded.reference, qr_token = excluded.qr_token, purchase_timestamp = excluded.purchase_timestamp, date_valid_start = excluded.date_valid_start, ends_on = excluded.ends_on, sold_product_id = excluded.sold_product_id, words = excluded.words, recipient = excluded.recipient;
+END;
+revoke execute on function gateway.write_entries(bigint[]) from public;
+
 CREATE OR REPLACE FUNCTION gateway.write_first_figures()
  RETURNS void
  LANGUAGE plpgsql
@@ -5742,28 +5800,13 @@ begin
          array_agg((tenant_id, updated_at)::gateway.consent_withdrawal) filter (where reason = 'consent_withdrawn')
   into written.latest, withdrawals from removal;
 
-  with changed as materialized (
-    select id, fresh
-    from unnest(written_rows) fresh full join unnest(stale_rows) stale using (id)
+  perform gateway.write_entries(array(
+    select id from unnest(written_rows) fresh full join unnest(stale_rows) stale using (id)
     where (fresh.tenant_id, fresh.reference, fresh.qr_token, fresh.purchase_timestamp, fresh.date_valid_start, fresh.ends_on,
            fresh.sold_product_id, fresh.product_title, fresh.recipient_name)
       is distinct from
           (stale.tenant_id, stale.reference, stale.qr_token, stale.purchase_timestamp, stale.date_valid_start, stale.ends_on,
-           stale.sold_product_id, stale.product_title, stale.recipient_name)
-  ), deleted as (
-    delete from gateway.voucher_entry
-    where id = any(array(select id from changed where (fresh).id is null))
-  )
-  insert into gateway.voucher_entry
-    (id, tenant_id, reference, qr_token, purchase_timestamp, date_valid_start, ends_on, sold_product_id, words, recipient)
-  select id, (fresh).tenant_id, (fresh).reference, (fresh).qr_token, (fresh).purchase_timestamp, (fresh).date_valid_start,
-         (fresh).ends_on, (fresh).sold_product_id,
-         gateway.folded(concat_ws(' ', (fresh).reference, (fresh).product_title)), gateway.folded((fresh).recipient_name)
-  from changed where (fresh).id is not null
-  on conflict on constraint voucher_entry_pkey do update
-  set tenant_id = excluded.tenant_id, reference = excluded.reference, qr_token = excluded.qr_token,
-      purchase_timestamp = excluded.purchase_timestamp, date_valid_start = excluded.date_valid_start, ends_on = excluded.ends_on,
-      sold_product_id = excluded.sold_product_id, words = excluded.words, recipient = excluded.recipient;
+           stale.sold_product_id, stale.product_title, stale.recipient_name)));
   if counts then
     written.crosses := gateway.add_voucher_figures(written_rows, stale_rows);
   end if;
@@ -6150,28 +6193,13 @@ begin
   written.parents := array(select product_id from unnest(fresh_rows) union select product_id from unnest(stale_rows));$parents$;
   elsif mapped = 'voucher' then
     more_writes := more_writes || $figures$
-  with changed as materialized (
-    select id, fresh
-    from unnest(written_rows) fresh full join unnest(stale_rows) stale using (id)
+  perform gateway.write_entries(array(
+    select id from unnest(written_rows) fresh full join unnest(stale_rows) stale using (id)
     where (fresh.tenant_id, fresh.reference, fresh.qr_token, fresh.purchase_timestamp, fresh.date_valid_start, fresh.ends_on,
            fresh.sold_product_id, fresh.product_title, fresh.recipient_name)
       is distinct from
           (stale.tenant_id, stale.reference, stale.qr_token, stale.purchase_timestamp, stale.date_valid_start, stale.ends_on,
-           stale.sold_product_id, stale.product_title, stale.recipient_name)
-  ), deleted as (
-    delete from gateway.voucher_entry
-    where id = any(array(select id from changed where (fresh).id is null))
-  )
-  insert into gateway.voucher_entry
-    (id, tenant_id, reference, qr_token, purchase_timestamp, date_valid_start, ends_on, sold_product_id, words, recipient)
-  select id, (fresh).tenant_id, (fresh).reference, (fresh).qr_token, (fresh).purchase_timestamp, (fresh).date_valid_start,
-         (fresh).ends_on, (fresh).sold_product_id,
-         gateway.folded(concat_ws(' ', (fresh).reference, (fresh).product_title)), gateway.folded((fresh).recipient_name)
-  from changed where (fresh).id is not null
-  on conflict on constraint voucher_entry_pkey do update
-  set tenant_id = excluded.tenant_id, reference = excluded.reference, qr_token = excluded.qr_token,
-      purchase_timestamp = excluded.purchase_timestamp, date_valid_start = excluded.date_valid_start, ends_on = excluded.ends_on,
-      sold_product_id = excluded.sold_product_id, words = excluded.words, recipient = excluded.recipient;
+           stale.sold_product_id, stale.product_title, stale.recipient_name)));
   if counts then
     written.crosses := gateway.add_voucher_figures(written_rows, stale_rows);
   end if;$figures$;

@@ -49,6 +49,23 @@ test('the check in the background finds rows that were written while triggers we
   ])
 })
 
+test('an entry that is not as its record says is found, and written again', async () => {
+  const spoil = async () => {
+    await platform`update gateway.voucher_entry set reference = 'WRONG' where id = 3`
+    await platform`delete from gateway.voucher_entry where id = 4`
+  }
+  const differences = ['3', '4'].map(key => ({ key, columns: [], reason: 'Its entry differs.' }))
+  await spoil()
+  expect(await findRecordProblems(pool)).toMatchObject([{ record: 'voucher', differences }])
+  expect(await checkAll()).toEqual(['voucher 3', 'voucher 4'])
+  await projected(pool)
+  expect(await findRecordProblems(pool)).toEqual([])
+  await spoil()
+  expect(await findRecordProblems(pool, true)).toMatchObject([{ differences }])
+  await projected(pool)
+  expect(await findRecordProblems(pool)).toEqual([])
+})
+
 test('a scan of a mapping that lacks most rows stops, until an operator allows it or the mapping is right again', async () => {
   const [{ text }] = await platform<[{ text: string }]>`
     select files ->> 'select' as text from gateway.mapping where record = 'voucher'`

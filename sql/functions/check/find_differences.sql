@@ -16,16 +16,17 @@ begin
       '%1$s', given.key,
       array(select name from jsonb_each(to_jsonb(fresh)) fresh_column (name, value)
             join jsonb_each(to_jsonb(stale)) stale_column (name, stale_value) using (name) where value <> stale_value),
-      case when stale is null then 'There is no record.' when fresh is null then 'The source has no row.' end
+      case when stale is null then 'There is no record.' when fresh is null then 'The source has no row.'
+           when fresh is not distinct from stale::gateway.%1$s_fields then 'Its entry differs.' end
     )::gateway.record_difference)
     from unnest($1, $2) given (key, id)
     left join (select fresh, id from gateway.source_of_%1$s($1, false) fresh) source using (id)
     left join (select stale, id from gateway.%1$s stale where id = any($2)) record using (id)
     -- A key without an id is new.
-    where (fresh is distinct from stale::gateway.%1$s_fields or id is null)
+    where (fresh is distinct from stale::gateway.%1$s_fields or id is null %2$s)
       and not exists (select from gateway.waiting_key where record = '%1$s' and gateway.short_key(key) = gateway.short_key(given.key))
       and not exists (select from gateway.notes_after(($3).snapshot) note where note.record = '%1$s' and note.key = given.key)
-    $differing$, type)
+    $differing$, type, case type when 'voucher' then 'or id in (select gateway.entry_differences($2))' end)
   into differences using compared, gateway.ids_of(type, compared, false), last;
   return query
     select * from unnest(differences) where (record, key) not in (select record, key from gateway.affected_keys(last.snapshot));

@@ -92,28 +92,13 @@ begin
   written.parents := array(select product_id from unnest(fresh_rows) union select product_id from unnest(stale_rows));$parents$;
   elsif mapped = 'voucher' then
     more_writes := more_writes || $figures$
-  with changed as materialized (
-    select id, fresh
-    from unnest(written_rows) fresh full join unnest(stale_rows) stale using (id)
+  perform gateway.write_entries(array(
+    select id from unnest(written_rows) fresh full join unnest(stale_rows) stale using (id)
     where (fresh.tenant_id, fresh.reference, fresh.qr_token, fresh.purchase_timestamp, fresh.date_valid_start, fresh.ends_on,
            fresh.sold_product_id, fresh.product_title, fresh.recipient_name)
       is distinct from
           (stale.tenant_id, stale.reference, stale.qr_token, stale.purchase_timestamp, stale.date_valid_start, stale.ends_on,
-           stale.sold_product_id, stale.product_title, stale.recipient_name)
-  ), deleted as (
-    delete from gateway.voucher_entry
-    where id = any(array(select id from changed where (fresh).id is null))
-  )
-  insert into gateway.voucher_entry
-    (id, tenant_id, reference, qr_token, purchase_timestamp, date_valid_start, ends_on, sold_product_id, words, recipient)
-  select id, (fresh).tenant_id, (fresh).reference, (fresh).qr_token, (fresh).purchase_timestamp, (fresh).date_valid_start,
-         (fresh).ends_on, (fresh).sold_product_id,
-         gateway.folded(concat_ws(' ', (fresh).reference, (fresh).product_title)), gateway.folded((fresh).recipient_name)
-  from changed where (fresh).id is not null
-  on conflict on constraint voucher_entry_pkey do update
-  set tenant_id = excluded.tenant_id, reference = excluded.reference, qr_token = excluded.qr_token,
-      purchase_timestamp = excluded.purchase_timestamp, date_valid_start = excluded.date_valid_start, ends_on = excluded.ends_on,
-      sold_product_id = excluded.sold_product_id, words = excluded.words, recipient = excluded.recipient;
+           stale.sold_product_id, stale.product_title, stale.recipient_name)));
   if counts then
     written.crosses := gateway.add_voucher_figures(written_rows, stale_rows);
   end if;$figures$;
