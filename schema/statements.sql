@@ -2747,7 +2747,7 @@ where key = $1 and used > 0 and resets_at > clock_timestamp();
 set /* record.check_some */ transaction isolation level repeatable read;
 select /* record.check_some */ record || ' ' || key as name
 from (
-  select greatest(200, sum(reltuples) * 10 / 80000)::integer as at_most
+  select greatest(50, sum(reltuples) * 10 / 80000)::integer as at_most
   from pg_class
   where relnamespace = 'gateway'::regnamespace and relname = any(enum_range(null::gateway.record_type)::text[])
 ) part, gateway.check_records(at_most);
@@ -3055,6 +3055,12 @@ on conflict (name) do nothing;
 select /* setting.get */ value from gateway.setting where name = $1;
 
 select /* step.delete_passed_notes */ gateway.delete_passed_notes();
+
+select /* step.is_needed */
+stamp < clock_timestamp() - interval '0.5 seconds' or not is_complete or epoch <> (select epoch from gateway.sync_state)
+or exists (select from gateway.notes_after(snapshot)) or exists (select from gateway.open_scan)
+or exists (select from gateway.waiting_key where place > waited) or exists (select from gateway.waiting_row) as needed
+from gateway.step order by stamp desc limit 1;
 
 set /* step.make */ transaction isolation level repeatable read;
 lock /* step.make */ table gateway.step_lock in exclusive mode nowait;

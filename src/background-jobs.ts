@@ -11,14 +11,11 @@ import type { TokenDirectory } from './domain/token/directory.ts'
 import { deleteExpiredRequestCounts, type RequestCounter } from './domain/token/request-count.ts'
 import { repairCapture } from './projection/capture.ts'
 import { checkInterval, checkSomeRecords } from './projection/check.ts'
-import { createSteps, deletePassedNotes } from './projection/step.ts'
+import { createSteps, deletePassedNotes, stepInterval } from './projection/step.ts'
 
 const second = 1000
 const minute = 60 * second
 const hour = 60 * minute
-
-/** The interval of steps, in milliseconds: half of it is the usual lag of a change. */
-const stepInterval = 100
 
 /** The time that jobs and the last writes may take when the service is closed, in milliseconds. */
 const closeLimit = second
@@ -47,17 +44,19 @@ export async function registerBackgroundJobs(
   const closing = new AbortController()
   const running = new Set<Promise<unknown>>()
 
+  const start = (name: string, job: () => Promise<unknown>) => {
+    const done = job()
+      .catch(error =>
+        app.failureLog.report({ error, message: `failed: ${name}`, kind: isOutage(error) ? 'outage' : 'job' }),
+      )
+      .finally(() => running.delete(done))
+    running.add(done)
+    return done
+  }
+
   /** Runs a job after each interval, in milliseconds. @returns a function that runs it at once */
   const every = (interval: number, name: string, job: () => Promise<unknown>) => {
-    const run = () => {
-      const done = job()
-        .catch(error =>
-          app.failureLog.report({ error, message: `failed: ${name}`, kind: isOutage(error) ? 'outage' : 'job' }),
-        )
-        .finally(() => running.delete(done))
-      running.add(done)
-      return done
-    }
+    const run = () => start(name, job)
     timers.push(setInterval(run, interval).unref())
     return run
   }
@@ -79,7 +78,18 @@ export async function registerBackgroundJobs(
     }),
   ]
   const { background } = pool
-  everyOnce(stepInterval, 'write the records', createSteps(pool, closing.signal))
+  const keepMakingSteps = async () => {
+    const makeSteps = createSteps(pool, closing.signal)
+    for (let wait = stepInterval; ; ) {
+      await pause(wait, undefined, { ref: false })
+      if (closing.signal.aborted) return
+      wait = stepInterval
+      await start('write the records', async () => {
+        wait = await makeSteps()
+      })
+    }
+  }
+  if (isFirst) void keepMakingSteps()
   everyOnce(5 * second, 'delete the notes that steps have taken', () => deletePassedNotes(background))
   everyOnce(5 * second, 'capture sources again', () =>
     repairCapture(background, source =>

@@ -56,7 +56,7 @@ export async function writeRecords(
   onProgress: (progress: Progress) => void,
 ): Promise<Progress> {
   const makeSteps = createSteps(pool, signal)
-  let steps: Promise<void> | undefined
+  let steps: Promise<unknown> | undefined
   let failure: unknown
   let counting = 0
   for (;;) {

@@ -11,7 +11,7 @@ import { checkSession } from './session-check.ts'
 
 const tlsAnswerTimeoutMs = 4_000
 
-/** The interval at which the age of statements is checked, in milliseconds. */
+/** The interval at which the age of statements is checked while any runs, in milliseconds. */
 const checkMs = 100
 
 /**
@@ -29,8 +29,8 @@ const pause = { lost: 0.05, failedStart: 0.25, refused: 1 }
 /** An open socket, and the progress of its statement. */
 interface Watched {
   socket: Socket
-  /** `bytesWritten` when the server last was ready for a statement; -1 while it answers. */
-  writtenWhenReady: number
+  /** From a statement until the server is ready for the next one. */
+  isBusy: boolean
   /** The start of a message that has not arrived whole, or a part of it. */
   rest: Buffer | null
   /** The time of the check before the server last sent something. */
@@ -95,33 +95,48 @@ export function poolSockets({
 
   function watch(opened: Socket): void {
     let started = false
-    const state: Watched = { socket: opened, writtenWhenReady: -1, rest: null, heardAt: time, busySince: time }
+    const state: Watched = { socket: opened, isBusy: true, rest: null, heardAt: time, busySince: time }
     opened.on('data', (chunk: Buffer) => {
       state.heardAt = time
       if (endsReady(state.rest && chunk.length < readyLength ? Buffer.concat([state.rest, chunk]) : chunk)) {
-        state.writtenWhenReady = opened.bytesWritten
+        state.isBusy = false
         state.rest = null
         state.busySince = null
         started = true
         nextPause = pause.lost
-      } else if (opened.bytesWritten !== state.writtenWhenReady) {
+        stopWhenIdle()
+      } else if (state.isBusy) {
         // Between statements the server may send notices: it stays ready.
-        state.writtenWhenReady = -1
         state.rest = chunk
       }
     })
     opened.on('close', () => {
       if (!started) nextPause = opened.errored instanceof DatabaseRefusedError ? pause.refused : pause.failedStart
       watched.delete(state)
-      if (watched.size > 0 || !checking) return
-      clearInterval(checking)
-      checking = null
+      stopWhenIdle()
     })
     if (answerTimeoutMs === undefined) return
     watched.add(state)
+    startChecking(answerTimeoutMs)
+    const write = opened.write
+    opened.write = (...args: unknown[]): boolean => {
+      state.isBusy = true
+      startChecking(answerTimeoutMs)
+      return Reflect.apply(write, opened, args)
+    }
+  }
+
+  function startChecking(limit: number): void {
     if (checking) return
     checkedAt = performance.now()
-    checking = setInterval(() => check(answerTimeoutMs), checkMs).unref()
+    checking = setInterval(() => check(limit), checkMs).unref()
+  }
+
+  /** An idle process is not woken. */
+  function stopWhenIdle(): void {
+    for (const { isBusy } of watched) if (isBusy) return
+    if (checking) clearInterval(checking)
+    checking = null
   }
 
   function check(limit: number): void {
@@ -129,7 +144,7 @@ export function poolSockets({
     time += Math.min(longestGap, now - checkedAt)
     checkedAt = now
     for (const state of watched) {
-      if (state.socket.bytesWritten === state.writtenWhenReady) continue
+      if (!state.isBusy) continue
       state.busySince ??= time
       if (time - state.busySince < limit) continue
       // Idle connections are closed, too: each of them could delay a statement by the whole limit.

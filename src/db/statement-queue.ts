@@ -33,7 +33,8 @@ interface StatementClass {
 export class StatementQueue {
   /** By their keys, in the order of their turns: the class that has sent a statement last is the last one. */
   readonly #classes = new Map<unknown, StatementClass>()
-  readonly #sweeping = setInterval(() => this.#sweep(), sweepMs).unref()
+  /** Null while no statement waits. */
+  #sweeping: NodeJS.Timeout | null = null
   #underWay = 0
   #draining = false
   #closed = false
@@ -66,13 +67,14 @@ export class StatementQueue {
     } else {
       this.#classes.set(key, statements)
       statements.waiting.add({ statement, isWanted, deadline: performance.now() + this.maxWaitMs })
+      this.#sweeping ??= setInterval(() => this.#sweep(), sweepMs).unref()
     }
   }
 
   /** Rejects the statements that wait, and those that come later when they would have to wait. */
   close(): void {
     this.#closed = true
-    clearInterval(this.#sweeping)
+    this.#stopSweeping()
     this.#failWaiting(({ statement }) => new StatementNotSentError(statement, 'came as the pool closed'))
   }
 
@@ -107,6 +109,12 @@ export class StatementQueue {
       if (!isWanted()) return new CallerGoneError(statement)
       return deadline <= now ? new StatementNotSentError(statement, 'waited too long for a connection') : null
     })
+    if ([...this.#classes.values()].every(({ waiting }) => waiting.size === 0)) this.#stopSweeping()
+  }
+
+  #stopSweeping(): void {
+    if (this.#sweeping) clearInterval(this.#sweeping)
+    this.#sweeping = null
   }
 
   /** Rejects waiting statements. @param errorOf returns the error of a statement; null: it waits on */

@@ -72,7 +72,7 @@ export async function checkSomeRecords(sql: Sql): Promise<string[]> {
       `set /* record.check_some */ transaction isolation level repeatable read;
        select /* record.check_some */ record || ' ' || key as name
        from (
-         select greatest(200, sum(reltuples) * ${checkInterval} / 80000)::integer as at_most
+         select greatest(50, sum(reltuples) * ${checkInterval} / 80000)::integer as at_most
          from pg_class
          where relnamespace = 'gateway'::regnamespace and relname = any(enum_range(null::gateway.record_type)::text[])
        ) part, gateway.check_records(at_most)`,

@@ -9,9 +9,12 @@ const stepSize = 1000
 /** The pause of an instance that has met another one making a step, in milliseconds. */
 const pauseMs = 1000
 
+/** The interval of steps, in milliseconds: half of it is the usual lag of a change. */
+export const stepInterval = 100
+
 /** After this time without changes, an instance looks for them less often, in milliseconds. */
 const busyMs = 3000
-const idlePauseMs = 350
+const idleInterval = 400
 
 /** After this time a step evaluates no further keys, in milliseconds: records of all tenants wait for it. */
 const stepLimitMs = 1000
@@ -34,20 +37,18 @@ const lateAfter = 10
  *
  * @param pool the service's pool
  * @param closing no step begins after it is aborted
- * @returns makes steps until no key waits; does nothing while a former call goes on
+ * @returns makes steps until no key waits. Returns the pause before the next call, in milliseconds
  */
-export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<void> {
-  let isWorking = false
-  let pausedUntil = 0
+export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<number> {
   let busyUntil = 0
   return async () => {
-    if (isWorking || performance.now() < pausedUntil) return
-    isWorking = true
+    const called = performance.now()
     let session: ReturnType<Pool['openSession']> | undefined
     const disconnect = () => session?.end({ timeout: 0 })
     closing.addEventListener('abort', disconnect)
     try {
-      for (let more: boolean | null = true; more && !closing.aborted; ) {
+      const isIdle = called > busyUntil
+      for (let more: boolean | null = !isIdle || (await isStepNeeded(pool.background)); more && !closing.aborted; ) {
         const began = performance.now()
         try {
           more = session
@@ -64,16 +65,31 @@ export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<voi
           session = undefined
         }
       }
-      if (performance.now() > busyUntil) pausedUntil = performance.now() + idlePauseMs
+      const now = performance.now()
+      const interval = now > busyUntil ? idleInterval : stepInterval
+      return interval - ((now - called) % interval)
     } catch (error) {
       if (codeOf(error) !== lockNotAvailable) throw error
-      pausedUntil = performance.now() + pauseMs
+      return pauseMs
     } finally {
       closing.removeEventListener('abort', disconnect)
       await disconnect()
-      isWorking = false
     }
   }
+}
+
+/**
+ * Returns whether a step would do more than look. It costs a third of such a step, which is made now and then because it gives the
+ * last stamp (R34), and sees whether mappings fit again.
+ */
+async function isStepNeeded(sql: Sql): Promise<boolean> {
+  const [row] = await sql<{ needed: boolean }[]>`
+    select /* step.is_needed */
+      stamp < clock_timestamp() - interval '0.5 seconds' or not is_complete or epoch <> (select epoch from gateway.sync_state)
+      or exists (select from gateway.notes_after(snapshot)) or exists (select from gateway.open_scan)
+      or exists (select from gateway.waiting_key where place > waited) or exists (select from gateway.waiting_row) as needed
+    from gateway.step order by stamp desc limit 1`
+  return row?.needed ?? true
 }
 
 /**

@@ -42,6 +42,7 @@ export const ofJobs: readonly string[] = [
   'request_error.save',
   'session.delete_expired',
   'step.delete_passed_notes',
+  'step.is_needed',
   'step.make',
   'step.read_completeness',
   'step.read_state',

@@ -14,7 +14,7 @@ import { createTokenDirectory } from '../../../src/domain/token/directory.ts'
 import { createRequestCounter, deleteExpiredRequestCounts } from '../../../src/domain/token/request-count.ts'
 import { findUncaptured, repairCapture } from '../../../src/projection/capture.ts'
 import { checkSomeRecords } from '../../../src/projection/check.ts'
-import { deletePassedNotes, readStepState } from '../../../src/projection/step.ts'
+import { createSteps, deletePassedNotes, readStepState } from '../../../src/projection/step.ts'
 import { projected } from '../../support/projected.ts'
 import { type Journey, journey } from './journey.ts'
 
@@ -51,12 +51,15 @@ export const service: Journey[] = [
   ...ofPool.map(([runs, run, excused]) =>
     journey(runs, runs, async ({ pool }) => run(pool), excused ? { excused } : {}),
   ),
-  // It compares 200 records, reads some five blocks for each, and plans the reads of all sources, to see whether mappings fit.
+  // It compares 50 records, reads some five blocks for each, and plans the reads of all sources, to see whether mappings fit.
   journey('a part of the check', 'record.check_some', async ({ pool }) => checkSomeRecords(pool), { mostRows: 4_000 }),
   // It reads nothing but the catalog.
   journey('a repair of capture', 'capture.repair', async ({ pool }) => repairCapture(pool, () => {}), {
     mostRows: 4_000,
   }),
+  journey('a look for changes', 'step.is_needed', async ({ pool }) =>
+    createSteps(pool, new AbortController().signal)(),
+  ),
   journey('a step', 'step.make', async ({ pool, build }) => {
     // The background job makes steps too, which find the rows of some rounds.
     for (let round = 0; round < 20; round++) {
