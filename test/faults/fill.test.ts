@@ -47,7 +47,7 @@ function fill(owner: Pool) {
     select 1 + (n - 1) % ${tenants}, 'OLD-' || n, 50, 50, 'GBP', 'Product ' || n % 100 from generate_series(1, ${vouchers}) n`)
 }
 
-await createMigrated(server, 'platform', fill)
+await createMigrated(server, 'platform', fill, { adopted: null })
 
 const anyOf = (count: number) => 1 + Math.floor(Math.random() * count)
 

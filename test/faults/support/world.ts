@@ -38,17 +38,19 @@ const size = { owners: 4, vouchers: 300, products: 20, customers: 60 }
  * Creates a migrated database on a running server.
  *
  * @param fill inserts its rows
+ * @param options of the migration
  * @returns what `fill` returns
  */
 export async function createMigrated<Result>(
   server: Databases,
   database: string,
   fill: (pool: Pool) => PromiseLike<Result>,
+  options?: Parameters<typeof migrate>[1],
 ): Promise<Result> {
   await server.use('postgres', sql => sql.unsafe(`create database ${database}`))
   const pool = connect(server.url(database), { max: 2, statementTimeoutMs: 0 })
   try {
-    await migrate(pool)
+    await migrate(pool, options)
     return await fill(pool)
   } finally {
     await pool.end({ timeout: 1 })
