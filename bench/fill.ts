@@ -1,11 +1,12 @@
 /**
- * The time of the first fill: `npm run bench -- fill`. One million vouchers, 200,000 customers and 50,000 products of 1,000
+ * The time of the first fill: `npm run bench -- fill`, on the embedded and the packaged server. One million vouchers, 200,000 customers and 50,000 products of 1,000
  * tenants; the service writes all records, then the indexes, then the figures, while the platform writes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { postgresCpu, processCpu } from './harness/cpu-time.ts'
-import { createMigrated, startTemporaryServer } from './harness/database-server.ts'
+import { createMigrated, type DatabaseServer, startServers } from './harness/database-server.ts'
+import { judge } from './harness/goals.ts'
 import { buildService, root } from './harness/packages.ts'
 import { startService } from './harness/processes.ts'
 import { describeRun, logProgress, record, table } from './harness/report.ts'
@@ -23,9 +24,7 @@ const { values: options } = parseArgs({
 const scale = Number(options.scale)
 const size = { tenants: 1_000, products: 50_000, vouchers: 1_000_000 * scale, customers: 200_000 * scale }
 
-buildService(root)
-const server = await startTemporaryServer({ sharedBuffers: '2GB', settings: { autovacuum: 'on' } })
-try {
+async function measure(server: DatabaseServer): Promise<string> {
   const installation = await createMigrated(server, 'fill', root)
   const owner = server.open('fill')
   await seed(owner, size, logProgress)
@@ -52,13 +51,26 @@ try {
   }
   const cpu = { service: node(), postgres: postgres() - postgresBefore }
   const written = await stop()
-  const [sizes] = await owner<{ records: string; rollups: string }[]>`
+  const [sizes] = await owner<{ records: string; rollups: string; indexes: number }[]>`
     select pg_size_pretty(sum(pg_total_relation_size(oid)) filter (where relname <> 'figure_rollup')) as records,
-           pg_size_pretty(pg_total_relation_size('gateway.figure_rollup')) as rollups
+           pg_size_pretty(pg_total_relation_size('gateway.figure_rollup')) as rollups,
+           sum(pg_indexes_size(oid)) filter (where relname like 'voucher%') / 1e6 as indexes
     from pg_class where relnamespace = 'gateway'::regnamespace and relkind = 'r'`
+  await service.stop()
+  await Promise.all([writer, owner].map(pool => pool.end()))
   const number = (value: number) => value.toLocaleString('en')
-  const text = `${describeRun(server.version)} ${number(size.vouchers)} vouchers, ${number(size.customers)} customers, \
+  return `${describeRun(server.version)} ${number(size.vouchers)} vouchers, ${number(size.customers)} customers, \
 ${number(size.products)} products, ${number(size.tenants)} tenants, durable commits. Beside ${changesPerSecond} changes a second (${number(written)} in all).
+
+${judge([
+  { name: 'a million vouchers', goal: '≤ 60', unit: 's', values: [(ends.get('figures') ?? Number.NaN) / scale] },
+  {
+    name: 'the indexes of a million vouchers',
+    goal: '≤ 300',
+    unit: 'MB',
+    values: [(sizes?.indexes ?? Number.NaN) / scale],
+  },
+])}
 
 ${table(
   ['', 'seconds from the start'],
@@ -67,10 +79,18 @@ ${table(
 
 PostgreSQL took ${cpu.postgres.toFixed(0)} s of the processor, the service ${cpu.service.toFixed(0)} s. The records take \
 ${sizes?.records} with their indexes, the rollups ${sizes?.rollups}.`
-  console.log(text)
-  if (options.record) record('First fill', text)
-  await service.stop()
-  await Promise.all([writer, owner].map(pool => pool.end()))
-} finally {
-  await server.stop()
 }
+
+buildService(root)
+const texts: string[] = []
+const embedded = { sharedBuffers: '2GB', settings: { autovacuum: 'on' } }
+for (const start of startServers(embedded, { shared_buffers: '2GB', max_wal_size: '8GB' })) {
+  const server = await start()
+  try {
+    texts.push(await measure(server))
+    console.log(texts.at(-1))
+  } finally {
+    await server.stop()
+  }
+}
+if (options.record) record('First fill', texts.join('\n\n'))

@@ -1,13 +1,14 @@
 /**
  * The cost of the worst searches: `npm run bench -- searches`. A group of 1,000 tenants with 2.5 million vouchers, of
  * which the largest tenant has 160,000; each search of both, as a page, as the next page and as a count. Prints the
- * quota units that each costs, and the time that the database needs. Exits with 1 when 120 operations would
- * take more than 5 s of it (R31).
+ * quota units that each costs, and the time that the database needs.
+ * Limits are those of R31: 5 s for 120 operations.
  *
  * With `--pages` it reads a page of each filter in each order, of a tenant with 51,000 vouchers.
  */
 import { parseArgs } from 'node:util'
 import { postgresCpu } from './harness/cpu-time.ts'
+import { judge } from './harness/goals.ts'
 import { buildService, root } from './harness/packages.ts'
 import { startService } from './harness/processes.ts'
 import { describeRun, logProgress, record, table } from './harness/report.ts'
@@ -24,8 +25,8 @@ const { values: options } = parseArgs({
     of: { type: 'string', default: '' },
     /** The number of times that each search is sent: its lowest time counts, because other load only adds to it. */
     times: { type: 'string', default: '5' },
-    /** The milliseconds of database time that an operation may take. */
-    limit: { type: 'string', default: String(5_000 / 120) },
+    /** The goal of the database time of an operation, in milliseconds: its limit is what R31 allows. */
+    limit: { type: 'string', default: String(5_000 / 120 / 1.25) },
     /** Reads pages of each filter and order, instead of the worst searches. */
     pages: { type: 'boolean', default: false },
     /** Writes the results into RESULTS.md. */
@@ -80,7 +81,7 @@ const wanted = options.pages
   ? { cases: pages, scopes: ['tenant with 51,000 vouchers'] as const, reads: { page: { ...reads.page, first: 50 } } }
   : { cases, scopes: ['largest tenant', 'whole group'] as const, reads }
 const rows: string[][] = []
-let over = 0
+let dearest = { name: '', ofOne: 0 }
 try {
   for (const each of wanted.cases.filter(({ name }) => name.includes(options.only))) {
     for (const scope of wanted.scopes.filter(each => each.includes(options.of))) {
@@ -94,7 +95,7 @@ try {
         const { operations, ms } = sent.reduce((best, one) => (one.ms < best.ms ? one : best))
         const whole = Math.min(...sent.map(({ wholeMs }) => wholeMs))
         const ofOne = options.pages ? ms : ms / operations
-        if (ofOne > Number(options.limit)) over++
+        if (ofOne >= dearest.ofOne) dearest = { name: `${each.name}, ${scope}, ${what}`, ofOne }
         const times = [ms, options.pages ? whole : ofOne].map(time => time.toFixed(1))
         rows.push([each.list, each.name, scope, what, String(operations), ...times])
         logProgress(rows.at(-1)?.join('  ') ?? '')
@@ -106,8 +107,12 @@ try {
   await database.close()
 }
 const heads = ['list', 'search', 'of', 'read', 'operations', 'ms', options.pages ? 'ms of the call' : 'ms an operation']
-const text = `${describeRun(database.version)} The lowest time of ${options.times}.\n\n${table(heads, rows)}`
-console.log(text)
+const worst = rows.toSorted((a, b) => Number(b.at(-1)) - Number(a.at(-1))).slice(0, 15)
+const text = `${describeRun(database.version)} The dearest 15 of ${rows.length} reads: the lowest time of ${options.times}.
+
+${table(heads, worst)}`
+const goal = `≤ ${Number(options.limit)}` as const
+console.log(
+  `${text}\n\n${judge([{ name: `the dearest: ${dearest.name}`, goal, unit: 'ms', values: [dearest.ofOne] }])}`,
+)
 if (options.record) record(options.pages ? 'Pages of filters and orders' : 'Searches', text)
-console.log(`${over} of ${rows.length} take more than ${Number(options.limit).toFixed(1)} ms.`)
-if (over > 0) process.exitCode = 1

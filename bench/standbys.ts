@@ -7,11 +7,12 @@ import { connect } from '../src/db/connect.ts'
 import { makeStep } from '../src/projection/step.ts'
 import { createFaultServer } from '../test/faults/support/server.ts'
 import { postgresCpu } from './harness/cpu-time.ts'
+import { judge } from './harness/goals.ts'
 import { Load } from './harness/load.ts'
 import { type HttpRequest, restTransport } from './harness/operations.ts'
 import { buildService, root } from './harness/packages.ts'
 import { createToken, type Running, runCommand, startService } from './harness/processes.ts'
-import { describeRatios, describeRun, logProgress, median, record, table } from './harness/report.ts'
+import { describeRatios, describeRun, logProgress, median, ratios, record, table } from './harness/report.ts'
 import { type Figures, measureRounds, type Requests, type Subject } from './harness/rounds.ts'
 import { seed, sizes, treeOf } from './harness/seed.ts'
 import { readCalls } from './requests/calls.ts'
@@ -87,7 +88,13 @@ try {
   const heads = ['', 'primary, µs a request', 'Node, µs a request', 'p50, ms', 'p99, ms', 'primary, ratio']
   const text = `${describeRun(changed?.version ?? '')} Lists, records and searches over REST and GraphQL, ${size.vouchers.toLocaleString('en')} vouchers, 16 connections. The time of the primary has the idle steps of all three services. All servers share the machine.
 
-${table(heads, rows)}`
+${table(heads, rows)}
+
+${judge(
+  subjects
+    .slice(1)
+    .map(({ name }) => ({ name: `${name}: primary`, goal: '≤ 0.25', values: ratios(of(name, 'postgres'), base) })),
+)}`
   console.log(text)
   if (options.record) record('Standbys', text)
   await sql.end()

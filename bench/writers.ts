@@ -3,9 +3,9 @@
  * capture, in turns, on the embedded server and on the packaged one, where it is installed.
  */
 import { parseArgs } from 'node:util'
-import { isPackagedInstalled } from '../test/support/packaged-postgres.ts'
-import { type DatabaseServer, startPackagedServer, startTemporaryServer } from './harness/database-server.ts'
-import { describeRatios, describeRun, logProgress, median, record, table } from './harness/report.ts'
+import { type DatabaseServer, startServers } from './harness/database-server.ts'
+import { type Judged, judge } from './harness/goals.ts'
+import { describeRatios, describeRun, logProgress, median, ratios, record, table } from './harness/report.ts'
 import { rotated } from './harness/rounds.ts'
 import { contenders, copyDatabase, createDatabase, writers } from './writers/databases.ts'
 import { stopPublisher } from './writers/replication.ts'
@@ -47,21 +47,22 @@ async function compete(server: DatabaseServer): Promise<Map<Workload, number[][]
 }
 
 function describe(outcome: Map<Workload, number[][][]>): string {
+  const judged: Judged[] = []
   const rows = [...outcome].flatMap(([{ name, figures }, measured]) =>
     Object.entries(figures).map(([figure, { unit, goal, isValue }]: [string, Figure], place) => {
       const [plain = [], captured = []] = measured.map(rounds => rounds.map(values => values[place]!))
+      judged.push({ name: `${name}: ${figure}`, goal, values: isValue ? captured : ratios(captured, plain) })
       const shown = isValue ? median(captured).toFixed(0) : describeRatios(captured, plain)
-      return [`${name}: ${figure}`, goal, `${median(plain).toFixed(0)} ${unit}`, shown]
+      return [`${name}: ${figure}`, `${median(plain).toFixed(0)} ${unit}`, shown]
     }),
   )
-  return table(['', 'goal', ...contenders], rows)
+  return `${table(['', ...contenders], rows)}\n\n${judge(judged)}`
 }
 
 const texts: string[] = []
-for (const start of [
-  () => startTemporaryServer({ sharedBuffers: '512MB' }),
-  ...(isPackagedInstalled ? [() => startPackagedServer()] : []),
-]) {
+// Until 15, a worker of a subscription starts 5 s after the former one of any subscription.
+const settings = { wal_retrieve_retry_interval: '100ms' }
+for (const start of startServers({ sharedBuffers: '512MB', settings }, settings)) {
   const server = await start()
   try {
     texts.push(`${describeRun(server.version)}\n\n${describe(await compete(server))}`)
@@ -72,7 +73,7 @@ for (const start of [
 await stopPublisher()
 const text = `${writers} writers, durable commits, ${options.rounds} rounds in turns. The figures of the plain tables without \
 capture are medians; those with capture are ratios to them, of the same round: median (quartiles). WAL and failures are no \
-ratios. The processor time is that of the writers' backends, for a transaction. The packaged server has its defaults.
+ratios. The processor time is that of the writers' backends, for a transaction. The packaged server has its defaults, except \`wal_retrieve_retry_interval\`.
 
 ${texts.join('\n\n')}`
 console.log(text)

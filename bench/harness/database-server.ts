@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type EmbeddedPostgres, startEmbedded } from '../../packages/embedded/src/embedded.ts'
 import { connect } from '../../src/db/connect.ts'
 import type { Pool } from '../../src/db/sql.ts'
-import { startPackaged } from '../../test/support/packaged-postgres.ts'
+import { isPackagedInstalled, startPackaged } from '../../test/support/packaged-postgres.ts'
 import { type Installation, runCommand } from './processes.ts'
 
 /** The address of a database for a client other than the service. */
@@ -99,6 +99,19 @@ export async function startTemporaryServer(
   const stop = () => server.stop().finally(() => rmSync(dataDir, { recursive: true, force: true }))
   return { ...server, stop }
 }
+
+/**
+ * Returns functions that start an embedded server, and a packaged one where it is installed.
+ *
+ * @param settings of the packaged server: what differs from its defaults
+ */
+export const startServers = (
+  embedded: Parameters<typeof startTemporaryServer>[0],
+  settings: Record<string, string> = {},
+): (() => Promise<DatabaseServer>)[] => [
+  () => startTemporaryServer(embedded),
+  ...(isPackagedInstalled ? [() => startPackagedServer(settings)] : []),
+]
 
 /** Creates a database and migrates it with the command line of the service that is to use it. */
 export async function createMigrated(

@@ -11,7 +11,7 @@ export interface Size {
 
 export const sizes = {
   requests: { tenants: 20, products: 100_000, vouchers: 1_400_000, customers: 20_000 },
-  short: { tenants: 20, products: 1_000, vouchers: 14_000, customers: 2_000 },
+  short: { tenants: 20, products: 10_000, vouchers: 140_000, customers: 20_000 },
   searches: { tenants: 1_000, products: 20_000, vouchers: 2_500_000, customers: 300_000 },
   figures: { tenants: 1_000, products: 20_000, vouchers: 5_000_000, customers: 1_000_000 },
   'short figures': { tenants: 1_000, products: 20_000, vouchers: 20_000, customers: 4_000 },
