@@ -18,6 +18,8 @@ import { promtool, startPrometheus } from './prometheus.ts'
 
 const venues = fileURLToPath(new URL('../adopt/venues', import.meta.url))
 const venue = '00000000-0000-0000-0000-000000000001'
+/** The id of the venue: the first that a key gets which is no number. */
+const tenant = '9000000000000000'
 // An embedded server commits without it, and only flushed changes are sent.
 const logical = { wal_level: 'logical', synchronous_commit: 'on', max_slot_wal_keep_size: '128MB' }
 const [platform, primary] = await Promise.all([startFaultServer(logical), startFaultServer()])
@@ -46,7 +48,7 @@ expect(await run(['adopt', 'apply', venues], environment)).toMatchObject({ code:
 
 /** Creates a token for the venue. @returns its secret */
 async function createToken(...options: string[]): Promise<string> {
-  const rights = ['--tenant', '1', '--permission', 'view_vouchers', 'view_orders']
+  const rights = ['--tenant', tenant, '--permission', 'view_vouchers', 'view_orders']
   const { stdout } = await run(['token', 'create', '--name', 'Load', ...rights, '--json', ...options], environment)
   return JSON.parse(stdout).token
 }
@@ -59,7 +61,7 @@ const scrape = async () => (await fetch(`http://127.0.0.1:${metricsPort}/metrics
 const { origin } = new URL(service.restAddress)
 const call = (path: string, token = secret, body?: string) =>
   exchange(new URL(path, origin), token, body, { method: body === undefined ? 'GET' : 'POST' })
-const vouchers = '/api/external/v1/tenants/1/sales/purchased-vouchers'
+const vouchers = `/api/external/v1/tenants/${tenant}/sales/purchased-vouchers`
 const calls = [
   () => call('/api/external/v1/tenants'),
   () => call(vouchers),
@@ -87,7 +89,7 @@ const firing = (...names: string[]) =>
   expect.poll(prometheus.firing, { timeout: 40_000 }).toEqual(expect.arrayContaining(names))
 
 test('promtool accepts the metrics of a loaded service', async () => {
-  await call('/api/external/export/v1/tenants/1/purchased-vouchers')
+  await call(`/api/external/export/v1/tenants/${tenant}/purchased-vouchers`)
   await createVisitor(origin).submit('/admin/login', { email: 'nobody@example.com', password: 'not this one, surely' })
   await firing('VoucherGatewayTokensEnd')
   await promtool(['check', 'metrics'], await scrape())
