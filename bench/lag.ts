@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type { Pool } from '../src/db/sql.ts'
 import { makeStep } from '../src/projection/step.ts'
-import { postgresCpu, processCpu } from './harness/cpu-time.ts'
+import { type CpuClock, postgresCpu, processCpu } from './harness/cpu-time.ts'
 import { createMigrated, type DatabaseServer, startServers } from './harness/database-server.ts'
 import { type Judged, judge } from './harness/goals.ts'
 import { buildService, root } from './harness/packages.ts'
@@ -74,25 +74,28 @@ async function observe(sql: Pool, origin: string, secret: string, tenant: number
 /** The balances that transactions of 100,000 changes have written: each is another one. The writer's are below 100. */
 let balance = 1000
 
-/** Changes balances in one transaction. @returns the seconds from its commit until all are in the records */
-async function changeMany(owner: Pool): Promise<number> {
+/** Changes balances in one transaction. @returns the seconds from its commit until all are in the records, and PostgreSQL's processor time */
+async function changeMany(owner: Pool, postgres: CpuClock) {
   balance++
   await owner`
     update purchased_voucher set current_balance = ${balance} where id in (
       select id from purchased_voucher where tenant_id <> all(${`{${observed.join()}}`}::text::bigint[]) limit ${bulk})`
-  const committed = performance.now()
-  // Some of them are looked at while they are worked off, because all would cost as much as a step.
+  const [committed, before] = [performance.now(), postgres()]
   const changed = await owner<{ id: number }[]>`select id from purchased_voucher where current_balance = ${balance}`
-  const some = `{${changed.filter((_, n) => n % 500 === 0).map(({ id }) => id)}}`
-  for (const ids of [some, `{${changed.map(({ id }) => id)}}`]) {
+  const untilListed = async (ids: { id: number }[]) => {
     for (let missing = 1; missing > 0; await sleep(50)) {
       const [row] = await owner<{ missing: number }[]>`
         select count(*) as missing from purchased_voucher source join gateway.voucher record using (id)
-        where id = any(${ids}::text::bigint[]) and source.current_balance = ${balance} and record.current_balance <> ${balance}`
+        where id = any(${`{${ids.map(({ id }) => id)}}`}::text::bigint[])
+          and source.current_balance = ${balance} and record.current_balance <> ${balance}`
       missing = row?.missing ?? 0
     }
   }
-  return (performance.now() - committed) / 1000
+  // To look at all of them again and again would cost as much as steps.
+  await untilListed(changed.filter((_, n) => n % 500 === 0))
+  const result = { seconds: (performance.now() - committed) / 1000, processor: postgres() - before }
+  await untilListed(changed)
+  return result
 }
 
 async function measure(server: DatabaseServer): Promise<string> {
@@ -124,9 +127,9 @@ async function measure(server: DatabaseServer): Promise<string> {
   for (const _ of rounds) {
     let isDone = false
     const observing = observeAll(() => isDone)
-    const took = await changeMany(owner)
+    const { seconds } = await changeMany(owner, postgres)
     isDone = true
-    besideBulk.push({ seconds: took, lags: await observing })
+    besideBulk.push({ seconds, lags: await observing })
   }
   await stop()
   logProgress('measured beside transactions of many changes')
@@ -134,12 +137,12 @@ async function measure(server: DatabaseServer): Promise<string> {
   const alone: number[] = []
   for (const _ of rounds) {
     await sleep(2_000)
-    const before = postgres()
-    await changeMany(owner)
-    alone.push(postgres() - before)
+    alone.push((await changeMany(owner, postgres)).processor)
   }
   logProgress('measured many changes alone')
 
+  // As autovacuum would, which is off because it would disturb one round and not another.
+  await owner`vacuum (analyze)`
   // V8 collects the garbage of the load meanwhile, and each connection prepares the statements of the jobs.
   await sleep(60_000)
   const clocks = [processCpu(service.pid), postgres]
