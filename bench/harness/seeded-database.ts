@@ -40,7 +40,9 @@ function sourceHash(size: Size): string {
     .update(JSON.stringify(size))
     .update(readFileSync(`${bench}harness/seed.ts`))
   for (const directory of ['sql', 'mappings/plain']) {
-    for (const file of readdirSync(join(root, directory)).sort()) hash.update(readFileSync(join(root, directory, file)))
+    const files = readdirSync(join(root, directory), { recursive: true, encoding: 'utf8' })
+    for (const file of files.filter(file => file.endsWith('.sql')).sort())
+      hash.update(readFileSync(join(root, directory, file)))
   }
   return hash.digest('hex')
 }
