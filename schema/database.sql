@@ -1818,7 +1818,6 @@ begin
     if needs_scan is not null then
       perform gateway.request_scan(progress.record, needs_scan);
     else
-      perform gateway.write_entries(gateway.ids_of('voucher', array(select key from unnest(differing) where record = 'voucher'), false));
       insert into gateway.note (record, key)
       select record, key from unnest(differing)
       union all
@@ -3226,15 +3225,15 @@ begin
       return;
     end if;
   end if;
-  -- A step that fails is made again with an eighth of the keys. While nothing new comes, one takes more of the keys that wait.
-  at_most := greatest(1, at_most >> least(3 * failures, 30))
-    * case when failures = 0 and not exists (
-        select from gateway.note
-        where xid >= pg_snapshot_xmax(former.snapshot) or xid = any(array(select pg_snapshot_xip(former.snapshot)))) then 5 else 1 end;
-  -- After the fill, these are the notes since its first step.
-  -- Changes without end leave a scan its part.
-  taken := gateway.take_noted(former.snapshot, case when exists (select from gateway.open_scan) then ceil(at_most * 0.75)::integer else at_most end,
-                              former.waited);
+  -- A step that fails is made again with an eighth of the keys.
+  at_most := greatest(1, at_most >> least(3 * failures, 30));
+  -- After the fill, these are the notes since its first step. Changes without end leave a scan its part. While nothing new comes, a
+  -- step takes more of the keys that wait.
+  taken := gateway.take_noted(former.snapshot, case
+    when exists (select from gateway.open_scan) then ceil(at_most * 0.75)::integer
+    when failures = 0 and not exists (select from gateway.note where xid >= pg_snapshot_xmax(former.snapshot))
+      and not exists (select from gateway.note where xid = any(array(select pg_snapshot_xip(former.snapshot)))) then at_most * 5
+    else at_most end, former.waited);
   all_keys := taken.keys || array(select scanned from gateway.take_scanned(at_most - cardinality(taken.keys)) scanned);
   if former.is_complete then -- A key gives a few stamps.
     latest := greatest(former.stamp, latest - 4 * cardinality(all_keys) * interval '1 microsecond');
@@ -4256,8 +4255,6 @@ declare
     select record from unnest(differing) where key is null or reason = 'The source has no row.'
     group by record having count(*) > 1000 or bool_or(key is null));
 begin
-  lock table gateway.step_lock in exclusive mode; -- No step changes a record while its entry is written.
-  perform gateway.write_entries(gateway.ids_of('voucher', array(select key from unnest(differing) where record = 'voucher'), false));
   perform gateway.request_scan(record, 'Its records are repaired.') from unnest(scanned) record;
   insert into gateway.note (record, key)
   select record, key
@@ -5114,7 +5111,7 @@ begin
     returning kept as record
   ), inserted as (
     insert into gateway.category as kept (id, tenant_id, slug, title, sort_order, updated_at)
-    select id, tenant_id, slug, title, sort_order, stamp from fresh where id not in (select id from unnest(stale_rows))
+    select fresh.id, fresh.tenant_id, fresh.slug, fresh.title, fresh.sort_order, stamp from fresh where id not in (select id from unnest(stale_rows))
     returning kept as record
   )
   select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
@@ -5194,7 +5191,7 @@ begin
     returning kept as record
   ), inserted as (
     insert into gateway.customer as kept (id, tenant_id, email, marketing_opted, consented_at, consent_source, created_at, forename, surname, full_name, phone_number, address_1, address_2, town, city, county, country, countryiso2, postcode, updated_at)
-    select id, tenant_id, email, marketing_opted, consented_at, consent_source, created_at, forename, surname, full_name, phone_number, address_1, address_2, town, city, county, country, countryiso2, postcode, stamp from fresh where id not in (select id from unnest(stale_rows))
+    select fresh.id, fresh.tenant_id, fresh.email, fresh.marketing_opted, fresh.consented_at, fresh.consent_source, fresh.created_at, fresh.forename, fresh.surname, fresh.full_name, fresh.phone_number, fresh.address_1, fresh.address_2, fresh.town, fresh.city, fresh.county, fresh.country, fresh.countryiso2, fresh.postcode, stamp from fresh where id not in (select id from unnest(stale_rows))
     returning kept as record
   )
   select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
@@ -5390,7 +5387,7 @@ begin
     returning kept as record
   ), inserted as (
     insert into gateway.product as kept (id, tenant_id, slug, title, summary, description_html, currency, price, sale_price, monetary_value, is_monetary, allow_part_redeem, validity_type, validity_months, redemption_info, sort_order, image_url, image_urls, category_ids, content, updated_at)
-    select id, tenant_id, slug, title, summary, description_html, currency, price, sale_price, monetary_value, is_monetary, allow_part_redeem, validity_type, validity_months, redemption_info, sort_order, image_url, image_urls, category_ids, content, stamp from fresh where id not in (select id from unnest(stale_rows))
+    select fresh.id, fresh.tenant_id, fresh.slug, fresh.title, fresh.summary, fresh.description_html, fresh.currency, fresh.price, fresh.sale_price, fresh.monetary_value, fresh.is_monetary, fresh.allow_part_redeem, fresh.validity_type, fresh.validity_months, fresh.redemption_info, fresh.sort_order, fresh.image_url, fresh.image_urls, fresh.category_ids, fresh.content, stamp from fresh where id not in (select id from unnest(stale_rows))
     returning kept as record
   )
   select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
@@ -5569,7 +5566,7 @@ begin
     returning kept as record
   ), inserted as (
     insert into gateway.tenant as kept (id, parent_id, name, subdomain, type, time_zone, updated_at)
-    select id, parent_id, name, subdomain, type, time_zone, stamp from fresh where id not in (select id from unnest(stale_rows))
+    select fresh.id, fresh.parent_id, fresh.name, fresh.subdomain, fresh.type, fresh.time_zone, stamp from fresh where id not in (select id from unnest(stale_rows))
     returning kept as record
   )
   select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
@@ -5700,7 +5697,7 @@ begin
     returning kept as record
   ), inserted as (
     insert into gateway.variant as kept (id, product_id, slug, title, price, sale_price, currency, is_monetary, sort_order, updated_at)
-    select id, product_id, slug, title, price, sale_price, currency, is_monetary, sort_order, stamp from fresh where id not in (select id from unnest(stale_rows))
+    select fresh.id, fresh.product_id, fresh.slug, fresh.title, fresh.price, fresh.sale_price, fresh.currency, fresh.is_monetary, fresh.sort_order, stamp from fresh where id not in (select id from unnest(stale_rows))
     returning kept as record
   )
   select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
@@ -5781,7 +5778,7 @@ begin
     returning kept as record
   ), inserted as (
     insert into gateway.voucher as kept (id, tenant_id, reference, qr_token, initial_balance, current_balance, purchase_value, currency, is_monetary, allow_part_redeem, void, order_id, order_item_id, product_id, product_title, product_slug, parent_product_id, parent_product_title, purchase_timestamp, date_issued, date_valid_start, date_valid_end, date_scheduled, redemption_status, void_reason, void_date, recipient_name, created_at, updated_at)
-    select id, tenant_id, reference, qr_token, initial_balance, current_balance, purchase_value, currency, is_monetary, allow_part_redeem, void, order_id, order_item_id, product_id, product_title, product_slug, parent_product_id, parent_product_title, purchase_timestamp, date_issued, date_valid_start, date_valid_end, date_scheduled, redemption_status, void_reason, void_date, recipient_name, created_at, stamp from fresh where id not in (select id from unnest(stale_rows))
+    select fresh.id, fresh.tenant_id, fresh.reference, fresh.qr_token, fresh.initial_balance, fresh.current_balance, fresh.purchase_value, fresh.currency, fresh.is_monetary, fresh.allow_part_redeem, fresh.void, fresh.order_id, fresh.order_item_id, fresh.product_id, fresh.product_title, fresh.product_slug, fresh.parent_product_id, fresh.parent_product_title, fresh.purchase_timestamp, fresh.date_issued, fresh.date_valid_start, fresh.date_valid_end, fresh.date_scheduled, fresh.redemption_status, fresh.void_reason, fresh.void_date, fresh.recipient_name, fresh.created_at, stamp from fresh where id not in (select id from unnest(stale_rows))
     returning kept as record
   )
   select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;
@@ -5806,7 +5803,9 @@ begin
            fresh.sold_product_id, fresh.product_title, fresh.recipient_name)
       is distinct from
           (stale.tenant_id, stale.reference, stale.qr_token, stale.purchase_timestamp, stale.date_valid_start, stale.ends_on,
-           stale.sold_product_id, stale.product_title, stale.recipient_name)));
+           stale.sold_product_id, stale.product_title, stale.recipient_name)
+    union all
+    select * from gateway.entry_differences(array(select unnest(ids) except select unnest(written.changed)))));
   if counts then
     written.crosses := gateway.add_voucher_figures(written_rows, stale_rows);
   end if;
@@ -6124,6 +6123,7 @@ declare
   fields text;
   record_columns text;
   set_columns text;
+  fresh_columns text;
   names jsonb; -- The values of the templates.
   nulls text; -- Why a row without a value that each record has is rejected.
   more_errors text := '';
@@ -6143,8 +6143,9 @@ begin
     raise exception 'The mapping of the type % has no column %.', mapped, missing using errcode = 'undefined_column';
   end if;
   key_column := case key_type when 'text' then 'key::text' else 'key' end;
-  select string_agg(quote_ident(attname), ', '), string_agg(format('%1$I = fresh.%1$I', attname), ', ') filter (where attname <> 'id')
-  into record_columns, set_columns
+  select string_agg(quote_ident(attname), ', '), string_agg(format('%1$I = fresh.%1$I', attname), ', ') filter (where attname <> 'id'),
+         string_agg(format('fresh.%I', attname), ', ')
+  into record_columns, set_columns, fresh_columns
   from pg_attribute where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and not attisdropped;
   value_of_key := case key_type when 'uuid' then 'case when gateway.is_key(key, ''uuid'') then key::uuid end' else 'key' end;
   if key_type <> 'bigint' and (select mapping.key_type from gateway.mapping where record = mapped) = 'bigint' then
@@ -6199,7 +6200,9 @@ begin
            fresh.sold_product_id, fresh.product_title, fresh.recipient_name)
       is distinct from
           (stale.tenant_id, stale.reference, stale.qr_token, stale.purchase_timestamp, stale.date_valid_start, stale.ends_on,
-           stale.sold_product_id, stale.product_title, stale.recipient_name)));
+           stale.sold_product_id, stale.product_title, stale.recipient_name)
+    union all
+    select * from gateway.entry_differences(array(select unnest(ids) except select unnest(written.changed)))));
   if counts then
     written.crosses := gateway.add_voucher_figures(written_rows, stale_rows);
   end if;$figures$;
@@ -6214,7 +6217,7 @@ begin
   names := jsonb_build_object(
     'query', source_query, 'read_fields', read_fields, 'read_more', read_more, 'key', key_column,
     'record', mapped, 'fields', fields, 'shape', shape, 'more_errors', more_errors, 'more_writes', more_writes, 'key_type', key_type,
-    'leaves', leaves, 'nulls', nulls, 'columns', record_columns, 'set_columns', set_columns,
+    'leaves', leaves, 'nulls', nulls, 'columns', record_columns, 'set_columns', set_columns, 'fresh_columns', fresh_columns,
     'record_keys', format(case key_type
       when 'bigint' then 'select id as key from gateway.%1$I where id < 9000000000000000 or id not in (
         select id from gateway.identity where kind = %1$L and gateway.own_id(key) is null)'

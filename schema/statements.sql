@@ -3062,6 +3062,10 @@ or exists (select from gateway.notes_after(snapshot)) or exists (select from gat
 or exists (select from gateway.waiting_key where place > waited) or exists (select from gateway.waiting_row) as needed
 from gateway.step order by stamp desc limit 1;
 
+set /* step.make */ local statement_timeout = '1000ms';set /* step.make */ transaction isolation level repeatable read;
+lock /* step.make */ table gateway.step_lock in exclusive mode nowait;
+select /* step.make */ more, keys from gateway.make_step(1000);
+
 set /* step.make */ transaction isolation level repeatable read;
 lock /* step.make */ table gateway.step_lock in exclusive mode nowait;
 select /* step.make */ more, keys from gateway.make_step(1000);

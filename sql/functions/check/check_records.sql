@@ -42,7 +42,6 @@ begin
     if needs_scan is not null then
       perform gateway.request_scan(progress.record, needs_scan);
     else
-      perform gateway.write_entries(gateway.ids_of('voucher', array(select key from unnest(differing) where record = 'voucher'), false));
       insert into gateway.note (record, key)
       select record, key from unnest(differing)
       union all

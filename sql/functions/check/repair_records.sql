@@ -9,8 +9,6 @@ declare
     select record from unnest(differing) where key is null or reason = 'The source has no row.'
     group by record having count(*) > 1000 or bool_or(key is null));
 begin
-  lock table gateway.step_lock in exclusive mode; -- No step changes a record while its entry is written.
-  perform gateway.write_entries(gateway.ids_of('voucher', array(select key from unnest(differing) where record = 'voucher'), false));
   perform gateway.request_scan(record, 'Its records are repaired.') from unnest(scanned) record;
   insert into gateway.note (record, key)
   select record, key

@@ -23,6 +23,7 @@ declare
   fields text;
   record_columns text;
   set_columns text;
+  fresh_columns text;
   names jsonb; -- The values of the templates.
   nulls text; -- Why a row without a value that each record has is rejected.
   more_errors text := '';
@@ -42,8 +43,9 @@ begin
     raise exception 'The mapping of the type % has no column %.', mapped, missing using errcode = 'undefined_column';
   end if;
   key_column := case key_type when 'text' then 'key::text' else 'key' end;
-  select string_agg(quote_ident(attname), ', '), string_agg(format('%1$I = fresh.%1$I', attname), ', ') filter (where attname <> 'id')
-  into record_columns, set_columns
+  select string_agg(quote_ident(attname), ', '), string_agg(format('%1$I = fresh.%1$I', attname), ', ') filter (where attname <> 'id'),
+         string_agg(format('fresh.%I', attname), ', ')
+  into record_columns, set_columns, fresh_columns
   from pg_attribute where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attnum > 0 and not attisdropped;
   value_of_key := case key_type when 'uuid' then 'case when gateway.is_key(key, ''uuid'') then key::uuid end' else 'key' end;
   if key_type <> 'bigint' and (select mapping.key_type from gateway.mapping where record = mapped) = 'bigint' then
@@ -98,7 +100,9 @@ begin
            fresh.sold_product_id, fresh.product_title, fresh.recipient_name)
       is distinct from
           (stale.tenant_id, stale.reference, stale.qr_token, stale.purchase_timestamp, stale.date_valid_start, stale.ends_on,
-           stale.sold_product_id, stale.product_title, stale.recipient_name)));
+           stale.sold_product_id, stale.product_title, stale.recipient_name)
+    union all
+    select * from gateway.entry_differences(array(select unnest(ids) except select unnest(written.changed)))));
   if counts then
     written.crosses := gateway.add_voucher_figures(written_rows, stale_rows);
   end if;$figures$;
@@ -113,7 +117,7 @@ begin
   names := jsonb_build_object(
     'query', source_query, 'read_fields', read_fields, 'read_more', read_more, 'key', key_column,
     'record', mapped, 'fields', fields, 'shape', shape, 'more_errors', more_errors, 'more_writes', more_writes, 'key_type', key_type,
-    'leaves', leaves, 'nulls', nulls, 'columns', record_columns, 'set_columns', set_columns,
+    'leaves', leaves, 'nulls', nulls, 'columns', record_columns, 'set_columns', set_columns, 'fresh_columns', fresh_columns,
     'record_keys', format(case key_type
       when 'bigint' then 'select id as key from gateway.%1$I where id < 9000000000000000 or id not in (
         select id from gateway.identity where kind = %1$L and gateway.own_id(key) is null)'

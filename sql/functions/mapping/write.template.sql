@@ -66,7 +66,7 @@ begin
     returning kept as record
   ), inserted as (
     insert into gateway.{record} as kept ({columns}, updated_at)
-    select {columns}, stamp from fresh where id not in (select id from unnest(stale_rows))
+    select {fresh_columns}, stamp from fresh where id not in (select id from unnest(stale_rows))
     returning kept as record
   )
   select array_agg(record) into written_rows from (select record from updated union all select record from inserted) written_row;

@@ -59,15 +59,15 @@ begin
       return;
     end if;
   end if;
-  -- A step that fails is made again with an eighth of the keys. While nothing new comes, one takes more of the keys that wait.
-  at_most := greatest(1, at_most >> least(3 * failures, 30))
-    * case when failures = 0 and not exists (
-        select from gateway.note
-        where xid >= pg_snapshot_xmax(former.snapshot) or xid = any(array(select pg_snapshot_xip(former.snapshot)))) then 5 else 1 end;
-  -- After the fill, these are the notes since its first step.
-  -- Changes without end leave a scan its part.
-  taken := gateway.take_noted(former.snapshot, case when exists (select from gateway.open_scan) then ceil(at_most * 0.75)::integer else at_most end,
-                              former.waited);
+  -- A step that fails is made again with an eighth of the keys.
+  at_most := greatest(1, at_most >> least(3 * failures, 30));
+  -- After the fill, these are the notes since its first step. Changes without end leave a scan its part. While nothing new comes, a
+  -- step takes more of the keys that wait.
+  taken := gateway.take_noted(former.snapshot, case
+    when exists (select from gateway.open_scan) then ceil(at_most * 0.75)::integer
+    when failures = 0 and not exists (select from gateway.note where xid >= pg_snapshot_xmax(former.snapshot))
+      and not exists (select from gateway.note where xid = any(array(select pg_snapshot_xip(former.snapshot)))) then at_most * 5
+    else at_most end, former.waited);
   all_keys := taken.keys || array(select scanned from gateway.take_scanned(at_most - cardinality(taken.keys)) scanned);
   if former.is_complete then -- A key gives a few stamps.
     latest := greatest(former.stamp, latest - 4 * cardinality(all_keys) * interval '1 microsecond');

@@ -90,6 +90,7 @@ export const small: Record<string, string> = {
   'gateway.large_transaction': 'transactions that steps have begun with',
   'gateway.step_failure': 'at most one row',
   'gateway.rule': 'a row for each source',
+  'gateway.key_field': 'a row for each field of ids',
   'gateway.identity': 'empty: the keys of the plain tables are ids',
   'gateway.mapping': 'a row for each type of record',
   'gateway.scan': 'a row for each type of record',
