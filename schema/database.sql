@@ -1634,10 +1634,10 @@ begin
     begin
       return query execute format('select %L::gateway.record_type, key from %s($1) key', noted.record, noted.affects) using noted.keys;
     exception
-      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
-        raise;
       when others then
-        if checks then
+        if gateway.passes_by_itself(sqlstate) then
+          raise;
+        elsif checks then
           continue;
         elsif sqlstate like '42%' then
           insert into gateway.broken_mapping (record, reason) values (noted.record, left(sqlerrm, 2000)) on conflict do nothing;
@@ -1763,9 +1763,10 @@ begin
         continue;
       when lock_not_available then -- The next call tries again.
         continue;
-      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
-        raise;
       when others then -- A row makes the select fail: the scan names it.
+        if gateway.passes_by_itself(sqlstate) then
+          raise;
+        end if;
     end;
     delete from gateway.broken_mapping where record = type;
     if found then
@@ -1810,9 +1811,10 @@ begin
     exception
       when lock_not_available then -- The next call tries again.
         return;
-      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
-        raise;
       when others then
+        if gateway.passes_by_itself(sqlstate) then
+          raise;
+        end if;
         needs_scan := sqlerrm;
     end;
     if needs_scan is not null then
@@ -2156,7 +2158,7 @@ begin
     from unnest(part) where key is null group by record;
     insert into gateway.waiting_row (record, source, key)
     select record, source, key from unnest(part) where source is not null and key is not null on conflict do nothing;
-    -- Records come after those that they refer to, and neighbours together: they share pages, and sums of figures. By one text, which
+    -- Records come after the records that they refer to, and neighbours together: they share pages, and sums of figures. By one text, which
     -- sorts several times faster than columns: of two ids, the shorter one is lower.
     insert into gateway.waiting_key (record, key)
     select record, key from unnest(part) join gateway.mapping using (record)
@@ -2508,13 +2510,12 @@ begin
   return query
     select * from unnest(differences) where (record, key) not in (select record, key from gateway.affected_keys(last.snapshot));
 exception
-  when transaction_rollback or insufficient_resources or operator_intervention or system_error
-    or syntax_error_or_access_rule_violation or lock_not_available
-  then
+  when syntax_error_or_access_rule_violation or lock_not_available then
     raise;
   when others then
-    -- A step that evaluates the key rejects it.
-    if half = 0 then
+    if gateway.passes_by_itself(sqlstate) then
+      raise;
+    elsif half = 0 then -- A step that evaluates the key rejects it.
       return next (type, keys[1], null, sqlerrm)::gateway.record_difference;
     else
       return query select * from gateway.find_differences(type, keys[:half], last);
@@ -3260,7 +3261,7 @@ begin
            or exists (select from gateway.waiting_row) or exists (select from gateway.large_transaction)
            or exists (select from gateway.note where xid = pg_current_xact_id_if_assigned() and source is null);
   insert into gateway.step (stamp, snapshot, waited, epoch, is_complete, behind_since)
-  -- Keys that wait are no records that are missing: they follow, as those of any change.
+  -- The fill is complete although keys wait: later steps take them, as they take the keys of any change.
   values (latest, pg_current_snapshot(), taken.waited, present_epoch,
           former.is_complete or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping),
           -- It has noted rows again whose rule reads a locked table.
@@ -3680,6 +3681,13 @@ begin
 end $function$;
 revoke execute on function gateway.parsed_query(text,text) from public;
 
+CREATE OR REPLACE FUNCTION gateway.passes_by_itself(code text)
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ("left"(code, 2) = ANY (ARRAY['40'::text, '53'::text, '57'::text, '58'::text]));
+revoke execute on function gateway.passes_by_itself(text) from public;
+
 CREATE OR REPLACE FUNCTION gateway.pattern_of(words text)
  RETURNS text
  LANGUAGE sql
@@ -4087,9 +4095,12 @@ begin
         return query select * from gateway.find_differences(type, part.keys, last);
         after := part.reached;
       exception
-        when transaction_rollback or insufficient_resources or operator_intervention or system_error or lock_not_available then
+        when lock_not_available then
           raise;
         when others then
+          if gateway.passes_by_itself(sqlstate) then
+            raise;
+          end if;
           return next (type, null, null, sqlerrm)::gateway.record_difference;
           after := null;
       end;
@@ -4218,9 +4229,10 @@ begin
       end if;
       raise 'The triggers of % are still not as they must be.', missing;
     exception
-      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
-        raise;
       when others then -- Its reason stays in /readyz, with the statement that shows the error.
+        if gateway.passes_by_itself(sqlstate) then
+          raise;
+        end if;
     end;
   end loop;
   return null;
@@ -4840,10 +4852,8 @@ begin
         continue;
       when lock_not_available then -- The next step tries again.
         continue;
-      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
-        raise;
-      when query_canceled or others then -- A row makes the select fail, whichever keys are asked for: other types go on.
-        if sqlstate = '57014' and not (gateway.is_late() and (select is_complete from gateway.step order by stamp desc limit 1)) then
+      when others then -- A row makes the select fail, whichever keys are asked for: other types go on.
+        if gateway.passes_by_itself(sqlstate) then
           raise;
         end if;
         update gateway.scan set stopped = gateway.without_values(sqlerrm), failed_at = clock_timestamp(), too_many = false
@@ -5282,7 +5292,7 @@ begin
   end if;
 exception
   when sqlstate 'GW002' then
-    -- Those that have a row stay.
+    -- Tenants that have a row stay.
     again := gateway.write_keys(type, gateway.keys_of(type, array(select id from gateway.source_of_tenant(keys, true))), latest, counts);
     written := again.written;
     outcome := again.outcome;
@@ -5305,10 +5315,10 @@ exception
       end if;
       outcome := null;
     end if;
-  when transaction_rollback or insufficient_resources or operator_intervention or system_error then
-    raise; -- No key causes these: the next step evaluates all of them again.
   when others then
-    if not is_one then
+    if gateway.passes_by_itself(sqlstate) then
+      raise;
+    elsif not is_one then
       outcome := 'too many';
     else
       insert into gateway.rejected (record, key, reason) values (type, gateway.short_key(keys[1]), left(sqlerrm, 2000))
@@ -6233,7 +6243,7 @@ gateway.filled('read', names));
     format('gateway.next_%s(text, integer)', mapped), 'setof text stable',
 gateway.filled('next', names));
   execute concat(gateway.filled('source_of', names), gateway.filled('scan', names), gateway.filled('write', names));
-  -- To create it locks the table, also when it exists.
+  -- To create it locks the table, even when it exists.
   if key_type = 'uuid' and to_regclass('gateway.identity_' || mapped) is null then
     execute format('create index %I on gateway.identity ((%s)) where kind = %L', 'identity_' || mapped, value_of_key, mapped);
   end if;

@@ -1,5 +1,5 @@
--- Compares the next records of the check, and lets a step evaluate those that differ, and again those that it has rejected. Returns
--- the keys of the former. A type that steps compare, or whose mapping does not fit, is left out. When more than a tenth of the records
+-- Compares the next records of the check, and notes the keys of records that differ, and of rejected rows. Returns the keys of records
+-- that differ. A type that steps compare, or whose mapping does not fit, is left out. When more than a tenth of the records
 -- have no row in the source, or it cannot be read, steps compare the whole type: a scan stops before it removes too much. A mapping
 -- that has stopped to fit is recorded at once: maybe no row was written since.
 --
@@ -34,9 +34,10 @@ begin
     exception
       when lock_not_available then -- The next call tries again.
         return;
-      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
-        raise;
       when others then
+        if gateway.passes_by_itself(sqlstate) then
+          raise;
+        end if;
         needs_scan := sqlerrm;
     end;
     if needs_scan is not null then

@@ -1,4 +1,4 @@
--- Returns the records that differ from their source, except those that a step will still evaluate.
+-- Returns the records that differ from their source, except the records that a step will still evaluate.
 --
 -- last: the last step that the snapshot shows.
 create or replace function gateway.find_differences(type gateway.record_type, keys text[], last gateway.step)
@@ -31,13 +31,12 @@ begin
   return query
     select * from unnest(differences) where (record, key) not in (select record, key from gateway.affected_keys(last.snapshot));
 exception
-  when transaction_rollback or insufficient_resources or operator_intervention or system_error
-    or syntax_error_or_access_rule_violation or lock_not_available
-  then
+  when syntax_error_or_access_rule_violation or lock_not_available then
     raise;
   when others then
-    -- A step that evaluates the key rejects it.
-    if half = 0 then
+    if gateway.passes_by_itself(sqlstate) then
+      raise;
+    elsif half = 0 then -- A step that evaluates the key rejects it.
       return next (type, keys[1], null, sqlerrm)::gateway.record_difference;
     else
       return query select * from gateway.find_differences(type, keys[:half], last);

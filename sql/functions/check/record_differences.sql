@@ -17,9 +17,12 @@ begin
         return query select * from gateway.find_differences(type, part.keys, last);
         after := part.reached;
       exception
-        when transaction_rollback or insufficient_resources or operator_intervention or system_error or lock_not_available then
+        when lock_not_available then
           raise;
         when others then
+          if gateway.passes_by_itself(sqlstate) then
+            raise;
+          end if;
           return next (type, null, null, sqlerrm)::gateway.record_difference;
           after := null;
       end;

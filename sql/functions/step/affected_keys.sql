@@ -16,10 +16,10 @@ begin
     begin
       return query execute format('select %L::gateway.record_type, key from %s($1) key', noted.record, noted.affects) using noted.keys;
     exception
-      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
-        raise;
       when others then
-        if checks then
+        if gateway.passes_by_itself(sqlstate) then
+          raise;
+        elsif checks then
           continue;
         elsif sqlstate like '42%' then
           insert into gateway.broken_mapping (record, reason) values (noted.record, left(sqlerrm, 2000)) on conflict do nothing;

@@ -27,9 +27,10 @@ begin
         continue;
       when lock_not_available then -- The next call tries again.
         continue;
-      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
-        raise;
       when others then -- A row makes the select fail: the scan names it.
+        if gateway.passes_by_itself(sqlstate) then
+          raise;
+        end if;
     end;
     delete from gateway.broken_mapping where record = type;
     if found then

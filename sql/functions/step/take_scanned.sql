@@ -21,10 +21,8 @@ begin
         continue;
       when lock_not_available then -- The next step tries again.
         continue;
-      when transaction_rollback or insufficient_resources or operator_intervention or system_error then
-        raise;
-      when query_canceled or others then -- A row makes the select fail, whichever keys are asked for: other types go on.
-        if sqlstate = '57014' and not (gateway.is_late() and (select is_complete from gateway.step order by stamp desc limit 1)) then
+      when others then -- A row makes the select fail, whichever keys are asked for: other types go on.
+        if gateway.passes_by_itself(sqlstate) then
           raise;
         end if;
         update gateway.scan set stopped = gateway.without_values(sqlerrm), failed_at = clock_timestamp(), too_many = false

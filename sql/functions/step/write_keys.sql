@@ -22,7 +22,7 @@ begin
   end if;
 exception
   when sqlstate 'GW002' then
-    -- Those that have a row stay.
+    -- Tenants that have a row stay.
     again := gateway.write_keys(type, gateway.keys_of(type, array(select id from gateway.source_of_tenant(keys, true))), latest, counts);
     written := again.written;
     outcome := again.outcome;
@@ -45,10 +45,10 @@ exception
       end if;
       outcome := null;
     end if;
-  when transaction_rollback or insufficient_resources or operator_intervention or system_error then
-    raise; -- No key causes these: the next step evaluates all of them again.
   when others then
-    if not is_one then
+    if gateway.passes_by_itself(sqlstate) then
+      raise;
+    elsif not is_one then
       outcome := 'too many';
     else
       insert into gateway.rejected (record, key, reason) values (type, gateway.short_key(keys[1]), left(sqlerrm, 2000))
