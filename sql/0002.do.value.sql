@@ -31,7 +31,7 @@ create function gateway.trimmed(words text) returns text
 language sql immutable parallel safe
 return substring(words collate "C" from gateway.visible() || '(?:.*' || gateway.visible() || ')?');
 
--- Returns the sort key of a text, to be compared by bytes: a letter with an accent follows the one without it. Only the
+-- Returns the sort key of a text, to be compared by bytes: a letter with an accent comes after the letter without it. Only the
 -- beginning of the text, because an index stores no long text.
 create function gateway.text_order(words text) returns text
 language sql immutable parallel safe

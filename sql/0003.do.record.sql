@@ -31,8 +31,8 @@ create function gateway.own_id(key text) returns bigint
 language sql immutable parallel safe
 return case when key ~ '^[1-9][0-9]{0,15}$' and gateway.is_identifier(key::bigint) then key::bigint end;
 
--- The ids of keys whose columns are no integers: v1 has integers alone (R14). A text has its id for ever, also when the record is
--- deleted, and in a column of another type. So the ids of other texts than integers begin above the ids of integers.
+-- The ids of keys whose columns are no integers: v1 has integers alone (R14). A text has its id for ever, even when the record
+-- is deleted or the column gets another type. So the ids of other texts than integers begin above the ids of integers.
 create table gateway.identity (
   kind text,   -- A type of record, or `order` or `order_item`.
   key  text,   -- In the source.
@@ -72,7 +72,7 @@ create index tenant_parent on gateway.tenant (parent_id);
 
 create table gateway.tenant_path (
   tenant_id bigint primary key,
-  path      bigint[] not null -- Its id, then those of the tenants above it. A loop or an unknown tenant ends it.
+  path      bigint[] not null -- Its id, then the ids of the tenants above it. A loop or an unknown tenant ends it.
 );
 
 create table gateway.category_fields (
@@ -198,7 +198,7 @@ create index voucher_reference on gateway.voucher_entry
 -- An index stores no long text: its beginning leads to the few that are compared whole.
 create index voucher_qr_token on gateway.voucher_entry (left(gateway.trimmed(qr_token), 600) collate "C", tenant_id);
 
--- v1 lists those who consent (R23). Of the others, figures need the consent that they once gave, and no personal data.
+-- v1 lists customers who consent (R23). Of other customers, figures need the consent that they once gave, and no personal data.
 create table gateway.customer_fields (
   id              bigint not null,
   tenant_id       bigint not null,
@@ -233,7 +233,7 @@ create table gateway.customer (
                || coalesce(email, ''))) stored
 ) inherits (gateway.customer_fields);
 
--- When customers withdrew their consent, also after the removal is purged.
+-- When customers withdrew their consent. A row stays when the removal is purged.
 create table gateway.consent_withdrawal (
   tenant_id    bigint not null,
   withdrawn_at timestamptz not null

@@ -1,6 +1,6 @@
 -- The rules of v1 for records. Functions with `error` in their names return why a value breaks a rule; null: it breaks none.
 
--- The rules in words, and what follows from a value: docs/data-dictionary.md has them, for authors of mappings.
+-- The rules in words, and what a value changes: docs/data-dictionary.md shows them to authors of mappings.
 comment on table gateway.category_fields is 'A change moves `updated_at` of the products that show the category (R22).';
 comment on table gateway.variant_fields is 'A change moves `updated_at` of the variant and of its product (R22).';
 

@@ -13,7 +13,7 @@ create type gateway.figure_grain as enum ('half_hour', 'three_hours', 'day', 'mo
 -- A row in which all sums are 0 is deleted. A page has room for another version of most of its rows, which then needs no entry
 -- of the index: a step after a bulk commit changes nearly all rows of some pages.
 create table gateway.figure_rollup (
-  ancestor_id bigint not null,               -- The sums are those of its gateway.figure_member.
+  ancestor_id bigint not null,               -- The sums are of the tenants in its gateway.figure_member.
   kind        gateway.figure_kind not null,
   grain       gateway.figure_grain not null, -- The period in UTC that begins at `at`; or all (gateway.kind_grain).
   at          timestamptz not null,          -- Of the purchase, -infinity: none; balance: of ends_on, infinity: none.

@@ -1,5 +1,5 @@
--- Mappings: a select over the tables of the platform for each type of record. From each, functions follow that read the source and
--- write the records.
+-- Mappings: a select over the tables of the platform for each type of record. gateway.prepare_mapping makes from each the functions
+-- that read the source and write the records.
 --
 -- Views, functions, types and operators of a mapping may belong to others. So its text is only evaluated in functions of the role
 -- voucher_gateway_reader (gateway.create_reader), also to parse or plan it: both run code.
@@ -13,7 +13,7 @@ create table gateway.template (
 -- The installed mappings.
 create table gateway.mapping (
   record   gateway.record_type primary key,
-  files    jsonb not null, -- The text of its select, those of its rules by the names of their sources, and the path of names in them.
+  files    jsonb not null, -- The text of its select, the texts of its rules by the names of their sources, and the path of names in all.
   is_plain boolean not null, -- Whether it reads the plain tables (plain-tables.sql).
   key_type text not null, -- bigint: keys are ids. uuid or text: gateway.identity has the ids.
   slice    integer not null default 1000, -- How many keys a step evaluates at once: fewer when that took long.

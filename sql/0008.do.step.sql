@@ -6,10 +6,10 @@ create table gateway.step_lock ();
 
 -- Rows are added and never changed: the last one is found at the end of the index, past no dead rows.
 create table gateway.step (
-  stamp       timestamptz primary key, -- Later than those of its records, and earlier than those of later steps.
+  stamp       timestamptz primary key, -- Later than the stamps of its records, and earlier than all stamps of later steps.
   snapshot    pg_snapshot not null,    -- The next step takes the notes of the transactions that it does not show.
   waited      bigint not null,         -- The last place of gateway.waiting_key that was worked off.
-  epoch       bigint not null,         -- That of gateway.sync_state.
+  epoch       bigint not null,         -- The epoch of gateway.sync_state.
   is_complete boolean not null,        -- False: the first fill goes on, and records are missing.
   behind_since timestamptz             -- All changes that were committed before it are in the records; null: before the stamp.
 );

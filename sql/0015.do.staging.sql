@@ -5,7 +5,7 @@
 create table gateway.staged_table (
   platform_oid oid primary key, -- At the platform.
   source       text not null unique, -- The name with the schema, as SQL.
-  columns      jsonb not null, -- Those of the platform that the table has: an array of gateway.platform_column.
+  columns      jsonb not null, -- The columns of the platform that the table has: an array of gateway.platform_column.
   -- By names: the places of its `key`, its `generated` columns, the files of its `partitions`, and by oids the values of its enums.
   -- When one of these goes or changes, the log has no rows. And its `file`, with the transactions that wrote its `columns`.
   marks        jsonb not null,

@@ -1,8 +1,8 @@
 -- Creates the functions and the triggers that capture a source for its rules; again, if it is called again. Drops them when it has
 -- no rule.
 --
--- The functions run with the rights of their owner, and read nothing that a caller can set: each name in them is qualified, also
--- of operators. So they need no `set search_path`, which takes a tenth of the time of a transaction of one row. concat() makes
+-- The functions run with the rights of their owner, and read nothing that a caller can set: each name in them is qualified, and
+-- each operator. So they need no `set search_path`, which takes a tenth of the time of a transaction of one row. concat() makes
 -- texts of keys, because a cast may be a function of the owner of the column's type. Only where settings decide what these are, the
 -- functions have some of their own.
 --

@@ -1,4 +1,4 @@
--- Returns the tables whose triggers do not follow the rules yet. Each call of gateway.capture is a transaction, so that one table is
+-- Returns the tables whose triggers are not made for the present rules. Each call of gateway.capture is a transaction, so that one table is
 -- locked at a time.
 create or replace function gateway.sources_to_capture() returns setof regclass
 language sql stable

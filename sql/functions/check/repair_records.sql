@@ -1,4 +1,4 @@
--- Lets steps evaluate all records that differ, and again those that they have rejected. Returns the former. Steps compare all
+-- Notes the keys of all records that differ, and of all rejected rows. Returns the records that differ. Steps compare all
 -- records of a type with more than a thousand that have no row in the source: a scan stops before it removes too much.
 create or replace function gateway.repair_records() returns setof gateway.record_difference
 language plpgsql security definer set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- The functions, views and tables of the gateway, without those that are made for a mapping, each with a digest of what upgrades make:
+-- The functions, views and tables of the gateway that are not made for a mapping, each with a digest of what upgrades make:
 -- its text, or its columns, constraints and triggers. Rights are left out: gateway.foreign_right and the grants of files have them.
 create or replace view gateway.present_object as
 with line (name, line) as (

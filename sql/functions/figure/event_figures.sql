@@ -1,4 +1,4 @@
--- Does the same for a consent or a withdrawal of a tenant's customer; no addition without an instant.
+-- Returns the addition of a consent or a withdrawal to the figures of its tenant; none without an instant.
 create or replace function gateway.event_figures(tenant_id bigint, kind gateway.figure_kind, instant timestamptz, sign integer)
 returns setof gateway.figure
 language sql stable parallel safe

@@ -1,4 +1,4 @@
--- Returns the tenants that are missing in gateway.figure_member, and those that must be removed from it.
+-- Returns the tenants that gateway.figure_member lacks, and the tenants that it has too much.
 --
 -- tree: what gateway.tree_members returns; null: the tree has not changed.
 create or replace function gateway.figure_member_differences(tree gateway.figure_member[])

@@ -1,8 +1,8 @@
--- Creates the functions that read the source of a type and that write its records. The bodies of those that read sources are text,
--- so that PostgreSQL refuses no change of the platform's tables because of them. Names in them are qualified.
+-- Creates the functions that read the source of a type and that write its records. The bodies of functions that read sources are
+-- text, so that PostgreSQL refuses no change of the platform's tables because of them. Names in them are qualified.
 --
--- query: a select over the tables of the platform. Its columns are the fields of the type, but `key` is the id; those that may be
--- null or have a default may be missing. That of vouchers also has `customer_name`, which resolutions alone show. Keys, and columns
+-- query: a select over the tables of the platform. Its columns are the fields of the type, but `key` is the id. A field that may
+-- be null or has a default may be missing. The select of vouchers also has `customer_name`, which resolutions alone show. Keys, and columns
 -- that name others, are integers, or of another type: then gateway.identity gives them ids.
 -- rules: the queries of gateway.install_rule by the names of sources. The primary key of another source is the key.
 -- path: the schemas of names that are not qualified.
@@ -133,7 +133,7 @@ gateway.filled('read', names));
     format('gateway.next_%s(text, integer)', mapped), 'setof text stable',
 gateway.filled('next', names));
   execute concat(gateway.filled('source_of', names), gateway.filled('scan', names), gateway.filled('write', names));
-  -- To create it locks the table, also when it exists.
+  -- To create it locks the table, even when it exists.
   if key_type = 'uuid' and to_regclass('gateway.identity_' || mapped) is null then
     execute format('create index %I on gateway.identity ((%s)) where kind = %L', 'identity_' || mapped, value_of_key, mapped);
   end if;

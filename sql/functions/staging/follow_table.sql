@@ -1,5 +1,5 @@
--- Follows the columns of a table of the platform. New ones are added at once, because the subscription waits for them. What was
--- renamed, retyped or dropped may still be in changes that were not applied: it follows when they are.
+-- Gives a staged table the columns of its table of the platform. New ones are added at once, because the subscription waits for
+-- them. What was renamed, retyped or dropped may still be in changes that were not applied: it is changed after them.
 --
 -- is_applied: whether the changes before this definition are applied.
 -- Returns why the rows have to be copied again, and notes it in the same transaction; null: they need not.

@@ -34,7 +34,7 @@ begin
     from unnest(part) where key is null group by record;
     insert into gateway.waiting_row (record, source, key)
     select record, source, key from unnest(part) where source is not null and key is not null on conflict do nothing;
-    -- Records come after those that they refer to, and neighbours together: they share pages, and sums of figures. By one text, which
+    -- Records come after the records that they refer to, and neighbours together: they share pages, and sums of figures. By one text, which
     -- sorts several times faster than columns: of two ids, the shorter one is lower.
     insert into gateway.waiting_key (record, key)
     select record, key from unnest(part) join gateway.mapping using (record)

@@ -94,7 +94,7 @@ begin
            or exists (select from gateway.waiting_row) or exists (select from gateway.large_transaction)
            or exists (select from gateway.note where xid = pg_current_xact_id_if_assigned() and source is null);
   insert into gateway.step (stamp, snapshot, waited, epoch, is_complete, behind_since)
-  -- Keys that wait are no records that are missing: they follow, as those of any change.
+  -- The fill is complete although keys wait: later steps take them, as they take the keys of any change.
   values (latest, pg_current_snapshot(), taken.waited, present_epoch,
           former.is_complete or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping),
           -- It has noted rows again whose rule reads a locked table.

@@ -2,8 +2,8 @@
 --
 -- It evaluates a slice of the keys of each type, and goes on until the instant `until`: the others wait.
 --
--- fresh: how many of the keys, the first ones, did not wait before. Those of them that are left are noted again.
--- counts: whether figures follow.
+-- fresh: how many of the keys, the first ones, did not wait before. The ones that are left are noted again.
+-- counts: whether figures change too.
 create or replace function gateway.write_records(
   keys gateway.record_key[], fresh integer, latest timestamptz, at_most integer, counts boolean, until timestamptz default 'infinity')
 returns timestamptz

@@ -1,6 +1,6 @@
--- Brings the paths of changed tenants, and of all below them, up to date. A tenant leaves the lists of those that are no longer
--- above it; one that stays gets a stamp, so that those that are above it now list it. One with more than 49 above it is rejected:
--- it is in the lists of the nearest ones.
+-- Brings the paths of changed tenants, and of all below them, up to date. A tenant leaves the lists of the tenants that are
+-- no longer above it. One that stays gets a stamp, so that the tenants that are above it now list it. One with more than 49
+-- above it is rejected: it is in the lists of the nearest ones.
 --
 -- moved: whether a path has changed.
 create or replace function gateway.write_tenant_paths(changed bigint[], inout latest timestamptz, out moved boolean)
