@@ -28,6 +28,7 @@ declare
   update_notes text := '';
   row_notes text := '';
 begin
+  perform from gateway.rule where source = table_name for update; -- Another session, as the service's, may capture it now.
   if types is null then
     execute (select string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; ')
              from gateway.tables_of(captured) part join pg_trigger on tgrelid = part
