@@ -411,6 +411,19 @@ test.each(
   await expectEqual(owner)
 })
 
+test('sessions that capture a source at the same time wait for each other', async () => {
+  const { owner } = await createPlatform()
+  const [{ current_user: user, current_database: database }] = await owner<
+    [{ current_user: string; current_database: string }]
+  >`select current_user, current_database()`
+  const several = connect({ ...server, user, database }, { max: 4, statementTimeoutMs: 60_000 })
+  onTestFinished(() => several.end({ timeout: 1 }))
+  for (let round = 0; round < 5; round++) {
+    await Promise.all(Array.from({ length: 4 }, () => several`call gateway.capture('purchased_voucher')`))
+  }
+  await expectEqual(owner)
+})
+
 test('the triggers of the platform fire once for each write, and RETURNING stays true', async () => {
   const { owner, shop } = await createPlatform()
   await run(
