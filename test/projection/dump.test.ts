@@ -172,7 +172,7 @@ async function expectServed(
 }
 
 /** Tables of which a migrated database has rows. */
-const filled = ['check_progress', 'definition', 'made_object', 'mapping', 'migration', 'rule', 'sync_state', 'template']
+const filled = 'check_progress definition key_field made_object mapping migration rule sync_state template'.split(' ')
 
 const forms: Record<string, () => Promise<void>> = {
   plain: async () => {
