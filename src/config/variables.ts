@@ -38,7 +38,7 @@ export const variables = z.object({
   METRICS_PORT: integer(1, 65535)
     .optional()
     .describe(`The port of /metrics for Prometheus, on the same HOST (docs/metrics.md). Without it there are none. With
-      --workers the metrics are those of all workers. A link of Kubernetes to a service "metrics" (tcp://…) counts as not set.`),
+      --workers it has the metrics of all workers. A link of Kubernetes to a service "metrics" (tcp://…) counts as not set.`),
 
   SHUTDOWN_DELAY: integer(0, 300)
     .optional()

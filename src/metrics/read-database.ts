@@ -3,7 +3,7 @@ import { coalesceReads } from '../db/coalesce-reads.ts'
 import type { Sql } from '../db/sql.ts'
 import { readSyncState } from '../domain/sync/full-pass.ts'
 import { countTokensInNeed } from '../domain/token/list.ts'
-import { readStepState } from '../projection/step.ts'
+import { readStepState } from '../projection/step-state.ts'
 import { readLag } from '../staging/subscription.ts'
 import * as metrics from './registry.ts'
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { Sql } from '../../src/db/sql.ts'
 import { checkSomeRecords, findRecordProblems } from '../../src/projection/check.ts'
-import { readStepState } from '../../src/projection/step.ts'
+import { readStepState } from '../../src/projection/step-state.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'

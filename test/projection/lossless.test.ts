@@ -1,6 +1,7 @@
 /** Steps lose no change: with a clock that was set back, a table that is rewritten, a full disk, a time limit. */
 import { beforeEach, expect, onTestFinished, test } from 'vitest'
-import { createSteps, makeStep, readStepState } from '../../src/projection/step.ts'
+import { createSteps, makeStep } from '../../src/projection/step.ts'
+import { readStepState } from '../../src/projection/step-state.ts'
 import { createBuilders } from '../support/builders.ts'
 import { connect, serviceRole } from '../support/connect.ts'
 import { createDatabase } from '../support/database.ts'

@@ -1,7 +1,8 @@
 /** Records are what the mapping gives for the sources, whatever writers do: capture notes, and steps write what differs. */
 import { expect, test } from 'vitest'
 import type { Sql } from '../../src/db/sql.ts'
-import { deletePassedNotes, makeStep, readStepState } from '../../src/projection/step.ts'
+import { deletePassedNotes, makeStep } from '../../src/projection/step.ts'
+import { readStepState } from '../../src/projection/step-state.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { makeNextStep, projected } from '../support/projected.ts'

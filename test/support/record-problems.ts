@@ -1,6 +1,6 @@
 import type { Sql } from '../../src/db/sql.ts'
 import { findRecordProblems as find, type RecordProblem } from '../../src/projection/check.ts'
-import { readStepState } from '../../src/projection/step.ts'
+import { readStepState } from '../../src/projection/step-state.ts'
 
 /**
  * Compares all records with their sources. The comparison leaves out keys that wait, so it would agree with steps that stand still.
