@@ -479,7 +479,7 @@ create table gateway.product_fields (
   sort_order integer default 0 not null, -- Records with the same one are ordered by key (R16).
   image_url text, -- At most 1,000,000 characters.
   image_urls text[] default '{}'::text[] not null, -- An array of one dimension, without null: at most 10,000 texts and 1,000,000 characters.
-  category_ids bigint[] default '{}'::bigint[] not null, -- The keys of its categories, each once, at most 10,000: `category_refs` and `categories`. Those that are unknown, or of another tenant, are not shown.
+  category_ids bigint[] default '{}'::bigint[] not null, -- The keys of its categories, each once, at most 10,000: `category_refs` and `categories`. Categories that are unknown, or of another tenant, are not shown.
   content text not null
 );
 

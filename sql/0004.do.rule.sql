@@ -38,7 +38,7 @@ begin
       ('variant.product_id', 'The key of its product, which shows it as one of `variant_summaries` and `variants`.'),
       ('validity_months', 'At least 0.'),
       ('image_urls', 'An array of one dimension, without null: at most 10,000 texts and 1,000,000 characters.'),
-      ('category_ids', 'The keys of its categories, each once, at most 10,000: `category_refs` and `categories`. Those that are unknown, or of another '
+      ('category_ids', 'The keys of its categories, each once, at most 10,000: `category_refs` and `categories`. Categories that are unknown, or of another '
         'tenant, are not shown.'),
       ('reference', 'At most 255 characters, not blank. A resolution finds the voucher by it; it is compared trimmed (R27, R33).'),
       ('qr_token', 'The token in its QR code: at most 2048 characters, not blank, and no URL. A resolution finds the voucher by '
