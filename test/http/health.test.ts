@@ -219,7 +219,9 @@ describe('/readyz', () => {
     const probe = () => createClient(service).ask({ method: 'GET', url: '/readyz' })
     await platform`alter database ${name} connection limit 1`
     const { status, body } = await probe()
-    expect([status, body.reasons]).toEqual([200, []])
+    // The last step is as old as the template of the database, until the first one is made here.
+    const reasons = body.reasons.filter(({ code }: { code: string }) => code !== 'STEPS_LATE')
+    expect([status, reasons]).toEqual([200, []])
     await platform`alter database ${name} connection limit 0`
     await platform`select pg_terminate_backend(pid) from pg_stat_activity where usename = ${login}`
     // The first answers may be from a session that is about to end, or about its end.
