@@ -504,7 +504,7 @@ create view gateway.record_figure as
     figure.balance,
     figure.paid
    FROM gateway.voucher,
-    LATERAL gateway.figures_of(voucher.*, 1) figure(owner_id, kind, at, currency, state, product_id, records, initial, balance, paid)
+    LATERAL gateway.figures_of(voucher.*, 1, voucher.current_balance) figure(owner_id, kind, at, currency, state, product_id, records, initial, balance, paid)
 UNION ALL
  SELECT figure.owner_id,
     figure.kind,
@@ -1548,26 +1548,16 @@ revoke execute on function gateway.add_consent_figures(gateway.customer[],gatewa
 
 CREATE OR REPLACE FUNCTION gateway.add_figures(changes gateway.figure[])
  RETURNS void
- LANGUAGE sql
-BEGIN ATOMIC
- SELECT gateway.add_to_rollups(ARRAY( SELECT ROW(figure_member.ancestor_id, difference.kind, kind_grain.grain, gateway.period_start(kind_grain.grain, difference.at), difference.currency, difference.state, difference.product_id, (sum(difference.records))::bigint, sum(difference.initial), sum(difference.balance), sum(difference.paid))::gateway.figure_rollup AS "row"
-            FROM ((( SELECT change.owner_id,
-                     change.kind,
-                     change.at,
-                     change.currency,
-                     change.state,
-                     change.product_id,
-                     sum(change.records) AS records,
-                     sum(change.initial) AS initial,
-                     sum(change.balance) AS balance,
-                     sum(change.paid) AS paid
-                    FROM unnest(add_figures.changes) change(owner_id, kind, at, currency, state, product_id, records, initial, balance, paid)
-                   GROUP BY change.owner_id, change.kind, change.at, change.currency, change.state, change.product_id
-                  HAVING ((sum(change.records) <> (0)::numeric) OR (sum(change.initial) <> (0)::numeric) OR (sum(change.balance) <> (0)::numeric) OR (sum(change.paid) <> (0)::numeric))) difference
-              JOIN gateway.kind_grain USING (kind))
-              JOIN gateway.figure_member ON ((figure_member.tenant_id = difference.owner_id)))
-           GROUP BY figure_member.ancestor_id, difference.kind, kind_grain.grain, (gateway.period_start(kind_grain.grain, difference.at)), difference.currency, difference.state, difference.product_id)) AS add_to_rollups;
-END;
+ LANGUAGE plpgsql
+AS $function$
+begin
+  perform gateway.add_to_rollups(array(
+    select (ancestor_id, kind, grain, gateway.period_start(grain, at), currency, state, product_id,
+            sum(records), sum(initial), sum(balance), sum(paid))::gateway.figure_rollup
+    from unnest(changes) join gateway.kind_grain using (kind) join gateway.figure_member on tenant_id = owner_id
+    group by ancestor_id, kind, grain, gateway.period_start(grain, at), currency, state, product_id
+    having sum(records) <> 0 or sum(initial) <> 0 or sum(balance) <> 0 or sum(paid) <> 0));
+end $function$;
 revoke execute on function gateway.add_figures(gateway.figure[]) from public;
 
 CREATE OR REPLACE FUNCTION gateway.add_to_rollups(changes gateway.figure_rollup[])
@@ -1611,9 +1601,23 @@ begin
   )
   select exists (select from counted join change using (tenant_id)
                  where (vouchers > gateway.most_counted()) <> (vouchers - added > gateway.most_counted())) into crosses;
+  -- Of most changed vouchers, only the balance differs: their figures are the difference. One that came or left is null on one side,
+  -- and null is the tenant of no rollup.
   perform gateway.add_figures(array(
-    select figure from unnest(fresh) voucher, gateway.figures_of(voucher, 1) figure
-    union all select figure from unnest(stale) voucher, gateway.figures_of(voucher, -1) figure));
+    with pair as materialized (
+      select present, former, present.current_balance - former.current_balance as added,
+             (present.tenant_id, present.state, present.currency, present.purchase_timestamp, present.ends_on, present.sold_product_id,
+              present.initial_balance, present.purchase_value, present.current_balance is null)
+             is not distinct from
+             (former.tenant_id, former.state, former.currency, former.purchase_timestamp, former.ends_on, former.sold_product_id,
+              former.initial_balance, former.purchase_value, former.current_balance is null) as is_alike
+      from unnest(fresh) present full join unnest(stale) former using (id)
+    )
+    select figure from pair, gateway.figures_of(present, 0, added) figure where is_alike and added <> 0
+    union all
+    select figure from pair, gateway.figures_of(present, 1, (present).current_balance) figure where not is_alike
+    union all
+    select figure from pair, gateway.figures_of(former, -1, -(former).current_balance) figure where not is_alike));
   return crosses;
 end $function$;
 revoke execute on function gateway.add_voucher_figures(gateway.voucher[],gateway.voucher[]) from public;
@@ -2265,7 +2269,7 @@ RETURN (state || CASE WHEN ((current_balance IS NULL) AND (state <> 'void'::text
 revoke execute on function gateway.figure_state(text,numeric) from public;
 grant execute on function gateway.figure_state(text,numeric) to voucher_gateway;
 
-CREATE OR REPLACE FUNCTION gateway.figures_of(voucher gateway.voucher, sign integer)
+CREATE OR REPLACE FUNCTION gateway.figures_of(voucher gateway.voucher, sign integer, balance numeric)
  RETURNS SETOF gateway.figure
  LANGUAGE sql
  STABLE PARALLEL SAFE
@@ -2298,14 +2302,15 @@ BEGIN ATOMIC
              ELSE (0)::numeric
          END AS "case",
          CASE
-             WHEN (kind.kind <> 'product'::gateway.figure_kind) THEN ((figures_of.sign)::numeric * COALESCE((figures_of.voucher).current_balance, (0)::numeric))
+             WHEN (kind.kind <> 'product'::gateway.figure_kind) THEN COALESCE(figures_of.balance, (0)::numeric)
              ELSE (0)::numeric
          END AS "case",
      ((figures_of.sign)::numeric * COALESCE((figures_of.voucher).purchase_value, (0)::numeric))
-    FROM unnest(ARRAY['sale'::gateway.figure_kind, 'balance'::gateway.figure_kind, 'product'::gateway.figure_kind]) kind(kind);
+    FROM unnest(ARRAY['sale'::gateway.figure_kind, 'balance'::gateway.figure_kind, 'product'::gateway.figure_kind]) kind(kind)
+   WHERE ((figures_of.sign <> 0) OR (kind.kind <> 'product'::gateway.figure_kind));
 END;
-revoke execute on function gateway.figures_of(gateway.voucher,integer) from public;
-grant execute on function gateway.figures_of(gateway.voucher,integer) to voucher_gateway;
+revoke execute on function gateway.figures_of(gateway.voucher,integer,numeric) from public;
+grant execute on function gateway.figures_of(gateway.voucher,integer,numeric) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.fill(at_most integer, INOUT latest timestamp with time zone, OUT is_done boolean)
  RETURNS record

@@ -18,8 +18,22 @@ begin
   )
   select exists (select from counted join change using (tenant_id)
                  where (vouchers > gateway.most_counted()) <> (vouchers - added > gateway.most_counted())) into crosses;
+  -- Of most changed vouchers, only the balance differs: their figures are the difference. One that came or left is null on one side,
+  -- and null is the tenant of no rollup.
   perform gateway.add_figures(array(
-    select figure from unnest(fresh) voucher, gateway.figures_of(voucher, 1) figure
-    union all select figure from unnest(stale) voucher, gateway.figures_of(voucher, -1) figure));
+    with pair as materialized (
+      select present, former, present.current_balance - former.current_balance as added,
+             (present.tenant_id, present.state, present.currency, present.purchase_timestamp, present.ends_on, present.sold_product_id,
+              present.initial_balance, present.purchase_value, present.current_balance is null)
+             is not distinct from
+             (former.tenant_id, former.state, former.currency, former.purchase_timestamp, former.ends_on, former.sold_product_id,
+              former.initial_balance, former.purchase_value, former.current_balance is null) as is_alike
+      from unnest(fresh) present full join unnest(stale) former using (id)
+    )
+    select figure from pair, gateway.figures_of(present, 0, added) figure where is_alike and added <> 0
+    union all
+    select figure from pair, gateway.figures_of(present, 1, (present).current_balance) figure where not is_alike
+    union all
+    select figure from pair, gateway.figures_of(former, -1, -(former).current_balance) figure where not is_alike));
   return crosses;
 end $$;

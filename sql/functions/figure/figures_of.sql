@@ -1,7 +1,8 @@
--- Returns the additions of a voucher to the figures of its tenant.
+-- Returns the additions of a voucher to the figures of its tenant. gateway.add_voucher_figures names the columns that it reads.
 --
--- sign: 1, or -1 for what it takes away.
-create or replace function gateway.figures_of(voucher gateway.voucher, sign integer) returns setof gateway.figure
+-- sign: 1; -1 for what it takes away; 0: only its balance changed.
+-- balance: the balance that it adds.
+create or replace function gateway.figures_of(voucher gateway.voucher, sign integer, balance numeric) returns setof gateway.figure
 language sql stable parallel safe
 begin atomic
   select voucher.tenant_id, kind,
@@ -14,8 +15,9 @@ begin atomic
                    when 'product' then case voucher.state when 'void' then 'void' else 'sold' end end,
          case kind when 'product' then coalesce(voucher.sold_product_id, 0) else 0 end, sign,
          case when kind <> 'balance' then sign * coalesce(voucher.initial_balance, 0) else 0 end,
-         case when kind <> 'product' then sign * coalesce(voucher.current_balance, 0) else 0 end,
+         case when kind <> 'product' then coalesce(balance, 0) else 0 end,
          sign * coalesce(voucher.purchase_value, 0)
-  from unnest(array['sale', 'balance', 'product']::gateway.figure_kind[]) kind;
+  from unnest(array['sale', 'balance', 'product']::gateway.figure_kind[]) kind
+  where sign <> 0 or kind <> 'product';
 end;
 grant execute on function gateway.figures_of to voucher_gateway;
