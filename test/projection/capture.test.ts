@@ -294,7 +294,7 @@ test.each(Object.entries(cases))('%s', async (_, write) => {
   await expectEqual(platform.owner)
 })
 
-test('a step that began before an inner partition was rewritten leaves its keys: such a table looks empty to it', async () => {
+test('a step that began before an inner partition was rewritten leaves its keys: such a table looks empty to it (I7)', async () => {
   const platform = await createPlatform()
   const { owner, other } = platform
   await partitionVouchers(platform)

@@ -49,7 +49,7 @@ test('the check in the background finds rows that were written while triggers we
   ])
 })
 
-test('an entry that is not as its record says is found, and written again', async () => {
+test('an entry that is not as its record says is found, and written again (I11)', async () => {
   const spoil = async () => {
     await platform`update gateway.voucher_entry set reference = 'WRONG' where id = 3`
     await platform`delete from gateway.voucher_entry where id = 4`
@@ -66,7 +66,7 @@ test('an entry that is not as its record says is found, and written again', asyn
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
-test('a scan of a mapping that lacks most rows stops, until an operator allows it or the mapping is right again', async () => {
+test('a scan of a mapping that lacks most rows stops, until an operator allows it or the mapping is right again (I9)', async () => {
   const [{ text }] = await platform<[{ text: string }]>`
     select files ->> 'select' as text from gateway.mapping where record = 'voucher'`
   const install = async (mapping: string) => {

@@ -14,7 +14,7 @@ const pool = connect(address, { max: 1, statementTimeoutMs: 60_000, role: servic
 afterFile(() => pool.end({ timeout: 1 }))
 await migrate(platform)
 
-test('it is complete after interruptions and writes between its steps', async () => {
+test('it is complete after interruptions and writes between its steps (I6, I8)', async () => {
   await platform`insert into tenant (id, parent_id, name) values (1, null, 'Group'), (2, 1, 'Shop')`
   await platform`insert into product (id, tenant_id, slug, title, currency) values (1, 2, 'tea', 'Tea', 'GBP')`
   await platform`insert into category (id, tenant_id, slug, title) values (1, 2, 'food', 'Food')`

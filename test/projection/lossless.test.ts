@@ -29,7 +29,7 @@ beforeEach(expectEqual)
 const stopSteps = () => platform`
   update gateway.step set stamp = stamp - last + clock_timestamp() - interval '20 seconds' from (select max(stamp) as last from gateway.step) one`
 
-test('a step whose clock is behind that of the last one gives later stamps', async () => {
+test('a step whose clock is behind that of the last one gives later stamps (I4)', async () => {
   await platform`
     insert into gateway.step select stamp + interval '1 hour', snapshot, waited, epoch, is_complete
     from gateway.step order by stamp desc limit 1`
@@ -50,7 +50,7 @@ test('a step whose clock is behind that of the last one gives later stamps', asy
   expect(stamps.every(stamp => stamp > former)).toBe(true)
 })
 
-test('a table that is rewritten after a step began looks empty to it: its records wait for the next one, others do not', async () => {
+test('a table that is rewritten after a step began looks empty to it: its records wait for the next one, others do not (I7)', async () => {
   const product = await build.product(tenant)
   await change(platform)
   await pool.begin('isolation level repeatable read', async step => {
@@ -63,7 +63,7 @@ test('a table that is rewritten after a step began looks empty to it: its record
   expect(await platform`select from gateway.product where id = ${product}`).toHaveLength(1)
 })
 
-test('a step that finds the disk full rejects no key', async () => {
+test('a step that finds the disk full rejects no key (I9)', async () => {
   await change(platform)
   await platform.unsafe(`
     create function fill_disk() returns trigger language plpgsql as
@@ -74,7 +74,7 @@ test('a step that finds the disk full rejects no key', async () => {
   await expectEqual()
 })
 
-test('a step that exceeds the time limit goes on with fewer keys, and takes what was written meanwhile', async () => {
+test('a step that exceeds the time limit goes on with fewer keys, and takes what was written meanwhile (I3)', async () => {
   const service = connect(address, { max: 2, statementTimeoutMs: 10_000, role: serviceRole })
   onTestFinished(() => service.end({ timeout: 1 }))
   await platform.unsafe(`
@@ -127,7 +127,7 @@ test('a session that holds a lock of a table of steps is named', async () => {
   })
 })
 
-test('a step that fails as a whole is made again with fewer keys, until the one that causes it is set aside', async () => {
+test('a step that fails as a whole is made again with fewer keys, until the one that causes it is set aside (I9)', async () => {
   const ids = [await build.tenant({ name: 'BAD' }), await build.tenant()]
   await platform.unsafe(`
     create function fail_path() returns trigger language plpgsql as $$ begin

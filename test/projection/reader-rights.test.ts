@@ -219,7 +219,7 @@ test('a constant that checks a domain when it is parsed', async () => {
   )
 })
 
-test('the reader may read what the mappings name, and nothing else; it owns the functions that read, and creates nothing', async () => {
+test('the reader may read what the mappings name, and nothing else; it owns the functions that read, and creates nothing (I10)', async () => {
   const readRights = () =>
     owner<{ name: string }[]>`
     select relname as name from pg_class join pg_namespace on pg_namespace.oid = relnamespace

@@ -140,7 +140,7 @@ const operators = ['gateway.record_type', 'gateway.figure_kind', 'gateway.figure
   ),
 )
 
-test('what a login makes in the schema public runs in no command, step or request', async () => {
+test('what a login makes in the schema public runs in no command, step or request (I10)', async () => {
   const platform = await createPlatform('create table public.ran (login text)', 'grant insert on public.ran to public')
   const { as: sql, environment, serviceEnvironment } = platform
   const intruder = platform.open(shop)

@@ -14,7 +14,7 @@ test.each<[settings: Record<string, string>]>([
   [{ track_counts: 'off' }],
   [{ default_transaction_isolation: 'serializable' }],
   [{ enable_indexscan: 'off', enable_indexonlyscan: 'off', enable_nestloop: 'off' }],
-])('a database with %j', async settings => {
+])('a database with %j (I10)', async settings => {
   const database = await createDatabase()
   const { address, platform, url } = database
   const build = createBuilders(database)

@@ -51,7 +51,7 @@ const variant = await build.variant(product)
 await build.voucher(tenant, { reference: 'GIFT-1' })
 const customer = await build.customer(tenant)
 
-test('the first steps write all records, each with its own stamp', async () => {
+test('the first steps write all records, each with its own stamp (I4)', async () => {
   expect(await changedBy(async () => {})).toEqual([])
   const [found] = await platform`
     select count(*) as records, count(distinct updated_at) as stamps from (
@@ -109,7 +109,7 @@ test('a tenant that moves takes all below it along', async () => {
   ])
 })
 
-test('transactions that overlap steps are seen once they are committed', async () => {
+test('transactions that overlap steps are seen once they are committed (I2)', async () => {
   const ids: number[] = []
   const add = async (sql: Sql, reference: string) => {
     const [row] = await sql<[{ id: number }]>`
@@ -191,7 +191,7 @@ test('a customer who moves and withdraws the consent, with an instant that v1 ca
   ).toEqual([`customer ${moved}`, `consent_withdrawn customer ${moved} of ${tenant}`])
 })
 
-test('a row that breaks a rule is rejected with its reason, keeps its former record, and comes back', async () => {
+test('a row that breaks a rule is rejected with its reason, keeps its former record, and comes back (I9)', async () => {
   const id = await build.voucher(tenant, { reference: 'WELL' })
   await project()
   await platform`update purchased_voucher set date_valid_end = 'infinity', reference = 'ILL' where id = ${id}`
@@ -340,7 +340,7 @@ test('vouchers with one reference and one QR token are records, each with its ow
   expect(await platform`select id from gateway.voucher where reference = 'TWIN'`).toEqual([{ id: folded }])
 })
 
-test('no change is lost when the operator deletes notes and requests scans', async () => {
+test('no change is lost when the operator deletes notes and requests scans (I8)', async () => {
   const id = await build.voucher(tenant)
   expect(
     await changedBy(async () => {
@@ -381,7 +381,7 @@ test('a small transaction overtakes a large one', async () => {
   expect((await readStepState(pool)).secondsBehind).toBe(0)
 })
 
-test('records of a large transaction come after those that they refer to', async () => {
+test('records of a large transaction come after those that they refer to (I5)', async () => {
   const id = 777_777
   await platform.begin(async sql => {
     await sql`alter table purchased_voucher disable trigger all`
@@ -459,7 +459,7 @@ test('a step that has read a source holds no lock of it, nor of its partitions',
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
-test('a table that is locked holds up its own records only', async () => {
+test('a table that is locked holds up its own records only (I3, I9)', async () => {
   const id = await build.voucher(tenant)
   const other = await build.product(tenant)
   await platform.begin(async sql => {
@@ -471,7 +471,7 @@ test('a table that is locked holds up its own records only', async () => {
   expect(await platform`select id from gateway.voucher where id = ${id}`).toHaveLength(1)
 })
 
-test('two instances: one makes a step at a time', async () => {
+test('two instances: one makes a step at a time (I1)', async () => {
   await platform.begin(async sql => {
     await sql`lock table gateway.step_lock in exclusive mode`
     await expect(makeStep(pool, 10)).rejects.toMatchObject({ code: '55P03' })
@@ -479,7 +479,7 @@ test('two instances: one makes a step at a time', async () => {
   expect(await makeStep(pool, 10)).toBeNull()
 })
 
-test('no change of a table makes a write fail; a mapping that does not fit is named, and comes back', async () => {
+test('no change of a table makes a write fail; a mapping that does not fit is named, and comes back (I9)', async () => {
   await project()
   await platform`alter table purchased_voucher rename column reference to number`
   await platform`update purchased_voucher set current_balance = 1, currency = 'GBP'`
