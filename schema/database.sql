@@ -864,8 +864,6 @@ create table gateway.voucher_entry (
   recipient text,
   constraint voucher_entry_pkey PRIMARY KEY (id)
 );
-CREATE INDEX voucher_qr_token ON gateway.voucher_entry USING btree ("left"(gateway.trimmed(qr_token), 600) COLLATE "C", tenant_id);
-CREATE INDEX voucher_reference ON gateway.voucher_entry USING btree (gateway.folded(gateway.trimmed(reference)) COLLATE "C", tenant_id, gateway.trimmed(reference) COLLATE "C");
 grant select on gateway.voucher_entry to voucher_gateway;
 
 create table gateway.voucher_fields (
@@ -4138,6 +4136,11 @@ AS $function$
     ('voucher_balance', 'voucher (tenant_id, currency, current_balance, id)'),
     -- Few vouchers are in these states.
     ('voucher_state', $index$voucher (tenant_id, state, ends_on, id) where state in ('void', 'part')$index$),
+    -- By bytes, so that they do not depend on the locale. Not unique (R33): a tenant's vouchers in the same case are one range.
+    ('voucher_reference', 'voucher_entry (gateway.folded(gateway.trimmed(reference)) collate "C", tenant_id,
+      gateway.trimmed(reference) collate "C")'),
+    -- An index stores no long text: its beginning leads to the few that are compared whole.
+    ('voucher_qr_token', 'voucher_entry (left(gateway.trimmed(qr_token), 600) collate "C", tenant_id)'),
     ('voucher_end', 'voucher_entry (tenant_id, ends_on, id)'),
     ('voucher_purchase', 'voucher_entry (tenant_id, purchase_timestamp, id)'),
     ('voucher_start', 'voucher_entry (tenant_id, date_valid_start)'),

@@ -191,13 +191,6 @@ create table gateway.voucher_entry (
   recipient          text           -- gateway.folded, of its recipient's name: not every token may search it.
 );
 
--- By bytes, so that the indexes do not depend on the locale. Not unique (R33): a tenant's vouchers in the same case are one range.
-create index voucher_reference on gateway.voucher_entry
-  (gateway.folded(gateway.trimmed(reference)) collate "C", tenant_id, gateway.trimmed(reference) collate "C");
-
--- An index stores no long text: its beginning leads to the few that are compared whole.
-create index voucher_qr_token on gateway.voucher_entry (left(gateway.trimmed(qr_token), 600) collate "C", tenant_id);
-
 -- v1 lists customers who consent (R23). Of other customers, figures need the consent that they once gave, and no personal data.
 create table gateway.customer_fields (
   id              bigint not null,

@@ -1,5 +1,5 @@
--- Returns the indexes of lists, searches and figures. The first fill creates them when it has written all records: adding each
--- row to existing indexes takes many times longer.
+-- Returns the indexes of lists, resolutions, searches and figures. The first fill creates them when it has written all records:
+-- adding each row to existing indexes takes many times longer.
 create or replace function gateway.record_indexes() returns table (name text, definition text)
 language sql stable set search_path = pg_catalog, pg_temp
 as $$
@@ -19,6 +19,11 @@ as $$
     ('voucher_balance', 'voucher (tenant_id, currency, current_balance, id)'),
     -- Few vouchers are in these states.
     ('voucher_state', $index$voucher (tenant_id, state, ends_on, id) where state in ('void', 'part')$index$),
+    -- By bytes, so that they do not depend on the locale. Not unique (R33): a tenant's vouchers in the same case are one range.
+    ('voucher_reference', 'voucher_entry (gateway.folded(gateway.trimmed(reference)) collate "C", tenant_id,
+      gateway.trimmed(reference) collate "C")'),
+    -- An index stores no long text: its beginning leads to the few that are compared whole.
+    ('voucher_qr_token', 'voucher_entry (left(gateway.trimmed(qr_token), 600) collate "C", tenant_id)'),
     ('voucher_end', 'voucher_entry (tenant_id, ends_on, id)'),
     ('voucher_purchase', 'voucher_entry (tenant_id, purchase_timestamp, id)'),
     ('voucher_start', 'voucher_entry (tenant_id, date_valid_start)'),
