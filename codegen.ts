@@ -166,7 +166,7 @@ function emit(file: string, text: string): void {
 
 emit('schema/schema.graphql', sdl)
 emit('.env.example', toEnvironmentFile())
-emit('docs/operations.md', withVariables(readFileSync('docs/operations.md', 'utf8')))
+emit('docs/installing.md', withVariables(readFileSync('docs/installing.md', 'utf8')))
 emit('docs/reasons.md', toReasonsPage())
 emit('docs/metrics.md', await toMetricsPage())
 const alerts = readFileSync('deploy/alerts.yaml', 'utf8')

@@ -1,5 +1,5 @@
 /**
- * Spans of what the service does, for an OpenTelemetry SDK that the operator has loaded (docs/operations.md). They have names and
+ * Spans of what the service does, for an OpenTelemetry SDK that the operator has loaded (docs/monitoring.md). They have names and
  * codes, and no values of requests, statements or records. Attributes are named by OpenTelemetry's semantic conventions.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'

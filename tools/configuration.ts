@@ -1,4 +1,4 @@
-/** Describes the variables of the service, as `.env.example` and `docs/operations.md` have them. */
+/** Describes the variables of the service, as `.env.example` and `docs/installing.md` have them. */
 import { z } from 'zod'
 import { variables } from '../src/config/variables.ts'
 

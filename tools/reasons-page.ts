@@ -16,10 +16,10 @@ What can be wrong with the service, its start and its database. Each reason is a
 \`voucher-gateway doctor --json\`. The message of a start that is refused has a line for each: \`code: message action\`. Match the code in
 an alert: the texts may change.
 
-- **error**: requests, or changes of records, do not get what they need. Each has an [alert](operations.md#alerts).
+- **error**: requests, or changes of records, do not get what they need. Each has an [alert](alerts.md).
 - **warning**: this may follow.
 
-The level says nothing of the status of \`/readyz\`, which is 503 [when requests are not answered](operating.md#health-checks).
+The level says nothing of the status of \`/readyz\`, which is 503 [when requests are not answered](monitoring.md#health-checks).
 
 A word in *italics* stands for a fact. An action that ends with a statement has it after a colon.
 

@@ -17,7 +17,7 @@ import {
 
 /**
  * The variables of the service. Each description becomes a paragraph of `.env.example` and a row of
- * `docs/operations.md`, which add the values of a number or of a choice. A default is the text of the variable.
+ * `docs/installing.md`, which add the values of a number or of a choice. A default is the text of the variable.
  */
 export const variables = z.object({
   NODE_ENV: oneOf(['development', 'production', 'test'])

@@ -41,7 +41,7 @@ const provider = await listen(
 
 const directory = createDirectory()
 const spansFile = join(directory, 'spans.json')
-const guide = readFileSync(join(import.meta.dirname, '../../docs/operations.md'), 'utf8')
+const guide = readFileSync(join(import.meta.dirname, '../../docs/monitoring.md'), 'utf8')
 const [, start = ''] = /\/tracing\.mjs <<'END'\n(.*?)^END$/ms.exec(guide) ?? []
 const sdk = pathToFileURL(join(import.meta.dirname, 'tracing-sdk.mjs')).href
 writeFileSync(join(directory, 'tracing.mjs'), start.replace('@opentelemetry/sdk-node', sdk))

@@ -12,7 +12,7 @@ const all = (pattern: RegExp, of = text) => [...of.matchAll(pattern)].map(([, fo
 const names = all(/- alert: (\w+)/g)
 const unitTests = join(import.meta.dirname, 'alerts.rules.yaml')
 
-const runbook = readFileSync(join(root, 'docs/operations.md'), 'utf8').split('\n## Alerts\n')[1]?.split('\n## ')[0]
+const runbook = readFileSync(join(root, 'docs/alerts.md'), 'utf8')
 
 test('promtool accepts the rules, and their unit tests hold', async () => {
   await promtool(['check', 'rules', '--lint=all', '--lint-fatal', alertsFile])
@@ -25,8 +25,8 @@ test('a unit test shows that each alert fires', () => {
 })
 
 test('each alert has an entry in the runbook, and each entry its alert', () => {
-  expect(all(/^### (\w+)$/gm, runbook).sort()).toEqual(names.toSorted())
-  expect(all(/runbook_url: (.*)/g)).toEqual(names.map(name => `docs/operations.md#${name.toLowerCase()}`))
+  expect(all(/^## (\w+)$/gm, runbook).sort()).toEqual(names.toSorted())
+  expect(all(/runbook_url: (.*)/g)).toEqual(names.map(name => `docs/alerts.md#${name.toLowerCase()}`))
 })
 
 /** The alerts of reasons: each with a function that tells whether it is about a code of the level error. */
@@ -44,7 +44,7 @@ test('each reason of the level error has one alert, whose entry names it unless 
   for (const code of Object.keys(errors)) {
     const [name = '', ...others] = alertsOf(code)
     expect([name, others], code).toEqual([expect.any(String), []])
-    const entry = runbook?.split(`### ${name}\n`)[1]?.split('\n### ')[0]
+    const entry = runbook.split(`## ${name}\n`)[1]?.split('\n## ')[0]
     expect(name === 'VoucherGatewayError' || entry?.includes(`\`${code}\``), `${code} in ${name}`).toBe(true)
   }
   // A code that is none would make its alert needless.

@@ -133,7 +133,7 @@ test('three failovers under load lose nothing, and the service is back when the 
   timeout: 900_000,
 }, async () => {
   const { secret } = await createTestToken(owner, [whole(knownIds.root)], { rateLimit: 1_000_000 })
-  // Clients that read v1 alone do not learn of a failover (docs/operating.md).
+  // Clients that read v1 alone do not learn of a failover (docs/maintaining.md).
   const clients = clientKinds
     .filter(({ transport, scope }) => transport !== 'v1 alone' && scope === 'root')
     .map(kind => createClient(kind, secret))

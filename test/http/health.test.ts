@@ -104,7 +104,7 @@ describe('/readyz', () => {
       { record: 'voucher', key: uuid, reason: 'reference is empty' },
       { record: 'voucher', key: '10', reason: 'value "…" is out of range for type integer' },
     ])
-    // As docs/operating.md has it.
+    // As docs/records.md has it.
     const hash = rejectedKeys[1].key.replace('sha256:', '')
     expect(
       await pool`select key from gateway.rejected where encode(sha256(convert_to(key, 'UTF8')), 'hex') like ${`${hash}%`}`,

@@ -1,4 +1,4 @@
-/** Dumps in the forms of docs/operations.md. On the packaged server, which has the programs of dumps. */
+/** Dumps in the forms of docs/maintaining.md. On the packaged server, which has the programs of dumps. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
