@@ -31,7 +31,7 @@ export const errors = {
     Set DATA_DIR to a directory that this user can write to, or DATABASE_URL to your own PostgreSQL server.`,
   DATA_DIR_UNRELEASED: `The database in the data directory {directory} was made by an unreleased version of this service and cannot be upgraded.
     Delete that directory, with all data in it, and run this command again.`,
-  DRIVER_NOT_PATCHED: `The database driver in {directory} is not the patched one that this version needs: it can give a request the rows of another.
+  DRIVER_NOT_PATCHED: `The database driver in {directory} is not the patched one that this version needs: it can give a request the rows of another request.
     Build the service again (npm ci && npm run build), or install the package again.`,
   DATABASE_UNREACHABLE: `The database that DATABASE_URL names ({target}) cannot be used: {why}.
     Start that server, or correct DATABASE_URL, for example postgres://user:password@host:5432/database.`,
@@ -40,7 +40,7 @@ export const errors = {
   DATABASE_NOT_FOUND: `The database that DATABASE_URL names ({target}) cannot be used: {why}.
     Create that database, or correct its name in DATABASE_URL, for example postgres://user:password@host:5432/database.`,
   DATABASE_PARAMETERS_REFUSED: `The database that DATABASE_URL names ({target}) cannot be used: {why}.
-    A pooler that takes no start-up parameters needs DATABASE_STARTUP_PARAMETERS=off and the configuration in docs/scaling.md. Otherwise correct DATABASE_URL, for example postgres://user:password@host:5432/database.`,
+    A pooler that accepts no start-up parameters needs DATABASE_STARTUP_PARAMETERS=off and the configuration in docs/scaling.md. Otherwise correct DATABASE_URL, for example postgres://user:password@host:5432/database.`,
   DATABASE_UNRELEASED: `The database that DATABASE_URL names was made by an unreleased version of this service and cannot be upgraded.
     Create an empty one, name it in DATABASE_URL, and run: {migrate}. Then let the platform fill it, or load demo data with: {demo}.`,
   DATABASE_NOT_UTF8: `The database has the encoding {encoding}, in which some texts cannot be stored. It must be UTF8.
@@ -57,10 +57,10 @@ export const errors = {
     Set DATABASE_URL to its primary.`,
   DATABASE_READ_ONLY: `The database takes no writes: it is read-only.
     Set default_transaction_read_only to off for it and for the login, or set DATABASE_URL to the primary.`,
-  DATABASE_ROUTED: `Something between, such as Pgpool-II, leads reads to a standby.
-    Set DATABASE_URL to the primary itself, and DATABASE_REPLICA_URLS to the standbys, or to what leads to them.`,
+  DATABASE_ROUTED: `A program before the database, such as Pgpool-II, sends reads to a standby.
+    Set DATABASE_URL to the primary itself, and DATABASE_REPLICA_URLS to the standbys, or to a program before them.`,
   SESSION_DROPS_PARAMETERS: `A session of the database is not as it must be: {problems}.
-    Something between, such as PgBouncer with ignore_startup_parameters, drops the start-up parameters. Set them at the pooler, and DATABASE_STARTUP_PARAMETERS=off; docs/scaling.md has the configuration.`,
+    A program before the database, such as PgBouncer with ignore_startup_parameters, drops the start-up parameters. Set them at the pooler, and DATABASE_STARTUP_PARAMETERS=off; docs/scaling.md has the configuration.`,
   SESSION_LACKS_SETTINGS: `A session of the database is not as it must be: {problems}.
     DATABASE_STARTUP_PARAMETERS is off, so the pooler (connect_query of PgBouncer) or the login (alter role … set) has to set them; docs/scaling.md has the configuration.`,
   LOGIN_CHANGES_AUDIT: `The login {login} may change the audit, which a pooler that loses the role would let the service do.
@@ -86,22 +86,22 @@ export const errors = {
   STEPS_LATE: `No step was made for {seconds} s, so the records miss changes: {why}.
     {remedy}`,
   MAPPING_BROKEN: `The mapping of the type {record} does not fit its source: {why}.
-    Let the owner of the schema gateway correct its select, or the source: steps try again by themselves.`,
+    Let the owner of the schema gateway correct its select, or the source: steps then continue automatically.`,
   MAPPING_STOPPED: `Steps do not follow the mapping of the type {record}: {why}
-    Let the owner of the schema gateway correct the mapping, and install it again, or the rows of its source: steps try again by themselves.`,
+    Let the owner of the schema gateway correct the mapping, and install it again, or the rows of its source: steps then continue automatically.`,
   PLATFORM_UNWATCHED: `No service looks at the platform.
     Set PLATFORM_URL for it.`,
   PLATFORM_UNREACHABLE: `The database of the platform cannot be used ({error}). Its changes wait there.
     Start that server, or correct PLATFORM_URL.`,
   PLATFORM_TABLES_DROPPED: `The platform has dropped tables that the mapping reads.
     Let the owner of the schema gateway install a mapping that does not read them.`,
-  STAGED_TABLES_DIFFER: `The staged tables cannot follow those of the platform: {why}.
+  STAGED_TABLES_DIFFER: `The copies of the platform's tables cannot follow their originals: {why}.
     Let the owner of the schema gateway correct the cause, or install a mapping that does not read that column.`,
   PLATFORM_TABLE_UNFIT: `The table {table} of the platform {problem}.
     {remedy}`,
   PUBLICATION_INCOMPLETE: `The publication lacks tables.
     Let the owner of the tables run at the platform: {statements}`,
-  PUBLICATION_TOO_WIDE: `The platform publishes tables that are not staged: {tables}. Nothing of these is copied.
+  PUBLICATION_TOO_WIDE: `The platform publishes tables that are not staged: {tables}. These tables are not copied.
     Let the owner of the publication run at the platform: {statements}`,
   PUBLICATION_FORBIDDEN: `The platform publishes tables of the schema gateway, with which it could write tokens: {tables}. Nothing of the platform is applied.
     Find who published them, and let the owner of the publication run at the platform: {statements}`,
@@ -112,7 +112,7 @@ export const errors = {
   GRANT_MISSING: `The service lacks rights on {object}.
     Let the owner of the schema gateway run: {statement}`,
   DISK_FULL: `A write has failed within the last 20 seconds, because the database server has no room on its disk.
-    Let an administrator of the database server free room there, or add some: the service goes on by itself.`,
+    Let an administrator of the database server free room there, or add some: the service continues automatically.`,
   PGBOUNCER_STATEMENT_MODE: `PgBouncer is in the mode statement, in which no transaction can run.
     Set pool_mode = transaction for this database in its configuration, and reload it.`,
 } as const
@@ -121,7 +121,7 @@ const warnings = {
   STANDBY_UNREACHABLE: `Standby {standby} of DATABASE_REPLICA_URLS does not answer within half a second.
     Start that server, or correct its address. The log has the error.`,
   STANDBY_LATE: `Standby {standby} of DATABASE_REPLICA_URLS is late.
-    Look at its replay: whether it is paused or delayed, and which statements hold it up.`,
+    Look at its replay: whether it is paused or delayed, and which statements delay it.`,
   STANDBY_PROMOTED: `Standby {standby} of DATABASE_REPLICA_URLS takes writes: it was promoted, or is no standby.
     Let it follow the primary, or remove its address.`,
   STANDBY_REPLACED: `Standby {standby} of DATABASE_REPLICA_URLS follows another server than the primary, or one that it has replaced.
@@ -133,7 +133,7 @@ const warnings = {
   PLATFORM_COPIED: `The tables of the platform are copied: {why}
     Wait for the end of the copy.`,
   PLATFORM_LOG_SHORT: `Less than {percent} % of max_slot_wal_keep_size is left at the platform. When none is left, its tables are copied again.
-    Find what holds up the subscription, or raise max_slot_wal_keep_size there.`,
+    Find what delays the subscription, or raise max_slot_wal_keep_size there.`,
   INDEX_INVALID: `No statement uses the index {index}: it is not valid.
     Let its owner run: {statement}`,
   INDEX_BLOATED: `The index {index} has {size} for {rows} rows.
@@ -143,7 +143,7 @@ const warnings = {
   RIGHTS_FOREIGN: `The role {login} has rights in the schema gateway: on {objects}.
     Let the owner of the schema revoke them: call gateway.revoke_from_others();`,
   SCHEMA_OPEN: `The role {login} may create objects in the schema {schema}, of which the gateway uses tables or operators.
-    Unless it has to create some there, let the owner of the schema run: {statement}`,
+    Unless it must create objects there, let the owner of the schema run: {statement}`,
   SESSIONS_HIDDEN: `Open transactions of other logins are hidden from {login}.
     Let a superuser run: grant pg_read_all_stats to {login};`,
   TRANSACTION_OPEN: `{who}, has a transaction that is open since {since}. Notes and dead rows of that time are kept.
@@ -151,8 +151,8 @@ const warnings = {
   TRANSACTION_PREPARED: `The transaction {name} of {login} in the database {database} is prepared since {since}. Notes and dead rows of that time are kept.
     Let its transaction manager end it, or run in that database: {statement}`,
   SLOT_UNUSED: `Nothing reads the replication slot {slot}, for which the server keeps {kept} of its log.
-    Start what reads it, or run: {statement}`,
-  TRANSACTION_TIMEOUT: `transaction_timeout is {value} for the service: it ends long steps, as those of the first fill.
+    Start its reader, or run: {statement}`,
+  TRANSACTION_TIMEOUT: `transaction_timeout is {value} for the service: it ends long steps, such as the steps of the first fill.
     Let a superuser run: {statement}`,
   AUTOVACUUM_OFF: `autovacuum or track_counts is off, so tables grow.
     Let a superuser run both, and reload the configuration: alter system set autovacuum = on; alter system set track_counts = on;`,
@@ -161,10 +161,10 @@ const warnings = {
   DEAD_ROWS: `{table} has {rows} dead rows.
     Let its owner run: vacuum {table};`,
   KEYS_REJECTED: `v1 cannot show {keys} rows of the type {record}: {why}. Keys: {examples}.
-    Correct the rows in the tables of the platform: steps take them by themselves.`,
+    Correct the rows in the tables of the platform: steps then accept them.`,
   MAPPING_RUNS_CODE: `The mapping of {record} runs code of {owner}: {objects}.
-    Give these to a role that you trust: {owner} decides what v1 shows of {record}, and may read all that voucher_gateway_reader may.`,
-  REDIS_EVICTS: `Redis has maxmemory-policy {policy}: a full one deletes rates, and their limits begin again.
+    Give these to a role that you trust: {owner} decides what v1 shows of {record}, and may read everything that voucher_gateway_reader may read.`,
+  REDIS_EVICTS: `Redis has maxmemory-policy {policy}: when it is full, it deletes rates, and their limits begin again.
     Run in Redis, and set it in its configuration: config set maxmemory-policy noeviction`,
   REDIS_UNREACHABLE: `Redis cannot be used: {error}. Each process counts rates by itself.
     Start that server, or correct REDIS_URL.`,
@@ -175,7 +175,7 @@ const warnings = {
   CLOCK_DIFFERS: `The clock of this instance is {seconds} s {direction} the database's. Ends of new tokens are wrong by as much, and sign-ins through a provider may fail.
     Find which of them is wrong, and let both machines follow one source of time (NTP). The database's is: select now();`,
   LOGIN_TOO_STRONG: `The service's login {login} has more rights than it needs: it {rights}.
-    Let the service use a login of its own, as deploy/roles.sql creates one: create role gateway_login login in role voucher_gateway;`,
+    Let the service use its own login, as in deploy/roles.sql: create role gateway_login login in role voucher_gateway;`,
   SERVICE_STOPPING: `The service is about to stop.
     Send requests to another instance.`,
 } as const

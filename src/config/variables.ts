@@ -33,34 +33,34 @@ export const variables = z.object({
   HEALTH_PORT: integer(1, 65535)
     .optional()
     .describe(`The port of /livez and /readyz, on the same HOST. Without it they are at PORT; with it they are at this
-      port alone.`),
+      port only.`),
 
   METRICS_PORT: integer(1, 65535)
     .optional()
-    .describe(`The port of /metrics for Prometheus, on the same HOST (docs/metrics.md). Without it there are none. With
+    .describe(`The port of /metrics for Prometheus, on the same HOST (docs/metrics.md). Without it there are no metrics. With
       --workers it has the metrics of all workers. A link of Kubernetes to a service "metrics" (tcp://…) counts as not set.`),
 
   SHUTDOWN_DELAY: integer(0, 300)
     .optional()
     .describe(`How long the service still accepts connections after SIGTERM, in seconds, while /readyz is 503 and each
-      answer closes its connection. Longer than load balancers take to notice. Default: 0, and 5 when NODE_ENV is
+      answer closes its connection. It must be longer than load balancers need to notice. Default: 0, and 5 when NODE_ENV is
       production.`),
 
   MAX_REQUESTS: integer(10, 100_000)
     .prefault('160')
-    .describe(`The most requests of REST and GraphQL under way; of one operation three quarters of that. Further ones are
-      503 with Retry-After.`),
+    .describe(`The most requests of REST and GraphQL under way; of one operation three quarters of that. Further requests
+      get 503 with Retry-After.`),
 
   DATABASE_URL: databaseUrl
     .optional()
     .describe(`The database (PostgreSQL 15 or later), for example postgres://user:password@host:5432/database. Without it
-      the service starts an embedded server with its data in DATA_DIR, unless NODE_ENV is production. With it the service never migrates and never loads
-      demo data by itself.`),
+      the service starts an embedded server with its data in DATA_DIR, unless NODE_ENV is production. With it the service never migrates and
+      never loads demo data by itself.`),
 
   DATABASE_REPLICA_URLS: databaseUrls
     .default([])
     .describe(`Streaming standbys of DATABASE_URL, separated by commas. Lists, records, exports, searches and figures are read
-      from those that keep up, and their answers are as new as those of the primary (docs/scaling.md).`),
+      from the standbys that keep up, and answers are as new as from the primary (docs/scaling.md).`),
 
   DATABASE_POOL: integer(1, 1000).prefault('10').describe('The most connections to the database for requests.'),
 
@@ -78,8 +78,8 @@ export const variables = z.object({
 
   RATE_STORE: oneOf(['memory', 'postgres', 'redis'])
     .optional()
-    .describe(`Where the rate of a token is counted. Several instances must set postgres, or REDIS_URL: those that count in
-      memory let a token pass its limit at each of them. Default: redis with REDIS_URL; otherwise postgres with
+    .describe(`Where the rate of a token is counted. Several instances must set postgres, or REDIS_URL: with memory, a token
+      may use its limit at each instance. Default: redis with REDIS_URL; otherwise postgres with
       --workers, and memory without.`),
 
   REDIS_URL: redisUrl
@@ -91,9 +91,9 @@ export const variables = z.object({
   TRUST_PROXY: addressRanges
     .default([])
     .describe(`Proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges, separated by commas. Behind a proxy
-      that it does not name, all callers have the address of the proxy: they share the limits of that address, also of
-      failed sign-ins. A log line says so, also when a trusted proxy forwards no address (\`unknown\`). Brackets, ports
-      and quotation marks are read.`),
+      that it does not name, all callers have the address of the proxy: they share the limits of that address, including
+      the limit of failed sign-ins. A log line says so, and also reports a trusted proxy that forwards no address (\`unknown\`).
+      Brackets, ports and quotation marks are read.`),
 
   RATE_LIMIT_PER_MINUTE: integer(1, 1_000_000)
     .prefault('120')
@@ -118,15 +118,15 @@ export const variables = z.object({
 
   LOG_REQUESTS: requestLog
     .prefault('errors')
-    .describe(`Which requests have a line in the log: all, errors (those that were refused, failed or aborted),
+    .describe(`Which requests have a line in the log: all, errors (refused, failed or aborted requests),
       sample:0.01 (these and a hundredth of the others; any share up to 1) or off.`),
 
   GRAPHIQL: flag.optional().describe('Whether /graphiql exists. Default: on, and off when NODE_ENV is production.'),
 
   GRAPHQL_DOCUMENTS: oneOf(['any', 'trusted'])
     .prefault('any')
-    .describe(`Which GraphQL documents run. With any, each does; with trusted, those alone that are trusted, which requests
-      name by the SHA-256 of their text (documentId). Documents of the service's own pages are trusted.`),
+    .describe(`Which GraphQL documents run. With any, each document runs; with trusted, only trusted documents, which
+      requests name by the SHA-256 of their text (documentId). Documents of the service's own pages are trusted.`),
 
   GRAPHQL_DOCUMENTS_PATH: z
     .string()
@@ -136,7 +136,7 @@ export const variables = z.object({
   COMPRESSION: flag
     .optional()
     .describe(`Whether responses of REST and GraphQL are compressed when the client accepts it. Default: on, and off when
-      TRUST_PROXY names a proxy, which can compress them itself. Turn it off behind any other proxy that compresses.`),
+      TRUST_PROXY names a proxy, which can compress them. Turn it off behind any other proxy that compresses.`),
 
   PUBLIC_URL: origin
     .optional()
@@ -148,7 +148,7 @@ export const variables = z.object({
 
   SECURITY_CONTACT: contacts
     .default([])
-    .describe(`Whom to tell about a weakness of the service: e-mail addresses and https:// URLs, separated by commas or
+    .describe(`The contacts for reports of a weakness of the service: e-mail addresses and https:// URLs, separated by commas or
       spaces, the preferred one first. /.well-known/security.txt (RFC 9116) names them. Default: the service has no such
       file.`),
 
@@ -164,7 +164,7 @@ export const variables = z.object({
   OIDC_DOMAINS: domains
     .default([])
     .describe(`Who may sign in: domains of verified e-mail addresses, separated by commas.
-      OIDC_ISSUER needs these or OIDC_GROUPS.`),
+      OIDC_ISSUER needs OIDC_DOMAINS or OIDC_GROUPS.`),
 
   OIDC_GROUPS: words.default([]).describe('Who may sign in: groups, separated by commas.'),
 

@@ -28,7 +28,7 @@ export const requestSeconds = new HotHistogram({
 
 export const requestsRefused = counter(
   'vgw_requests_refused_total',
-  "Requests with an error, in whole or in part, by its code; those that are no valid HTTP, by the code of Node's parser.",
+  "Requests with an error, in whole or in part, by its code; requests that are no valid HTTP, by the code of Node's parser.",
   'reason',
 )
 
@@ -48,7 +48,7 @@ export const statementSeconds = new HotHistogram({
 
 export const poolWaitSeconds = new HotHistogram({
   name: 'vgw_pool_wait_seconds',
-  help: 'Time that statements waited for a connection; without those that were sent at once.',
+  help: 'Time that statements waited for a connection; without statements that were sent at once.',
   labelNames: ['pool'],
   ...{ buckets, registers },
 })
@@ -76,7 +76,7 @@ gaugeOfPools('vgw_pool_busy', 'Connections that run a statement.', ({ busy, conn
 
 export const stepKeys = new Histogram({
   name: 'vgw_step_keys',
-  help: 'Keys that a step evaluated; without steps that had none, and those of the first fill.',
+  help: 'Keys that a step evaluated; without steps without keys, and steps of the first fill.',
   buckets: [1, 3, 10, 30, 100, 300, 1000],
   registers,
 })
@@ -106,7 +106,7 @@ export const capturesRepaired = counter(
 
 export const workers = new Gauge({
   name: 'vgw_workers',
-  help: 'Workers of --workers that listen, and those that do not yet; absent without that option.',
+  help: 'Workers of --workers that listen, and workers that do not listen yet; absent without that option.',
   labelNames: ['state'],
   registers,
 })
@@ -145,7 +145,7 @@ new Gauge({
 
 new Gauge({
   name: 'vgw_standby_lag_seconds',
-  help: 'Time between the last step of the standby and that of the primary.',
+  help: 'Time between the last step of the standby and the last step of the primary.',
   labelNames: ['standby'],
   ...{ registers, aggregator: 'max' },
   async collect() {
