@@ -2,15 +2,15 @@
 \set owner_password `cat /run/secrets/owner_password`
 \set gateway_password `cat /run/secrets/gateway_password`
 
--- Migrates the database. The migrations would create the roles of the service and of mappings; only a superuser can give the former to
--- a login.
+-- The owner, which migrates the database. The migrations could create the two roles, but only a superuser can grant voucher_gateway to a
+-- login.
 create role gateway_owner login password :'owner_password';
 create role voucher_gateway nologin;
 create role voucher_gateway_reader nologin;
 grant voucher_gateway to gateway_owner with admin option;
 grant voucher_gateway_reader to gateway_owner;
 
--- The service: it has the rights of the role, and none of its own.
+-- The login of the service: it has the rights of the role, and no others.
 create role gateway_login login password :'gateway_password' in role voucher_gateway;
 
 create database gateway owner gateway_owner encoding 'UTF8' locale 'C' template template0;
