@@ -153,7 +153,7 @@ describe.each([
     await until('it is used', async () => JSON.parse((await other.ready()).body).standbys?.[0].problem === null)
     const signup = operationOf(started.world, 'signup')
     expect(await fetchOperation(other.restAddress, signup)).toMatchObject({ status: 200 })
-    await expect(started.start({ DATABASE_URL: url })).rejects.toThrow('leads reads to a standby')
+    await expect(started.start({ DATABASE_URL: url })).rejects.toThrow('sends reads to a standby')
   })
 
   test('no call has failed, and the client has all changes', async () => {
