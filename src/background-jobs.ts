@@ -65,11 +65,12 @@ export async function registerBackgroundJobs(
   const everyOnce: typeof every = (interval, name, job) =>
     isFirst ? every(interval, name, job) : () => Promise.resolve()
 
+  const { background } = pool
   const checks = [
     // The log has what begins and ends, also when nothing asks `/readyz`.
     every(10 * second, 'look at what is wrong', checkReadiness),
     everyOnce(second, 'compare the database server with the former one', async () => {
-      const former = await reportServerChange(pool)
+      const former = await reportServerChange(background)
       if (former === null) return
       app.log.error(
         { former },
@@ -77,7 +78,6 @@ export async function registerBackgroundJobs(
       )
     }),
   ]
-  const { background } = pool
   const keepMakingSteps = async () => {
     const makeSteps = createSteps(pool, closing.signal)
     for (let wait = stepInterval; ; ) {

@@ -44,8 +44,8 @@ export interface PoolOptions {
   /** A statement fails after it has waited this long for a connection, in milliseconds; default: never, without a queue. */
   waitTimeoutMs?: number
   /**
-   * After this long the server ends a statement of `background` and of `exports`, in milliseconds, each of which then has
-   * connections of its own; default: they are the pool.
+   * After this long the server ends a statement of `steps`, of `background` and of `exports`, in milliseconds, each of which
+   * then has connections of its own; default: they are the pool.
    */
   backgroundTimeoutMs?: number
   /** A connection that takes longer to open fails, in milliseconds; default: four seconds. */
@@ -83,8 +83,11 @@ const standbyLockTimeoutMs = 200
 /** A connection that takes longer to open fails, in milliseconds: less than `answerTimeoutMs` of the service. */
 const connectTimeoutMs = 4_000
 
-/** The most connections of `background` and of `exports`; each is opened when it is needed. */
-const ownConnections = { background: 3, exports: 2 }
+/**
+ * The most connections of each; one is opened when it is needed. The driver takes connections in turn, and each plans what it runs
+ * by itself: an idle service uses few.
+ */
+const ownConnections = { steps: 1, background: 1, exports: 2 }
 
 /** The connections for expensive requests: at least two, so that one caller leaves one to others. */
 const expensiveConnections = (max: number) => Math.max(2, Math.ceil(max * 0.3))
@@ -108,7 +111,7 @@ export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
     return opened
   }
   const nameOf = (own: string) => (name === 'requests' ? own : `${name}_${own}`)
-  const openBackground = (name: keyof typeof ownConnections) => {
+  const openSeparate = (name: keyof typeof ownConnections) => {
     if (backgroundTimeoutMs === undefined) return driver
     const connections = ownConnections[name]
     const answerTimeoutMs = backgroundTimeoutMs + backgroundAllowanceMs
@@ -133,8 +136,9 @@ export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
         nameOf('expensive'),
         expensiveMax,
       ),
-      background: openBackground('background'),
-      exports: openBackground('exports'),
+      steps: openSeparate('steps'),
+      background: openSeparate('background'),
+      exports: openSeparate('exports'),
       openSession(limits?: { answerTimeoutMs?: number }) {
         const onClose = () => void session.end({ timeout: 0 })
         const session = openDriver(address, { ...options, ...limits, max: 1, onClose })

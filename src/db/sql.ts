@@ -22,7 +22,9 @@ export type Pool = DriverPool & {
    * @param caller whose statements they are: the id of its token
    */
   expensive(isWanted: () => boolean, caller: number): Sql
-  /** Sends statements for which no caller waits, and which may take long. */
+  /** Sends the statements of steps, which must wait for no other job. */
+  steps: Sql
+  /** Sends statements for which no caller waits, and which may take long: one after the other. */
   background: Sql
   /** Sends the statements of bulk exports, which must not take the connections of other requests. */
   exports: Sql

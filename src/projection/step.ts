@@ -44,15 +44,15 @@ export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<num
     closing.addEventListener('abort', disconnect)
     try {
       const isIdle = called > busyUntil
-      for (let more: boolean | null = !isIdle || (await isStepNeeded(pool.background)); more && !closing.aborted; ) {
+      for (let more: boolean | null = !isIdle || (await isStepNeeded(pool.steps)); more && !closing.aborted; ) {
         const began = performance.now()
         try {
           more = session
             ? await makeStep(session, stepSize, limitTo(`${longStepMinutes}min`))
-            : await makeStep(pool.background, stepSize, limitTo(`${stepLimitMs}ms`))
+            : await makeStep(pool.steps, stepSize, limitTo(`${stepLimitMs}ms`))
           if (more !== null) busyUntil = performance.now() + busyMs
         } catch (error) {
-          if (session || !(await recordFailure(pool.background, error))) throw error
+          if (session || !(await recordFailure(pool.steps, error))) throw error
           session = pool.openSession({ answerTimeoutMs: longStepMinutes * 60_000 })
           continue
         }
