@@ -483,6 +483,30 @@ create table gateway.product_fields (
   content text not null
 );
 
+create view gateway.quiet_step as
+ SELECT stamp,
+    snapshot,
+    waited,
+    epoch,
+    is_complete,
+    behind_since
+   FROM ( SELECT step.stamp,
+            step.snapshot,
+            step.waited,
+            step.epoch,
+            step.is_complete,
+            step.behind_since
+           FROM gateway.step
+          ORDER BY step.stamp DESC
+         LIMIT 1) last
+  WHERE is_complete AND epoch = (( SELECT sync_state.epoch
+           FROM gateway.sync_state)) AND NOT (EXISTS ( SELECT
+           FROM gateway.notes_after(last.snapshot) notes_after(record, key, reason, truncated, source, xid))) AND NOT (EXISTS ( SELECT
+           FROM gateway.open_scan)) AND NOT (EXISTS ( SELECT
+           FROM gateway.waiting_key
+          WHERE waiting_key.place > last.waited)) AND NOT (EXISTS ( SELECT
+           FROM gateway.waiting_row));
+
 create unlogged table gateway.rate_window (
   key text not null,
   used bigint not null,
@@ -3166,6 +3190,27 @@ RETURN round((minor / ((10)::numeric ^ (gateway.minor_unit_digits(upper(currency
 revoke execute on function gateway.major_units(numeric,text) from public;
 grant execute on function gateway.major_units(numeric,text) to voucher_gateway_reader;
 
+CREATE OR REPLACE FUNCTION gateway.make_quiet_step()
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'pg_temp'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  due constant timestamptz := statement_timestamp() - interval '0.5 seconds';
+  last constant timestamptz := (select stamp from gateway.quiet_step);
+begin
+  if last < due then
+    lock table gateway.step_lock in exclusive mode nowait;
+    insert into gateway.step (stamp, snapshot, waited, epoch, is_complete, behind_since)
+    select statement_timestamp(), pg_current_snapshot(), waited, epoch, true, behind_since from gateway.quiet_step where stamp < due;
+  end if;
+  return last is not null;
+end $function$;
+revoke execute on function gateway.make_quiet_step() from public;
+grant execute on function gateway.make_quiet_step() to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.make_step(at_most integer, OUT more boolean, OUT keys integer)
  RETURNS record
  LANGUAGE plpgsql
@@ -3205,19 +3250,11 @@ begin
   end if;
   perform gateway.check_fitting(array(select record from gateway.broken_mapping));
   since := coalesce(former.behind_since, nullif(former.stamp, '-infinity'));
-  -- The message came before the snapshot (I4).
-  latest := greatest(statement_timestamp(), former.stamp);
-  if former.is_complete and former.epoch = present_epoch
-    and not exists (select from gateway.notes_after(former.snapshot)) and not exists (select from gateway.open_scan)
-    and not exists (select from gateway.waiting_key where place > former.waited) and not exists (select from gateway.waiting_row)
-  then
-    if latest > former.stamp + interval '0.5 seconds' then
-      insert into gateway.step (stamp, snapshot, waited, epoch, is_complete, behind_since)
-      values (latest, pg_current_snapshot(), former.waited, present_epoch, true, former.behind_since);
-    end if;
+  if gateway.make_quiet_step() then
     return;
   end if;
-
+  -- The message came before the snapshot (I4).
+  latest := greatest(statement_timestamp(), former.stamp);
   if not former.is_complete then
     select * into filled from gateway.fill(at_most, latest);
     latest := filled.latest;

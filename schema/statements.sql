@@ -3056,12 +3056,6 @@ select /* setting.get */ value from gateway.setting where name = $1;
 
 select /* step.delete_passed_notes */ gateway.delete_passed_notes();
 
-select /* step.is_needed */
-stamp < clock_timestamp() - interval '0.5 seconds' or not is_complete or epoch <> (select epoch from gateway.sync_state)
-or exists (select from gateway.notes_after(snapshot)) or exists (select from gateway.open_scan)
-or exists (select from gateway.waiting_key where place > waited) or exists (select from gateway.waiting_row) as needed
-from gateway.step order by stamp desc limit 1;
-
 set /* step.make */ local statement_timeout = '1000ms';set /* step.make */ transaction isolation level repeatable read;
 lock /* step.make */ table gateway.step_lock in exclusive mode nowait;
 select /* step.make */ more, keys from gateway.make_step(1000);
@@ -3069,6 +3063,8 @@ select /* step.make */ more, keys from gateway.make_step(1000);
 set /* step.make */ transaction isolation level repeatable read;
 lock /* step.make */ table gateway.step_lock in exclusive mode nowait;
 select /* step.make */ more, keys from gateway.make_step(1000);
+
+select /* step.make_quiet */ gateway.make_quiet_step() and not exists (select from gateway.broken_mapping) as "isEnough";
 
 select /* step.read_completeness */ is_complete as "isComplete" from gateway.step order by stamp desc limit 1;
 

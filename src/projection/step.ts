@@ -44,7 +44,7 @@ export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<num
     closing.addEventListener('abort', disconnect)
     try {
       const isIdle = called > busyUntil
-      for (let more: boolean | null = !isIdle || (await isStepNeeded(pool.steps)); more && !closing.aborted; ) {
+      for (let more: boolean | null = !isIdle || !(await makeQuietStep(pool.steps)); more && !closing.aborted; ) {
         const began = performance.now()
         try {
           more = session
@@ -75,17 +75,15 @@ export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<num
 }
 
 /**
- * Returns whether a step would do more than look. It costs a third of such a step, which is made now and then because it gives the
- * last stamp (R34), and sees whether mappings fit again.
+ * Makes the step that gives the last stamp (R34) of an idle service.
+ *
+ * @returns whether it was enough; else there is something to evaluate, or a mapping that may fit again
+ * @throws an error with the code `55P03` while another step is made
  */
-async function isStepNeeded(sql: Sql): Promise<boolean> {
-  const [row] = await sql<{ needed: boolean }[]>`
-    select /* step.is_needed */
-      stamp < clock_timestamp() - interval '0.5 seconds' or not is_complete or epoch <> (select epoch from gateway.sync_state)
-      or exists (select from gateway.notes_after(snapshot)) or exists (select from gateway.open_scan)
-      or exists (select from gateway.waiting_key where place > waited) or exists (select from gateway.waiting_row) as needed
-    from gateway.step order by stamp desc limit 1`
-  return row?.needed ?? true
+async function makeQuietStep(sql: Sql): Promise<boolean> {
+  const [row] = await sql<[{ isEnough: boolean }]>`
+    select /* step.make_quiet */ gateway.make_quiet_step() and not exists (select from gateway.broken_mapping) as "isEnough"`
+  return row.isEnough
 }
 
 /**

@@ -50,6 +50,26 @@ test('a step whose clock is behind that of the last one gives later stamps (I4)'
   expect(stamps.every(stamp => stamp > former)).toBe(true)
 })
 
+test('an idle instance moves the last stamp, but not while another step is made or a change waits (I1, I4)', async () => {
+  const makeSteps = createSteps(pool, new AbortController().signal)
+  const secondsSinceStep = async () => (await readStepState(pool)).secondsSinceStep
+  await stopSteps()
+  await platform.begin(async session => {
+    await session`lock table gateway.step_lock in exclusive mode`
+    expect(await makeSteps()).toBe(1000)
+    expect(await secondsSinceStep()).toBeGreaterThan(19)
+  })
+  await makeSteps()
+  expect(await secondsSinceStep()).toBeLessThan(10)
+  await stopSteps()
+  await change(platform)
+  const [row] = await pool<[{ isQuiet: boolean }]>`select gateway.make_quiet_step() as "isQuiet"`
+  expect(row.isQuiet).toBe(false)
+  expect(await secondsSinceStep()).toBeGreaterThan(19)
+  expect(await makeSteps()).toBeLessThanOrEqual(100)
+  expect(await secondsSinceStep()).toBeLessThan(10)
+})
+
 test('a table that is rewritten after a step began looks empty to it: its records wait for the next one, others do not (I7)', async () => {
   const product = await build.product(tenant)
   await change(platform)

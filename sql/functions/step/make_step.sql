@@ -35,19 +35,11 @@ begin
   end if;
   perform gateway.check_fitting(array(select record from gateway.broken_mapping));
   since := coalesce(former.behind_since, nullif(former.stamp, '-infinity'));
-  -- The message came before the snapshot (I4).
-  latest := greatest(statement_timestamp(), former.stamp);
-  if former.is_complete and former.epoch = present_epoch
-    and not exists (select from gateway.notes_after(former.snapshot)) and not exists (select from gateway.open_scan)
-    and not exists (select from gateway.waiting_key where place > former.waited) and not exists (select from gateway.waiting_row)
-  then
-    if latest > former.stamp + interval '0.5 seconds' then
-      insert into gateway.step (stamp, snapshot, waited, epoch, is_complete, behind_since)
-      values (latest, pg_current_snapshot(), former.waited, present_epoch, true, former.behind_since);
-    end if;
+  if gateway.make_quiet_step() then
     return;
   end if;
-
+  -- The message came before the snapshot (I4).
+  latest := greatest(statement_timestamp(), former.stamp);
   if not former.is_complete then
     select * into filled from gateway.fill(at_most, latest);
     latest := filled.latest;

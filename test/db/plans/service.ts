@@ -58,7 +58,7 @@ export const service: Journey[] = [
   journey('a repair of capture', 'capture.repair', async ({ pool }) => repairCapture(pool, () => {}), {
     mostRows: 4_000,
   }),
-  journey('a look for changes', 'step.is_needed', async ({ pool }) =>
+  journey('a step that finds nothing', 'step.make_quiet', async ({ pool }) =>
     createSteps(pool, new AbortController().signal)(),
   ),
   journey('a step', 'step.make', async ({ pool, build }) => {
