@@ -3091,7 +3091,7 @@ end as "secondsBehind",
 array_to_json(array(
     select json_build_object(
       'record', record, 'key', key, 'reason', gateway.without_values(reason))
-    from gateway.rejected order by record, key limit $1)) as "rejectedKeys",
+    from gateway.rejected order by record, key limit 10)) as "rejectedKeys",
 json_build_object(
   'late', json_build_object(
     'seconds', round(extract(epoch from clock_timestamp() - coalesce(stamp, (select max(run_at) from gateway.migration)))),

@@ -5,9 +5,6 @@ import { type Reason, reason } from '../reasons.ts'
 /** A reason follows when no step was made for longer, in seconds. */
 const lateAfter = 10
 
-/** The most rejected keys that are named. */
-const mostNamed = 10
-
 /** The last step, and what steps have not taken or cannot show. */
 export interface StepState {
   /** Null during the first fill. It says nothing of changes that wait. */
@@ -22,7 +19,7 @@ export interface StepState {
   differed: number
   /** The number of keys whose rows v1 cannot show. */
   rejected: number
-  /** The first of them, with reasons that quote no value of a row: the answer may be public. */
+  /** The first ten of them, with reasons that quote no value of a row: the answer may be public. */
   rejectedKeys: { record: string; key: string; reason: string }[]
   /** About steps that are not made, mappings that they do not follow, and the replication of a platform. */
   reasons: Reason[]
@@ -65,7 +62,7 @@ export async function readStepState(sql: Sql): Promise<StepState> {
       array_to_json(array(
         select json_build_object(
           'record', record, 'key', key, 'reason', gateway.without_values(reason))
-        from gateway.rejected order by record, key limit ${mostNamed})) as "rejectedKeys",
+        from gateway.rejected order by record, key limit 10)) as "rejectedKeys",
       json_build_object(
         'late', json_build_object(
           'seconds', round(extract(epoch from clock_timestamp() - coalesce(stamp, (select max(run_at) from gateway.migration)))),
