@@ -64,7 +64,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   // With PUBLIC_URL, other machines can also reach the demo, by a proxy that may hide this.
   const shownToken = config.publicUrl === undefined ? demoToken : null
   const site = describeSite(config, shownToken !== null)
-  const { app, draining, createProbeServer } = createServer(config, site, log)
+  const { app, isStopping, createProbeServer } = createServer(config, site, log)
   const { gateway, standbyStates, close } = await openGateway(config, { pool, rates, standbys }, app.log)
   app.addHook('onClose', close)
   const tokens = createTokenDirectory(pool)
@@ -86,7 +86,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   })
   registerRequestCounts(app, requestCounter)
   const health = config.healthPort === undefined ? null : createProbeServer()
-  registerHealth(health ?? app, checkReadiness, draining)
+  registerHealth(health ?? app, checkReadiness, isStopping)
   app.decorate('health', health)
   app.decorate('checkReadiness', checkReadiness)
   app.addHook('onClose', () => health?.close())
@@ -101,7 +101,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     const { exportsPerHour: startsPerHour, compression } = config
     registerExports(transports, gateway, authenticate, {
       ...{ tokens, startsPerHour, compression },
-      isStopping: () => draining.active,
+      isStopping,
       whenIdle,
     })
   })

@@ -3,8 +3,8 @@ import { METHODS } from 'node:http'
 import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import { GatewayError } from '../domain/errors.ts'
 import type { Authenticate } from './caller.ts'
-import { registerNotFound } from './not-found.tsx'
 import { readTextBodies } from './text-body.ts'
+import { registerNotFound } from './unknown-paths.ts'
 
 /** The longest body that is read, in bytes (R9). */
 export const bodyLimit = 64 * 1024

@@ -15,18 +15,19 @@ import { sendError, toGatewayError, toMessageBody } from './errors.ts'
 import { createRefusalHold } from './hold-refusals.ts'
 import { refuseInvalidHttp, sendClientError } from './invalid-http.ts'
 import { closeUnfinishedRequests } from './lingering-close.ts'
-import { registerNotFound, sendNotFoundPage, wantsPage } from './not-found.tsx'
+import { sendNotFoundPage, wantsPage } from './not-found.tsx'
 import { handleInOrder } from './pipelining.ts'
 import { publishRequests } from './publish-requests.ts'
 import { registerRequestLog } from './request-log.ts'
 import type { Site } from './site.ts'
 import { closeSilentConnections, connectionLimits, requestDeadlines } from './timeouts.ts'
+import { registerNotFound } from './unknown-paths.ts'
 
 /**
  * Creates the server. It does not listen yet.
  *
  * @param log the destination of log lines; default: standard output
- * @returns the server, the state of its stop, and a function that creates a server for health checks beside it
+ * @returns the server, whether it is about to stop, and a function that creates a server for health checks beside it
  */
 export function createServer(config: Config, site: Site, log: LogDestination | undefined) {
   const options: FastifyServerOptions = {
@@ -57,6 +58,7 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
   enforceDeadline(app, requestDeadlines)
   closeUnfinishedRequests(app)
   const draining = notDraining()
+  const isStopping = () => draining.active
   /** Adds what both servers do. */
   const handleConnections = (server: FastifyInstance) => {
     closeSilentConnections(server)
@@ -71,10 +73,7 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
   }
   handleConnections(app)
   app.decorate('drain', delay => drain(app, draining, delay))
-  app.decorate(
-    'holdRefusal',
-    createRefusalHold(() => draining.active),
-  )
+  app.decorate('holdRefusal', createRefusalHold(isStopping))
   app.setErrorHandler((thrown, request, reply) => {
     const error = toGatewayError(thrown)
     if (error.code === 'NOT_FOUND' && wantsPage(request)) return sendNotFoundPage(reply, site)
@@ -92,7 +91,7 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
     handleInOrder(server.server)
     return server
   }
-  return { app, draining, createProbeServer }
+  return { app, isStopping, createProbeServer }
 }
 
 declare module 'fastify' {

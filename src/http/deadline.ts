@@ -1,9 +1,9 @@
-import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { isOutage } from '../db/outage.ts'
 import { CallerGoneError } from '../db/statement.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { unavailable } from './errors.ts'
+import { hasBody } from './text-body.ts'
 import type { requestDeadlines } from './timeouts.ts'
 
 /**
@@ -57,10 +57,6 @@ const logLateResults = ({ failureLog }: FastifyInstance, { log, request }: Fasti
       failureLog.report({ error: err, message: 'failed late', kind: isOutage(err) ? 'outage' : 'fault', request })
     },
   })
-
-/** Returns whether the request has a body (RFC 9112 §6.3). */
-export const hasBody = ({ headers }: { headers: IncomingHttpHeaders }) =>
-  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 
 /** The error of a request whose body did not arrive in time. */
 export const tooSlow = () => new GatewayError('TOO_SLOW', 'The request took too long to arrive.')

@@ -8,7 +8,6 @@ import { hideKey } from '../doctor/hide-key.ts'
 import { furtherChecks, requestChecks } from '../doctor/quick.ts'
 import { readStepState, type StepState } from '../projection/step-state.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
-import type { Draining } from './draining.ts'
 import { createReasonLog } from './reason-log.ts'
 
 const readyTimeoutMs = 1_000
@@ -148,10 +147,10 @@ async function runChecks(sql: Pool): Promise<Readiness> {
  * does. `GET /readyz` is 200 when requests can be served, and 503 while the service stops; the body lists each check,
  * each reason, and the state of the steps.
  */
-export function registerHealth(app: FastifyInstance, check: CheckReadiness, draining: Draining): void {
+export function registerHealth(app: FastifyInstance, check: CheckReadiness, isStopping: () => boolean): void {
   app.get('/livez', () => ({ status: 'ok' }))
   app.get('/readyz', async (_request, reply) => {
-    if (draining.active) return reply.code(503).send({ status: 'stopping', reasons: [reason('SERVICE_STOPPING')] })
+    if (isStopping()) return reply.code(503).send({ status: 'stopping', reasons: [reason('SERVICE_STOPPING')] })
     const { checks, reasons, records, standbys, workers } = await check()
     const ready = Object.values(checks).every(check => check === 'ok')
     const status = ready ? 'ok' : 'failing'

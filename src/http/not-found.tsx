@@ -1,25 +1,8 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { notFound } from '../domain/errors.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { namesMediaType } from './headers.ts'
 import { HtmlPage, sendHtml, textPageHeaders } from './html-page.tsx'
 import { assetsPath } from './paths.ts'
 import type { Site } from './site.ts'
-
-/**
- * Answers unknown paths with 404 (R8) before the body is read, because an invalid body has an error of its own.
- *
- * @param noun the noun in the message
- */
-export function registerNotFound(scope: FastifyInstance, noun = 'path'): void {
-  const throwNotFound = () => {
-    throw notFound(noun)
-  }
-  scope.addHook('onRequest', (request, _reply, done) => {
-    if (request.is404) throwNotFound()
-    done()
-  })
-  scope.setNotFoundHandler(throwNotFound)
-}
 
 /** The addresses of programs: an error is JSON there, whatever `Accept` says (R8). */
 const ofPrograms = /^\/(api|graphql)(\/|\?|$)/

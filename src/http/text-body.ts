@@ -1,6 +1,6 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyInstance } from 'fastify'
 import { GatewayError } from '../domain/errors.ts'
-import { hasBody } from './deadline.ts'
 
 /**
  * Lets the routes of a scope read bodies as text, without a byte order mark (RFC 8259 §8.1). A compressed body is 415
@@ -23,3 +23,7 @@ export function readTextBodies(scope: FastifyInstance, contentType: string, body
     done(new GatewayError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as it is, without the header Content-Encoding.'))
   })
 }
+
+/** Returns whether the request has a body (RFC 9112 §6.3). */
+export const hasBody = ({ headers }: { headers: IncomingHttpHeaders }) =>
+  headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'

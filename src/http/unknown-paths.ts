@@ -1,0 +1,18 @@
+import type { FastifyInstance } from 'fastify'
+import { notFound } from '../domain/errors.ts'
+
+/**
+ * Answers unknown paths with 404 (R8) before the body is read, because an invalid body has an error of its own.
+ *
+ * @param noun the noun in the message
+ */
+export function registerNotFound(scope: FastifyInstance, noun = 'path'): void {
+  const throwNotFound = () => {
+    throw notFound(noun)
+  }
+  scope.addHook('onRequest', (request, _reply, done) => {
+    if (request.is404) throwNotFound()
+    done()
+  })
+  scope.setNotFoundHandler(throwNotFound)
+}
