@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 
 /**
  * The folders and files of src/, from the top. Each imports from lines below its own: those of one line know nothing of each
- * other. `domain` stands for the files that are in none of its folders.
+ * other. `domain` and `http` stand for the files that are in none of their folders.
  */
 const order = `
   main
@@ -13,7 +13,10 @@ const order = `
   demo import metrics server
   admin dashboard docs export graphql-http landing
   rest
-  background-jobs http open-gateway
+  background-jobs create-server open-gateway
+  doctor pages
+  http/limits
+  http
   executor
   graphql
   domain/figures
@@ -23,7 +26,6 @@ const order = `
   domain/token
   domain/administrator
   domain/rate domain/sync
-  doctor
   openid staging
   adoption
   domain projection
@@ -32,7 +34,7 @@ const order = `
   log
   config db json-line
   channels reasons
-  reason-list version`
+  async reason-list version`
 
 const lines = order.trim().split('\n')
 const lineOf = new Map(
@@ -45,7 +47,8 @@ const lineOf = new Map(
 )
 
 /** Returns the name that the order has for a file of src/. */
-const nameOf = (file: string): string => /^domain\/[a-z]+(?=\/)/.exec(file)?.[0] ?? /^[a-z-]+/.exec(file)?.[0] ?? file
+const nameOf = (file: string): string =>
+  /^(?:domain|http)\/[a-z]+(?=\/)/.exec(file)?.[0] ?? /^[a-z-]+/.exec(file)?.[0] ?? file
 
 const imports = readdirSync('src', { recursive: true, encoding: 'utf8' })
   .filter(file => /\.tsx?$/.test(file))

@@ -22,7 +22,7 @@ const parts = {
   embedded: { inputs: ['packages/embedded'], output: 'dist/embedded' },
   service: { inputs: ['src', 'packages'], output: 'dist/main.js' },
   documents: { inputs: ['src/rest'], output: 'dist/rest' },
-  pages: { inputs: ['packages'], output: 'dist/pages' },
+  pages: { inputs: ['packages'], output: 'dist/assets' },
   guides: { inputs: all, output: 'dist/docs/guides.json' },
   downloads: { inputs: all, output: 'dist/docs/downloads' },
 }

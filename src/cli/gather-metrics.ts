@@ -1,7 +1,7 @@
 /** The metrics of all workers, which their primary serves. */
 import cluster from 'node:cluster'
 import { once } from 'node:events'
-import type { WorkerCount } from '../http/health.ts'
+import type { WorkerCount } from '../doctor/health.ts'
 import { addUp, type ProcessMetrics, processRegistry, workers } from '../metrics/registry.ts'
 import { metricsRequest } from './worker.ts'
 

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 
 /**
  * The time that a stop may take after the delay, in milliseconds; then the process ends without waiting. The limits
- * of its steps are 5.5 s for requests (http/draining.ts), 1 s for jobs (background-jobs.ts), 0.5 s for rates
+ * of its steps are 5.5 s for requests (http/limits/draining.ts), 1 s for jobs (background-jobs.ts), 0.5 s for rates
  * (open-gateway.ts) and 1 s for pools (database.ts).
  */
 const stopTimeoutMs = 9_500

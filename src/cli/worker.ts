@@ -1,5 +1,5 @@
 // A worker of `serve --workers`: it answers requests, and the primary process does the rest.
-import type { WorkerCount } from '../http/health.ts'
+import type { WorkerCount } from '../doctor/health.ts'
 
 /** The message with which the primary asks a worker for its metrics. */
 export const metricsRequest = 'metrics'

@@ -1,8 +1,8 @@
 // `GET /dashboard`: a page that asks the GraphQL API with the viewer's own token. Everything comes from the service.
 import type { FastifyInstance } from 'fastify'
-import { HtmlPage, pageHeaders, sendHtml } from '../http/html-page.tsx'
 import { assetsPath, dashboardPath } from '../http/paths.ts'
-import type { Site } from '../http/site.ts'
+import { HtmlPage, pageHeaders, sendHtml } from '../pages/html-page.tsx'
+import type { Site } from '../pages/site.ts'
 
 /** Plots are elements of SVG with attributes: the page needs no inline styles. */
 const headers = pageHeaders("script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'")

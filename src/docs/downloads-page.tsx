@@ -1,4 +1,4 @@
-import type { Site } from '../http/site.ts'
+import type { Site } from '../pages/site.ts'
 import { type Download, downloadsPath } from './downloads.ts'
 import { originPlaceholder } from './guides.ts'
 import { TextPage } from './layout.tsx'

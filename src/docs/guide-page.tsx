@@ -1,5 +1,5 @@
 import { docsPath } from '../http/paths.ts'
-import type { Site } from '../http/site.ts'
+import type { Site } from '../pages/site.ts'
 import { type Guide, guides, type Heading, type RenderedGuide } from './guides.ts'
 import { TextPage } from './layout.tsx'
 

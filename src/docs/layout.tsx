@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
-import { HtmlPage, type HtmlPageProps } from '../http/html-page.tsx'
 import { assetsPath, docsPath } from '../http/paths.ts'
-import type { Site } from '../http/site.ts'
+import { HtmlPage, type HtmlPageProps } from '../pages/html-page.tsx'
+import type { Site } from '../pages/site.ts'
 import { downloadsPath } from './downloads.ts'
 import { guides } from './guides.ts'
 

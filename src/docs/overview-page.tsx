@@ -1,5 +1,5 @@
 import { docsPath, exportPath, graphiqlPath, graphqlPath, openApiPath, v1Path } from '../http/paths.ts'
-import type { Site } from '../http/site.ts'
+import type { Site } from '../pages/site.ts'
 import { downloadsPath } from './downloads.ts'
 import { guides, originPlaceholder } from './guides.ts'
 import { referencePath, TextPage } from './layout.tsx'

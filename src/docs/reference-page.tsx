@@ -1,5 +1,5 @@
 import { assetsPath, docsPath, openApiPath } from '../http/paths.ts'
-import type { Site } from '../http/site.ts'
+import type { Site } from '../pages/site.ts'
 import { Frame } from './layout.tsx'
 
 /** The page at `/docs/reference`: Scalar, which `reference.js` starts. */

@@ -1,4 +1,4 @@
-import type { Site } from '../http/site.ts'
+import type { Site } from '../pages/site.ts'
 import { searchPath, TextPage } from './layout.tsx'
 import type { Match } from './search.ts'
 

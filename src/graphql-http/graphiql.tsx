@@ -2,10 +2,10 @@
 import type { FastifyInstance } from 'fastify'
 import { introspectionFromSchema } from 'graphql'
 import { schema } from '../graphql/schema.ts'
-import { compressedFile } from '../http/compressed-file.ts'
-import { editorPageHeaders, HtmlPage, renderPage } from '../http/html-page.tsx'
 import { assetsPath, graphiqlPath, graphqlPath } from '../http/paths.ts'
-import type { Site } from '../http/site.ts'
+import { compressedFile } from '../pages/compressed-file.ts'
+import { editorPageHeaders, HtmlPage, renderPage } from '../pages/html-page.tsx'
+import type { Site } from '../pages/site.ts'
 import { createExampleTabs, type ExampleVoucher } from './graphiql-examples.ts'
 import { GraphiqlToken } from './operations.ts'
 

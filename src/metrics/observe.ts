@@ -8,7 +8,7 @@ import {
   subscribe,
   unparsedRequestChannel,
 } from '../channels.ts'
-import type { CheckReadiness } from '../http/health.ts'
+import type { CheckReadiness } from '../doctor/health.ts'
 import * as metrics from './registry.ts'
 
 /** Counts and measures what this process does, from now on. */

@@ -1,7 +1,7 @@
 /** The metrics, with their descriptions (`docs/metrics.md` shows them). No label has a text of a caller. */
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 import type { PoolUse } from '../channels.ts'
-import type { CheckReadiness } from '../http/health.ts'
+import type { CheckReadiness } from '../doctor/health.ts'
 import { HotHistogram } from './hot-histogram.ts'
 
 /** What this process does. Processes are added up, unless a metric has another aggregator. */

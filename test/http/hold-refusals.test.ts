@@ -1,6 +1,6 @@
 /** Tests how long refusals are held. Its file has no service: a running one would set its timers on the clock of these tests. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { createRefusalHold } from '../../src/http/hold-refusals.ts'
+import { createRefusalHold } from '../../src/http/limits/hold-refusals.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

@@ -1,7 +1,7 @@
 import Fastify from 'fastify'
 import { afterAll, expect, test } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
-import { handleInOrder } from '../../src/http/pipelining.ts'
+import { handleInOrder } from '../../src/http/limits/pipelining.ts'
 import { buildServer } from '../../src/server.ts'
 import { createDatabase } from '../support/database.ts'
 import { openSocket } from '../support/sockets.ts'

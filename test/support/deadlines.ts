@@ -1,4 +1,4 @@
-import { requestDeadlines } from '../../src/http/timeouts.ts'
+import { requestDeadlines } from '../../src/http/limits/timeouts.ts'
 import { afterFile } from './cleanups.ts'
 
 /**

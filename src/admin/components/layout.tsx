@@ -2,9 +2,9 @@ import { type ComponentChildren, createContext, type FormHTMLAttributes } from '
 import { useContext } from 'preact/hooks'
 import type { Administrator } from '../../domain/administrator/administrator.ts'
 import type { FieldErrors } from '../../domain/errors.ts'
-import { HtmlPage } from '../../http/html-page.tsx'
 import { adminPath, assetsPath } from '../../http/paths.ts'
-import type { Site } from '../../http/site.ts'
+import { HtmlPage } from '../../pages/html-page.tsx'
+import type { Site } from '../../pages/site.ts'
 
 interface AdminRequestContext {
   site: Site

@@ -2,7 +2,7 @@
 import { notFound } from '../../domain/errors.ts'
 import { parseIdentifier } from '../../domain/identifier.ts'
 import { listTreeLevels, placeTenants } from '../../domain/tenant/tree.ts'
-import { sendFragment } from '../../http/html-page.tsx'
+import { sendFragment } from '../../pages/html-page.tsx'
 import { formatCount } from '../components/format.tsx'
 import type { Handler } from '../context.ts'
 import { formBody, queryParameters } from '../form-body.ts'

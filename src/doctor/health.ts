@@ -4,10 +4,10 @@ import { coalesceReads } from '../db/coalesce-reads.ts'
 import { codeOf } from '../db/outage.ts'
 import type { Pool } from '../db/sql.ts'
 import { reasonsOf, type StandbyState } from '../db/standby.ts'
-import { hideKey } from '../doctor/hide-key.ts'
-import { furtherChecks, requestChecks } from '../doctor/quick.ts'
 import { readStepState, type StepState } from '../projection/step-state.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
+import { hideKey } from './hide-key.ts'
+import { furtherChecks, requestChecks } from './quick.ts'
 import { createReasonLog } from './reason-log.ts'
 
 const readyTimeoutMs = 1_000

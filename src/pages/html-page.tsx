@@ -2,7 +2,7 @@
 import type { FastifyReply } from 'fastify'
 import type { ComponentChildren, JSX } from 'preact'
 import { renderToString } from 'preact-render-to-string'
-import { assetsPath } from './paths.ts'
+import { assetsPath } from '../http/paths.ts'
 import { SiteHeader, type SiteHeaderProps } from './site-header.tsx'
 
 export const purpose =

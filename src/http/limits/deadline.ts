@@ -1,9 +1,9 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isOutage } from '../db/outage.ts'
-import { CallerGoneError } from '../db/statement.ts'
-import { GatewayError } from '../domain/errors.ts'
-import { unavailable } from './errors.ts'
-import { hasBody } from './text-body.ts'
+import { isOutage } from '../../db/outage.ts'
+import { CallerGoneError } from '../../db/statement.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import { unavailable } from '../errors.ts'
+import { hasBody } from '../text-body.ts'
 import type { requestDeadlines } from './timeouts.ts'
 
 /**

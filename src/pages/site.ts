@@ -1,5 +1,5 @@
 import type { Config } from '../config/config.ts'
-import { adminPath, dashboardPath, docsPath, graphiqlPath } from './paths.ts'
+import { adminPath, dashboardPath, docsPath, graphiqlPath } from '../http/paths.ts'
 
 /**
  * Returns the settings that the header of all pages depends on.

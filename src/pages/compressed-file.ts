@@ -2,8 +2,8 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
-import { etagOf, namesEtag } from './etag.ts'
-import { loadOnce } from './load-once.ts'
+import { loadOnce } from '../async/load-once.ts'
+import { etagOf, namesEtag } from '../http/etag.ts'
 
 const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { namesMediaType } from './headers.ts'
+import { namesMediaType } from '../http/headers.ts'
+import { assetsPath } from '../http/paths.ts'
 import { HtmlPage, sendHtml, textPageHeaders } from './html-page.tsx'
-import { assetsPath } from './paths.ts'
 import type { Site } from './site.ts'
 
 /** The addresses of programs: an error is JSON there, whatever `Accept` says (R8). */

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { directLocalOrigin } from './origin.ts'
+import { directLocalOrigin } from '../http/origin.ts'
 
 /**
  * Registers `GET /demo-token`, which lets pages of the demo sign in automatically. Only a browser on this machine gets

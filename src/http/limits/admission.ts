@@ -1,7 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { OverloadError } from './errors.ts'
-import { hasBody } from './text-body.ts'
+import { OverloadError } from '../errors.ts'
+import { hasBody } from '../text-body.ts'
 
 /**
  * The share of concurrent requests that one operation can take: by default 120, as many as a token may send in a

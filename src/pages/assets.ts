@@ -3,11 +3,11 @@ import { readdirSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { extname } from 'node:path'
 import type { FastifyInstance } from 'fastify'
+import { assetsPath } from '../http/paths.ts'
 import { compressedFile } from './compressed-file.ts'
-import { assetsPath } from './paths.ts'
 
 /** The build puts the files here: the same folder for the sources and for `dist`. */
-const folder = new URL('../../dist/pages/', import.meta.url)
+const folder = new URL('../../dist/assets/', import.meta.url)
 
 const types: Record<string, string> = {
   '.css': 'text/css; charset=utf-8',

@@ -3,10 +3,10 @@ import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { ConnectionError, FastifyInstance } from 'fastify'
-import { unparsedRequestChannel } from '../channels.ts'
+import { unparsedRequestChannel } from '../../channels.ts'
+import { recordError } from '../request-count.ts'
+import type { LogUnrouted } from '../request-log.ts'
 import { closeAfterResponse, closeLingering } from './lingering-close.ts'
-import { recordError } from './request-count.ts'
-import type { LogUnrouted } from './request-log.ts'
 
 /** Responses by the error code of Node's HTTP parser; every other code means invalid HTTP. */
 export const unparsedRequests = {

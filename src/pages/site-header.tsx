@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { dashboardPath } from './paths.ts'
+import { dashboardPath } from '../http/paths.ts'
 import { type Place, placesOf, type Site } from './site.ts'
 
 /** The content that a page adds to the header. */
