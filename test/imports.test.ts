@@ -28,7 +28,9 @@ const order = `
   domain/rate domain/sync
   openid staging
   adoption
-  domain projection
+  domain/paging domain/secret projection
+  domain/value
+  domain
   tracing
   failure-log log-destination process-limits
   log

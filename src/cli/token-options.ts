@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '#sync'
-import { parseIdentifier } from '../domain/identifier.ts'
 import { type Permission, permissionNames, permissions } from '../domain/token/permission.ts'
+import { parseIdentifier } from '../domain/value/identifier.ts'
 import { readNumber } from './output.ts'
 
 /** Reads the id of a record. @throws InvalidArgumentError */

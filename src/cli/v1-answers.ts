@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import type { KeyState } from '../adoption/show.ts'
 import type { Pool, Transaction } from '../db/sql.ts'
-import { createCursorCipher } from '../domain/cursor.ts'
+import { createCursorCipher } from '../domain/paging/cursor.ts'
 import { RateWindows } from '../domain/rate/windows.ts'
 import { createToken } from '../domain/token/lifecycle.ts'
 import { permissionNames } from '../domain/token/permission.ts'

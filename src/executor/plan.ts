@@ -9,8 +9,8 @@ import {
   type OperationDefinitionNode,
   OperationTypeNode,
 } from 'graphql'
+import { mapMaybePromise } from '../async/maybe-promise.ts'
 import { type OperationWork, operationChannel } from '../channels.ts'
-import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import type { Token } from '../domain/token/token.ts'
 import type { Estimate, Estimates, Size } from './estimate.ts'
 import type { ObjectPlan, ValuePlan } from './field-plan.ts'

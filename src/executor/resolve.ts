@@ -3,8 +3,8 @@
  * `ResolverFailure` in place of its value; a failing resolver never makes this code throw.
  */
 import { GraphQLError, type GraphQLResolveInfo } from 'graphql'
+import { allMaybePromise, mapMaybePromise } from '../async/maybe-promise.ts'
 import { LazyRow } from '../db/row-codec.ts'
-import { allMaybePromise, mapMaybePromise } from '../domain/maybe-promise.ts'
 import type { FieldPlan, ListPlan, ObjectPlan, ValuePlan } from './field-plan.ts'
 import {
   isMissing,

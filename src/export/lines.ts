@@ -1,10 +1,10 @@
 /** The lines of an export: the server time, the records with a cursor behind each chunk, and the end. */
 
-import type { Position } from '../domain/cursor.ts'
-import type { Instant } from '../domain/instant.ts'
-import type { PageWindow } from '../domain/page.ts'
+import type { Position } from '../domain/paging/cursor.ts'
+import type { PageWindow } from '../domain/paging/page.ts'
 import type { Semaphore } from '../domain/rate/semaphore.ts'
 import type { Chunk } from '../domain/record/chunk.ts'
+import type { Instant } from '../domain/value/instant.ts'
 import type { Context } from '../graphql/context.ts'
 import type { BulkExport, ExportedList } from './routes.ts'
 

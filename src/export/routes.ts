@@ -1,8 +1,8 @@
 /** The bulk exports: each list of v1 in one response, its records as v1 gives them. */
 
-import type { ListIdentity, Position } from '../domain/cursor.ts'
-import { mapMaybePromise } from '../domain/maybe-promise.ts'
-import type { PageWindow } from '../domain/page.ts'
+import { mapMaybePromise } from '../async/maybe-promise.ts'
+import type { ListIdentity, Position } from '../domain/paging/cursor.ts'
+import type { PageWindow } from '../domain/paging/page.ts'
 import { type Chunk, chunkOfPage } from '../domain/record/chunk.ts'
 import { exportOf } from '../domain/record/export.ts'
 import { listTenants, tenantList } from '../domain/tenant/tenant.ts'

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { millisecondsPerDay } from '../domain/date.ts'
+import { millisecondsPerDay } from '../domain/value/date.ts'
 
 /** The examples of `packages/pages`, a file each; the names begin with the order of the tabs. */
 const folder = new URL('../../dist/graphiql-examples/', import.meta.url)

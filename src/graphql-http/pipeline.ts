@@ -4,7 +4,7 @@
  */
 import { GraphQLError, getVariableValues, type OperationDefinitionNode } from 'graphql'
 import { LRUCache } from 'lru-cache'
-import { mapMaybePromise } from '../domain/maybe-promise.ts'
+import { mapMaybePromise } from '../async/maybe-promise.ts'
 import type { Caller } from '../domain/token/caller.ts'
 import { createContext, type Gateway, isExpensive } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'

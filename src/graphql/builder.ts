@@ -1,7 +1,7 @@
 import SchemaBuilder from '@pothos/core'
 import RelayPlugin from '@pothos/plugin-relay'
-import type { Instant } from '../domain/instant.ts'
 import type { Count } from '../domain/search/search-table.ts'
+import type { Instant } from '../domain/value/instant.ts'
 import type { Context } from './context.ts'
 import { policyPlugin } from './policy.ts'
 import { encodeGlobalId } from './record-id.ts'

@@ -2,7 +2,7 @@
  * The complexity of fields, from which the size of a document follows. The rate does not depend on it: see `cost` in
  * `policy.ts`.
  */
-import { defaultPageSize, type PageArguments } from '../domain/page.ts'
+import { defaultPageSize, type PageArguments } from '../domain/paging/page.ts'
 
 /** The complexity that a field adds itself, and the most objects that it returns. Without it, a field adds 1. */
 interface Complexity {

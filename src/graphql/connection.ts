@@ -1,8 +1,8 @@
-import type { Cursor, ListIdentity } from '../domain/cursor.ts'
 import { badInput } from '../domain/errors.ts'
-import { beforeAll, type Instant } from '../domain/instant.ts'
-import { type PageArguments, type PageWindow, type RecordPage, readWindow } from '../domain/page.ts'
+import type { Cursor, ListIdentity } from '../domain/paging/cursor.ts'
+import { type PageArguments, type PageWindow, type RecordPage, readWindow } from '../domain/paging/page.ts'
 import { type Count, type KeyedPage, mostCandidates } from '../domain/search/search-table.ts'
+import { beforeAll, type Instant } from '../domain/value/instant.ts'
 import { builder } from './builder.ts'
 import type { Context } from './context.ts'
 

@@ -1,6 +1,6 @@
 import type { Pool, RecordPool, RecordSql, Sql } from '../db/sql.ts'
-import type { CursorCipher } from '../domain/cursor.ts'
 import type { FieldErrors } from '../domain/errors.ts'
+import type { CursorCipher } from '../domain/paging/cursor.ts'
 import type { ExpensiveRequests } from '../domain/rate/expensive-requests.ts'
 import type { RateBudget } from '../domain/rate/rate.ts'
 import type { Caller } from '../domain/token/caller.ts'

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader'
 import type { RecordPool, RecordSql, Sql } from '../db/sql.ts'
-import type { RecordPage } from '../domain/page.ts'
+import type { RecordPage } from '../domain/paging/page.ts'
 import type { CountRequest, PageRequest, RecordRequest, TenantTable } from '../domain/record/tenant-table.ts'
 import type { Caller } from '../domain/token/caller.ts'
 

@@ -6,8 +6,8 @@ import SchemaBuilder, {
   type SchemaTypes,
 } from '@pothos/core'
 import { defaultFieldResolver, type GraphQLFieldResolver, type GraphQLSchema, isObjectType } from 'graphql'
+import { mapMaybePromise } from '../async/maybe-promise.ts'
 import { lacksPermission } from '../domain/errors.ts'
-import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import type { Permission } from '../domain/token/permission.ts'
 import type { Token } from '../domain/token/token.ts'
 import type { FieldComplexity } from './complexity.ts'

@@ -1,5 +1,5 @@
 import { notFound } from '../domain/errors.ts'
-import { parseIdentifier } from '../domain/identifier.ts'
+import { parseIdentifier } from '../domain/value/identifier.ts'
 
 /** A record by its type and its tenant. For a tenant and for a category, `tenantId` and `id` are equal. */
 export interface RecordPlace {

@@ -1,7 +1,7 @@
 /** The inputs of filters and orders, which follow from the descriptions of resources, and the lists that they ask for. */
 import type { ArgBuilder } from '@pothos/core'
 import { z } from 'zod'
-import type { PageArguments } from '../domain/page.ts'
+import type { PageArguments } from '../domain/paging/page.ts'
 import { searchExportOf, textSearchOf } from '../domain/record/export.ts'
 import type { Resource, ResourceRow } from '../domain/record/resource.ts'
 import type { FilterKind, RecordReference } from '../domain/search/field.ts'

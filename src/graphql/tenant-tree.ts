@@ -1,6 +1,6 @@
 /** The links of a tenant to the tenants above and below it. */
 import DataLoader from 'dataloader'
-import { mapMaybePromise } from '../domain/maybe-promise.ts'
+import { mapMaybePromise } from '../async/maybe-promise.ts'
 import { type ChildrenRequest, countChildTenants, listChildTenants } from '../domain/tenant/children.ts'
 import { childList } from '../domain/tenant/tenant.ts'
 import { builder } from './builder.ts'

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader'
 import { orNotFound } from '../domain/errors.ts'
-import type { PageWindow } from '../domain/page.ts'
+import type { PageWindow } from '../domain/paging/page.ts'
 import {
   countGrantedTenants,
   findTenants,

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
+import { mapMaybePromise } from '../async/maybe-promise.ts'
 import { rateLimited, unauthenticated } from '../domain/errors.ts'
-import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import { callsLeft, type RateBudget, type RateWindow, secondsLeft } from '../domain/rate/rate.ts'
 import type { Caller } from '../domain/token/caller.ts'
 import type { TokenDirectory, TokenLookup } from '../domain/token/directory.ts'

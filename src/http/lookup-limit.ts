@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { rateLimited } from '../domain/errors.ts'
-import { hashSecret } from '../domain/secret.ts'
+import { hashSecret } from '../domain/secret/hash.ts'
 import { networkOf } from './client-address.ts'
 
 /** The most unknown tokens that a network may send in a window before further look-ups are refused. */

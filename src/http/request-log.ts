@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
-import { parseIdentifier } from '../domain/identifier.ts'
+import { parseIdentifier } from '../domain/value/identifier.ts'
 import { safeName } from '../log.ts'
 import { clientAddress } from './client-address.ts'
 import { graphqlPath } from './paths.ts'

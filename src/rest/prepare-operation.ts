@@ -1,6 +1,6 @@
 /** Makes operations of a version's documents: each is planned when the service starts, and runs without parsing. */
 import { type DocumentNode, type FieldNode, getOperationAST, Kind, type SelectionSetNode, visit } from 'graphql'
-import { mapMaybePromise } from '../domain/maybe-promise.ts'
+import { mapMaybePromise } from '../async/maybe-promise.ts'
 import { OperationPlan, type RecordSelection } from '../executor/plan.ts'
 import type { Context } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'

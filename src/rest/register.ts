@@ -1,7 +1,7 @@
 /** Serves a version of REST. Knows no version. */
 import type { FastifyInstance } from 'fastify'
+import { mapMaybePromise } from '../async/maybe-promise.ts'
 import { type FieldErrors, GatewayError } from '../domain/errors.ts'
-import { mapMaybePromise } from '../domain/maybe-promise.ts'
 import { createContext, type Gateway } from '../graphql/context.ts'
 import { refuseOtherMethods, registerAuthenticated } from '../http/authenticated.ts'
 import type { Authenticate } from '../http/caller.ts'

@@ -1,8 +1,8 @@
 /** Exports that share one place for their records. Slow readers of smaller records would fill no connection. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { createCursorCipher } from '../../src/domain/cursor.ts'
-import { readWindow } from '../../src/domain/page.ts'
+import { createCursorCipher } from '../../src/domain/paging/cursor.ts'
+import { readWindow } from '../../src/domain/paging/page.ts'
 import { Semaphore } from '../../src/domain/rate/semaphore.ts'
 import { exportLines } from '../../src/export/lines.ts'
 import { bulkExports } from '../../src/export/routes.ts'

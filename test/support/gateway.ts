@@ -1,5 +1,5 @@
 import type { Pool } from '../../src/db/sql.ts'
-import { createCursorCipher } from '../../src/domain/cursor.ts'
+import { createCursorCipher } from '../../src/domain/paging/cursor.ts'
 import { ExpensiveRequests } from '../../src/domain/rate/expensive-requests.ts'
 import { RateWindows } from '../../src/domain/rate/windows.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'

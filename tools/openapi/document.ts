@@ -1,6 +1,6 @@
 /** Makes the OpenAPI document of v1 and of its bulk export. */
 
-import { defaultPageSize } from '../../src/domain/page.ts'
+import { defaultPageSize } from '../../src/domain/paging/page.ts'
 import { rateWindowSeconds } from '../../src/domain/rate/rate.ts'
 import { maxLengths } from '../../src/domain/record/voucher-name.ts'
 import { bodyLimit } from '../../src/http/authenticated.ts'

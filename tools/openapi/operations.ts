@@ -1,5 +1,5 @@
 /** Makes the operations of the document from the route table of v1. */
-import { defaultPageSize } from '../../src/domain/page.ts'
+import { defaultPageSize } from '../../src/domain/paging/page.ts'
 import type { RestOperation } from '../../src/rest/operation.ts'
 import { errorReferences } from './error-responses.ts'
 import { type RecordedAnswer, toExamples } from './examples.ts'

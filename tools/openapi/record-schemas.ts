@@ -14,7 +14,7 @@ import {
   type OperationDefinitionNode,
   type SelectionSetNode,
 } from 'graphql'
-import { defaultPageSize } from '../../src/domain/page.ts'
+import { defaultPageSize } from '../../src/domain/paging/page.ts'
 import { fragmentsOf } from '../../src/executor/variables.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import type { RestOperation } from '../../src/rest/operation.ts'

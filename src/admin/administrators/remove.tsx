@@ -5,7 +5,7 @@ import {
   removeAdministrator,
 } from '../../domain/administrator/administrator.ts'
 import { badInput } from '../../domain/errors.ts'
-import { requireIdentifier } from '../../domain/identifier.ts'
+import { requireIdentifier } from '../../domain/value/identifier.ts'
 import { ConfirmForm, Layout } from '../components/layout.tsx'
 import { type AdminContext, actorOf, getSignedIn, type HandlerById, redirectWithFlash, sendPage } from '../context.ts'
 import { listPath, removePath } from './list.tsx'

@@ -10,11 +10,11 @@ import {
   isAuditAction,
   listAudit,
 } from '../../domain/administrator/audit.ts'
-import { parseDate } from '../../domain/date.ts'
 import { type FieldErrors, hasErrors, throwIfErrors } from '../../domain/errors.ts'
-import { parseIdentifier } from '../../domain/identifier.ts'
-import type { Page } from '../../domain/page.ts'
+import type { Page } from '../../domain/paging/page.ts'
 import { findTenants } from '../../domain/tenant/tenant.ts'
+import { parseDate } from '../../domain/value/date.ts'
+import { parseIdentifier } from '../../domain/value/identifier.ts'
 import { statusOf } from '../../http/errors.ts'
 import { adminPath } from '../../http/paths.ts'
 import { ErrorSummary, Field } from '../components/field.tsx'

@@ -13,7 +13,7 @@ import {
   startSession,
   type VerifiedAdministrator,
 } from '../../domain/administrator/session.ts'
-import { getOrCreateSecret } from '../../domain/setting.ts'
+import { getOrCreateSecret } from '../../domain/secret/setting.ts'
 import { clientAddress } from '../../http/client-address.ts'
 import { type AdminContext, csrfBinding, findSignedIn } from '../context.ts'
 import { formBody } from '../form-body.ts'

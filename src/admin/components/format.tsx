@@ -1,4 +1,4 @@
-import type { Instant } from '../../domain/instant.ts'
+import type { Instant } from '../../domain/value/instant.ts'
 
 const day = { timeZone: 'UTC', day: 'numeric', month: 'short' } as const
 const shortDay = new Intl.DateTimeFormat('en-GB', day)

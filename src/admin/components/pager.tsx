@@ -1,6 +1,7 @@
 // Lists are shown a page at a time. `?before=id` shows the rows behind one, older ones by default; `?after=id` those in front.
-import { parseIdentifier } from '../../domain/identifier.ts'
-import type { Page, RowWindow } from '../../domain/page.ts'
+
+import type { Page, RowWindow } from '../../domain/paging/page.ts'
+import { parseIdentifier } from '../../domain/value/identifier.ts'
 
 const pageSize = 50
 

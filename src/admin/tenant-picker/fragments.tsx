@@ -1,7 +1,7 @@
 // The parts of the tenant picker that its script loads.
 import { notFound } from '../../domain/errors.ts'
-import { parseIdentifier } from '../../domain/identifier.ts'
 import { listTreeLevels, placeTenants } from '../../domain/tenant/tree.ts'
+import { parseIdentifier } from '../../domain/value/identifier.ts'
 import { sendFragment } from '../../pages/html-page.tsx'
 import { formatCount } from '../components/format.tsx'
 import type { Handler } from '../context.ts'

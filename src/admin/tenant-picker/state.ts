@@ -1,5 +1,5 @@
-import { parseIdentifier } from '../../domain/identifier.ts'
 import type { TenantGrant } from '../../domain/token/token.ts'
+import { parseIdentifier } from '../../domain/value/identifier.ts'
 import { adminPath } from '../../http/paths.ts'
 import { textField } from '../form-body.ts'
 

@@ -1,6 +1,6 @@
-import { millisecondsPerDay, parseDate } from '../../domain/date.ts'
 import { type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
 import { createToken } from '../../domain/token/lifecycle.ts'
+import { millisecondsPerDay, parseDate } from '../../domain/value/date.ts'
 import { Field, FieldGroup } from '../components/field.tsx'
 import { IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
 import { Layout } from '../components/layout.tsx'

@@ -1,7 +1,7 @@
 import { throwIfErrors } from '../../domain/errors.ts'
-import { parseIdentifier } from '../../domain/identifier.ts'
 import { editToken } from '../../domain/token/lifecycle.ts'
 import { type TokenRecord, tokenStatus } from '../../domain/token/token.ts'
+import { parseIdentifier } from '../../domain/value/identifier.ts'
 import { FormError } from '../components/field.tsx'
 import { Layout, useRequestContext } from '../components/layout.tsx'
 import { actorOf, type HandlerById, redirectWithFlash, sendPage } from '../context.ts'

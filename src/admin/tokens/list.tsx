@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import type { Page, RowWindow } from '../../domain/page.ts'
+import type { Page, RowWindow } from '../../domain/paging/page.ts'
 import {
   countTokensInNeed,
   isTokenOrder,

@@ -1,9 +1,9 @@
 // The parts that several pages of the tokens show.
 
 import type { ComponentChildren } from 'preact'
-import { requireIdentifier } from '../../domain/identifier.ts'
 import { permissions as descriptions, type Permission } from '../../domain/token/permission.ts'
 import { getToken, type TokenRecord, type TokenValidity, tokenStatus } from '../../domain/token/token.ts'
+import { requireIdentifier } from '../../domain/value/identifier.ts'
 import { adminPath } from '../../http/paths.ts'
 import { Timestamp } from '../components/format.tsx'
 import { Layout } from '../components/layout.tsx'

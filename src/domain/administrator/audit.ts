@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../db/sql.ts'
-import type { Instant } from '../instant.ts'
-import { betweenRows, type Page, type RowOrder, type RowWindow, toPage } from '../page.ts'
+import { betweenRows, type Page, type RowOrder, type RowWindow, toPage } from '../paging/page.ts'
+import type { Instant } from '../value/instant.ts'
 
 /** The person who performs an action, and their address. */
 export interface Actor {

@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../db/sql.ts'
-import type { Instant } from '../instant.ts'
-import { hashSecret } from '../secret.ts'
+import { hashSecret } from '../secret/hash.ts'
+import type { Instant } from '../value/instant.ts'
 import type { Administrator } from './administrator.ts'
 import { type Actor, auditEntry } from './audit.ts'
 

@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/sql.ts'
-import type { Instant } from '../instant.ts'
 import { lastStamp } from '../sync/server-time.ts'
+import type { Instant } from '../value/instant.ts'
 import { instantText } from './interval.ts'
 
 /** Rows of rollups that differ from the records. */

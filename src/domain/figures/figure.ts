@@ -1,6 +1,7 @@
 /** The types of figures: the rows that a read of them returns. */
-import type { Instant } from '../instant.ts'
+
 import type { VoucherStatus } from '../record/voucher-status.ts'
+import type { Instant } from '../value/instant.ts'
 import type { Days } from './period.ts'
 
 /** Vouchers without a balance, which sums of balances leave out. */

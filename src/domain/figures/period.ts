@@ -1,5 +1,5 @@
-import { dateMessage, millisecondsPerDay, parseDate } from '../date.ts'
 import type { FieldErrors } from '../errors.ts'
+import { dateMessage, millisecondsPerDay, parseDate } from '../value/date.ts'
 import type { FigureInterval } from './figure.ts'
 
 /** A range of calendar days, both included: `YYYY-MM-DD`. */

@@ -1,4 +1,4 @@
-import type { Page } from '../page.ts'
+import type { Page } from '../paging/page.ts'
 
 /** Consecutive records of a list, which are read from their text as they are needed. */
 export interface Chunk<Row> {

@@ -1,10 +1,10 @@
 import { shareStatements } from '../../db/shared-statement.ts'
 import type { Sql } from '../../db/sql.ts'
 import type { AuditAction } from '../administrator/audit.ts'
-import type { Instant } from '../instant.ts'
 import type { SearchTable } from '../search/search-table.ts'
 import type { Caller } from '../token/caller.ts'
 import { isWithinDays } from '../token/request-count.ts'
+import type { Instant } from '../value/instant.ts'
 import type { TenantTable } from './tenant-table.ts'
 
 /** A caller who exports data, and the connections to the primary, which holds the audit. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { shareStatements } from '../../db/shared-statement.ts'
 import type { Sql } from '../../db/sql.ts'
-import { hashSecret } from '../secret.ts'
+import { hashSecret } from '../secret/hash.ts'
 
 interface Issued {
   /** As PostgreSQL writes a `bytea`. */

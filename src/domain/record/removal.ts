@@ -1,6 +1,6 @@
 import { column, type RowOf } from '../../db/column.ts'
 import { rowCodec } from '../../db/row-codec.ts'
-import type { ListIdentity } from '../cursor.ts'
+import type { ListIdentity } from '../paging/cursor.ts'
 import type { Token } from '../token/token.ts'
 import type { RecordType } from './resource.ts'
 import { type TenantTable, tenantTable } from './tenant-table.ts'

@@ -2,14 +2,14 @@
 import type { Column, Columns } from '../../db/column.ts'
 import { rowCodec } from '../../db/row-codec.ts'
 import type { Fragment, RecordSql } from '../../db/sql.ts'
-import type { ListIdentity } from '../cursor.ts'
-import type { Instant } from '../instant.ts'
+import type { ListIdentity } from '../paging/cursor.ts'
 import { byValue } from '../search/order.ts'
 import type { EntryTable } from '../search/ranges.ts'
 import type { SearchDescription } from '../search/search.ts'
 import { type SearchTable, searchTable } from '../search/search-table.ts'
 import type { Permission } from '../token/permission.ts'
 import type { Token } from '../token/token.ts'
+import type { Instant } from '../value/instant.ts'
 import { type TenantTable, tenantTable } from './tenant-table.ts'
 
 /** The columns of every row of a resource. */

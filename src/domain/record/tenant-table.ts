@@ -1,8 +1,8 @@
 import type { RowCodec } from '../../db/row-codec.ts'
 import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
-import { beforeAll, type Instant } from '../instant.ts'
-import { boundsOf, type PageWindow, type RecordPage, readFromBothEnds, toPage, within } from '../page.ts'
+import { boundsOf, type PageWindow, type RecordPage, readFromBothEnds, toPage, within } from '../paging/page.ts'
 import { lastStamp, toServerTime } from '../sync/server-time.ts'
+import { beforeAll, type Instant } from '../value/instant.ts'
 import type { Chunk } from './chunk.ts'
 
 /** A table whose rows belong to tenants (R20). The texts are SQL of this service, never of a caller. */

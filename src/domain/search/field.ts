@@ -1,10 +1,10 @@
 /** The fields of filters: the value that a caller gives, and the resulting condition. */
 import { z } from 'zod'
 import type { Fragment, RecordSql } from '../../db/sql.ts'
-import { dateMessage, parseDate } from '../date.ts'
-import { instantMessage, parseInstant } from '../instant.ts'
 import type { Permission } from '../token/permission.ts'
-import { trimmed } from '../trimmed.ts'
+import { dateMessage, parseDate } from '../value/date.ts'
+import { instantMessage, parseInstant } from '../value/instant.ts'
+import { trimmed } from '../value/trimmed.ts'
 import type { SearchedWords, TextField } from './matched-fields.ts'
 import type { Order } from './order.ts'
 

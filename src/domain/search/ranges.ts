@@ -1,6 +1,6 @@
 /** The rows that filtered and ordered lists read, as parts of their statements. */
 import type { Fragment, RecordSql } from '../../db/sql.ts'
-import type { PageWindow } from '../page.ts'
+import type { PageWindow } from '../paging/page.ts'
 import { type Condition, parsedOnce } from './field.ts'
 import type { Search } from './search.ts'
 

@@ -1,7 +1,7 @@
 /** The request for a list beside its page: a filter, an order, the tenants below. */
 import { createHash } from 'node:crypto'
-import type { ListIdentity } from '../cursor.ts'
 import { type FieldErrors, throwIfErrors } from '../errors.ts'
+import type { ListIdentity } from '../paging/cursor.ts'
 import type { Token } from '../token/token.ts'
 import type { Condition, FilterEffect, FilterField, Report } from './field.ts'
 import type { SearchedWords } from './matched-fields.ts'

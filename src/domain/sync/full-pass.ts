@@ -3,7 +3,7 @@
  */
 import type { Sql } from '../../db/sql.ts'
 import { badInput } from '../errors.ts'
-import type { Instant } from '../instant.ts'
+import type { Instant } from '../value/instant.ts'
 
 /** Shows a client whether its copy can be brought up to date. */
 export interface SyncState {

@@ -1,7 +1,7 @@
 import { columnCodecs } from '../../db/column-codecs.ts'
 import type { Fragment, RecordSql } from '../../db/sql.ts'
 import { GatewayError } from '../errors.ts'
-import type { Instant } from '../instant.ts'
+import type { Instant } from '../value/instant.ts'
 
 /**
  * Returns the expression of the stamp of the last step that a statement's snapshot shows (R34). Changes that wait get later stamps.

@@ -1,6 +1,6 @@
 /** The tenants directly below a tenant that a token is authorised for, by name. */
 import { arrayText, type RecordSql } from '../../db/sql.ts'
-import { besideRow, type PageWindow, type RecordPage, readFromBothEnds, toPage } from '../page.ts'
+import { besideRow, type PageWindow, type RecordPage, readFromBothEnds, toPage } from '../paging/page.ts'
 import { lastStamp, toServerTime } from '../sync/server-time.ts'
 import type { Token } from '../token/token.ts'
 import { grantedBy } from './granted.ts'

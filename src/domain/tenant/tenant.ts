@@ -1,11 +1,11 @@
 import { column, nullable, type RowOf } from '../../db/column.ts'
 import { rowCodec } from '../../db/row-codec.ts'
 import { arrayText, type RecordSql } from '../../db/sql.ts'
-import type { ListIdentity } from '../cursor.ts'
-import { beforeAll, type Instant } from '../instant.ts'
-import { type PageWindow, type RecordPage, type RowOrder, toPage, within } from '../page.ts'
+import type { ListIdentity } from '../paging/cursor.ts'
+import { type PageWindow, type RecordPage, type RowOrder, toPage, within } from '../paging/page.ts'
 import { lastStamp, toServerTime } from '../sync/server-time.ts'
 import type { Token } from '../token/token.ts'
+import { beforeAll, type Instant } from '../value/instant.ts'
 import { grantedBy, visibleTenants } from './granted.ts'
 
 export const tenantColumns = {

@@ -1,6 +1,6 @@
 import { arrayText, type Sql } from '../../db/sql.ts'
-import { parseIdentifier } from '../identifier.ts'
-import { besideRow } from '../page.ts'
+import { besideRow } from '../paging/page.ts'
+import { parseIdentifier } from '../value/identifier.ts'
 import { byName } from './tenant.ts'
 
 /** A tenant as administrators find it. */

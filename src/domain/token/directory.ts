@@ -1,8 +1,8 @@
+import { createLoadingCache } from '../../async/loading-cache.ts'
+import { createWriteBuffer } from '../../async/write-buffer.ts'
 import { arrayText, onPrimary, type Pool, type Sql } from '../../db/sql.ts'
 import { isValidSession } from '../administrator/session.ts'
-import { createLoadingCache } from '../loading-cache.ts'
-import { hashSecret } from '../secret.ts'
-import { createWriteBuffer } from '../write-buffer.ts'
+import { hashSecret } from '../secret/hash.ts'
 import { isTokenSecret } from './secret.ts'
 import { type Token, type TokenStatus, type TokenValidity, tokenColumns, tokenStatus } from './token.ts'
 

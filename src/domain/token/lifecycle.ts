@@ -1,7 +1,7 @@
 import { arrayText, type Sql } from '../../db/sql.ts'
 import { type Actor, auditEntry } from '../administrator/audit.ts'
 import { badInput, notFound, throwIfErrors } from '../errors.ts'
-import { hashSecret } from '../secret.ts'
+import { hashSecret } from '../secret/hash.ts'
 import { checkTokenInput, normalizeTokenInput, type TokenInput } from './input.ts'
 import { createTokenSecret, secretHint } from './secret.ts'
 import { getToken, type TenantGrant, tokenStatus } from './token.ts'

@@ -1,6 +1,6 @@
 import type { Fragment, Sql } from '../../db/sql.ts'
-import { parseIdentifier } from '../identifier.ts'
-import { betweenRows, type Page, type RowWindow, toPage } from '../page.ts'
+import { betweenRows, type Page, type RowWindow, toPage } from '../paging/page.ts'
+import { parseIdentifier } from '../value/identifier.ts'
 import type { Permission } from './permission.ts'
 import { isExpired, recordColumns, sessionEnded, type TokenRecord } from './token.ts'
 

@@ -1,7 +1,7 @@
+import { createWriteBuffer } from '../../async/write-buffer.ts'
 import { arrayText, type Sql } from '../../db/sql.ts'
-import { millisecondsPerDay } from '../date.ts'
-import type { Instant } from '../instant.ts'
-import { createWriteBuffer } from '../write-buffer.ts'
+import { millisecondsPerDay } from '../value/date.ts'
+import type { Instant } from '../value/instant.ts'
 
 /** The error of a request, or of a part of it. Neither field contains text that a caller sent. */
 export interface RequestError {

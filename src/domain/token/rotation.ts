@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/sql.ts'
 import { type Actor, auditEntry } from '../administrator/audit.ts'
 import { badInput, throwIfErrors } from '../errors.ts'
-import { hashSecret } from '../secret.ts'
+import { hashSecret } from '../secret/hash.ts'
 import { type AlreadyCreated, type CreatedToken, checkExpiry, findCreatedToken } from './lifecycle.ts'
 import { createTokenSecret, secretHint } from './secret.ts'
 import { getToken, tokenStatus } from './token.ts'

@@ -1,7 +1,7 @@
+import { createLoadingCache } from '../../async/loading-cache.ts'
+import { mapMaybePromise } from '../../async/maybe-promise.ts'
 import { arrayText, type Sql } from '../../db/sql.ts'
 import { lacksTenant, notFound } from '../errors.ts'
-import { createLoadingCache } from '../loading-cache.ts'
-import { mapMaybePromise } from '../maybe-promise.ts'
 import { lastStamp, recordsMissing } from '../sync/server-time.ts'
 import type { Token } from './token.ts'
 

@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/sql.ts'
 import { isValidSession } from '../administrator/session.ts'
 import { notFound } from '../errors.ts'
-import type { Instant } from '../instant.ts'
+import type { Instant } from '../value/instant.ts'
 import type { Permission } from './permission.ts'
 
 /** A tenant that a token is authorised for (R21). */

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomFillSync } from 'node:crypto'
-import type { Instant } from './instant.ts'
+import type { Instant } from '../value/instant.ts'
 
 /** A place in a list ordered by `updated_at`, then `id` (R15). */
 export interface Position {

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import { createLoadingCache } from '../../src/domain/loading-cache.ts'
+import { createLoadingCache } from '../../src/async/loading-cache.ts'
 import { until } from '../support/until.ts'
 
 const lifetime = 500

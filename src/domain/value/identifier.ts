@@ -1,4 +1,4 @@
-import { orNotFound } from './errors.ts'
+import { orNotFound } from '../errors.ts'
 
 /** Parses the id of a record: a plain positive integer up to 2^53 - 1 (R7). Returns null for any other text. */
 export function parseIdentifier(text: string): number | null {

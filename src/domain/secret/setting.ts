@@ -1,4 +1,4 @@
-import type { Sql } from '../db/sql.ts'
+import type { Sql } from '../../db/sql.ts'
 
 /** Returns the secret of this name that all instances share: the stored one, or the proposal, which is then stored. */
 export async function getOrCreateSecret(sql: Sql, name: string, proposal: Buffer): Promise<Buffer> {

@@ -1,7 +1,7 @@
-import type { Fragment, RecordSql } from '../db/sql.ts'
+import type { Fragment, RecordSql } from '../../db/sql.ts'
+import { type FieldErrors, throwIfErrors } from '../errors.ts'
+import { afterAll, beforeAll, type Instant, instantMessage, parseInstant } from '../value/instant.ts'
 import type { Cursor, CursorCipher, ListIdentity, Position } from './cursor.ts'
-import { type FieldErrors, throwIfErrors } from './errors.ts'
-import { afterAll, beforeAll, type Instant, instantMessage, parseInstant } from './instant.ts'
 
 /** The arguments of a list, as the caller sent them. */
 export interface PageArguments {

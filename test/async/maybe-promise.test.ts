@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { allMaybePromise, mapMaybePromise } from '../../src/domain/maybe-promise.ts'
+import { allMaybePromise, mapMaybePromise } from '../../src/async/maybe-promise.ts'
 
 test('a value that is no promise is used at once', () => {
   expect(mapMaybePromise(1, value => value + 1)).toBe(2)
