@@ -5,7 +5,7 @@
  * The times of the server's process show what a figure costs also on a machine that does other work.
  */
 import { parseArgs } from 'node:util'
-import { connect, serviceRole } from '../src/db/connect.ts'
+import { connect, serviceRole } from '../src/db/connection/connect.ts'
 import { measureFigures, scopesOf } from './figures/measure.ts'
 import { buildService, root } from './harness/packages.ts'
 import { startService } from './harness/processes.ts'

@@ -3,7 +3,7 @@
  * and searches without standbys, with one and with two. Nothing changes meanwhile, because steps would cost more than readers.
  */
 import { parseArgs } from 'node:util'
-import { connect } from '../src/db/connect.ts'
+import { connect } from '../src/db/connection/connect.ts'
 import { makeStep } from '../src/projection/step.ts'
 import { createFaultServer } from '../test/faults/support/server.ts'
 import { postgresCpu } from './harness/cpu-time.ts'

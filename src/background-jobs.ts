@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
-import { isOutage } from './db/outage.ts'
+import { isOutage } from './db/connection/outage.ts'
 import type { Pool } from './db/sql.ts'
 import { hideKey } from './doctor/hide-key.ts'
 import { deleteExpiredSessions } from './domain/administrator/session.ts'

@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { DatabaseRefusedError } from './db/session.ts'
+import { DatabaseRefusedError } from './db/connection/session.ts'
 import { placeOf, summarizeError } from './log.ts'
 import { type Reason, reason } from './reasons.ts'
 

@@ -36,7 +36,7 @@ const order = `
   log
   config db json-line
   channels reasons
-  async reason-list version`
+  async reason-list redis version`
 
 const lines = order.trim().split('\n')
 const lineOf = new Map(

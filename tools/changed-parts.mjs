@@ -14,7 +14,7 @@ const all = ['src', 'packages', 'docs', 'schema', 'LICENSE', 'CHANGELOG.md']
 
 /** The inputs and an output of each part. */
 const parts = {
-  driver: { inputs: ['src/db/driver.ts'], output: 'packages/sync/dist/postgres' },
+  driver: { inputs: ['src/db/connection/driver.ts'], output: 'packages/sync/dist/postgres' },
   client: { inputs: ['packages/client'], output: 'packages/client/dist' },
   sync: { inputs: ['packages/sync', 'packages/client', 'docs/guides/sync.md'], output: 'packages/sync/dist/main.js' },
   demo: { inputs: ['packages/demo'], output: 'dist/demo-data' },

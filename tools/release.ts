@@ -5,8 +5,8 @@
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { readOwn } from '../src/db/migrations.ts'
-import { releases } from '../src/db/releases.ts'
+import { readOwn } from '../src/db/migration/migrations.ts'
+import { releases } from '../src/db/migration/releases.ts'
 import { version as former } from '../src/version.ts'
 
 const [version = ''] = process.argv.slice(2)

@@ -1,5 +1,5 @@
 /** The databases of the benchmark: the plain tables, without and with capture, copied anew for each round. */
-import { migrate } from '../../src/db/migrate.ts'
+import { migrate } from '../../src/db/migration/migrate.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import { processCpu } from '../harness/cpu-time.ts'
 import type { DatabaseServer } from '../harness/database-server.ts'

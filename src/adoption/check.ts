@@ -1,6 +1,6 @@
 /** The check of a mapping before it is installed: PostgreSQL finds what is wrong (sql/functions/adoption), and nothing stays. */
 import postgres from '#postgres'
-import { lineAt, type Mapping, readMappings } from '../db/mappings.ts'
+import { lineAt, type Mapping, readMappings } from '../db/mapping/mappings.ts'
 import { arrayText, type Fragment, type Pool, type Transaction } from '../db/sql.ts'
 import { withoutTrace } from './without-trace.ts'
 

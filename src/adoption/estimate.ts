@@ -1,4 +1,4 @@
-import { type Mapping, throwWithFile } from '../db/mappings.ts'
+import { type Mapping, throwWithFile } from '../db/mapping/mappings.ts'
 import type { Sql } from '../db/sql.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** The records of mappings that were installed: how far steps have written them. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { codeOf } from '../db/outage.ts'
+import { codeOf } from '../db/connection/outage.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { createSteps } from '../projection/step.ts'
 

@@ -1,7 +1,7 @@
 /** The ids of keys that are no integers: without them, other copies of the records would have other ids. */
 import type { Readable, Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { sendCopy } from '../db/copy.ts'
+import { sendCopy } from '../db/row/copy.ts'
 import type { Pool } from '../db/sql.ts'
 
 /** Writes the map of keys to ids as CSV: `kind`, `key`, `id`. */

@@ -1,7 +1,7 @@
 /** Writes a mapping to begin with: a guess from the catalog of a platform. */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { liftLimits } from '../db/lift-limits.ts'
+import { liftLimits } from '../db/connection/lift-limits.ts'
 import type { Pool } from '../db/sql.ts'
 import { writeFolder } from './folder.ts'
 import { createGuesser, fromOf, guessConditions } from './guess.ts'

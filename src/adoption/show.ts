@@ -1,5 +1,5 @@
 /** What a mapping makes of one key. */
-import { type Mapping, throwWithFile } from '../db/mappings.ts'
+import { type Mapping, throwWithFile } from '../db/mapping/mappings.ts'
 import type { Transaction } from '../db/sql.ts'
 
 /** The record of a key, and what leads to it. */

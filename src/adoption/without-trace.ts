@@ -1,6 +1,6 @@
-import { liftLimits } from '../db/lift-limits.ts'
-import { createSchema } from '../db/migrate.ts'
-import { hasSchema } from '../db/migrations.ts'
+import { liftLimits } from '../db/connection/lift-limits.ts'
+import { createSchema } from '../db/migration/migrate.ts'
+import { hasSchema } from '../db/migration/migrations.ts'
 import type { Pool, Transaction } from '../db/sql.ts'
 
 /**

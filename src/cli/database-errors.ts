@@ -1,7 +1,7 @@
 /** Errors of a database that cannot be used; each names the variable to change, or the directory to delete. */
 import { readDatabaseUrl } from '#database-url'
 import type { Config } from '../config/config.ts'
-import { codeOf } from '../db/outage.ts'
+import { codeOf } from '../db/connection/outage.ts'
 import { ReasonError, reason } from '../reasons.ts'
 import { shellCommand } from './shell-command.ts'
 

@@ -1,6 +1,6 @@
 import { countsAt, demoTenant, rowsByTable } from '#demo'
-import { copyRows } from '../db/copy.ts'
-import { requirePlainTables } from '../db/mappings.ts'
+import { requirePlainTables } from '../db/mapping/mappings.ts'
+import { copyRows } from '../db/row/copy.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 
 const progressStep = 2_000

@@ -1,6 +1,6 @@
 /** The rights that the migrations grant to the service. */
-import { serviceRole } from '../db/connect.ts'
-import { schemaTexts } from '../db/migrations.ts'
+import { serviceRole } from '../db/connection/connect.ts'
+import { schemaTexts } from '../db/migration/migrations.ts'
 import type { Sql } from '../db/sql.ts'
 import { type Reason, reason } from '../reasons.ts'
 

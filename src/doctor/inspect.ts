@@ -1,12 +1,12 @@
 /** The facts that `doctor` judges: of the server, of the gateway, of Redis, of the standbys and of a platform. */
 import { once } from 'node:events'
 import type { Config } from '../config/config.ts'
-import { connect } from '../db/connect.ts'
-import { type Drift, readDrift } from '../db/drift.ts'
-import { codeOf } from '../db/outage.ts'
-import { checkStandbys } from '../db/record-pool.ts'
+import { connect } from '../db/connection/connect.ts'
+import { codeOf } from '../db/connection/outage.ts'
+import { type Drift, readDrift } from '../db/migration/drift.ts'
 import type { Pool, Sql } from '../db/sql.ts'
-import type { StandbyPools, StandbyState } from '../db/standby.ts'
+import { checkStandbys } from '../db/standby/record-pool.ts'
+import type { StandbyPools, StandbyState } from '../db/standby/standby.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { readServer as readPlatformServer } from '../staging/server.ts'
 
@@ -167,7 +167,7 @@ async function readGateway(pool: Pool): Promise<GatewayFacts> {
 async function readRedis(url: string | undefined): Promise<RedisFacts> {
   if (url === undefined) return null
   // Loaded when it is needed: it takes longer than all else of most commands.
-  const { connectRedis } = await import('../db/redis.ts')
+  const { connectRedis } = await import('../redis.ts')
   const redis = connectRedis(url)
   try {
     await once(redis, 'ready', { signal: AbortSignal.timeout(2_000) })

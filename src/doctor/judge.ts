@@ -1,5 +1,5 @@
 /** Judges facts: from each follow the reasons of one check, or none. */
-import { reasonsOf } from '../db/standby.ts'
+import { reasonsOf } from '../db/standby/standby.ts'
 import { type Reason, reason } from '../reasons.ts'
 import type { Facts } from './inspect.ts'
 

@@ -1,5 +1,5 @@
 /** The quick part of `doctor`, which `/readyz` runs too. */
-import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migrations.ts'
+import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migration/migrations.ts'
 import type { Pool } from '../db/sql.ts'
 import { findUncaptured } from '../projection/capture.ts'
 import { type Reason, reason } from '../reasons.ts'

@@ -1,6 +1,6 @@
 /** Writes JSON as bytes. Columns of lazy rows are copied from the bytes that came from PostgreSQL. */
-import { maxJsonBytes } from '../db/column-codecs.ts'
-import type { LazyRow } from '../db/row-codec.ts'
+import { maxJsonBytes } from '../db/row/column-codecs.ts'
+import type { LazyRow } from '../db/row/row-codec.ts'
 import type { ColumnField } from './field-plan.ts'
 
 /** The bytes that JSON has between values. */

@@ -1,7 +1,7 @@
 /** The parts of an operation's plan: the stages that run it read this and nothing of the document. */
 import type { FieldNode, GraphQLField, GraphQLFieldResolver, GraphQLLeafType, GraphQLObjectType } from 'graphql'
-import type { ColumnCodec } from '../db/column-codecs.ts'
-import type { ColumnLayout } from '../db/row-codec.ts'
+import type { ColumnCodec } from '../db/row/column-codecs.ts'
+import type { ColumnLayout } from '../db/row/row-codec.ts'
 import type { ResolveBatch } from '../graphql/direct-resolver.ts'
 
 /** A scalar or an enum. */

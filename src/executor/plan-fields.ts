@@ -17,7 +17,7 @@ import {
   TypeNameMetaFieldDef,
 } from 'graphql'
 import { collectFields, collectSubfields } from 'graphql/execution/collectFields.js'
-import type { ColumnLayout } from '../db/row-codec.ts'
+import type { ColumnLayout } from '../db/row/row-codec.ts'
 import { columnTypes } from '../graphql/columns.ts'
 import { directResolverOf } from '../graphql/direct-resolver.ts'
 import { type Estimate, Estimates, nothing } from './estimate.ts'

@@ -4,7 +4,7 @@
  */
 import { GraphQLError, type GraphQLResolveInfo } from 'graphql'
 import { allMaybePromise, mapMaybePromise } from '../async/maybe-promise.ts'
-import { LazyRow } from '../db/row-codec.ts'
+import { LazyRow } from '../db/row/row-codec.ts'
 import type { FieldPlan, ListPlan, ObjectPlan, ValuePlan } from './field-plan.ts'
 import {
   isMissing,

@@ -4,7 +4,7 @@
  */
 import { type GraphQLError, type GraphQLLeafType, locatedError } from 'graphql'
 import { inspect } from 'graphql/jsutils/inspect.js'
-import type { LazyRow } from '../db/row-codec.ts'
+import type { LazyRow } from '../db/row/row-codec.ts'
 import { BodyWriter, byte } from './body-buffers.ts'
 import type { ColumnField, FieldPlan, ListPlan, ObjectPlan } from './field-plan.ts'
 

@@ -1,6 +1,6 @@
 import DataLoader from 'dataloader'
-import { shareStatements } from '../db/shared-statement.ts'
 import type { RecordSql } from '../db/sql.ts'
+import { shareStatements } from '../db/statement/shared-statement.ts'
 import type { Context } from './context.ts'
 import { offerBatch } from './direct-resolver.ts'
 import type { Reader } from './loaders.ts'

@@ -1,8 +1,8 @@
 /** The fields of the schema that follow from the columns of a row. */
 import type { FieldRef } from '@pothos/core'
 import { mapMaybePromise } from '../async/maybe-promise.ts'
-import type { Column, Columns, RowOf } from '../db/column.ts'
-import type { ColumnKind, ColumnValue } from '../db/column-codecs.ts'
+import type { Column, Columns, RowOf } from '../db/row/column.ts'
+import type { ColumnKind, ColumnValue } from '../db/row/column-codecs.ts'
 import type { Types } from './builder.ts'
 import type { Context } from './context.ts'
 import { offerColumn } from './direct-resolver.ts'

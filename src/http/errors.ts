@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { isOutage } from '../db/outage.ts'
-import { CallerGoneError } from '../db/statement.ts'
+import { isOutage } from '../db/connection/outage.ts'
+import { CallerGoneError } from '../db/statement/statement.ts'
 import { type ErrorCode, GatewayError } from '../domain/errors.ts'
 import { toRequestError } from '../domain/token/request-count.ts'
 import { recordError } from './request-count.ts'

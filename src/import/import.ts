@@ -1,6 +1,6 @@
 import postgres from '#postgres'
-import { requirePlainTables } from '../db/mappings.ts'
-import { timeFormat } from '../db/session.ts'
+import { timeFormat } from '../db/connection/session.ts'
+import { requirePlainTables } from '../db/mapping/mappings.ts'
 import type { Pool, Transaction } from '../db/sql.ts'
 import { Faults, FaultyLinesError, findBrokenConstraints } from './faults.ts'
 import type { Source } from './source.ts'

@@ -1,5 +1,5 @@
 /** Reads files into staging tables. */
-import { type CopiedRow, copyRows } from '../db/copy.ts'
+import { type CopiedRow, copyRows } from '../db/row/copy.ts'
 import type { Transaction } from '../db/sql.ts'
 import { type Dialect, readCsv } from './csv.ts'
 import { type Faults, mostListed } from './faults.ts'

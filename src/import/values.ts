@@ -1,6 +1,6 @@
 /** Values of files. PostgreSQL would take more: `tomorrow` is a date to it, `IST` the zone of Israel, and `infinity` a number. */
 import { z } from 'zod'
-import type { CopiedRow } from '../db/copy.ts'
+import type { CopiedRow } from '../db/row/copy.ts'
 import { afterAll, parseInstant } from '../domain/value/instant.ts'
 import type { Column } from './table.ts'
 

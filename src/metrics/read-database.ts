@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { coalesceReads } from '../db/coalesce-reads.ts'
+import { coalesceReads } from '../async/coalesce-reads.ts'
 import type { Sql } from '../db/sql.ts'
 import { readSyncState } from '../domain/sync/full-pass.ts'
 import { countTokensInNeed } from '../domain/token/list.ts'

@@ -2,7 +2,7 @@
 import * as client from 'openid-client'
 import { z } from 'zod'
 import type { Config } from '../config/config.ts'
-import { codeOf } from '../db/outage.ts'
+import { codeOf } from '../db/connection/outage.ts'
 import { GatewayError } from '../domain/errors.ts'
 import { withTraceparent } from '../tracing.ts'
 import { fetchBounded } from './bounded-fetch.ts'

@@ -1,5 +1,5 @@
 import { type StepWork, stepChannel } from '../channels.ts'
-import { codeOf } from '../db/outage.ts'
+import { codeOf } from '../db/connection/outage.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 
 /** The most keys that a step evaluates. */

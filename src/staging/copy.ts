@@ -3,8 +3,8 @@
  * on. Staged tables that exist already are made equal to the copy: so the first copy, a slot that was lost and a failover are one
  * and the same. Where single tables have rows that the log lacks, these alone are copied.
  */
-import { liftLimits } from '../db/lift-limits.ts'
-import { defaultLockWait } from '../db/migrate.ts'
+import { liftLimits } from '../db/connection/lift-limits.ts'
+import { defaultLockWait } from '../db/migration/migrate.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { type PlatformTable, pathOf, readPlatformTables } from './platform-tables.ts'
 import { publish, readReplicationName } from './publication.ts'

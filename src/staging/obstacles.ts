@@ -1,6 +1,6 @@
 /** What prevents the replication of a platform: each right and setting that `apply` needs is tried, and nothing stays. */
 import type { Finding } from '../adoption/check.ts'
-import { codeOf } from '../db/outage.ts'
+import { codeOf } from '../db/connection/outage.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { type PlatformTable, pathOf } from './platform-tables.ts'
 import { findSurplus, planPublication } from './publication.ts'

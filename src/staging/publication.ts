@@ -1,6 +1,7 @@
 /** The publication of a platform: the tables whose changes its log has for the subscription. */
-import { retryLocks } from '../db/lock-retries.ts'
-import { codeOf } from '../db/outage.ts'
+
+import { retryLocks } from '../db/connection/lock-retries.ts'
+import { codeOf } from '../db/connection/outage.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { type PlatformTable, pathOf, readPlatformTables } from './platform-tables.ts'

@@ -1,7 +1,7 @@
 /** The server of a platform, and connections to it. */
-import { connect, type PoolOptions } from '../db/connect.ts'
-import { codeOf, isOutage } from '../db/outage.ts'
-import { requireVersion } from '../db/server-version.ts'
+import { connect, type PoolOptions } from '../db/connection/connect.ts'
+import { codeOf, isOutage } from '../db/connection/outage.ts'
+import { requireVersion } from '../db/connection/server-version.ts'
 import type { Sql } from '../db/sql.ts'
 import { ReasonError, reason } from '../reasons.ts'
 

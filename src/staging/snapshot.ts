@@ -1,7 +1,8 @@
 /** What a copy reads of the platform: a slot, and the rows of its instant. */
-import { sendCopy } from '../db/copy.ts'
-import { liftLimits } from '../db/lift-limits.ts'
-import { type LockRetryOptions, retryLocks } from '../db/lock-retries.ts'
+
+import { liftLimits } from '../db/connection/lift-limits.ts'
+import { type LockRetryOptions, retryLocks } from '../db/connection/lock-retries.ts'
+import { sendCopy } from '../db/row/copy.ts'
 import { arrayText, type DriverPool, type Pool, type Sql } from '../db/sql.ts'
 import { type PlatformTable, pathOf, quoted, readPlatformTables } from './platform-tables.ts'
 import type { Server } from './server.ts'

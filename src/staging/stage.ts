@@ -1,6 +1,6 @@
 /** Stages the tables of a platform on another server that a mapping reads. */
 import { type CheckedMapping, checkMapping } from '../adoption/check.ts'
-import { requireVersion } from '../db/server-version.ts'
+import { requireVersion } from '../db/connection/server-version.ts'
 import { arrayText, type Pool } from '../db/sql.ts'
 import { type CopyOptions, copyPlatform } from './copy.ts'
 import { findObstacles } from './obstacles.ts'

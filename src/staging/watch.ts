@@ -2,8 +2,8 @@
  * Keeps staged tables in step with a platform on another server where replication alone does not: columns that change, a slot that is
  * lost, a failover. What it cannot mend it names.
  */
-import { liftLimits } from '../db/lift-limits.ts'
-import { codeOf } from '../db/outage.ts'
+import { liftLimits } from '../db/connection/lift-limits.ts'
+import { codeOf } from '../db/connection/outage.ts'
 import type { Pool } from '../db/sql.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { copyPlatform, dropOtherSlot } from './copy.ts'

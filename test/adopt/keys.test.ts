@@ -1,7 +1,7 @@
 /** Ids belong to the texts of keys: a mapping whose keys get another type keeps them, and strands no record. */
 import { expect, test } from 'vitest'
-import type { Mapping } from '../../src/db/mappings.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import type { Mapping } from '../../src/db/mapping/mappings.ts'
+import { migrate } from '../../src/db/migration/migrate.ts'
 import { findLostReferences } from '../../src/projection/references.ts'
 import { createApp, createClient } from '../support/app.ts'
 import { createTestToken } from '../support/builders.ts'

@@ -1,7 +1,7 @@
 /** Databases whose encoding cannot hold every text. */
 import { expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
-import { connect, serviceRole } from '../../src/db/connect.ts'
+import { connect, serviceRole } from '../../src/db/connection/connect.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { refusalOf, run } from '../support/process.ts'
 

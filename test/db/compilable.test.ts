@@ -7,8 +7,8 @@ const { address, platform, url } = await createDatabase()
 
 /** For a process of its own: code that looks at the classes changes how V8 treats them. */
 const program = `
-  import { connect } from './src/db/connect.ts'
-  import { letDriverCompile } from './src/db/compilable.ts'
+  import { connect } from './src/db/connection/connect.ts'
+  import { letDriverCompile } from './src/db/connection/compilable.ts'
   const pool = connect(${JSON.stringify(address)}, { max: 1, statementTimeoutMs: 10_000 })
   const statement = pool\`select 1\`
   const classes = [statement.constructor, (await statement).constructor]

@@ -1,7 +1,7 @@
 /** Each test fails without one of the changes in `tools/driver`, which it names. `test/faults/database.test.ts` has load. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { expect, onTestFinished, test } from 'vitest'
-import { isOutage } from '../../src/db/outage.ts'
+import { isOutage } from '../../src/db/connection/outage.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import { connect } from '../support/connect.ts'
 import { createDatabase } from '../support/database.ts'

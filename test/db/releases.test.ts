@@ -1,7 +1,7 @@
 /** What a release has promised: its migrations stay as they are, and the next release keeps what its service calls and reads. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
-import { releases } from '../../src/db/releases.ts'
+import { releases } from '../../src/db/migration/releases.ts'
 import { version } from '../../src/version.ts'
 import { createDatabase } from '../support/database.ts'
 import { digestsUpTo, readDump, readPromises } from '../upgrade/dumps.ts'

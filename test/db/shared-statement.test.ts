@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
-import { connect } from '../../src/db/connect.ts'
-import { shareStatements } from '../../src/db/shared-statement.ts'
+import { connect } from '../../src/db/connection/connect.ts'
 import { arrayText, type Sql } from '../../src/db/sql.ts'
-import { CallerGoneError } from '../../src/db/statement.ts'
+import { shareStatements } from '../../src/db/statement/shared-statement.ts'
+import { CallerGoneError } from '../../src/db/statement/statement.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { createDatabase } from '../support/database.ts'
 

@@ -1,4 +1,4 @@
-/** Tests what `src/db/socket.ts` adds to the driver, against a proxy that misbehaves before a real server. */
+/** Tests what `src/db/connection/socket.ts` adds to the driver, against a proxy that misbehaves before a real server. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect as connectSocket, createServer, isIP, Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
@@ -7,8 +7,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { TLSSocket } from 'node:tls'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { readDatabaseUrl } from '#database-url'
-import { connect, type PoolOptions, serviceRole } from '../../src/db/connect.ts'
-import { isOutage } from '../../src/db/outage.ts'
+import { connect, type PoolOptions, serviceRole } from '../../src/db/connection/connect.ts'
+import { isOutage } from '../../src/db/connection/outage.ts'
 import { createDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { listen } from '../support/free-port.ts'

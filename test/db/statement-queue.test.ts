@@ -1,6 +1,6 @@
 /** Tests how statements share the connections of a pool, against a real server. */
 import { afterAll, expect, onTestFinished, test } from 'vitest'
-import { isOutage } from '../../src/db/outage.ts'
+import { isOutage } from '../../src/db/connection/outage.ts'
 import type { Sql } from '../../src/db/sql.ts'
 import { connect } from '../support/connect.ts'
 import { createDatabase } from '../support/database.ts'

@@ -19,7 +19,7 @@ export async function readWrites(): Promise<Map<string, Writes>> {
   const writes = new Map<string, Writes>()
   // Staging runs as the owner, who also runs the statements that reasons name.
   for (const text of await readSources(
-    /^src\/(db\/(migrate|migrations|upgrade-statements|definitions)|reason-list|staging\/)/,
+    /^src\/(db\/migration\/(migrate|migrations|upgrade-statements|definitions)|reason-list|staging\/)/,
   ))
     collect(text, writes)
   return writes
@@ -29,7 +29,7 @@ export async function readWrites(): Promise<Map<string, Writes>> {
 export const readServiceSources = async () =>
   (
     await readSources(
-      /^src\/(db\/(migrate|migrations|upgrade-statements|definitions|mappings)|cli\/adopt|staging\/|adoption\/(?!fill))/,
+      /^src\/(db\/(migration\/(migrate|migrations|upgrade-statements|definitions)|mapping\/)|cli\/adopt|staging\/|adoption\/(?!fill))/,
     )
   ).join('\n')
 

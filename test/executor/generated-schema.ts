@@ -24,8 +24,8 @@ import {
   isListType,
   isObjectType,
 } from 'graphql'
-import { nullable, type RowOf } from '../../src/db/column.ts'
-import { rowCodec } from '../../src/db/row-codec.ts'
+import { nullable, type RowOf } from '../../src/db/row/column.ts'
+import { rowCodec } from '../../src/db/row/row-codec.ts'
 import { markDirect, offerBatch, offerColumn } from '../../src/graphql/direct-resolver.ts'
 
 export interface World {

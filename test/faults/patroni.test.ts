@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import { migrate } from '../../src/db/migration/migrate.ts'
 import { findRecordProblems } from '../../src/projection/check.ts'
 import { buildServer } from '../../src/server.ts'
 import { createTestToken, whole } from '../support/builders.ts'

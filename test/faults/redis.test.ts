@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
-import { connectRedis } from '../../src/db/redis.ts'
+import { connectRedis } from '../../src/redis.ts'
 import { remainingOf } from '../support/app.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'

@@ -7,7 +7,7 @@ import {
   isSpecifiedScalarType,
 } from 'graphql'
 import { expect, it } from 'vitest'
-import type { Column } from '../../src/db/column.ts'
+import type { Column } from '../../src/db/row/column.ts'
 import { categoryColumns } from '../../src/domain/record/category.ts'
 import { products } from '../../src/domain/record/product.ts'
 import { signups } from '../../src/domain/record/signup.ts'

@@ -1,7 +1,7 @@
 /** Callers that leave while the service works for them: nothing more is done. */
 import { once } from 'node:events'
 import { afterAll, expect, test } from 'vitest'
-import { connect, serviceRole } from '../../src/db/connect.ts'
+import { connect, serviceRole } from '../../src/db/connection/connect.ts'
 import { listRequestCounts, listRequestErrors } from '../../src/domain/token/request-count.ts'
 import { signIn } from '../admin/support.ts'
 import { createWorld } from '../rest/support.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { connect, serviceRole } from '../../src/db/connect.ts'
+import { connect, serviceRole } from '../../src/db/connection/connect.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import { toLoggedError } from '../../src/log.ts'
 import { createBrowser } from '../admin/support.ts'

@@ -2,7 +2,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { migrate } from '../../src/db/migrate.ts'
+import { migrate } from '../../src/db/migration/migrate.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import { checkFigures } from '../../src/domain/figures/check.ts'
 import { makeStep } from '../../src/projection/step.ts'

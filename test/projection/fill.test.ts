@@ -1,6 +1,6 @@
 /** The first fill: records, indexes and figures are written in steps, beside writers, and after each interruption. */
 import { expect, test } from 'vitest'
-import { migrate } from '../../src/db/migrate.ts'
+import { migrate } from '../../src/db/migration/migrate.ts'
 import { checkFigures } from '../../src/domain/figures/check.ts'
 import { makeStep } from '../../src/projection/step.ts'
 import { readStepState } from '../../src/projection/step-state.ts'

@@ -1,7 +1,7 @@
 /** Rows that are made to stop the steps hold up the records of no other tenant, are named, and leave nothing behind when they are mended. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, expect, test } from 'vitest'
-import { migrate } from '../../src/db/migrate.ts'
+import { migrate } from '../../src/db/migration/migrate.ts'
 import type { Pool, Sql } from '../../src/db/sql.ts'
 import { findRecordProblems } from '../../src/projection/check.ts'
 import { createSteps } from '../../src/projection/step.ts'

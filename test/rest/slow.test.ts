@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest'
-import { connect as connectPool, serviceRole } from '../../src/db/connect.ts'
+import { connect as connectPool, serviceRole } from '../../src/db/connection/connect.ts'
 import { createApp, v1 } from '../support/app.ts'
 import { startService } from '../support/service.ts'
 import { openSocket } from '../support/sockets.ts'

@@ -1,7 +1,7 @@
 import type { FastifyInstance, InjectOptions } from 'fastify'
 import { expect } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
-import { isOutage } from '../../src/db/outage.ts'
+import { isOutage } from '../../src/db/connection/outage.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import type { LogDestination } from '../../src/log.ts'
 import { buildServer } from '../../src/server.ts'

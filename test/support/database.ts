@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
 import postgres from '#postgres'
-import { migrate } from '../../src/db/migrate.ts'
+import { migrate } from '../../src/db/migration/migrate.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import { afterFile } from './cleanups.ts'
 import { connect, serviceRole } from './connect.ts'

@@ -15,8 +15,8 @@ declare module 'vitest' {
 export default async function setUp(project: TestProject) {
   execFileSync('npm', ['run', '-s', 'build'])
   // Imported after the build, which creates the driver they load.
-  const { connect } = await import('../../src/db/connect.ts')
-  const { migrate } = await import('../../src/db/migrate.ts')
+  const { connect } = await import('../../src/db/connection/connect.ts')
+  const { migrate } = await import('../../src/db/migration/migrate.ts')
   const { makeStep } = await import('../../src/projection/step.ts')
   const settings = {
     max_connections: '300',
@@ -58,7 +58,7 @@ export default async function setUp(project: TestProject) {
 
 /** Starts PgBouncer, through which the service connects to the databases of all test files. */
 async function startPooler(server: { host: string; port: number; user: string; database: string }) {
-  const { connect } = await import('../../src/db/connect.ts')
+  const { connect } = await import('../../src/db/connection/connect.ts')
   const { createPgBouncer } = await import('./pgbouncer.ts')
   const { freePort } = await import('./free-port.ts')
   const login = 'gateway_login'

@@ -1,7 +1,7 @@
 /** The stress test of the sync as a command: `npm run stress -- --seconds 60`. */
 import { Command, InvalidArgumentError } from 'commander'
 import { readConfig } from '../../src/config/config.ts'
-import { migrate } from '../../src/db/migrate.ts'
+import { migrate } from '../../src/db/migration/migrate.ts'
 import { buildServer } from '../../src/server.ts'
 import { connect, serviceRole } from '../support/connect.ts'
 import { startServer } from '../support/embedded-postgres.ts'

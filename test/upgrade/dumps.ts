@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import type postgres from '#postgres'
-import { serviceRole } from '../../src/db/connect.ts'
-import { readOwn } from '../../src/db/migrations.ts'
+import { serviceRole } from '../../src/db/connection/connect.ts'
+import { readOwn } from '../../src/db/migration/migrations.ts'
 import type { Owner } from '../faults/support/world.ts'
 
 /** The first line of a dump, as a comment of SQL. */

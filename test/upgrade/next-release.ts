@@ -1,7 +1,7 @@
 /** A later release, which changes what CONTRIBUTING.md has recipes for: fields, functions and templates, and a type of record. */
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { readOwn } from '../../src/db/migrations.ts'
+import { readOwn } from '../../src/db/migration/migrations.ts'
 import { createLaterVersion } from '../support/later-version.ts'
 
 const plain = join(import.meta.dirname, '../../mappings/plain')

@@ -10,8 +10,8 @@ import type { Pool } from '../../src/db/sql.ts'
 export async function withMigratedDatabase(use: (sql: Pool) => Promise<void>): Promise<void> {
   // The service's code imports the builds of these packages.
   execFileSync('tools/build', ['client', 'sync'])
-  const { connect } = await import('../../src/db/connect.ts')
-  const { migrate } = await import('../../src/db/migrate.ts')
+  const { connect } = await import('../../src/db/connection/connect.ts')
+  const { migrate } = await import('../../src/db/migration/migrate.ts')
   const dataDir = mkdtempSync(join(tmpdir(), 'gateway-schema-'))
   // The server may run as another user, which needs to traverse the directory.
   chmodSync(dataDir, 0o711)

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { applyPatch, parsePatch } from 'diff'
-import { digestOf, patchedDigest } from '../../src/db/driver.ts'
+import { digestOf, patchedDigest } from '../../src/db/connection/driver.ts'
 
 const source = new URL('.', import.meta.resolve('postgres'))
 const targets = ['../../dist/postgres/', '../../packages/sync/dist/postgres/'].map(
@@ -32,7 +32,7 @@ function build(target: URL): void {
   const digest = digestOf(target)
   if (digest !== patchedDigest) {
     throw new Error(
-      `The patched driver has the digest ${digest}, not the one in src/db/driver.ts. ` +
+      `The patched driver has the digest ${digest}, not the one in src/db/connection/driver.ts. ` +
         'If the patch or the version of postgres was changed: write this digest there, and run test/db/patches.test.ts.',
     )
   }

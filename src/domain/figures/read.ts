@@ -1,5 +1,5 @@
 import type { Fragment, RecordSql } from '../../db/sql.ts'
-import { unprepared } from '../../db/statement.ts'
+import { unprepared } from '../../db/statement/statement.ts'
 import { badInput, type GatewayError } from '../errors.ts'
 import { lastStamp, recordsMissing } from '../sync/server-time.ts'
 import { grantedBy } from '../tenant/granted.ts'

@@ -1,5 +1,5 @@
-import { column, type RowOf } from '../../db/column.ts'
-import { rowCodec } from '../../db/row-codec.ts'
+import { column, type RowOf } from '../../db/row/column.ts'
+import { rowCodec } from '../../db/row/row-codec.ts'
 import { arrayText, type RecordSql } from '../../db/sql.ts'
 import { groupByProduct } from './product.ts'
 

@@ -1,5 +1,5 @@
-import { shareStatements } from '../../db/shared-statement.ts'
 import type { Sql } from '../../db/sql.ts'
+import { shareStatements } from '../../db/statement/shared-statement.ts'
 import type { AuditAction } from '../administrator/audit.ts'
 import type { SearchTable } from '../search/search-table.ts'
 import type { Caller } from '../token/caller.ts'

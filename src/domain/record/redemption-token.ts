@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { shareStatements } from '../../db/shared-statement.ts'
 import type { Sql } from '../../db/sql.ts'
+import { shareStatements } from '../../db/statement/shared-statement.ts'
 import { hashSecret } from '../secret/hash.ts'
 
 interface Issued {

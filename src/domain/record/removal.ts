@@ -1,5 +1,5 @@
-import { column, type RowOf } from '../../db/column.ts'
-import { rowCodec } from '../../db/row-codec.ts'
+import { column, type RowOf } from '../../db/row/column.ts'
+import { rowCodec } from '../../db/row/row-codec.ts'
 import type { ListIdentity } from '../paging/cursor.ts'
 import type { Token } from '../token/token.ts'
 import type { RecordType } from './resource.ts'

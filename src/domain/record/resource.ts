@@ -1,6 +1,6 @@
 /** Descriptions of the records that tenants own: loaders, `node`, global ids, connections and removals follow from them. */
-import type { Column, Columns } from '../../db/column.ts'
-import { rowCodec } from '../../db/row-codec.ts'
+import type { Column, Columns } from '../../db/row/column.ts'
+import { rowCodec } from '../../db/row/row-codec.ts'
 import type { Fragment, RecordSql } from '../../db/sql.ts'
 import type { ListIdentity } from '../paging/cursor.ts'
 import { byValue } from '../search/order.ts'

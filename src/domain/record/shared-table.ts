@@ -1,4 +1,4 @@
-import { shareStatements } from '../../db/shared-statement.ts'
+import { shareStatements } from '../../db/statement/shared-statement.ts'
 import type { TenantTable } from './tenant-table.ts'
 
 /** The most pages of requests that share a statement. */

@@ -1,4 +1,4 @@
-import { column, nullable, type RowOf } from '../../db/column.ts'
+import { column, nullable, type RowOf } from '../../db/row/column.ts'
 import { inRange, sameText } from '../search/field.ts'
 import { byNullable } from '../search/order.ts'
 import { searchedText } from '../search/text-field.ts'

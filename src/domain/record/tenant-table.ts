@@ -1,4 +1,4 @@
-import type { RowCodec } from '../../db/row-codec.ts'
+import type { RowCodec } from '../../db/row/row-codec.ts'
 import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import { boundsOf, type PageWindow, type RecordPage, readFromBothEnds, toPage, within } from '../paging/page.ts'
 import { lastStamp, toServerTime } from '../sync/server-time.ts'

@@ -1,8 +1,8 @@
 /** Finds a voucher by a name, and reads it from its source as it is now. */
-import { column, nullable, type RowOf } from '../../db/column.ts'
-import { rowCodec } from '../../db/row-codec.ts'
-import { shareStatements } from '../../db/shared-statement.ts'
+import { column, nullable, type RowOf } from '../../db/row/column.ts'
+import { rowCodec } from '../../db/row/row-codec.ts'
 import { onPrimary, type Sql } from '../../db/sql.ts'
+import { shareStatements } from '../../db/statement/shared-statement.ts'
 
 export const resolvedColumns = {
   id: column('voucher.id', 'bigint', 'The numeric id, as in v1.'),

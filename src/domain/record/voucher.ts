@@ -1,4 +1,4 @@
-import { column, nullable, type RowOf } from '../../db/column.ts'
+import { column, nullable, type RowOf } from '../../db/row/column.ts'
 import { inRange, ofCurrency, ofRecord } from '../search/field.ts'
 import { byAmount, byNullable } from '../search/order.ts'
 import { searchedText } from '../search/text-field.ts'

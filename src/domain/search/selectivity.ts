@@ -1,6 +1,6 @@
 /** Finds the conditions of a search that few rows meet, so that an index is read instead of the list. */
 import type { RecordSql } from '../../db/sql.ts'
-import { unprepared } from '../../db/statement.ts'
+import { unprepared } from '../../db/statement/statement.ts'
 import type { Condition, IndexRange } from './field.ts'
 import type { Owners } from './owners.ts'
 import type { Ranges } from './ranges.ts'

@@ -43,7 +43,7 @@ export function requireCompleteRemovals(updatedSince: Instant, { removalsComplet
 
 /**
  * Compares the database server with the recorded one, and requires a full pass when it was replaced, as each new connection
- * does (`src/db/session.ts`). Only one of several instances reports it.
+ * does (`src/db/connection/session.ts`). Only one of several instances reports it.
  *
  * @returns the identity of the former server when a change was not reported yet; else null
  */

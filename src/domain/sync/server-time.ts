@@ -1,4 +1,4 @@
-import { columnCodecs } from '../../db/column-codecs.ts'
+import { columnCodecs } from '../../db/row/column-codecs.ts'
 import type { Fragment, RecordSql } from '../../db/sql.ts'
 import { GatewayError } from '../errors.ts'
 import type { Instant } from '../value/instant.ts'

@@ -1,5 +1,5 @@
-import { column, nullable, type RowOf } from '../../db/column.ts'
-import { rowCodec } from '../../db/row-codec.ts'
+import { column, nullable, type RowOf } from '../../db/row/column.ts'
+import { rowCodec } from '../../db/row/row-codec.ts'
 import { arrayText, type RecordSql } from '../../db/sql.ts'
 import type { ListIdentity } from '../paging/cursor.ts'
 import { type PageWindow, type RecordPage, type RowOrder, toPage, within } from '../paging/page.ts'

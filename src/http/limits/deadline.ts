@@ -1,6 +1,6 @@
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { isOutage } from '../../db/outage.ts'
-import { CallerGoneError } from '../../db/statement.ts'
+import { isOutage } from '../../db/connection/outage.ts'
+import { CallerGoneError } from '../../db/statement/statement.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { unavailable } from '../errors.ts'
 import { hasBody } from '../text-body.ts'

@@ -3,7 +3,7 @@
  * detected.
  */
 import { join } from 'node:path'
-import { migrate } from '../../../src/db/migrate.ts'
+import { migrate } from '../../../src/db/migration/migrate.ts'
 import type { Pool } from '../../../src/db/sql.ts'
 import type { RecordProblem } from '../../../src/projection/check.ts'
 import { v1 } from '../../support/app.ts'

@@ -1,4 +1,4 @@
-import { type PoolUse, type StatementWork, statementChannel } from '../channels.ts'
+import { type PoolUse, type StatementWork, statementChannel } from '../../channels.ts'
 import { nameOf, onceEnded, type Statement } from './statement.ts'
 
 /**

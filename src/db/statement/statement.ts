@@ -1,4 +1,4 @@
-import type { Fragment } from './sql.ts'
+import type { Fragment } from '../sql.ts'
 
 /** A statement as the driver makes it: `handler` sends it when its promise is first used. */
 export interface Statement extends Fragment {

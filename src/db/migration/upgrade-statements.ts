@@ -1,8 +1,9 @@
 /** The statements of an upgrade, which `migrate` runs, and prints for an administrator of the database. */
+
+import { captureSources, describePlainMappings, hasMappings } from '../mapping/mappings.ts'
+import type { Sql } from '../sql.ts'
 import { type Definition, describeDefinitions, readDefinitions } from './definitions.ts'
-import { captureSources, describePlainMappings, hasMappings } from './mappings.ts'
 import { beforeLast, hasSchema, isAlone, isEmpty, type Migration, readOwn, readUpgrade } from './migrations.ts'
-import type { Sql } from './sql.ts'
 
 /** Returns the statement that records a migration. */
 export const recordOf = (version: number, file: string, md5: string) =>

@@ -1,6 +1,6 @@
-import { type Reason, reason } from '../reasons.ts'
+import { type Reason, reason } from '../../reasons.ts'
+import type { Sql } from '../sql.ts'
 import { serviceRole } from './connect.ts'
-import type { Sql } from './sql.ts'
 
 export interface LoginRights {
   /** The name of the login, quoted for SQL. */

@@ -1,4 +1,4 @@
-import type { Pool } from './sql.ts'
+import type { Pool } from '../sql.ts'
 
 /**
  * Lets V8 keep the compiled constructors of the driver's statements and results.

@@ -1,4 +1,4 @@
-import type { Sql } from './sql.ts'
+import type { Sql } from '../sql.ts'
 
 /**
  * Lifts the limits of time that a login, a database or a pooler sets, and turns the compiler of PostgreSQL off. Servers before 17

@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import type { PendingQuery, Row } from '#postgres'
-import type { Sql } from './sql.ts'
+import type { Sql } from '../sql.ts'
 
 /** A row as it is copied, by the names of its columns. */
 export type CopiedRow = Record<string, string | number | boolean | null | readonly string[]>

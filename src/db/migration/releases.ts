@@ -11,7 +11,7 @@ interface Release {
 
 /** The releases, the oldest first. */
 export const releases: readonly Release[] = JSON.parse(
-  readFileSync(new URL('../../sql/releases.json', import.meta.url), 'utf8'),
+  readFileSync(new URL('../../../sql/releases.json', import.meta.url), 'utf8'),
 )
 
 /** Returns the newest release of which a database has all migrations, or null. @param last its last migration */

@@ -1,7 +1,7 @@
 /** Statements that need a lock: they wait for a short time, because writers queue behind them, and are tried again. */
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Fragment, Sql } from '../sql.ts'
 import { codeOf } from './outage.ts'
-import type { Fragment, Sql } from './sql.ts'
 
 /** The interval at which the holders of locks are read, less than `lock_timeout`, and the pause after an attempt; in milliseconds. */
 const times = { read: 50, retry: 1_500 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { ReasonError, reason } from '../reasons.ts'
+import { ReasonError, reason } from '../../reasons.ts'
 
 /** The digest of the patched driver, which `tools/driver/apply.ts` builds and `test/db/patches.test.ts` tests. */
 export const patchedDigest = 'ed5e41e377413a41e76b00d0092278624d4fbaff71111e8fce486c70c9e12854'

@@ -1,6 +1,7 @@
+import { retryLocks } from '../connection/lock-retries.ts'
+import { captureMissing, hasMappings, installMappings, type Mapping } from '../mapping/mappings.ts'
+import type { Pool, Sql } from '../sql.ts'
 import { makeDefinitions, readDefinitions } from './definitions.ts'
-import { retryLocks } from './lock-retries.ts'
-import { captureMissing, hasMappings, installMappings, type Mapping } from './mappings.ts'
 import {
   beforeLast,
   isAlone,
@@ -10,7 +11,6 @@ import {
   readOwn,
   readUpgrade,
 } from './migrations.ts'
-import type { Pool, Sql } from './sql.ts'
 import {
   capturesAgain,
   completionOf,

@@ -1,6 +1,6 @@
-import type { PoolUse } from '../channels.ts'
+import type { PoolUse } from '../../channels.ts'
+import type { DriverPool } from '../sql.ts'
 import { publishStatement } from './publish-statements.ts'
-import type { DriverPool } from './sql.ts'
 import { isStatement, namedText, nameOf, type Statement } from './statement.ts'
 import { StatementQueue } from './statement-queue.ts'
 

@@ -1,10 +1,10 @@
 import { readDatabaseUrl } from '#database-url'
 import postgres from '#postgres'
-import { type ColumnCodec, columnCodecs } from './column-codecs.ts'
-import { publishUnqueued, queueStatements } from './queued-pool.ts'
+import { type ColumnCodec, columnCodecs } from '../row/column-codecs.ts'
+import type { DriverPool, DriverTypes, Pool } from '../sql.ts'
+import { publishUnqueued, queueStatements } from '../statement/queued-pool.ts'
 import { figureSettings, isolation, ownSearchPath, type SessionRequirements, timeFormat } from './session.ts'
 import { poolSockets } from './socket.ts'
-import type { DriverPool, DriverTypes, Pool } from './sql.ts'
 
 /** The address of the database: a URL, or the Unix socket of an embedded server. */
 export type DatabaseAddress = string | { host: string; port: number; user: string; database: string }

@@ -2,7 +2,7 @@
  * Checks the requirements of each session: its search path, and of the service its role, its limits, how it writes times, and
  * a primary that can be written. A pooler or a setting of the database can change each of these without an error.
  */
-import { type Reason, ReasonError, reason } from '../reasons.ts'
+import { type Reason, ReasonError, reason } from '../../reasons.ts'
 
 /** The error of a database that answers, but that the service must not use. Like an outage, it may end by itself. */
 export class DatabaseRefusedError extends ReasonError {

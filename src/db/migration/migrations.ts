@@ -2,13 +2,13 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
-import { type Reason, ReasonError, reason } from '../reasons.ts'
-import { version } from '../version.ts'
+import { type Reason, ReasonError, reason } from '../../reasons.ts'
+import { version } from '../../version.ts'
+import { readKindOfTables } from '../mapping/mappings.ts'
+import type { Sql } from '../sql.ts'
 import { type Definition, readDefinitions } from './definitions.ts'
 import { readDrift } from './drift.ts'
-import { readKindOfTables } from './mappings.ts'
 import { releasesBetween } from './releases.ts'
-import type { Sql } from './sql.ts'
 
 /** The migrations of a database differ from the files in `sql/`: an unreleased version of the service made them. */
 export class UnreleasedDatabaseError extends Error {}
@@ -26,7 +26,7 @@ let own: Migration[] | undefined
 
 /** Returns the migrations of this version, in their order. */
 export function readOwn(): Migration[] {
-  const directory = new URL('../../sql/', import.meta.url)
+  const directory = new URL('../../../sql/', import.meta.url)
   own ??= readdirSync(directory)
     .filter(file => /\.(do|alone)\./.test(file))
     .sort()

@@ -1,11 +1,11 @@
 /** Looks for what would stop a migration, and estimates what it takes. Changes nothing. */
-import { type Reason, reason } from '../reasons.ts'
-import { serviceRole } from './connect.ts'
-import { describeHolder } from './lock-retries.ts'
+import { type Reason, reason } from '../../reasons.ts'
+import { serviceRole } from '../connection/connect.ts'
+import { describeHolder } from '../connection/lock-retries.ts'
+import { type LoginRights, readRights } from '../connection/rights.ts'
+import type { Sql } from '../sql.ts'
 import { type MigrationState, readMigrations, readUpgrade, refuseUpgrade } from './migrations.ts'
 import { releaseOf, releasesBetween } from './releases.ts'
-import { type LoginRights, readRights } from './rights.ts'
-import type { Sql } from './sql.ts'
 import { capturesAgain } from './upgrade-statements.ts'
 
 /** Rows that a server indexes in a second: 0.6 to 0.95 million rows of three columns on a core that others used too. */

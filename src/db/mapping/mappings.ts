@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import postgres from '#postgres'
-import type { Sql } from './sql.ts'
+import type { Sql } from '../sql.ts'
 
 /** The mapping of a type of record. */
 export interface Mapping {
@@ -18,10 +18,10 @@ export interface Mapping {
 
 /** The mapping of the plain tables. Read once: the files of a running service do not change. */
 let plain: Mapping[] | undefined
-const readPlain = () => (plain ??= readMappings(fileURLToPath(new URL('../../mappings/plain', import.meta.url))))
+const readPlain = () => (plain ??= readMappings(fileURLToPath(new URL('../../../mappings/plain', import.meta.url))))
 
 /** The statements that create the plain tables. */
-const readPlainTables = () => readFileSync(new URL('../../sql/plain-tables.sql', import.meta.url), 'utf8')
+const readPlainTables = () => readFileSync(new URL('../../../sql/plain-tables.sql', import.meta.url), 'utf8')
 
 /** The schemas of names without one, by default. */
 export const defaultPath = 'public'

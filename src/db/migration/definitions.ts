@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { version } from '../version.ts'
-import type { Sql } from './sql.ts'
+import { version } from '../../version.ts'
+import type { Sql } from '../sql.ts'
 
 /** A file of `sql/functions`. */
 export interface Definition {
@@ -17,7 +17,7 @@ export interface Definition {
   md5: string
 }
 
-const folder = fileURLToPath(new URL('../../sql/functions', import.meta.url))
+const folder = fileURLToPath(new URL('../../../sql/functions', import.meta.url))
 
 /** Read once: the files of a running service do not change. */
 let own: Definition[] | undefined

@@ -1,6 +1,6 @@
-import { type Reason, type ReasonCode, reason } from '../reasons.ts'
-import { coalesceReads } from './coalesce-reads.ts'
-import { onPrimary, type Pool, type Sql } from './sql.ts'
+import { coalesceReads } from '../../async/coalesce-reads.ts'
+import { type Reason, type ReasonCode, reason } from '../../reasons.ts'
+import { onPrimary, type Pool, type Sql } from '../sql.ts'
 
 /** The checks in a row that find no problem before a standby that was left out is used again. */
 const checksToReturn = 4

@@ -1,5 +1,5 @@
 /** The objects of the schema that are not as upgrades have made them. */
-import type { Sql } from './sql.ts'
+import type { Sql } from '../sql.ts'
 
 /** An object that differs from what the last upgrade has left. */
 export interface Drift {

@@ -1,4 +1,4 @@
-import { ReasonError, reason } from '../reasons.ts'
+import { ReasonError, reason } from '../../reasons.ts'
 
 /** The oldest version of PostgreSQL for the service and for a platform on another server: the only ones that the tests use. */
 const oldest = 15

@@ -1,4 +1,4 @@
-import type { Sql } from './sql.ts'
+import type { Sql } from '../sql.ts'
 
 /** Reads several items in one statement; the results are in the order of the items. */
 type ReadItems<Item, Result, Via> = (sql: Via, items: readonly Item[]) => Promise<readonly Result[]>

@@ -4,10 +4,10 @@
  * clients may mix answers of all servers. A statement that fails there, for whatever reason, runs at the primary.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { coalesceReads } from './coalesce-reads.ts'
-import type { Pool, RecordPool, RecordSql } from './sql.ts'
+import { coalesceReads } from '../../async/coalesce-reads.ts'
+import type { Pool, RecordPool, RecordSql } from '../sql.ts'
+import { isStatement, type Statement } from '../statement/statement.ts'
 import { type LastStep, readLastStep, Standby, type StandbyPools, type StandbyState } from './standby.ts'
-import { isStatement, type Statement } from './statement.ts'
 
 /** The interval of checks, in milliseconds. A standby that does not show a step for this long is late. */
 const checkMs = 250

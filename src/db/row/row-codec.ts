@@ -1,7 +1,8 @@
 /** Rows that decode a column when it is read: a page is selected as one text, because a driver's cost is its columns. */
+
+import type { Fragment, RecordSql } from '../sql.ts'
 import type { Column, Columns } from './column.ts'
 import { type RecordText, readRecordText } from './record-text.ts'
-import type { Fragment, RecordSql } from './sql.ts'
 
 /** Where a row has a column, and how it is read. */
 interface PlacedColumn extends Pick<Column, 'kind' | 'codec'> {
