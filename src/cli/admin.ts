@@ -13,12 +13,12 @@ import { passwordErrors } from '../domain/administrator/password.ts'
 import { throwIfErrors } from '../domain/errors.ts'
 import { setupPath } from '../http/paths.ts'
 import { toJsonLine } from '../json-line.ts'
-import { commandLine } from './actor.ts'
-import { readDataFile } from './data-file.ts'
-import { withDatabase } from './database.ts'
-import { localOrigin } from './listen.ts'
-import { jsonOption, printResult, printTable } from './output.ts'
-import { shellCommand } from './shell-command.ts'
+import { withDatabase } from './database/database.ts'
+import { readDataFile } from './files/data-file.ts'
+import { localOrigin } from './serve/listen.ts'
+import { commandLine } from './terminal/actor.ts'
+import { jsonOption, printResult, printTable } from './terminal/output.ts'
+import { shellCommand } from './terminal/shell-command.ts'
 
 function readAddress(given: string): string {
   const email = parseEmail(given)

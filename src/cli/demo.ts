@@ -2,8 +2,8 @@ import { SingleBar } from 'cli-progress'
 import { Command } from 'commander'
 import { readConfig } from '../config/config.ts'
 import { loadDemo } from '../demo/load.ts'
-import { withDatabase } from './database.ts'
-import { jsonOption, printResult, readNumber } from './output.ts'
+import { withDatabase } from './database/database.ts'
+import { jsonOption, printResult, readNumber } from './terminal/output.ts'
 
 const readScale = readNumber(/^[1-9]\d{0,4}$/, 'Expected a whole number from 1 to 99999, for example 10.')
 

@@ -10,10 +10,10 @@ import { furtherChecks, requestChecks } from '../doctor/quick.ts'
 import { openIdCallbackPath } from '../http/paths.ts'
 import { readStepState } from '../projection/step-state.ts'
 import { describeReason, ReasonError, reason } from '../reasons.ts'
-import { requireMigrated, withUnmigratedDatabase } from './database.ts'
-import { databaseError } from './database-errors.ts'
-import { loadEnvFile } from './env-file.ts'
-import { jsonOption, printResult, readSeconds } from './output.ts'
+import { requireMigrated, withUnmigratedDatabase } from './database/database.ts'
+import { databaseError } from './database/errors.ts'
+import { loadEnvFile } from './files/env-file.ts'
+import { jsonOption, printResult, readSeconds } from './terminal/output.ts'
 
 interface Options {
   openFor: number

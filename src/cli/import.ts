@@ -6,9 +6,9 @@ import { readFolder, standardInput } from '../import/source.ts'
 import { tableNames } from '../import/table.ts'
 import { readDateFormat } from '../import/values.ts'
 import { toJsonLine } from '../json-line.ts'
-import { withDatabase } from './database.ts'
-import { jsonOption, printTable } from './output.ts'
-import { shellCommand } from './shell-command.ts'
+import { withDatabase } from './database/database.ts'
+import { jsonOption, printTable } from './terminal/output.ts'
+import { shellCommand } from './terminal/shell-command.ts'
 
 interface Options {
   table?: string

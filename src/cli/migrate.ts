@@ -6,8 +6,8 @@ import { checkUpgrade } from '../db/migration/upgrade-check.ts'
 import { describeUpgrade } from '../db/migration/upgrade-statements.ts'
 import type { Pool } from '../db/sql.ts'
 import { describeReason } from '../reasons.ts'
-import { withUnmigratedDatabase } from './database.ts'
-import { jsonOption, onBlocked, printResult, printTable, readSeconds } from './output.ts'
+import { withUnmigratedDatabase } from './database/database.ts'
+import { jsonOption, onBlocked, printResult, printTable, readSeconds } from './terminal/output.ts'
 
 interface MigrateOptions {
   wait: number

@@ -7,9 +7,9 @@ import { findRecordProblems, type RecordProblem } from '../projection/check.ts'
 import { findLostReferences, type LostReferences } from '../projection/references.ts'
 import { readStepState } from '../projection/step-state.ts'
 import { describeReason, type Reason } from '../reasons.ts'
-import { withDatabase } from './database.ts'
-import { counted, jsonOption, printResult } from './output.ts'
-import { shellCommand } from './shell-command.ts'
+import { withDatabase } from './database/database.ts'
+import { counted, jsonOption, printResult } from './terminal/output.ts'
+import { shellCommand } from './terminal/shell-command.ts'
 
 export const verifyCommand = new Command('verify')
   .description(

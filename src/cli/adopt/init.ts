@@ -1,11 +1,11 @@
 import { Command } from 'commander'
-import { type Draft, initMapping } from '../adoption/init.ts'
-import { readConfig } from '../config/config.ts'
-import { GatewayError } from '../domain/errors.ts'
-import { fromOption } from './adopt-check.ts'
-import { withUnmigratedDatabase } from './database.ts'
-import { jsonOption, printResult } from './output.ts'
-import { shellCommand } from './shell-command.ts'
+import { type Draft, initMapping } from '../../adoption/init.ts'
+import { readConfig } from '../../config/config.ts'
+import { GatewayError } from '../../domain/errors.ts'
+import { withUnmigratedDatabase } from '../database/database.ts'
+import { jsonOption, printResult } from '../terminal/output.ts'
+import { shellCommand } from '../terminal/shell-command.ts'
+import { fromOption } from './check.ts'
 
 export const initCommand = new Command('init')
   .description(

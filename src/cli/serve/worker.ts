@@ -1,5 +1,5 @@
 // A worker of `serve --workers`: it answers requests, and the primary process does the rest.
-import type { WorkerCount } from '../doctor/health.ts'
+import type { WorkerCount } from '../../doctor/health.ts'
 
 /** The message with which the primary asks a worker for its metrics. */
 export const metricsRequest = 'metrics'
@@ -20,7 +20,7 @@ export function linkToPrimary() {
   process.on('message', async message => {
     if (isWorkerCount(message)) workers = message
     if (message !== metricsRequest) return
-    const { processRegistry } = await import('../metrics/registry.ts')
+    const { processRegistry } = await import('../../metrics/registry.ts')
     process.send?.({ metrics: await processRegistry.getMetricsAsJSON() })
   })
   // The primary also sends SIGTERM to a worker that has already received one.

@@ -3,12 +3,12 @@ import cluster, { type Worker } from 'node:cluster'
 import type { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Logger, pino } from 'pino'
-import type { Config } from '../config/config.ts'
-import { addressUrl } from '../db/connection/connect.ts'
-import type { WorkerCount } from '../doctor/health.ts'
-import { loggerOptions } from '../log.ts'
-import { createLogDestination } from '../log-destination.ts'
-import type { Database } from './database.ts'
+import type { Config } from '../../config/config.ts'
+import { addressUrl } from '../../db/connection/connect.ts'
+import type { WorkerCount } from '../../doctor/health.ts'
+import { loggerOptions } from '../../log.ts'
+import { createLogDestination } from '../../log-destination.ts'
+import type { Database } from '../database/database.ts'
 import { localOrigin } from './listen.ts'
 import { limitStop } from './stop.ts'
 import { demoTokenVariable, workerVariable } from './worker.ts'
@@ -134,7 +134,7 @@ export async function startPrimary(
 /** Serves the metrics of the workers that start from now on. */
 async function openMetrics(config: Config, database: Database, log: Logger, countWorkers: () => WorkerCount) {
   const { gatherMetrics } = await import('./gather-metrics.ts')
-  const { serveMetrics } = await import('./serve-metrics.ts')
+  const { serveMetrics } = await import('./metrics.ts')
   const report = (err: unknown) => log.warn({ err }, 'the metrics of the database are absent')
   return serveMetrics(config, database, gatherMetrics(countWorkers), report)
 }

@@ -1,7 +1,7 @@
 /** The output of commands: tables for people, JSON for programs. */
 import Table from 'cli-table3'
 import { InvalidArgumentError, Option } from 'commander'
-import { toJsonLine } from '../json-line.ts'
+import { toJsonLine } from '../../json-line.ts'
 
 /** The option of every command whose result a program can read. */
 export const jsonOption = () => new Option('--json', 'print JSON').default(false)

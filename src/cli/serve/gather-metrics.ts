@@ -1,8 +1,8 @@
 /** The metrics of all workers, which their primary serves. */
 import cluster from 'node:cluster'
 import { once } from 'node:events'
-import type { WorkerCount } from '../doctor/health.ts'
-import { addUp, type ProcessMetrics, processRegistry, workers } from '../metrics/registry.ts'
+import type { WorkerCount } from '../../doctor/health.ts'
+import { addUp, type ProcessMetrics, processRegistry, workers } from '../../metrics/registry.ts'
 import { metricsRequest } from './worker.ts'
 
 /** What a scrape waits for the workers, in milliseconds: each looks at the database for up to 1.2 seconds. */

@@ -1,11 +1,11 @@
 import { Command, Option } from 'commander'
-import { checkMapping, type Finding } from '../adoption/check.ts'
-import { readConfig } from '../config/config.ts'
-import { defaultPath } from '../db/mapping/mappings.ts'
-import { hasSchema } from '../db/migration/migrations.ts'
-import { checkPlatform } from '../staging/stage.ts'
-import { requireMigrated, withUnmigratedDatabase } from './database.ts'
-import { counted, jsonOption, printResult } from './output.ts'
+import { checkMapping, type Finding } from '../../adoption/check.ts'
+import { readConfig } from '../../config/config.ts'
+import { defaultPath } from '../../db/mapping/mappings.ts'
+import { hasSchema } from '../../db/migration/migrations.ts'
+import { checkPlatform } from '../../staging/stage.ts'
+import { requireMigrated, withUnmigratedDatabase } from '../database/database.ts'
+import { counted, jsonOption, printResult } from '../terminal/output.ts'
 
 /** The option for a platform whose database is not that of the gateway. */
 export const fromOption = () =>

@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os'
-import type { Actor } from '../domain/administrator/audit.ts'
+import type { Actor } from '../../domain/administrator/audit.ts'
 
 /** Returns the actor of audit entries that a command makes: the user of this machine. */
 export function commandLine(): Actor {

@@ -1,16 +1,16 @@
 import { Command, Option } from 'commander'
-import { readConfig } from '../config/config.ts'
-import type { Pool } from '../db/sql.ts'
-import { createToken, editToken, revokeToken } from '../domain/token/lifecycle.ts'
-import { listTokens } from '../domain/token/list.ts'
-import { rotateToken } from '../domain/token/rotation.ts'
-import { getToken, type TokenRecord, tokenStatus } from '../domain/token/token.ts'
-import { toJsonLine } from '../json-line.ts'
-import { createSteps } from '../projection/step.ts'
-import { commandLine } from './actor.ts'
-import { withDatabase } from './database.ts'
-import { jsonOption, printResult, printTable } from './output.ts'
-import { shellCommand } from './shell-command.ts'
+import { readConfig } from '../../config/config.ts'
+import type { Pool } from '../../db/sql.ts'
+import { createToken, editToken, revokeToken } from '../../domain/token/lifecycle.ts'
+import { listTokens } from '../../domain/token/list.ts'
+import { rotateToken } from '../../domain/token/rotation.ts'
+import { getToken, type TokenRecord, tokenStatus } from '../../domain/token/token.ts'
+import { toJsonLine } from '../../json-line.ts'
+import { createSteps } from '../../projection/step.ts'
+import { withDatabase } from '../database/database.ts'
+import { commandLine } from '../terminal/actor.ts'
+import { jsonOption, printResult, printTable } from '../terminal/output.ts'
+import { shellCommand } from '../terminal/shell-command.ts'
 import {
   addTokenOptions,
   expiresIn,
@@ -19,7 +19,7 @@ import {
   readId,
   readRate,
   type TokenOptions,
-} from './token-options.ts'
+} from './options.ts'
 
 interface Json {
   json: boolean

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { databaseVariables } from '#database-url'
-import { similarNames, unknownVariable } from '../config/variable-names.ts'
-import { variableNames } from '../config/variables.ts'
-import { type Reason, ReasonError, reason } from '../reasons.ts'
+import { similarNames, unknownVariable } from '../../config/variable-names.ts'
+import { variableNames } from '../../config/variables.ts'
+import { type Reason, ReasonError, reason } from '../../reasons.ts'
 
 const file = '.env'
 

@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { parseDuration } from '#sync'
-import { type Permission, permissionNames, permissions } from '../domain/token/permission.ts'
-import { parseIdentifier } from '../domain/value/identifier.ts'
-import { readNumber } from './output.ts'
+import { type Permission, permissionNames, permissions } from '../../domain/token/permission.ts'
+import { parseIdentifier } from '../../domain/value/identifier.ts'
+import { readNumber } from '../terminal/output.ts'
 
 /** Reads the id of a record. @throws InvalidArgumentError */
 export function readId(text: string): number {

@@ -1,9 +1,9 @@
 import { Command } from 'commander'
-import { exportMapping } from '../adoption/folder.ts'
-import { readConfig } from '../config/config.ts'
-import { withDatabase } from './database.ts'
-import { jsonOption, printResult } from './output.ts'
-import { shellCommand } from './shell-command.ts'
+import { exportMapping } from '../../adoption/folder.ts'
+import { readConfig } from '../../config/config.ts'
+import { withDatabase } from '../database/database.ts'
+import { jsonOption, printResult } from '../terminal/output.ts'
+import { shellCommand } from '../terminal/shell-command.ts'
 
 export const exportCommand = new Command('export')
   .description('Write the installed mapping into a folder, so that there is a way back to it.')

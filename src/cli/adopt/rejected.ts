@@ -1,8 +1,8 @@
 import { Command } from 'commander'
-import { exportRejected, readRejected } from '../adoption/rejected.ts'
-import { readConfig } from '../config/config.ts'
-import { withDatabase } from './database.ts'
-import { printTable } from './output.ts'
+import { exportRejected, readRejected } from '../../adoption/rejected.ts'
+import { readConfig } from '../../config/config.ts'
+import { withDatabase } from '../database/database.ts'
+import { printTable } from '../terminal/output.ts'
 
 export const rejectedCommand = new Command('rejected')
   .description('List all keys whose rows v1 cannot show, with the reason, and since when.')

@@ -1,9 +1,9 @@
 /** Errors of a database that cannot be used; each names the variable to change, or the directory to delete. */
 import { readDatabaseUrl } from '#database-url'
-import type { Config } from '../config/config.ts'
-import { codeOf } from '../db/connection/outage.ts'
-import { ReasonError, reason } from '../reasons.ts'
-import { shellCommand } from './shell-command.ts'
+import type { Config } from '../../config/config.ts'
+import { codeOf } from '../../db/connection/outage.ts'
+import { ReasonError, reason } from '../../reasons.ts'
+import { shellCommand } from '../terminal/shell-command.ts'
 
 /** Node's error has no message when every address of a host name refuses the connection. */
 function reasonOf(error: unknown): string {

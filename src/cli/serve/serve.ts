@@ -3,28 +3,28 @@ import { Command } from 'commander'
 import type { FastifyInstance } from 'fastify'
 import { pino } from 'pino'
 import { demoTenant } from '#demo'
-import { type Config, readConfig } from '../config/config.ts'
-import { letDriverCompile } from '../db/connection/compilable.ts'
-import { findExcessRights } from '../db/connection/rights.ts'
-import { migrate } from '../db/migration/migrate.ts'
-import type { Pool } from '../db/sql.ts'
-import { isDemo, isEmpty, loadDemo } from '../demo/load.ts'
-import { hasNoAdministrator } from '../domain/administrator/administrator.ts'
-import { inviteFirstAdministrator } from '../domain/administrator/invitation.ts'
-import { createTokenDirectory } from '../domain/token/directory.ts'
-import { createToken } from '../domain/token/lifecycle.ts'
-import { permissionNames } from '../domain/token/permission.ts'
-import { adminPath, dashboardPath, docsPath, graphiqlPath, graphqlPath, setupPath, v1Path } from '../http/paths.ts'
-import { loggerOptions } from '../log.ts'
-import { createLogDestination } from '../log-destination.ts'
-import { requireProcessLimits } from '../process-limits.ts'
-import { createSteps } from '../projection/step.ts'
-import { commandLine } from './actor.ts'
-import { readDataFile, removeDataFile, writeDataFile } from './data-file.ts'
-import { type Database, requireMigrated, withUnmigratedDatabase } from './database.ts'
+import { type Config, readConfig } from '../../config/config.ts'
+import { letDriverCompile } from '../../db/connection/compilable.ts'
+import { findExcessRights } from '../../db/connection/rights.ts'
+import { migrate } from '../../db/migration/migrate.ts'
+import type { Pool } from '../../db/sql.ts'
+import { isDemo, isEmpty, loadDemo } from '../../demo/load.ts'
+import { hasNoAdministrator } from '../../domain/administrator/administrator.ts'
+import { inviteFirstAdministrator } from '../../domain/administrator/invitation.ts'
+import { createTokenDirectory } from '../../domain/token/directory.ts'
+import { createToken } from '../../domain/token/lifecycle.ts'
+import { permissionNames } from '../../domain/token/permission.ts'
+import { adminPath, dashboardPath, docsPath, graphiqlPath, graphqlPath, setupPath, v1Path } from '../../http/paths.ts'
+import { loggerOptions } from '../../log.ts'
+import { createLogDestination } from '../../log-destination.ts'
+import { requireProcessLimits } from '../../process-limits.ts'
+import { createSteps } from '../../projection/step.ts'
+import { type Database, requireMigrated, withUnmigratedDatabase } from '../database/database.ts'
+import { readDataFile, removeDataFile, writeDataFile } from '../files/data-file.ts'
+import { commandLine } from '../terminal/actor.ts'
+import { readNumber } from '../terminal/output.ts'
+import { shellCommand } from '../terminal/shell-command.ts'
 import { listen, requireFreePorts } from './listen.ts'
-import { readNumber } from './output.ts'
-import { shellCommand } from './shell-command.ts'
 import { endAtSecondSignal, stopService, untilSignal } from './stop.ts'
 import { linkToPrimary, type PrimaryLink } from './worker.ts'
 import { type RunningService, startPrimary } from './workers.ts'
@@ -122,9 +122,9 @@ async function startService(
   setFlagsFromString('--heap-growing-percent=100')
   await letDriverCompile(database.pool)
   // Loaded here, because they take most of a second and the other commands do not need them.
-  const { startTracing } = await import('../tracing.ts')
+  const { startTracing } = await import('../../tracing.ts')
   startTracing()
-  const { buildServer } = await import('../server.ts')
+  const { buildServer } = await import('../../server.ts')
   const app = await buildServer({ ...database, config, log: createLogDestination(), role: primary, demoToken })
   process.on('uncaughtException', error => {
     // Node would print the whole error, which may quote a row or a request.
@@ -149,11 +149,11 @@ async function startService(
 
 /** Measures this process, and serves its metrics unless its primary does. @param database null: the primary does */
 async function startMetrics(app: FastifyInstance, config: Config, database: Database | null): Promise<void> {
-  const { observe } = await import('../metrics/observe.ts')
+  const { observe } = await import('../../metrics/observe.ts')
   observe(app.checkReadiness)
   if (!database) return
-  const { serveMetrics } = await import('./serve-metrics.ts')
-  const { processRegistry } = await import('../metrics/registry.ts')
+  const { serveMetrics } = await import('./metrics.ts')
+  const { processRegistry } = await import('../../metrics/registry.ts')
   const report = (error: unknown) =>
     app.failureLog.report({ error, message: 'failed: read the metrics of the database', kind: 'job' })
   const server = await serveMetrics(config, database, () => processRegistry.metrics(), report)

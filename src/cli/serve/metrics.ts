@@ -1,9 +1,9 @@
 import Fastify, { type FastifyInstance } from 'fastify'
-import type { Config } from '../config/config.ts'
-import { closeSilentConnections, connectionLimits } from '../http/limits/timeouts.ts'
-import { createDatabaseReader } from '../metrics/read-database.ts'
-import { databaseRegistry } from '../metrics/registry.ts'
-import type { Database } from './database.ts'
+import type { Config } from '../../config/config.ts'
+import { closeSilentConnections, connectionLimits } from '../../http/limits/timeouts.ts'
+import { createDatabaseReader } from '../../metrics/read-database.ts'
+import { databaseRegistry } from '../../metrics/registry.ts'
+import type { Database } from '../database/database.ts'
 import { listenAt } from './listen.ts'
 
 /**

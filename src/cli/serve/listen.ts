@@ -2,9 +2,9 @@ import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../config/config.ts'
-import { ReasonError, reason } from '../reasons.ts'
-import { shellCommand } from './shell-command.ts'
+import type { Config } from '../../config/config.ts'
+import { ReasonError, reason } from '../../reasons.ts'
+import { shellCommand } from '../terminal/shell-command.ts'
 
 /** The codes of the lookup of a host that does not exist, and of listen(2) for one that is not of this machine. */
 const hostCodes = /^(EADDRNOTAVAIL|EAFNOSUPPORT|EINVAL|ENOTFOUND|EAI_\w+)$/

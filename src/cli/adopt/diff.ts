@@ -1,9 +1,9 @@
 import { Command } from 'commander'
-import { checkMapping, type RecordChange } from '../adoption/check.ts'
-import { readConfig } from '../config/config.ts'
-import { requireNone, searchPathOption } from './adopt-check.ts'
-import { withDatabase } from './database.ts'
-import { counted, jsonOption, printResult } from './output.ts'
+import { checkMapping, type RecordChange } from '../../adoption/check.ts'
+import { readConfig } from '../../config/config.ts'
+import { withDatabase } from '../database/database.ts'
+import { counted, jsonOption, printResult } from '../terminal/output.ts'
+import { requireNone, searchPathOption } from './check.ts'
 
 export const diffCommand = new Command('diff')
   .description(
