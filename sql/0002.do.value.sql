@@ -20,7 +20,7 @@ language sql immutable parallel safe
 return upper(lower(words collate "und-x-icu"));
 
 -- Returns the regular expression of a character that is not trimmed (R27): no white space, control character or character
--- without a width. src/domain/value/trimmed.ts has the same characters.
+-- without a width. src/domain/trimmed.ts has the same characters.
 create function gateway.visible() returns text
 language sql immutable parallel safe
 return '[^\u0001-\u0020\u007f-\u00a0\u00ad\u034f\u061c\u115f\u1160\u1680\u17b4\u17b5\u180b-\u180f\u2000-\u200f\u2028-\u202f'

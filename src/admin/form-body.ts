@@ -1,6 +1,6 @@
 // Forms and query strings as the pages read them.
 import type { FastifyRequest } from 'fastify'
-import { trimmed } from '../domain/value/trimmed.ts'
+import { trimmed } from '../domain/trimmed.ts'
 
 /** Returns the form that was posted, or null. */
 export const findForm = ({ body }: FastifyRequest): URLSearchParams | null =>

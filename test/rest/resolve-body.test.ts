@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { trimmed } from '../../src/domain/value/trimmed.ts'
+import { trimmed } from '../../src/domain/trimmed.ts'
 import { bearer, createWorld, faultyFields, flawOf, worldReference } from './support.ts'
 
 const { client, build, secret, tenantId, pool } = await createWorld()

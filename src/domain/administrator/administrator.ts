@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/sql.ts'
 import { badInput, notFound } from '../errors.ts'
+import { invisible, trimmed } from '../trimmed.ts'
 import type { Instant } from '../value/instant.ts'
-import { invisible, trimmed } from '../value/trimmed.ts'
 import { type Actor, auditEntry } from './audit.ts'
 
 /** An account that may use the API access page. */

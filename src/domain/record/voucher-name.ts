@@ -1,5 +1,5 @@
 import { type FieldErrors, hasErrors, throwIfErrors } from '../errors.ts'
-import { notBlank, trimmed } from '../value/trimmed.ts'
+import { notBlank, trimmed } from '../trimmed.ts'
 
 /** A voucher by its reference or by its QR token: the first of the texts that is one. */
 export interface VoucherName {

@@ -2,9 +2,9 @@
 import { z } from 'zod'
 import type { Fragment, RecordSql } from '../../db/sql.ts'
 import type { Permission } from '../token/permission.ts'
+import { trimmed } from '../trimmed.ts'
 import { dateMessage, parseDate } from '../value/date.ts'
 import { instantMessage, parseInstant } from '../value/instant.ts'
-import { trimmed } from '../value/trimmed.ts'
 import type { SearchedWords, TextField } from './matched-fields.ts'
 import type { Order } from './order.ts'
 

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Fragment, RecordSql } from '../../db/sql.ts'
 import type { Permission } from '../token/permission.ts'
-import { invisible } from '../value/trimmed.ts'
+import { invisible } from '../trimmed.ts'
 import type { FilterField } from './field.ts'
 import type { TextField } from './matched-fields.ts'
 

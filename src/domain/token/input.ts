@@ -1,5 +1,5 @@
 import type { FieldErrors } from '../errors.ts'
-import { trimmed } from '../value/trimmed.ts'
+import { trimmed } from '../trimmed.ts'
 import { permissionNames } from './permission.ts'
 import type { TenantGrant, TokenRecord } from './token.ts'
 

@@ -1,7 +1,7 @@
 /** Reads queries and bodies of version 1 into the variables of its documents. */
 import { z } from 'zod'
 import { maxLengths } from '../../domain/record/voucher-name.ts'
-import { notBlank } from '../../domain/value/trimmed.ts'
+import { notBlank } from '../../domain/trimmed.ts'
 import { queryParameter, queryParameterValues } from '../../http/query-parameter.ts'
 import type { InputSource } from '../operation.ts'
 
