@@ -178,7 +178,7 @@ grant select on gateway.customer to voucher_gateway;
 
 create table gateway.customer_fields (
   id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
-  tenant_id bigint not null, -- The key of a tenant. While there is no such record, the row is rejected. The record is in the lists of this tenant (R20). A change is a removal from those of the former one.
+  tenant_id bigint not null, -- The key of a tenant. While there is no such record, the row is rejected. The record is in the lists of this tenant (R20). A change removes the record from the lists of the former tenant.
   email text, -- At most 100,000 characters. With a text on both sides of `@`.
   marketing_opted boolean not null, -- With false, no list has the customer (R23), and the record keeps nothing but `key`, `tenant_id`, `marketing_opted`, `consented_at` and `created_at`. A change to false is a removal, and figures count a withdrawal.
   consented_at timestamp with time zone, -- In the years 1 to 9999 (R13). Figures count the consent on this day, also when it was withdrawn.
@@ -219,7 +219,7 @@ create view gateway.expected_entry as
     gateway.folded(recipient_name) AS recipient
    FROM gateway.voucher;
 
--- Whose records a rollup includes: those of a tenant that has others below it, and of these; those of a tenant with many vouchers
+-- The tenants whose records a rollup includes. A tenant with others below it has a rollup of all of them; one with many vouchers, of itself
 create table gateway.figure_member (
   ancestor_id bigint not null,
   tenant_id bigint not null,
@@ -462,7 +462,7 @@ grant select on gateway.product to voucher_gateway;
 
 create table gateway.product_fields (
   id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
-  tenant_id bigint not null, -- The key of a tenant. While there is no such record, the row is rejected. The record is in the lists of this tenant (R20). A change is a removal from those of the former one.
+  tenant_id bigint not null, -- The key of a tenant. While there is no such record, the row is rejected. The record is in the lists of this tenant (R20). A change removes the record from the lists of the former tenant.
   slug text not null, -- At most 100,000 characters.
   title text not null, -- At most 100,000 characters.
   summary text, -- At most 1,000,000 characters.
@@ -892,7 +892,7 @@ grant select on gateway.voucher_entry to voucher_gateway;
 
 create table gateway.voucher_fields (
   id bigint not null, -- An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.
-  tenant_id bigint not null, -- The key of a tenant. While there is no such record, the row is rejected. The record is in the lists of this tenant (R20). A change is a removal from those of the former one.
+  tenant_id bigint not null, -- The key of a tenant. While there is no such record, the row is rejected. The record is in the lists of this tenant (R20). A change removes the record from the lists of the former tenant.
   reference text not null, -- At most 255 characters, not blank. A resolution finds the voucher by it; it is compared trimmed (R27, R33).
   qr_token text, -- The token in its QR code: at most 2048 characters, not blank, and no URL. A resolution finds the voucher by it; it is compared trimmed (R27, R33).
   initial_balance numeric, -- In major units: at least 0, below 10^12, with no more decimals than the currency has (R12). Figures of sales add it up as the value.
@@ -2473,7 +2473,7 @@ begin
            null::jsonb
     from gateway.mapped_fields(mapped, view) where is_required and given is null
     union all
-    select 'error', format('Its column %s is none of those of a %s', attname, mapped),
+    select 'error', format('A %2$s has no column %1$s', attname, mapped),
            (select format('Leave it out, or give it the name of one that is missing: %s', string_agg(column_name, ', ' order by place))
             from gateway.mapped_fields(mapped, view) where given is null), null
     from pg_attribute
@@ -2760,7 +2760,7 @@ begin
           %3$s) found (finding)
         where finding[2] is not null
         union all
-        select key::text, array['error', 'The key is that of several rows in {rows}', 'Let the select return one row for each key']
+        select key::text, array['error', 'Other rows have the same key as {rows}', 'Let the select return one row for each key']
         from mapped where key is not null group by key having count(*) > 1
       ), counted as (
         select finding, key, count(*) over (partition by finding) as faults, row_number() over (partition by finding order by key) as place,

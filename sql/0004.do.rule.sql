@@ -14,8 +14,8 @@ begin
       ('id', 'An integer is from 1 to 2^53 - 1 (R14). No other row has the same one.'),
       ('tenant_id', 'The key of a tenant. While there is no such record, the row is rejected.'),
       ('category.tenant_id', 'Products of other tenants do not show the category.'),
-      ('product.tenant_id voucher.tenant_id customer.tenant_id', 'The record is in the lists of this tenant (R20). A change is a removal '
-        'from those of the former one.'),
+      ('product.tenant_id voucher.tenant_id customer.tenant_id', 'The record is in the lists of this tenant (R20). A change removes '
+        'the record from the lists of the former tenant.'),
       ('parent_id', 'Not the tenant itself. Grants (R21), resolutions (R24) and figures follow the parents, up to one that is unknown '
         'or comes again. A change also moves `updated_at` of the tenants below.'),
       ('name subdomain', 'Not empty.'),

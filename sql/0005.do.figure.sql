@@ -1,7 +1,7 @@
 -- Figures: how many vouchers, amounts and consents tenants have, kept so that a read never counts many records.
 --
--- The figures of a small tenant are counted from its records. Rollups hold the sums of records for each tenant with those
--- below it, and for each large tenant; steps keep them (0008). Nothing here depends on the clock: a read compares dates with
+-- The figures of a small tenant are counted from its records. Rollups hold the sums of records of each tenant with all
+-- tenants below it, and of each large tenant; steps keep them (0008). Nothing here depends on the clock: a read compares dates with
 -- today.
 
 -- sale: vouchers by purchase. balance: vouchers by the end of their validity. product: vouchers by product and purchase.
@@ -32,7 +32,7 @@ create table gateway.figure_member (
   primary key (ancestor_id, tenant_id)
 );
 comment on table gateway.figure_member is
-  'Whose records a rollup includes: those of a tenant that has others below it, and of these; those of a tenant with many vouchers';
+  'The tenants whose records a rollup includes. A tenant with others below it has a rollup of all of them; one with many vouchers, of itself';
 create index figure_member_tenant on gateway.figure_member (tenant_id);
 
 create table gateway.voucher_count (

@@ -2,8 +2,8 @@
 -- read again (docs/guides/keeping-in-step.md).
 --
 -- A restore or a failover loses changes that clients have seen, and a purge deletes removals. Both move
--- removals_complete_since, and a client that resumes from before that instant gets an error. The former also increase the
--- epoch, and let steps compare all records (0008).
+-- removals_complete_since, and a client that resumes from before that instant gets an error. A restore and a failover
+-- increase the epoch too, and let steps compare all records (0008).
 create table gateway.sync_state (
   only_row                boolean primary key default true check (only_row),
   epoch                   bigint not null default extract(epoch from clock_timestamp())::bigint,

@@ -148,7 +148,7 @@ test.each<[string, Record<string, string | null>, object]>([
     voucher(`as void,`, 'as vodi,'),
     {
       level: 'error',
-      problem: 'Its column vodi is none of those of a voucher',
+      problem: 'A voucher has no column vodi',
       remedy: expect.stringMatching(/\bvoid\b/),
     },
   ],
@@ -284,7 +284,7 @@ test.each<[string, Record<string, string | null>, object]>([
   [
     'keys that are not unique',
     voucher('"No" as key', `'A'::text as key`),
-    { level: 'error', problem: 'The key is that of several rows in 1 row', keys: ['A'] },
+    { level: 'error', problem: 'Other rows have the same key as 1 row', keys: ['A'] },
   ],
   [
     'a tenant that is none',

@@ -11,7 +11,7 @@ begin
            null::jsonb
     from gateway.mapped_fields(mapped, view) where is_required and given is null
     union all
-    select 'error', format('Its column %s is none of those of a %s', attname, mapped),
+    select 'error', format('A %2$s has no column %1$s', attname, mapped),
            (select format('Leave it out, or give it the name of one that is missing: %s', string_agg(column_name, ', ' order by place))
             from gateway.mapped_fields(mapped, view) where given is null), null
     from pg_attribute

@@ -61,7 +61,7 @@ begin
           %3$s) found (finding)
         where finding[2] is not null
         union all
-        select key::text, array['error', 'The key is that of several rows in {rows}', 'Let the select return one row for each key']
+        select key::text, array['error', 'Other rows have the same key as {rows}', 'Let the select return one row for each key']
         from mapped where key is not null group by key having count(*) > 1
       ), counted as (
         select finding, key, count(*) over (partition by finding) as faults, row_number() over (partition by finding order by key) as place,
