@@ -1,5 +1,6 @@
 -- Describes the schemas public and gateway from the catalog, in the order in which they are read: types, then each table with its
 -- indexes, triggers and grants, views, functions. It knows the kinds of objects that sql/ creates, without those of extensions.
+-- Bodies have files of their own: it shows those that migrate writes from templates, for one type of record and one source.
 
 -- So each name in the result is qualified.
 set search_path = '';
@@ -77,7 +78,7 @@ with
            concat('-- ' || obj_description(oid) || E'\n', 'create ', case relpersistence when 'u' then 'unlogged ' end,
                   case relkind when 'c' then format(E'type %s as (\n%s\n)', name, body.text)
                                when 'S' then 'sequence ' || name
-                               when 'v' then format(E'view %s as\n%s', name, rtrim(pg_get_viewdef(oid, true), ';'))
+                               when 'v' then format(E'view %s (\n%s\n)', name, body.text)
                                else format(E'table %s (\n%s\n)', name, body.text) end,
                   ' inherits (' || (select string_agg(inhparent::regclass::text, ', ') from pg_inherits where inhrelid = oid) || ')',
                   ' with (' || array_to_string(reloptions, ', ') || ')', ';')
@@ -95,7 +96,12 @@ with
     from relation join pg_trigger on tgrelid = relation.oid
     where not tgisinternal
     union all
-    select 7, name, 1, concat('-- ' || obj_description(oid) || E'\n', rtrim(pg_get_functiondef(oid), E'\n'), ';') from routine
+    select 7, name, 1, concat('-- ' || obj_description(oid) || E'\n',
+                              case when proname ~ '^((next|read|read_present|scan|source_of|write)_|capture_rows?_of_public.purchased_)voucher$'
+                                   then rtrim(pg_get_functiondef(oid), E'\n')
+                                   else regexp_replace(regexp_replace(pg_get_functiondef(oid), '\n(AS \$|RETURN |BEGIN ATOMIC).*', ''),
+                                                       '\n +', ' ', 'g') end, ';')
+    from routine
     union all
     select null, object, 4, format('revoke execute on %s from public;', target)
     from granted
