@@ -15,7 +15,10 @@ export interface Owners {
 export async function readOwners(sql: RecordSql, { tenantId, descendantsOf }: Search): Promise<Owners> {
   const day = sql`(now() at time zone gateway.time_zone(time_zone))::date as today`
   if (descendantsOf === null) {
-    const relation = sql`owner as materialized (select id as owner_id, ${day} from gateway.tenant where id = ${tenantId})`
+    const relation = sql`
+      owner as materialized (
+        select id as owner_id, ${day} from gateway.tenant where id = ${tenantId}
+      )`
     return { relation, count: 1 }
   }
   const found = await sql<{ id: number; today: string }[]>`
@@ -23,7 +26,9 @@ export async function readOwners(sql: RecordSql, { tenantId, descendantsOf }: Se
     select id, ${day} from gateway.tenant where id in (select id from visible)`
   const ids = arrayText(found.map(({ id }) => id))
   const days = arrayText(found.map(({ today }) => today))
-  const relation = sql`owner as materialized (
-    select * from unnest(${ids}::text::bigint[], ${days}::text::date[]) as owner(owner_id, today))`
+  const relation = sql`
+    owner as materialized (
+      select * from unnest(${ids}::text::bigint[], ${days}::text::date[]) as owner(owner_id, today)
+    )`
   return { relation, count: found.length }
 }

@@ -26,7 +26,8 @@ export interface SearchedTable {
 
 /** `offset 0` lets the planner join no other way. */
 const lookUp = (columns: string, table: string, id: string) =>
-  `cross join lateral (select ${columns} from ${table} where id = ${id} offset 0) other`
+  `
+  cross join lateral (select ${columns} from ${table} where id = ${id} offset 0) other`
 
 /**
  * Writes the reads of a search. Each row has `record_id`, `sort_key`, `missing` (whether it has no key), `matches` and
@@ -34,7 +35,7 @@ const lookUp = (columns: string, table: string, id: string) =>
  * the rows that are read. The tenants are the relation `owner`.
  */
 export class Ranges {
-  /** The order of a relation `page` of such rows. */
+  /** The order of these rows, also of those without a key. */
   readonly sorting: Fragment
   /** `desc` when keys are read from the highest to the lowest. */
   readonly #direction: string
@@ -45,11 +46,13 @@ export class Ranges {
     private readonly search: Search,
     private readonly window: PageWindow,
   ) {
-    const direction = search.descending !== window.backward ? 'desc' : ''
-    this.#direction = direction
-    this.sorting = sql.unsafe(
-      `page.missing ${window.backward ? 'desc' : ''}, page.sort_key ${direction}, page.record_id ${direction}`,
-    )
+    this.#direction = search.descending === window.backward ? '' : ' desc'
+    const missing = `missing${window.backward ? ' desc' : ''}, `
+    this.sorting = sql.unsafe(`order by ${search.order.nullable ? missing : ''}${this.#order}`)
+  }
+
+  get #order(): string {
+    return `sort_key${this.#direction}, record_id${this.#direction}`
   }
 
   /**
@@ -63,11 +66,36 @@ export class Ranges {
     const list = this.search.order.nullable
       ? sql`
         with page as materialized (${this.#segment(first, depth)})
-        select * from page union all
+        select * from page
+        union all
         select * from (${this.#segment(second, depth)}) others
         where (select count(*) < ${this.#size} and not coalesce(bool_or(is_end), false) from page)`
       : this.#segment(false, depth)
-    return sql`select owner.*, page.* from ${owners} owner cross join lateral (${list}) page`
+    return sql`
+      select owner.*, page.* from ${owners} cross join lateral (${list}
+      ) page`
+  }
+
+  /** The first rows with a key, or those without one. A read ends with the row that fills the page. */
+  #segment(isMissing: boolean, depth: number): Fragment {
+    const sql = this.sql
+    const { key, nullable } = this.search.order
+    const missing = sql.unsafe(String(isMissing))
+    const present = sql.unsafe(nullable ? `and ${key} is ${isMissing ? '' : 'not '}null` : '')
+    const served = this.search.served ? sql`and ${this.search.served(sql)}` : sql``
+    // `over ()` numbers the rows in their order, and the rows that are left keep it.
+    return sql`
+      select * from (
+        select *, row_number() over () = ${depth} as is_end from (
+          select id as record_id, ${sql.unsafe(key)} as sort_key, ${missing} as missing,
+          ${this.#matches(key)} as matches
+          ${this.#rows(key)} ${present}
+          ${served}
+          ${this.between(missing, sql.unsafe(key), sql`id`)}
+          order by ${sql.unsafe(this.#order)} ${this.#limit(depth)}
+        ) list
+      ) numbered
+      where matches or is_end limit ${this.#size}`
   }
 
   /** Selects the rows of all tenants, matching or not, that meet a condition which the index of a key, or of the texts, serves. */
@@ -76,9 +104,11 @@ export class Ranges {
     const { nullable, key } = this.search.order
     return sql`
       select page.* from owner cross join lateral (
-        select ${sql.unsafe(`id as record_id, ${key} as sort_key, ${nullable ? `${key} is null` : false} as missing`)},
-          ${this.#matches()} as matches, false as is_end
-        from ${this.#rows(indexed)} and ${where(sql)} ${this.#limit(limit)}
+        select id as record_id, ${sql.unsafe(key)} as sort_key, ${sql.unsafe(nullable ? `${key} is null` : 'false')} as missing,
+        ${this.#matches(indexed)} as matches, false as is_end
+        ${this.#rows(indexed)}
+        and ${where(sql)}
+        ${this.#limit(limit)}
       ) page limit ${limit}`
   }
 
@@ -88,56 +118,44 @@ export class Ranges {
     const { table } = (this.#hasEntries(key) && this.table.entries) || this.table
     return sql`
       (select count(*) from (
-         select from owner cross join lateral (
-           select from ${sql.unsafe(table)} where ${this.#ofTenant()} and ${where(sql)} ${this.#limit(limit)}
-         ) met limit ${limit}) counted)`
+        select from owner cross join lateral (
+          select from ${sql.unsafe(table)}
+          ${this.#ofTenant()}
+          and ${where(sql)}
+          ${this.#limit(limit)}
+        ) met limit ${limit}
+      ) counted)`
   }
 
   /** Selects the latest rows of each tenant, whole. */
   latest(ofEach: number, ofAll: number): Fragment {
-    const sql = this.sql
-    const order = sql.unsafe('updated_at desc, id desc')
-    return sql`
-      select latest.* from owner cross join lateral (select * from ${this.#rows('updated_at')} order by ${order} limit ${ofEach}) latest
-      limit ${ofAll}`
+    return this.sql`
+      select latest.* from owner cross join lateral (
+        select *
+        ${this.#rows('updated_at')}
+        order by updated_at desc, id desc limit ${ofEach}
+      ) latest limit ${ofAll}`
   }
 
-  /** The condition that a row lies between the cursors. The planner leaves out a segment in which no row can. */
+  /**
+   * The condition that a row lies between the cursors, with `and` before it. The planner leaves out a segment in which no
+   * row can.
+   */
   between(missing: Fragment, key: Fragment, id: Fragment): Fragment {
     const sql = this.sql
     const { order, descending } = this.search
     const beyond = (cursor: PageWindow['after'], isAfter: boolean) => {
-      if (cursor === null) return sql`true`
+      if (cursor === null) return sql``
       const operator = sql.unsafe(descending === isAfter ? '<' : '>')
       if (cursor.key == null) {
         const isBeyond = sql`${id} ${operator} ${cursor.id}::bigint`
-        return isAfter ? sql`(${missing} and ${isBeyond})` : sql`(not ${missing} or ${isBeyond})`
+        return isAfter ? sql`and ${missing} and ${isBeyond}` : sql`and (not ${missing} or ${isBeyond})`
       }
       const place = sql`(${parsedOnce(sql, cursor.key, order.type)}, ${cursor.id}::bigint)`
       const isBeyond = sql`(${key}, ${id}) ${operator} ${place}`
-      return isAfter ? sql`(${missing} or ${isBeyond})` : sql`(not ${missing} and ${isBeyond})`
+      return isAfter ? sql`and (${missing} or ${isBeyond})` : sql`and not ${missing} and ${isBeyond}`
     }
-    return sql`${beyond(this.window.after, true)} and ${beyond(this.window.before, false)}`
-  }
-
-  /** The first rows with a key, or those without one. A read ends with the row that fills the page. */
-  #segment(isMissing: boolean, depth: number): Fragment {
-    const sql = this.sql
-    const { key, nullable } = this.search.order
-    const direction = this.#direction
-    const columns = sql.unsafe(`id as record_id, ${key} as sort_key, ${isMissing} as missing`)
-    const present = sql.unsafe(nullable ? `and ${key} is ${isMissing ? '' : 'not'} null` : '')
-    const served = this.search.served ? sql`and ${this.search.served(sql)}` : sql``
-    const order = sql.unsafe(`order by sort_key ${direction}, record_id ${direction}`)
-    return sql`(
-      select * from (
-        select *, row_number() over (${order}) = ${depth} as is_end from (
-          select ${columns}, ${this.#matches()} as matches from ${this.#rows(key)} ${present} ${served}
-          and ${this.between(sql.unsafe(String(isMissing)), sql.unsafe(key), sql`id`)}
-          ${order} ${this.#limit(depth)}
-        ) list
-      ) numbered
-      where matches or is_end ${order} limit ${this.#size})`
+    return sql`${beyond(this.window.after, true)} ${beyond(this.window.before, false)}`
   }
 
   /** Reads one row more than the page has, to learn whether the list goes on. */
@@ -152,7 +170,9 @@ export class Ranges {
 
   /** The rows of a tenant, from the table that has the index of a key. */
   #rows(indexed: string): Fragment {
-    return this.sql`${this.sql.unsafe(this.#tables(indexed))} where ${this.#ofTenant()}`
+    return this.sql`
+      from ${this.sql.unsafe(this.#tables(indexed))}
+      ${this.#ofTenant()}`
   }
 
   /** The table that has the index of a key, with the columns of the other one that the search uses, each looked up by its id. */
@@ -168,15 +188,11 @@ export class Ranges {
   }
 
   #ofTenant(): Fragment {
-    const { only } = this.table
-    const listed = this.sql.unsafe(only === undefined ? '' : `and ${only}`)
-    return this.sql`tenant_id = ${this.#tenant()} ${listed} and (tenant_id > 0 or gateway.is_read(tenant_id))`
-  }
-
-  #tenant(): Fragment {
-    const { tenantId, descendantsOf } = this.search
+    const { sql, search, table } = this
     // A parameter when it is known: estimates are for that tenant then.
-    return descendantsOf === null ? this.sql`${tenantId}::bigint` : this.sql`owner.owner_id`
+    const tenant = search.descendantsOf === null ? sql`${search.tenantId}::bigint` : sql`owner.owner_id`
+    const listed = sql.unsafe(table.only === undefined ? '' : `and ${table.only}`)
+    return sql`where tenant_id = ${tenant} and (tenant_id > 0 or gateway.is_read(tenant_id)) ${listed}`
   }
 
   /**
@@ -187,9 +203,12 @@ export class Ranges {
     return this.sql`limit (select ${rows}::bigint)`
   }
 
-  #matches(): Fragment {
+  /** Whether a row meets the conditions. All rows do when these are the range of the index that is read. */
+  #matches(indexed: string): Fragment {
     const sql = this.sql
-    const all = this.search.conditions.reduce((others, condition) => sql`${others} and ${condition(sql)}`, sql`true`)
+    const { conditions, rangeKeys } = this.search
+    if (rangeKeys?.every(key => key === indexed)) return sql`true`
+    const all = conditions.map(condition => condition(sql)).reduce((one, other) => sql`${one} and ${other}`)
     // A comparison with a text that is null is null.
     return sql`(${all}) is true`
   }

@@ -80,22 +80,19 @@ export function searchTable<Row extends { id: number }>({
   }
 
   /**
-   * Returns the end of a statement that reads a page.
+   * Returns the end of a statement that reads a page: its records as one text, and the places of all rows in the list.
    *
-   * @param page the rows that match, and those at which lists end
+   * @param page the relation of the rows that match, and those at which lists end
    * @param more one more column
    */
   const readPlaces = ({ sql, ranges }: Reading, limit: number, page: Fragment, more: Fragment): Fragment => sql`
-    picked as materialized (select * from (${page}) page order by ${ranges.sorting} limit ${limit + 1})
-    select string_agg(row, ''),
-           (select json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by ${ranges.sorting})
-            from picked page),
-           ${more}, ${lastStamp(sql)}
-    from (
-      select ${row.select(sql)} as row
-      from picked page join ${sql.unsafe(searched.table)} on id = record_id
-      where matches order by ${ranges.sorting}
-    ) listed`
+    picked as materialized (
+      select *, row_number() over () as place from (select * from ${page} ${ranges.sorting} limit ${limit + 1}) first
+    )
+    select string_agg(${row.select(sql)}, '' order by place) filter (where matches),
+    json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by place),
+    ${more}, ${lastStamp(sql)}
+    from picked left join ${sql.unsafe(searched.table)} on id = record_id and matches`
 
   function toKeyedPage(
     window: PageWindow,
@@ -125,12 +122,14 @@ export function searchTable<Row extends { id: number }>({
     const { sql, owners, ranges } = reading
     const between = ranges.between(sql`missing`, sql`sort_key`, sql`record_id`)
     const count = sql`(select count(*) from candidate)`
-    const page = sql`select * from candidate where matches and ${between} and ${count} <= ${mostCandidates}`
+    const page = sql`candidate where matches ${between} and ${count} <= ${mostCandidates}`
     const [found] = await unprepared(
       sql`
-      with ${sql.unsafe(`/* ${name}.search_range */`)} ${owners.relation},
-        candidate as materialized (${ranges.candidates(indexed, where, mostCandidates + 1)}),
-        ${readPlaces(reading, window.limit, page, count)}`.raw(),
+      with ${sql.unsafe(`/* ${name}.search_range */`)}
+      ${owners.relation},
+      candidate as materialized (${ranges.candidates(indexed, where, mostCandidates + 1)}
+      ),
+      ${readPlaces(reading, window.limit, page, count)}`.raw(),
     )
     return Number(found?.[2]) > mostCandidates ? null : toKeyedPage(window, found)
   }
@@ -147,19 +146,28 @@ export function searchTable<Row extends { id: number }>({
     const size = window.limit + 1
     const isMany = owners.count > size
     const depth = Math.max(isMany ? 1 : size, Math.floor(rows / owners.count))
-    const merged = sql`
-      head as materialized (${ranges.first(sql`owner`, depth)}), nearest as materialized (
-        select owner.* from (select owner_id from head page where is_end order by ${ranges.sorting} limit ${size}) first
-        join owner using (owner_id)
-      ), listed as (
-        select * from head where owner_id not in (select owner_id from nearest)
-        union all ${ranges.first(sql`nearest`, depth + Math.max(size, Math.floor(rows / size)))}
-      )`
+    const listed = isMany
+      ? sql`
+        head as materialized (${ranges.first(sql`owner`, depth)}
+        ),
+        nearest as materialized (
+          select owner.* from (select owner_id from head where is_end ${ranges.sorting} limit ${size}) first
+          join owner using (owner_id)
+        ),
+        listed as (
+          select * from head where owner_id not in (select owner_id from nearest)
+          union all
+          ${ranges.first(sql`nearest owner`, depth + Math.max(size, Math.floor(rows / size)))}
+        )`
+      : sql`
+        listed as (${ranges.first(sql`owner`, depth)}
+        )`
     const [found] = await unprepared(
       sql`
-      with ${sql.unsafe(`/* ${name}.search */`)} ${owners.relation},
-      ${isMany ? merged : sql`listed as (${ranges.first(sql`owner`, depth)})`},
-      ${readPlaces(reading, window.limit, sql`select * from listed`, sql`null`)}`.raw(),
+      with ${sql.unsafe(`/* ${name}.search */`)}
+      ${owners.relation},
+      ${listed},
+      ${readPlaces(reading, window.limit, sql`listed`, sql`null`)}`.raw(),
     )
     return toKeyedPage(window, found)
   }
@@ -192,9 +200,11 @@ export function searchTable<Row extends { id: number }>({
       let most = 0
       const countWhere = async (indexed: string, where: Condition): Promise<Count | null> => {
         const [found] = await unprepared(sql<{ count: number; read: number }[]>`
-          with ${sql.unsafe(`/* ${name}.search_count */`)} ${reading.owners.relation}
+          with ${sql.unsafe(`/* ${name}.search_count */`)}
+          ${reading.owners.relation}
           select count(*) filter (where matches) as count, count(*) as read
-          from (${reading.ranges.candidates(indexed, where, mostCandidates + 1)}) candidate`)
+          from (${reading.ranges.candidates(indexed, where, mostCandidates + 1)}
+          ) candidate`)
         const { count = 0, read = 0 } = found ?? {}
         most = Math.max(most, Math.min(count, mostCandidates))
         return read > mostCandidates ? null : { count, precision: 'EXACT' }

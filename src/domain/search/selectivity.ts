@@ -47,7 +47,8 @@ export async function narrowestRange(
   const sizes = all.map(({ key, where }) => ranges.size(key, where, most + 1))
   const [found] = await unprepared(
     sql`
-    with ${sql.unsafe(`/* ${name}.search_sizes */`)} ${owners.relation}
+    with ${sql.unsafe(`/* ${name}.search_sizes */`)}
+    ${owners.relation}
     select ${sizes.reduce((one, other) => sql`${one}, ${other}`)}`.raw(),
   )
   const [smallest] = all
@@ -64,9 +65,11 @@ export async function rareText({ sql, name, search, owners, ranges }: Reading): 
   const met = textConditions.map(condition => sql`count(*) filter (where ${condition(sql)})`)
   const [found] = await unprepared(
     sql`
-    with ${sql.unsafe(`/* ${name}.search_sample */`)} ${relation}
+    with ${sql.unsafe(`/* ${name}.search_sample */`)}
+    ${relation}
     select ${met.reduce((one, other) => sql`${one}, ${other}`)}
-    from (${ranges.latest(Math.ceil(sampleSize / count), sampleSize)}) latest`.raw(),
+    from (${ranges.latest(Math.ceil(sampleSize / count), sampleSize)}
+    ) latest`.raw(),
   )
   const rare = textConditions
     .map((condition, index) => ({ condition, rows: Number(found?.[index]) }))
