@@ -116,17 +116,10 @@ export function boundsOf({ after, before, updatedSince, until }: PageWindow): { 
   }
 }
 
-/**
- * Returns the end of a list's statement: the rows of a window, one more than the page has.
- *
- * @param direction `desc` when rows are read from the end of the list
- */
-export function within(
-  sql: RecordSql,
-  window: PageWindow,
-  direction: Fragment = window.backward ? sql`desc` : sql``,
-): Fragment {
+/** Returns the end of a list's statement: the rows of a window, one more than the page has. */
+export function within(sql: RecordSql, window: PageWindow): Fragment {
   const { lower, upper } = boundsOf(window)
+  const direction = sql.unsafe(window.backward ? 'desc' : '')
   return sql`
     (updated_at, id) > (${lower.updatedAt}::text::timestamptz, ${lower.id}::bigint)
     and (updated_at, id) < (${upper.updatedAt}::text::timestamptz, ${upper.id}::bigint)

@@ -1,6 +1,7 @@
 import type { RowCodec } from '../../db/row/row-codec.ts'
 import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
-import { boundsOf, type PageWindow, type RecordPage, readFromBothEnds, toPage, within } from '../paging/page.ts'
+import type { Position } from '../paging/cursor.ts'
+import { boundsOf, type PageWindow, type RecordPage, readFromBothEnds, toPage } from '../paging/page.ts'
 import { lastStamp, toServerTime } from '../sync/server-time.ts'
 import { beforeAll, type Instant } from '../value/instant.ts'
 import type { Chunk } from './chunk.ts'
@@ -50,6 +51,14 @@ export interface TenantTable<Row> {
   chunk(sql: RecordSql, request: PageRequest): Promise<Chunk<Row>>
 }
 
+/** A range of one list. Its values are parameters, or columns of `wanted`. */
+interface ListRange {
+  tenant: Fragment | number
+  lower: Fragment
+  upper: Fragment
+  size: Fragment | number
+}
+
 /** The fragments that are the same in each run of the statements. They do not depend on the pool. */
 function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: RecordSql) {
   const { name, table, row, only, filter, columnValues } = options
@@ -72,8 +81,8 @@ function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: RecordSql) {
     onlyListed: and(columnValues ? `${columnValues.column} = value` : only),
     values: values && sql.unsafe(`unnest(${values}) as value`),
     serverTime: lastStamp(sql),
-    forward: sql.unsafe(''),
-    backward: sql.unsafe('desc'),
+    forward: sql.unsafe('order by updated_at, id'),
+    backward: sql.unsafe('order by updated_at desc, id desc'),
   }
 }
 
@@ -91,24 +100,27 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     return created
   }
 
-  /** Selects rows of a list in its order, from one range of the index or merged from several. */
-  function listed(sql: RecordSql, range: Fragment, direction: Fragment, size: Fragment | number): Fragment {
-    const { values } = fragments(sql)
-    if (!values) return range
-    return sql`
-      select row from ${values} cross join lateral (${range}) range
-      order by updated_at ${direction}, id ${direction} limit ${size}`
-  }
-
-  /** Selects the rows of a window, and one row more. */
-  function rowsOf(sql: RecordSql, { tenantId, window }: PageRequest): Fragment {
-    const { columns, table, onlyListed, forward, backward } = fragments(sql)
-    const direction = window.backward ? backward : forward
+  /** Selects the rows of a range in the list's order, from one range of the index or merged from several. */
+  function rowsOf(sql: RecordSql, { tenant, lower, upper, size }: ListRange, isBackward: boolean): Fragment {
+    const { columns, table, onlyListed, values, forward, backward } = fragments(sql)
+    const order = isBackward ? backward : forward
     const rows = sql`
       select ${columns} as row, updated_at, id from ${table}
-      where tenant_id = ${tenantId} ${onlyListed} and ${within(sql, window, direction)}`
-    return listed(sql, rows, direction, window.limit + 1)
+      where tenant_id = ${tenant} ${onlyListed} and (updated_at, id) > ${lower} and (updated_at, id) < ${upper}
+      ${order} limit ${size}`
+    return values ? sql`select row from ${values} cross join lateral (${rows}) range ${order} limit ${size}` : rows
   }
+
+  /** Returns the range of a window. @param size the rows that are read */
+  function rangeOf(sql: RecordSql, { tenantId, window }: PageRequest, size: number): ListRange {
+    const place = ({ updatedAt, id }: Position) => sql`(${updatedAt}::text::timestamptz, ${id}::bigint)`
+    const { lower, upper } = boundsOf(window)
+    return { tenant: tenantId, lower: place(lower), upper: place(upper), size }
+  }
+
+  /** Selects the joined texts of a page's rows, and the stamp of the last step. */
+  const pageOf = (sql: RecordSql, rows: Fragment): Fragment =>
+    sql`(select string_agg(row, '') from (${rows}) page), ${fragments(sql).serverTime}`
 
   const toRecordPage = (window: PageWindow, [rows, stamp]: readonly (Buffer | null)[] = []): RecordPage<Row> => ({
     ...toPage(window, options.row.read(rows)),
@@ -116,10 +128,10 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
   })
 
   async function readPage(sql: RecordSql, request: PageRequest): Promise<RecordPage<Row>[]> {
-    const { list, serverTime } = fragments(sql)
-    const [found] = await sql`
-      select ${list} string_agg(row, ''), ${serverTime} from (${rowsOf(sql, request)}) page`.raw()
-    return [toRecordPage(request.window, found)]
+    const { window } = request
+    const rows = rowsOf(sql, rangeOf(sql, request, window.limit + 1), window.backward)
+    const [found] = await sql`select ${fragments(sql).list} ${pageOf(sql, rows)}`.raw()
+    return [toRecordPage(window, found)]
   }
 
   /** Reads a range of the list's index for each request; all of them from the same end. */
@@ -128,22 +140,15 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     requests: readonly PageRequest[],
     backward: boolean,
   ): Promise<RecordPage<Row>[]> {
-    const all = fragments(sql)
-    const { listOfTenants, columns, table, onlyListed, serverTime } = all
-    const direction = backward ? all.backward : all.forward
     const bounds = requests.map(({ window }) => boundsOf(window))
-    const rows = sql`
-      select ${columns} as row, updated_at, id from ${table}
-      where tenant_id = wanted.tenant_id ${onlyListed}
-        and (updated_at, id) > (wanted.lower_at, wanted.lower_id)
-        and (updated_at, id) < (wanted.upper_at, wanted.upper_id)
-      order by updated_at ${direction}, id ${direction} limit wanted.size`
+    const range: ListRange = {
+      tenant: sql`wanted.tenant_id`,
+      lower: sql`(wanted.lower_at, wanted.lower_id)`,
+      upper: sql`(wanted.upper_at, wanted.upper_id)`,
+      size: sql`wanted.size`,
+    }
     const found = await sql`
-      select ${listOfTenants} (
-        select string_agg(row, '') from (
-          ${listed(sql, rows, direction, sql`wanted.size`)}
-        ) page
-      ), ${serverTime}
+      select ${fragments(sql).listOfTenants} ${pageOf(sql, rowsOf(sql, range, backward))}
       from unnest(${arrayText(requests.map(({ tenantId }) => tenantId))}::text::bigint[],
                   ${arrayText(bounds.map(({ lower }) => lower.updatedAt))}::text::timestamptz[],
                   ${arrayText(bounds.map(({ lower }) => lower.id))}::text::bigint[],
@@ -155,35 +160,38 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     return requests.map(({ window }, index) => toRecordPage(window, found[index]))
   }
 
-  async function readChunk(sql: RecordSql, { tenantId, window }: PageRequest): Promise<Chunk<Row>> {
+  async function readChunk(sql: RecordSql, request: PageRequest): Promise<Chunk<Row>> {
+    const { limit, backward } = request.window
     // Reads no extra row: the next chunk shows whether more rows follow.
-    const exact = { ...window, limit: window.limit - 1 }
+    const rows = rowsOf(sql, rangeOf(sql, request, limit), backward)
     const [found] = await sql`
-      select ${fragments(sql).chunk} string_agg(row, ''), count(*) from (${rowsOf(sql, { tenantId, window: exact })}) chunk`.raw()
+      select ${fragments(sql).chunk} string_agg(row, ''), count(*) from (${rows}) chunk`.raw()
     const count = Number(found?.[1])
-    return { count, mayHaveMore: count === window.limit, rows: size => options.row.readInSteps(found?.[0], size) }
+    return { count, mayHaveMore: count === limit, rows: size => options.row.readInSteps(found?.[0], size) }
   }
 
+  /** Selects a record: its text, or null. */
+  function recordOf(sql: RecordSql, tenantId: Fragment | number, id: Fragment | number): Fragment {
+    const { columns, table, only } = fragments(sql)
+    return sql`(select ${columns} from ${table} where tenant_id = ${tenantId} and id = ${id} ${only})`
+  }
+
+  const toRecord = (found: readonly (Buffer | null)[] | undefined): Row | null =>
+    options.row.read(found?.[0])[0] ?? null
+
   function readRecord(sql: RecordSql, { tenantId, id }: RecordRequest): Promise<(Row | null)[]> {
-    const { find, columns, table, only } = fragments(sql)
     // The driver's promises are not native: `await` would wrap each in another promise.
-    return sql`
-      select ${find} ${columns} from ${table} where tenant_id = ${tenantId} and id = ${id} ${only}`
-      .raw()
-      .then(([found]) => [options.row.read(found?.[0])[0] ?? null])
+    return sql`select ${fragments(sql).find} ${recordOf(sql, tenantId, id)}`.raw().then(([found]) => [toRecord(found)])
   }
 
   async function readRecords(sql: RecordSql, requests: readonly RecordRequest[]): Promise<(Row | null)[]> {
-    const { findMany, columns, table, only } = fragments(sql)
     const found = await sql`
-      select ${findMany} (
-        select ${columns} from ${table} where tenant_id = wanted.tenant_id and id = wanted.id ${only}
-      )
+      select ${fragments(sql).findMany} ${recordOf(sql, sql`wanted.tenant_id`, sql`wanted.id`)}
       from unnest(${arrayText(requests.map(({ tenantId }) => tenantId))}::text::bigint[],
                   ${arrayText(requests.map(({ id }) => id))}::text::bigint[])
            with ordinality as wanted(tenant_id, id, place)
       order by place`.raw()
-    return requests.map((_, index) => options.row.read(found[index]?.[0])[0] ?? null)
+    return requests.map((_, index) => toRecord(found[index]))
   }
 
   return {
