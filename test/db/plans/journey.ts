@@ -40,22 +40,23 @@ export interface Parts {
  *
  * @param made the journeys with generic plans, and those with custom ones
  * @param check gets the plans of all statements that ran
- * @param onStatement gets the text of each statement
+ * @param onStatement gets the text of each statement, and the journey that sends it
  */
 export function testJourneys(
   database: TestDatabase,
   made: { generic: Journey[]; custom: Journey[] },
   check: (plans: Plan[], journey: Journey) => void,
-  onStatement = (_text: string) => {},
+  onStatement = (_text: string, _journey: string) => {},
 ): void {
   describe.each(['generic', 'custom'] as const)('with %s plans', kind => {
     let reader: PlanReader
     let parts: Parts
+    let current = ''
 
     beforeAll(async () => {
       reader = await createPlanReader(database, kind)
       const { pool } = reader
-      pool.options.debug = (_connection, text) => onStatement(text)
+      pool.options.debug = (_connection, text) => onStatement(text, current)
       // Its background jobs have other connections: their statements belong to no journey.
       const apart = new Proxy(pool, {
         get: (target, key) => Reflect.get(key === 'background' ? database.pool : target, key),
@@ -65,6 +66,9 @@ export function testJourneys(
 
     afterAll(() => parts.client.app.close())
 
-    it.each(made[kind])('$what', async journey => check(await reader.during(() => journey.go(parts)), journey))
+    it.each(made[kind])('$what', async journey => {
+      current = journey.what
+      check(await reader.during(() => journey.go(parts)), journey)
+    })
   })
 }
