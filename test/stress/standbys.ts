@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { createFaultServer, type FaultServer } from '../faults/support/server.ts'
 import { connect, serviceRole } from '../support/connect.ts'
 import { startPgpool } from '../support/pgpool.ts'
-import type { Random } from './random.ts'
+import type { Random } from '../sync/random.ts'
 
 /** What happens to a standby for some time. */
 const faults: ((standby: FaultServer, during: () => Promise<void>) => Promise<void>)[] = [

@@ -1,6 +1,6 @@
 /** Instances of the service that are stopped together and started again. */
 import type { FastifyInstance } from 'fastify'
-import type { Instance } from './lists.ts'
+import type { Instance } from '../sync/lists.ts'
 
 /** Starts instances. @param builders build the service; called again after each stop */
 export function startInstances(builders: readonly (() => Promise<FastifyInstance>)[]) {

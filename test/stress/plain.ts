@@ -1,0 +1,191 @@
+/** The plain tables: writers at the database of the gateway and at a publisher; steps are killed, and clocks set back. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type postgres from '#postgres'
+import { readConfig } from '../../src/config/config.ts'
+import { migrate } from '../../src/db/migration/migrate.ts'
+import { bulkExports } from '../../src/export/routes.ts'
+import { buildServer } from '../../src/server.ts'
+import { whole } from '../support/builders.ts'
+import { afterFile } from '../support/cleanups.ts'
+import { connect, serviceRole } from '../support/connect.ts'
+import { startServer } from '../support/embedded-postgres.ts'
+import { freePort } from '../support/free-port.ts'
+import { packagedPrograms } from '../support/packaged-postgres.ts'
+import { createPgBouncer, password } from '../support/pgbouncer.ts'
+import { createWork } from '../sync/changes.ts'
+import { createControl } from '../sync/clients.ts'
+import { startPublisher } from '../sync/publisher.ts'
+import { createRandom, type Random } from '../sync/random.ts'
+import { type Address, insertOnlyRole, open, poolAddress, seedDatabase, seedPublisher } from '../sync/seed.ts'
+import { createWriterCounts, sell, write } from '../sync/writers.ts'
+import { startInstances } from './instances.ts'
+import { commitPrepared, compareFigures, type Sources, together } from './run.ts'
+import { startReplicated } from './standbys.ts'
+import type { StressOptions } from './stress.ts'
+
+/** The longest time that writers go on until the control has lost changes, in seconds. */
+const mostExtraSeconds = 240
+
+/** Chunks so small that each export has many, with writers at work between them. */
+const exportChunkSize = 40
+
+/** A PgBouncer in transaction mode as docs/scaling.md has it for the service, and one for the platform's writers. */
+async function startPoolers(direct: Address) {
+  const admin = open(direct)
+  const login = 'gateway_login'
+  await admin.unsafe(`create role ${login} login in role ${serviceRole}`)
+  await admin.end()
+  const service = createPgBouncer({ server: direct, port: await freePort(), login })
+  // Each writer sets a limit for its locks, and holds its connection during its transactions.
+  const tracked = 'search_path, lock_timeout, statement_timeout, default_transaction_isolation, role, jit, work_mem'
+  const changes = { connect_query: null, track_extra_parameters: tracked, default_pool_size: '60' }
+  const logins = { login: direct.user, otherLogins: [insertOnlyRole] }
+  const platform = createPgBouncer({ server: direct, port: await freePort(), ...logins, changes })
+  for (const each of [service, platform]) {
+    await each.start()
+    afterFile(() => each.remove())
+  }
+  const options = { max: 10, statementTimeoutMs: 10_000, role: serviceRole, startupParameters: false }
+  return {
+    service: connect(service.url(direct.database), options),
+    platform: { host: '127.0.0.1', port: platform.port, user: direct.user, password, database: direct.database },
+  }
+}
+
+/** Leaves behind what a clock leaves that was up to four seconds ahead and was set back: a last step in the future. */
+async function setClockBack(sql: postgres.Sql, random: Random): Promise<void> {
+  await sql.begin(async transaction => {
+    await transaction`lock table gateway.step_lock in exclusive mode`
+    await transaction`
+      insert into gateway.step
+      select greatest(stamp + interval '1 microsecond', clock_timestamp() + ${random.below(4000)} * interval '1 millisecond'),
+        snapshot, waited, epoch, is_complete
+      from gateway.step order by stamp desc limit 1`
+  })
+}
+
+/** Starts a server, and the service in this process. */
+async function startService({ instances, standbys, packaged, pgpool, pgbouncer }: StressOptions) {
+  const settings = { max_connections: '200', max_prepared_transactions: '50' }
+  const replicated =
+    standbys > 0 ? await startReplicated(standbys, settings, packaged ? packagedPrograms() : null, pgpool) : null
+  const { stop, ...address } = replicated
+    ? { ...replicated.address, stop: replicated.stop }
+    : await startServer(settings)
+  afterFile(stop)
+  const owner = connect(address, { max: 10, statementTimeoutMs: 10_000 })
+  afterFile(() => owner.end({ timeout: 1 }))
+  await migrate(owner)
+  const poolers = pgbouncer ? await startPoolers(address) : null
+  afterFile(() => poolers?.service.end({ timeout: 1 }))
+  const config = readConfig({ LOG_LEVEL: 'error', RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000000' })
+  const pool = poolers?.service ?? owner
+  const service = startInstances(
+    Array.from({ length: instances }, () => {
+      const standbyPools = replicated?.connectStandbys() ?? []
+      return () => buildServer({ config, pool, standbys: standbyPools })
+    }),
+  )
+  afterFile(service.stop)
+  return { address: poolers?.platform ?? address, replicated, ...service }
+}
+
+/** Starts the plain tables, the service over them, and a publisher to which they are subscribed. */
+export async function startPlain(options: StressOptions): Promise<Sources> {
+  const { seed, longest, bulkRows, seconds } = options
+  for (const each of bulkExports) each.chunkSize = exportChunkSize
+  const { address, replicated, instances, restart } = await startService(options)
+  const publisher = await startPublisher()
+  afterFile(publisher.stop)
+  const knownIds = await seedDatabase(address)
+  const sql = open(address)
+  const [server] = await sql<{ version: string }[]>`select current_setting('server_version_num') as version`
+  // PostgreSQL 15 has no parallel streaming.
+  const streaming = Number(server?.version) < 160_000 ? 'on' : 'parallel'
+  const subscribe = () => publisher.subscribe(address, { copyData: false, streaming, twoPhase: true })
+  const published = await seedPublisher(publisher.address, knownIds.root, 20, subscribe)
+  await publisher.caughtUp()
+  const pool = connect(poolAddress(address), { max: 2, statementTimeoutMs: 60_000, role: serviceRole })
+  const publisherSql = open(publisher.address)
+  afterFile(() => Promise.all([sql, publisherSql, pool].map(each => each.end({ timeout: 1 }))))
+
+  const listed = [...knownIds.owners, published.owners[0] ?? 0]
+  const controls = listed.map(tenant => createControl(sql, tenant))
+  const lost = () => controls.reduce((total, control) => total + control.lost.size, 0)
+  const counts = createWriterCounts()
+  const [work, workAtPublisher] = [createWork(knownIds, bulkRows), createWork(published, bulkRows)]
+  const done = { killedSteps: 0, setBack: 0, whileStopped: 0 }
+
+  function startWriter(number: number, stop: AbortSignal): Promise<void> {
+    const writer = { address, random: createRandom(seed * 1000 + number), longest, counts, stop }
+    if (number === 0) return sell({ ...writer, knownIds })
+    if (number > Math.max(1, Math.round(options.writers / 5))) return write({ ...writer, work })
+    return write({ ...writer, address: publisher.address, work: workAtPublisher, isPublisher: true })
+  }
+
+  /**
+   * Ends sessions in the middle of a step. After some of them it sets the clock back, the first time and at random times while
+   * all instances are stopped.
+   */
+  async function killSteps(random: Random, stop: AbortSignal): Promise<void> {
+    while (!stop.aborted) {
+      await pause(random.below(500))
+      const { count } = await sql`
+        select pg_terminate_backend(pid) from pg_locks where granted and relation = 'gateway.step_lock'::regclass`
+      done.killedSteps += count
+      if (random.chance(0.9)) continue
+      const isStopped = done.whileStopped === 0 || random.chance(0.25)
+      await (isStopped ? restart(() => setClockBack(sql, random)) : setClockBack(sql, random))
+      done.setBack += 1
+      if (isStopped) done.whileStopped += 1
+    }
+  }
+
+  /** Waits until the writers have run for long enough, and the control has lost changes. */
+  async function untilEnough(stop: AbortSignal): Promise<void> {
+    const end = Date.now() + seconds * 1000
+    const isEnough = () => Date.now() > end && (lost() > 0 || Date.now() > end + mostExtraSeconds * 1000)
+    while (!stop.aborted && !isEnough()) await pause(200)
+  }
+
+  return {
+    ...{ sql, pool, instances, counts },
+    grants: {
+      root: [whole(knownIds.root)],
+      branch: [whole(knownIds.branch)],
+      // A client reads the tenants with the most records one by one.
+      'single tenants': [...listed, knownIds.branch, ...knownIds.shops.slice(0, 2), ...knownIds.tenants.slice(0, 5)],
+    },
+    passes: controls.map(control => control.pass),
+
+    disturb(outer, figures) {
+      const own = new AbortController()
+      const stop = AbortSignal.any([outer, own.signal])
+      const compare = async () => {
+        for (; !stop.aborted; await pause(200)) await compareFigures(pool, figures)
+      }
+      let count = 0
+      const randomOfStandby = () => createRandom(seed * 1000 + 900 + count++)
+      return together(own, [
+        ...Array.from({ length: options.writers }, (_, number) => startWriter(number, stop)),
+        ...[killSteps(createRandom(seed), stop), compare(), untilEnough(stop)],
+        ...(replicated ? [replicated.disturb(randomOfStandby, stop)] : []),
+      ])
+    },
+
+    async settle() {
+      for (const server of [publisherSql, sql]) await commitPrepared(server)
+      await publisher.caughtUp()
+    },
+
+    conclude: async () => ({
+      lines: [
+        `control: ${lost()} changes that it passed over`,
+        `steps: ${done.killedSteps} killed`,
+        `clock: set back ${done.setBack} times, in ${done.whileStopped} of them while all instances were stopped`,
+        ...(replicated ? [`standbys: ${JSON.stringify(replicated.counts())}`] : []),
+      ],
+      exitCode: lost() === 0 || replicated?.counts().statements === 0 ? 3 : 0,
+    }),
+  }
+}

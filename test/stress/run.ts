@@ -1,0 +1,117 @@
+/** What runs of all kinds of sources share: clients that follow the writers, and are compared in the end. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type postgres from '#postgres'
+import type { Pool } from '../../src/db/sql.ts'
+import { checkFigures } from '../../src/domain/figures/check.ts'
+import { createTestToken } from '../support/builders.ts'
+import { projected } from '../support/projected.ts'
+import { findRecordProblems } from '../support/record-problems.ts'
+import { follow } from '../sync/clients.ts'
+import { askThrough, type ClientKind, clientKinds, createFollower } from '../sync/followers.ts'
+import type { Instance } from '../sync/lists.ts'
+import { createWholes } from '../sync/outcome.ts'
+import { createRandom } from '../sync/random.ts'
+import type { WriterCounts } from '../sync/writers.ts'
+import type { StressOptions } from './stress.ts'
+
+/** Sources with writers, and a service over them. */
+export interface Sources {
+  /** The database of the gateway. */
+  sql: postgres.Sql
+  /** Connections to it as those of the service. */
+  pool: Pool
+  instances: readonly Instance[]
+  /** The tenants of the clients' tokens. */
+  grants: Record<ClientKind['scope'], Parameters<typeof createTestToken>[1]>
+  counts: WriterCounts
+  /** Passes besides the clients' ones. */
+  passes?: (() => Promise<void>)[]
+  /** Lets writers write and faults happen. @param stop aborted when a client has failed */
+  disturb: (stop: AbortSignal, figures: FigureChecks) => Promise<unknown>
+  /** Ends what writers have begun, and waits until the gateway has all of it. */
+  settle: () => Promise<unknown>
+  /** Returns lines of the report, and the exit code when the clients, records and figures are right. */
+  conclude: () => Promise<{ lines: string[]; exitCode: number }>
+}
+
+export interface FigureChecks {
+  checks: number
+  wrong: number
+}
+
+/** Compares the figures with the records, and adds the differences to those found before. */
+export async function compareFigures(sql: Pool, found: FigureChecks): Promise<void> {
+  const { asOf, differences } = await checkFigures(sql)
+  if (asOf !== null) found.checks += 1
+  for (const { rows } of differences) found.wrong += rows
+}
+
+/** Commits prepared transactions whose writers were stopped before `commit prepared`. */
+export async function commitPrepared(sql: postgres.Sql): Promise<void> {
+  const left = await sql<{ gid: string }[]>`
+    select gid from pg_prepared_xacts where database = current_database() and gid like 'stress%'`
+  for (const { gid } of left) await sql.unsafe(`commit prepared '${gid}'`)
+}
+
+/** Waits for all of them; the first that ends aborts the others. @throws the error of the first that fails */
+export async function together(stop: AbortController, works: readonly Promise<unknown>[]): Promise<void> {
+  const ended = works.map(work => work.finally(() => stop.abort()))
+  for (const each of await Promise.allSettled(ended)) if (each.status === 'rejected') throw each.reason
+}
+
+const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0)
+
+const pairs = (numbers: object) =>
+  Object.entries(numbers)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ')
+
+/** Runs the test, and prints its report. @returns the exit code */
+export async function run(sources: Sources, options: StressOptions): Promise<number> {
+  const { sql, pool, instances, grants, passes: others = [] } = sources
+  const clients = await Promise.all(
+    clientKinds
+      .slice(0, options.clients)
+      .map(async kind => createFollower(kind, instances, (await createTestToken(pool, grants[kind.scope])).secret)),
+  )
+  const passes = [...clients.map(({ pass }) => pass), ...others]
+  const figures = { checks: 0, wrong: 0 }
+  const stop = new AbortController()
+  const following = passes.map((pass, at) => follow(pass, createRandom(options.seed * 1000 + 500 + at), stop.signal))
+  await together(stop, [...following, sources.disturb(stop.signal, figures)])
+
+  await sources.settle()
+  await projected(pool)
+  await compareFigures(pool, figures)
+  // Twice: at the second time nothing changes during a read, so no cached scope is out of date.
+  for (let time = 0; time < 2; time += 1) {
+    await Promise.all(passes.map(pass => pass()))
+    await pause(1000)
+  }
+  const tenants = await sql<{ id: string }[]>`select id from gateway.tenant`
+  const ids = tenants.map(({ id }) => Number(id))
+  const wholeOf = createWholes(askThrough(instances, 'REST', (await createTestToken(pool, ids)).secret))
+  const outcomes = (await Promise.all(clients.map(client => client.outcomes(wholeOf)))).flat()
+  const problems = await findRecordProblems(pool)
+  const { lines, exitCode } = await sources.conclude()
+
+  console.log(`${pairs(options)}\n${pairs(sources.counts)}`)
+  console.table(outcomes.map(({ examples, ...outcome }) => outcome))
+  const [missing, tooMuch] = [
+    sum(outcomes.map(outcome => outcome.missing)),
+    sum(outcomes.map(outcome => outcome.tooMuch)),
+  ]
+  console.log(
+    [
+      `clients: ${missing} missing, ${tooMuch} too much`,
+      ...lines,
+      `records that are not as their sources say: ${problems.length}`,
+      ...problems.map(
+        ({ record, reason, keys, firstKeys }) => `  ${record}: ${keys} keys, such as ${firstKeys}: ${reason}`,
+      ),
+      `figures: ${figures.checks} times compared with the records, ${figures.wrong} rows wrong`,
+      ...outcomes.flatMap(({ client, list, examples }) => examples.map(example => `  ${client}, ${list}: ${example}`)),
+    ].join('\n'),
+  )
+  return missing + tooMuch + figures.wrong + problems.length > 0 ? 1 : exitCode
+}
