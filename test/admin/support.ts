@@ -32,7 +32,6 @@ export interface Page {
   cookies: string[]
 }
 
-/** A form on a page. */
 export interface Form {
   action: string
   method: string
@@ -76,7 +75,6 @@ const attribute = (tag: string, name: string): string | null => {
   return found ? decode(found[1] ?? '') : null
 }
 
-/** All forms of a page. */
 export function formsOf(html: string): Form[] {
   return [...html.matchAll(/<form\b[^>]*>[\s\S]*?<\/form>/g)].map(([form]) => {
     const open = /^<form\b[^>]*>/.exec(form)?.[0] ?? ''
@@ -172,7 +170,6 @@ export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}
 
     load,
 
-    /** Posts a form that was loaded. */
     send: ({ action, fields }: Pick<Form, 'action' | 'fields'>) => post(action, fields),
 
     /** Loads a page, fills in its form, and posts it. */
@@ -199,7 +196,6 @@ function encode(fields: Fields | URLSearchParams): URLSearchParams {
   return new URLSearchParams(entries.flatMap(([name, values]) => [values].flat().map(value => [name, value])))
 }
 
-/** Posts the form of the account page that changes the password. */
 export const changePassword = (browser: Browser, current: string, password: string, again = password) =>
   browser.submit('/admin/account', { current, password, again }, { action: '/admin/account/password' })
 

@@ -38,7 +38,6 @@ async function create(fields: Fields = {}): Promise<{ id: number; secret: string
 }
 
 const instances = [client, otherInstance]
-/** Returns the status of each instance. */
 const statusesOf = (secret: string, path = '/tenants') =>
   Promise.all(instances.map(async instance => (await instance.rest(secret, path)).status))
 const statusOf = async (secret: string, path?: string) => (await statusesOf(secret, path))[0]

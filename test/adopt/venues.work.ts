@@ -95,7 +95,6 @@ const some = (context: Context, list: KeyList) =>
 
 const anyOrder = ({ known, random }: Context) => random.pick(known.orders)!
 
-/** Inserts cards for a venue. @returns their keys */
 async function insertCards(context: Context, count: number): Promise<string[]> {
   const { sql, known, mark } = context
   const rows = await sql<{ key: string }[]>`
@@ -107,11 +106,9 @@ async function insertCards(context: Context, count: number): Promise<string[]> {
   return keys
 }
 
-/** Inserts the lines of an order. */
 const insertLines = ({ sql }: Context, { orderNo, placed_at }: Order, cards: string[]) => sql`
   insert into shop.order_line ${sql(cards.map((card, line) => ({ orderNo, placed_at, line, card })))}`
 
-/** Sells cards in a new order. */
 const sell: Change = async context => {
   const { sql, known, random, mark } = context
   const order = { orderNo: mark, placed_at: `2026-0${1 + random.below(9)}-03` }
@@ -120,7 +117,6 @@ const sell: Change = async context => {
   return insertLines(context, order, await insertCards(context, 1 + random.below(4)))
 }
 
-/** Moves a card to another order. */
 const moveCard: Change = context => {
   const { sql, random } = context
   const { orderNo, placed_at } = anyOrder(context)

@@ -56,7 +56,6 @@ const decoded: Record<ColumnKind, (value: string) => unknown> = {
   textArray: value => JSON.parse(value),
 }
 
-/** A row with one column, of any kind. */
 const codecOf = (kind: ColumnKind) =>
   rowCodec<{ value: ColumnValue<ColumnKind> | null }>({ value: nullable(selected[kind], kind) })
 

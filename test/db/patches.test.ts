@@ -8,7 +8,6 @@ import { createDatabase } from '../support/database.ts'
 
 const { address, platform } = await createDatabase()
 
-/** A pool of this many connections to the test's database. */
 const open = (max: number) => {
   const pool = connect(address, { max, statementTimeoutMs: 5_000 })
   onTestFinished(() => pool.end())

@@ -2,7 +2,6 @@
 import { readdir, readFile } from 'node:fs/promises'
 
 interface Writes {
-  /** The columns that a new row is given. */
   insert: Set<string>
   /** The columns that are set in a row. */
   update: Set<string>
@@ -49,7 +48,6 @@ export const readOperatorSources = async () => {
   )
 }
 
-/** Returns the functions of the gateway that a text calls. */
 export const calledFunctions = (text: string): string[] =>
   [...text.matchAll(/gateway\.(\w+)\(/g)].map(([, name = '']) => name)
 

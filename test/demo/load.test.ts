@@ -35,7 +35,6 @@ async function fingerprint(sql: Pool): Promise<Record<string, string>> {
   return sums
 }
 
-/** Counts the rows of a table that meet each condition. */
 async function tally(table: string, conditions: Record<string, string>): Promise<Record<string, number>> {
   const columns = Object.entries(conditions).map(
     ([name, condition]) => `count(*) filter (where ${condition}) as ${name}`,

@@ -17,7 +17,6 @@ const { pool } = database
 const tenantId = await build.tenant()
 const { secret } = await build.token([tenantId])
 
-/** Returns the check constraints of the columns of a table, as SQL. */
 async function checksOf(table: string): Promise<string[]> {
   const rows = await pool<{ sql: string }[]>`
     select pg_get_expr(conbin, conrelid) as sql from pg_constraint where contype = 'c' and conrelid = ${table}::regclass`

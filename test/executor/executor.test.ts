@@ -19,7 +19,6 @@ import { argumentValues, generatedSchema, type World } from './generated-schema.
 const times = (count: number, text: (at: number) => string) =>
   Array.from({ length: count }, (_, at) => text(at)).join(' ')
 
-/** Plans the only operation of a document. */
 function planOf(text: string): OperationPlan {
   const document = parse(text)
   return new OperationPlan(generatedSchema, document, getOperationAST(document)!)

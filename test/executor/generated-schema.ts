@@ -79,7 +79,6 @@ const Input = new GraphQLInputObjectType({
   },
 })
 
-/** The values for arguments and variables, by type. */
 export const argumentValues: Record<string, unknown[]> = {
   Int: [0, 1, -5, 2147483647, 'not a number'],
   String: ['', 'x', 'ü'],

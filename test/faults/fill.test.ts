@@ -170,7 +170,6 @@ async function runService(database: string, life: number) {
   return { killed: killed(), took }
 }
 
-/** Returns the indexes of a filled database. */
 const indexesOf = (database: string) =>
   server.use(
     database,
@@ -179,7 +178,6 @@ const indexesOf = (database: string) =>
       where indrelid::regclass::text !~ '^pg_' order by 1`,
   )
 
-/** Fills a copy of the platform's database beside writers. */
 async function fillCopy(database: string, lives: () => number) {
   await admin.unsafe(`create database ${database} template platform`)
   const work = startWriters(database)

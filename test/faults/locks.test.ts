@@ -16,7 +16,6 @@ const { server, world, start } = await startWorld('locks')
 const service = await start()
 const { origin } = new URL(service.restAddress)
 
-/** @returns the world with the operations of these names alone */
 const only = (isWanted: (name: string) => boolean): World => ({
   ...world,
   owners: world.owners.map(owner => ({ ...owner, operations: owner.operations.filter(({ name }) => isWanted(name)) })),

@@ -44,7 +44,6 @@ afterFile(async () => {
 const outages = /^(ECONN\w+|CONNECT_TIMEOUT|CONNECTION_\w+|57P0\d|08\w{3}|25006|40001|DATABASE_\w+)$/
 const codeOf = (error: unknown) => (error instanceof Error && 'code' in error ? String(error.code) : String(error))
 
-/** Repeats work that a failover interrupts, until `stop` is aborted. */
 async function again(work: () => Promise<unknown>, stop: AbortSignal): Promise<void> {
   while (!stop.aborted) {
     try {

@@ -16,7 +16,6 @@ const limits = { service: 15_000, stop: 10_000 }
 
 const { server, world, start } = await startWorld('silence')
 
-/** Starts a service behind a proxy of its own. */
 async function startService(options: ProcessOptions = {}) {
   const proxy = await startProxy(() => server.port)
   const DATABASE_URL = `postgres://postgres@127.0.0.1:${proxy.port}/${world.database}`

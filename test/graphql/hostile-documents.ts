@@ -1,6 +1,5 @@
 /** GraphQL requests that try to cost much: each family grows in one dimension, up to the longest body that is read. */
 
-/** The body of a request, as JSON. */
 export interface HostileRequest {
   name: string
   body: string

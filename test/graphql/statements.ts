@@ -9,7 +9,6 @@ export interface Statement {
   types: number[]
 }
 
-/** @returns the statements that the work sent through the pool */
 export async function capture(pool: Pool, work: () => Promise<unknown>): Promise<Statement[]> {
   const statements: Statement[] = []
   pool.options.debug = (_connection, text, parameters, types) => {

@@ -36,7 +36,6 @@ const odd = <Value>(value: Value): Part<Value> => ({ value, isValid: false })
 /** Any text that UTF-8 can express. */
 const anyText = fc.string({ unit: 'binary', maxLength: 30 })
 
-/** Returns arbitrary values that a schema accepts. */
 export function valuesOf(schema: JsonSchema): fc.Arbitrary<unknown> {
   const { type, anyOf, enum: members, const: constant, properties, items, format, pattern } = schema
   if (constant !== undefined) return fc.constant(constant)

@@ -5,7 +5,6 @@ import { v1 } from '../../src/rest/v1/routes.ts'
 import type { RecordedAnswer } from '../../tools/openapi/examples.ts'
 import { differenceFrom, document, type Received } from '../support/openapi.ts'
 
-/** Returns the places of a part of the document, with their values. */
 function* placesOf(part: unknown, place: string): Generator<[string, Record<string, unknown>]> {
   if (typeof part !== 'object' || part === null) return
   if (!Array.isArray(part)) yield [place, { ...part }]

@@ -86,7 +86,6 @@ export const exampleRequests: readonly ExampleRequest[] = [
   request('listTenants', 'The rate limit is exceeded', { token: 'spent' }),
 ]
 
-/** Returns the options to inject a request with, without its token. */
 export function toInjectOptions({ operation, path = {}, query, body, options }: ExampleRequest): InjectOptions {
   for (const [template, { get, post }] of Object.entries(document.paths)) {
     if (get?.operationId !== operation && post?.operationId !== operation) continue

@@ -41,7 +41,6 @@ const secrets: Record<TokenName, string | null> = {
   none: null,
 }
 
-/** Replaces the placeholder of a cursor in a query. */
 function withCursor(request: ExampleRequest): ExampleRequest {
   const updatedAt = /^<after (.*)>$/.exec(request.query?.cursor ?? '')?.[1]
   if (updatedAt === undefined) return request

@@ -63,7 +63,6 @@ const operations = new Map(
     .map(operation => [operation.operationId, operation]),
 )
 
-/** The fields that a 422 of an operation may name. */
 function fieldsOf(operationId: string): string[] {
   const { parameters = [], requestBody } = operations.get(operationId) ?? {}
   const query = parameters.map(parameter => resolve<Parameter>(parameter)).filter(it => it.in === 'query')

@@ -94,7 +94,6 @@ async function createMigrated(user = 'shop'): Promise<Address> {
   return address
 }
 
-/** Opens connections of the owner of a database, and of the service. */
 function open(address: Address) {
   const owner = connect(address, { max: 1, statementTimeoutMs: 60_000 })
   const service = connect(address, { max: 4, statementTimeoutMs: 10_000, role: serviceRole })

@@ -36,7 +36,6 @@ afterAll(() => {
   console.info(`The lag of another tenant:\n${lines.join('\n')}`)
 })
 
-/** Makes steps as the service does. */
 function keepMakingSteps(pool: Pool): void {
   const closing = new AbortController()
   const makeSteps = createSteps(pool, closing.signal)

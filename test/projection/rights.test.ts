@@ -53,7 +53,6 @@ async function createPlatform(...statements: string[]) {
   return platform
 }
 
-/** Runs a command that must succeed. */
 async function succeed(args: string[], environment: NodeJS.ProcessEnv) {
   const outcome = await run(args, environment)
   expect(outcome, args.join(' ')).toMatchObject({ code: 0, stderr: '' })

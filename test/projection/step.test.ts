@@ -12,7 +12,6 @@ const database = await createDatabase()
 const { pool, platform } = database
 const build = createBuilders(database)
 
-/** Makes steps until no key waits. */
 async function project(most = 5000): Promise<void> {
   while (await makeStep(pool, most)) {}
 }

@@ -55,7 +55,6 @@ export const operations = described.map(
 export const lists = operations.filter(({ name }) => name.startsWith('list'))
 export const underTenant = operations.filter(({ name }) => name !== 'list tenants')
 
-/** Creates a database and a service, with a tenant that has a record of each type and a token with all permissions. */
 export async function createWorld(environment: NodeJS.ProcessEnv = {}) {
   const { database, build, client } = await startService(environment)
   const tenantId = await build.tenant({ name: 'World' })

@@ -64,7 +64,6 @@ async function setClockBack(sql: postgres.Sql, random: Random): Promise<void> {
   })
 }
 
-/** Starts a server, and the service in this process. */
 async function startService({ instances, standbys, packaged, pgpool, pgbouncer }: StressOptions) {
   const settings = { max_connections: '200', max_prepared_transactions: '50' }
   const replicated =

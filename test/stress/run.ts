@@ -21,10 +21,8 @@ export interface Sources {
   /** Connections to it as those of the service. */
   pool: Pool
   instances: readonly Instance[]
-  /** The tenants of the clients' tokens. */
   grants: Record<ClientKind['scope'], Parameters<typeof createTestToken>[1]>
   counts: WriterCounts
-  /** Passes besides the clients' ones. */
   passes?: (() => Promise<void>)[]
   /** Lets writers write and faults happen. @param stop aborted when a client has failed */
   disturb: (stop: AbortSignal, figures: FigureChecks) => Promise<unknown>

@@ -69,7 +69,6 @@ export async function startReplicated(
   const pools: { end: (options: { timeout: number }) => Promise<void> }[] = []
   let [statements, begun] = [0, 0]
 
-  /** Opens the connections of one instance to each standby. */
   const connectStandbys = () =>
     (pgpool ? [pgpool.port] : ports).map(port => {
       const options = { statementTimeoutMs: 4_000, role: serviceRole, readsOnly: true, connectTimeoutMs: 1_000 }
@@ -80,7 +79,6 @@ export async function startReplicated(
       return { pool, probe }
     })
 
-  /** Disturbs a standby again and again, until `stop` is aborted. */
   async function disturb(standby: FaultServer, random: Random, stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       await pause(500 + random.below(2_000))
@@ -93,10 +91,8 @@ export async function startReplicated(
   return {
     address: { host: '127.0.0.1', port: primary.port, user: 'postgres', database: 'postgres' },
     connectStandbys,
-    /** Disturbs all standbys. */
     disturb: (random: () => Random, stop: AbortSignal) =>
       Promise.all(standbys.map(standby => disturb(standby, random(), stop))),
-    /** The statements that standbys got, and the faults. */
     counts: () => ({ statements, faults: begun }),
     async stop() {
       await Promise.all(pools.map(pool => pool.end({ timeout: 1 })))

@@ -12,7 +12,6 @@ type Columns = Record<string, string | number | boolean | string[] | null>
 /** The actor of all changes in tests. */
 export const tester: Actor = { name: 'tester', address: null }
 
-/** Returns the grant of a tenant with all its descendants. */
 export const whole = (tenantId: number): TenantGrant => ({ tenantId, withDescendants: true })
 
 /** Gives a record another stamp than its step. @param record the name of its table in schema gateway */

@@ -119,7 +119,6 @@ const toRecord = (list: readonly unknown[]): Record<string, unknown> =>
     list.flatMap((name, index) => (index % 2 === 0 ? [[String(name).toLowerCase(), list[index + 1]]] : [])),
   )
 
-/** Returns header fields with texts as values. */
 export const toTexts = (headers: object): Record<string, string | undefined> =>
   Object.fromEntries(
     Object.entries(headers).map(([name, value]) => [name, value === undefined ? value : String(value)]),

@@ -7,11 +7,9 @@ import { afterFile } from './cleanups.ts'
 import { connect, serviceRole } from './connect.ts'
 import { projected } from './projected.ts'
 
-/** The database of one test file. */
 export interface TestDatabase {
   /** Connections as the service's role. */
   pool: Pool
-  /** Connections of a platform, which owns the database. */
   platform: Pool
   url: string
   address: { host: string; port: number; user: string; database: string }

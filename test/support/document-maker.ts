@@ -52,7 +52,6 @@ export interface GeneratedDocument {
   variables: Record<string, unknown>
 }
 
-/** Makes one document. */
 export class DocumentMaker {
   readonly #draw: GeneratorValue
   readonly #schema: GraphQLSchema

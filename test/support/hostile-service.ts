@@ -55,7 +55,6 @@ const honest = {
   error: null as { status: number; body: string } | null,
 }
 
-/** The answers of a service. */
 export type Answers = ReturnType<typeof honestAnswers>
 
 /** Starts the service. Set `answers` before a request. */

@@ -85,7 +85,6 @@ export function createPgBouncer({ server, port, login, otherLogins = [], changes
     /** Stops it where it is, with its connections open. */
     freeze: () => child?.kill('SIGSTOP'),
     thaw: () => child?.kill('SIGCONT'),
-    /** Kills it, and removes its files. */
     async remove() {
       await kill()
       rmSync(directory, { recursive: true, force: true })

@@ -59,7 +59,6 @@ export async function startPgpool(primary: number, standbys: readonly number[], 
   })
   return {
     port,
-    /** Ends it at once, and removes its files. */
     async remove() {
       const closed = once(child, 'close')
       child.kill('SIGINT')

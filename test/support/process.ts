@@ -34,7 +34,6 @@ export const clockBy = (milliseconds: number) => `
     static now() { return now() + ${milliseconds} }
   }`
 
-/** Returns the words of the command. */
 const commandOf = (options: ProcessOptions, args: string[]): [string, ...string[]] => {
   const words = [process.execPath, ...argumentsOf(options, args)] as const
   return options.shell === undefined ? [...words] : ['bash', '--norc', '-c', options.shell, 'bash', ...words]
@@ -105,7 +104,6 @@ export function start(args: string[], environment: NodeJS.ProcessEnv, options: P
   const ended = new Promise<number | null>(resolve => child.once('close', code => resolve(code)))
   return {
     child,
-    /** Returns its output so far. */
     printed: () => printed,
     /** Returns its standard output so far. */
     log: () => log,
@@ -141,10 +139,8 @@ export async function serve(environment: NodeJS.ProcessEnv, options: ProcessOpti
     log,
     /** The address of REST v1, as printed. */
     restAddress,
-    /** Asks v1 for the tenants of a token. */
     list: (secret: string) =>
       fetch(`${restAddress}/tenants`, { headers: { accept: 'application/json', authorization: `Bearer ${secret}` } }),
-    /** Asks whether it is ready. @returns the status and the body of /readyz */
     async ready() {
       const answer = await fetch(new URL('/readyz', restAddress))
       return { status: answer.status, body: await answer.text() }

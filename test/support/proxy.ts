@@ -36,7 +36,6 @@ export async function startProxy(target: () => number | string, port = 0) {
   }
   return {
     port: (server.address() as AddressInfo).port,
-    /** Returns the number of connections that were accepted. */
     accepted: () => accepted,
     /** Cuts all connections, as when the address of a cluster moves. */
     cut,

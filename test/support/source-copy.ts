@@ -33,12 +33,10 @@ export function copySources() {
     root,
     read,
     write,
-    /** Inserts a text after the first occurrence of another one. */
     insert(path: string, after: string, text: string) {
       if (!read(path).includes(after)) throw new Error(`${path} has no ${after}`)
       write(path, read(path).replace(after, `${after}${text}`))
     },
-    /** Runs a script of package.json. */
     runScript: (...args: string[]) =>
       new Promise<{ code: number; printed: string }>(resolve => {
         execFile('npm', ['run', '-s', ...args], { cwd: root }, (error, stdout, stderr) => {

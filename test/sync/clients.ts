@@ -89,7 +89,6 @@ export const lostFrom = (copy: ReadonlyMap<string, CopiedRecord>, records: reado
     .filter(({ key, image }) => copy.get(key)?.image !== image)
     .map(({ key, image }) => `${key}: ${image}, the copy has ${copy.get(key)?.image ?? 'nothing'}`)
 
-/** @returns the records of the copy that no longer exist */
 export function surplusOf(copy: ReadonlyMap<string, CopiedRecord>, records: readonly CopiedRecord[]) {
   const keys = new Set(records.map(({ key }) => key))
   return [...copy.values()].flatMap(({ key, image }) =>

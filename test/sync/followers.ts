@@ -5,7 +5,6 @@ import { type createWholes, type Outcome, outcomesOf } from './outcome.ts'
 import { createRecipeClient } from './recipe.ts'
 
 export interface ClientKind {
-  /** The tenants of its token. */
   scope: 'root' | 'branch' | 'single tenants'
   transport: keyof typeof transports
   resumption: Resumption

@@ -34,7 +34,6 @@ const asking =
 
 const fullPass = 'a full pass is needed'
 
-/** Creates a tenant, a client of its removals, and vouchers to delete. */
 async function createFixture() {
   const { database, build, client } = await startService()
   const tenant = await build.tenant()

@@ -88,7 +88,6 @@ export async function createSyncedClients() {
       await expectInSync()
     },
 
-    /** Opens another connection, which ends with the test. */
     connect: (options: Parameters<typeof open>[1] = {}) => {
       const connection = open(address, options)
       onTestFinished(() => connection.end())

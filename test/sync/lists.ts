@@ -127,7 +127,6 @@ export const toPage = ({ data, next_cursor, server_time }: PageBody): SyncPage =
   serverTime: server_time,
 })
 
-/** A request that the service answered with an error. */
 export class RequestError extends Error {
   /** @param code the GraphQL error code, also for REST */
   constructor(

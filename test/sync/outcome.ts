@@ -7,7 +7,6 @@ import { type RecipeClient, recordLists } from './recipe.ts'
 export interface Outcome {
   client: string
   list: string
-  /** The number of records that the list holds. */
   records: number
   /** The number of records that the copy lacks or has in an old state. */
   missing: number

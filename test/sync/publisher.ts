@@ -99,7 +99,6 @@ export async function startPublisher() {
     await Promise.all(waits)
   }
 
-  /** Drops a subscription, by the name that `subscribe` returned, and its publication. */
   async function unsubscribe(name: string): Promise<void> {
     const subscription = subscriptions.get(name)
     if (!subscription) return

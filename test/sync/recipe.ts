@@ -11,7 +11,6 @@ interface CopiedTenant {
 
 const find = (name: string) => lists.find(list => list.name === name)!
 const [tenantList, removalList] = [find('tenants'), find('removals')]
-/** The lists that each tenant has, without its removals. */
 export const recordLists = lists.filter(({ ofTenant, resource }) => ofTenant && resource !== null)
 
 export type RecipeClient = ReturnType<typeof createRecipeClient>

@@ -25,7 +25,6 @@ const damageCheckpoint: Record<string, (text: string, place: Place, database: Te
   },
 }
 
-/** Returns functions that damage a copy through its store. */
 function damageOf({ to }: Place) {
   async function commit(changes: (store: Store) => Change[] | Promise<Change[]>, positions: Positions = new Map()) {
     const store = await readTarget(to, schema)!.open()
@@ -47,9 +46,7 @@ function damageOf({ to }: Place) {
           { kind: 'put', list, tenantId, pass: 1, records },
         ]
       }),
-    /** Deletes all purchased vouchers of a tenant. */
     list: (tenantId: number) => commit(() => [{ kind: 'sweep', list, tenantId, pass: 99 }]),
-    /** Deletes the position of a tenant. */
     position: (tenantId: number) => commit(() => [], new Map([[tenantKey(tenantId), null]])),
   }
 }

@@ -110,7 +110,6 @@ async function applied(): Promise<void> {
   await expectInSync()
 }
 
-/** Inserts rows at the publisher, and waits until they are applied. */
 async function applyRows(): Promise<Rows> {
   const rows = await insertRows()
   await applied()

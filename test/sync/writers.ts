@@ -68,7 +68,6 @@ interface Plan {
   checked: boolean
 }
 
-/** Makes the changes of one transaction, some of them in savepoints, with pauses between them. */
 async function makeChanges(sql: Transaction, options: WriterOptions, { length, checked }: Plan): Promise<number> {
   const { random, counts, work } = options
   const steps = 1 + random.below(4)

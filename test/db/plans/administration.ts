@@ -67,7 +67,6 @@ const pages: [what: string, runs: string, path: string, excused?: string][] = [
   ['entries of one actor', 'audit.list', '/admin/audit?actor=unknown', partOfActor],
 ]
 
-/** What the form of a token does with tenants. */
 const choices: [what: string, runs: string, fields: Fields, excused?: string][] = [
   ['searching tenants', 'tenant_tree.search', { search: 'tenant 777', do: 'find' }, partOfName],
   [

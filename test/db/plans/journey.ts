@@ -5,7 +5,6 @@ import { type Builders, createBuilders } from '../../support/builders.ts'
 import type { TestDatabase } from '../../support/database.ts'
 import { createPlanReader, type Plan, type PlanReader } from './plan.ts'
 
-/** What the statements of a journey may read. */
 interface Limits {
   /** The rows that a step may read, when it may read more than usual. */
   mostRows?: number
@@ -18,7 +17,6 @@ interface Limits {
 /** An action of a user, of an administrator or of the service. */
 export interface Journey extends Limits {
   what: string
-  /** The statements that it has to run. */
   runs: string[]
   go(parts: Parts): Promise<unknown>
 }

@@ -23,7 +23,6 @@ export interface Plan {
   root: Step
 }
 
-/** @returns the names of all statements in a text */
 export const namesIn = (text: string): string[] =>
   [...text.matchAll(/\/\* ([a-z_]+\.[a-z_]+) \*\//g)].map(([, name = '']) => name)
 
@@ -64,7 +63,6 @@ export async function createPlanReader({ platform, address }: TestDatabase, kind
   afterFile(() => pool.end({ timeout: 1 }))
   return {
     pool,
-    /** @returns the plans of all statements that ran during the work */
     async during(work: () => Promise<unknown>): Promise<Plan[]> {
       plans.length = 0
       await work()

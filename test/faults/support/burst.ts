@@ -55,7 +55,6 @@ async function burst(addresses: readonly string[], secret: string, calls: number
   return { passed: inTime.filter(({ status }) => status === 200), isLate: inTime.length < calls }
 }
 
-/** Lines of the log about the store of rates. */
 export const storeLines = {
   failure: 'the store of rates does not answer: this process counts by itself meanwhile',
   recovery: 'the store of rates counts again',

@@ -53,7 +53,6 @@ export async function hold(
   return during
 }
 
-/** @returns for each call how many there were by status, and the slowest */
 function summarize(calls: readonly Call[]): string {
   const groups = new Map<string, { count: number; slowest: number }>()
   for (const { name, status, took } of calls) {

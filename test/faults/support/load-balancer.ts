@@ -67,7 +67,6 @@ ${backends.map(({ port }) => `    server 127.0.0.1:${port} max_fails=1 fail_time
 }
 `
 
-/** Starts a load balancer, which ends with `stop`. */
 export async function startLoadBalancer(kind: 'haproxy' | 'nginx', backends: readonly Backend[]) {
   const directory = createDirectory()
   const port = await freePort()

@@ -32,7 +32,6 @@ export interface Call extends Omit<Exchange, 'headers' | 'text'> {
   isWhole: boolean
 }
 
-/** @returns the calls that were refused without `Retry-After` */
 export const withoutRetryAfter = (calls: readonly Call[]): Call[] =>
   calls.filter(({ status, retryAfter }) => status === 503 && !/^[1-9]\d*$/.test(retryAfter ?? ''))
 
@@ -87,7 +86,6 @@ export function startLoad(origin: () => string, world: World, callers = 16) {
   }
 }
 
-/** A request of an operation. */
 export interface Operation {
   name: string
   method: 'GET' | 'POST'

@@ -1,6 +1,5 @@
 import type { LogLine } from '../../support/log.ts'
 
-/** A line of the log of a process. */
 export interface ProcessLogLine extends LogLine {
   pid: number
   /** The number of the worker that wrote it. */

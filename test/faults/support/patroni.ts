@@ -25,7 +25,6 @@ const parameters = {
 export type Cluster = Awaited<ReturnType<typeof startCluster>>
 type Node = Awaited<ReturnType<typeof startNode>>
 
-/** Starts a program. @returns its process, which is killed after the file's tests */
 function start(program: string, args: string[], account: { uid: number; gid: number }): ChildProcess {
   const child = spawn(program, args, { ...account, cwd: '/', stdio: 'ignore' })
   afterFile(() => child.kill('SIGKILL'))
@@ -101,7 +100,6 @@ async function startNode(name: string, etcd: number, directory: string, account:
       const answer = await fetch(`http://${host}:${rest}/switchover`, { method: 'POST', body })
       if (!answer.ok) throw new Error(`Patroni refused a switchover: ${await answer.text()}`)
     },
-    /** Kills Patroni and its server. */
     crash: () => signal('SIGKILL'),
     /** Suspends Patroni and its server, without notice to their clients. */
     freeze: () => signal('SIGSTOP'),
@@ -156,7 +154,6 @@ export async function startCluster() {
   start('haproxy', ['-db', '-f', file], account)
 
   const cluster = {
-    /** The port that leads to the primary. */
     port,
     /** Returns the primary and the other server, once commits wait for that. */
     whole: () =>

@@ -21,10 +21,8 @@ import { findBinaries, findCluster } from '../../../packages/embedded/src/paths.
 import { freePort } from '../../support/free-port.ts'
 import { until } from '../../support/until.ts'
 
-/** The server, running or not. */
 export interface FaultServer {
   port: number
-  /** @returns the address of a database as DATABASE_URL takes it */
   url(database: string): string
   /** @returns a pool of the owner, with `max` connections; the caller ends it */
   open(database: string, max?: number): postgres.Sql

@@ -66,7 +66,6 @@ export async function writeRecords(server: Databases, database: string): Promise
   return problems
 }
 
-/** Creates a database with tenants and their callers on a running server. */
 export const createWorld = (server: Databases, database: string): Promise<World> =>
   createMigrated(server, database, async pool => {
     const owners: Owner[] = []
