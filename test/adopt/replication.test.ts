@@ -105,11 +105,25 @@ const voucher = async (reference: string) => {
     await owner`select current_balance, product_title, void from gateway.voucher where reference = ${reference}`
   return found
 }
+/** Waits until the mapping fits again. @param title of the first voucher */
+const untilTitled = (title: string) =>
+  until(`the title is ${title}`, async () => {
+    await projected(pool)
+    return (await voucher('CODE-1'))?.product_title === title
+  })
 /** The catalogue has the subscriptions of all databases of the server. */
 const subscriptions = () => owner`
   select subenabled from pg_subscription join pg_database on pg_database.oid = subdbid where datname = current_database()`
 const lacks = (table: string) =>
   `The log lacks a change of ${table}: of its key, an enum, a partition or the values of a column.`
+/** Waits until tables are copied again, for this reason alone. */
+async function untilCopied(reason: unknown): Promise<void> {
+  await until('it is copied', async () => {
+    await watch.follow()
+    return copies.length > 0
+  })
+  expect(copies.splice(0)).toEqual([reason])
+}
 const agrees = async () => expect(await findRecordProblems(owner)).toEqual([])
 
 test('a table without a key is refused before it is published, with the statement that gives it one', async () => {
@@ -360,10 +374,7 @@ test('a column that was renamed is named, and the rest goes on', async () => {
       (await owner`select from pg_attribute where attrelid = 'shop.item'::regclass and attname = 'name'`).length > 0
     )
   })
-  await until('the mapping fits again', async () => {
-    await projected(pool)
-    return (await voucher('CODE-1'))?.product_title === 'Black tea'
-  })
+  await untilTitled('Black tea')
   expect(copies).toEqual([])
 })
 
@@ -399,12 +410,9 @@ test('names of columns go from one to another, and a table gets another name', a
     create schema archive;
     alter table shop.picture set schema archive;
     alter table archive.picture rename to photo`)
-  await until('it is copied', async () => {
-    await watch.follow()
-    return copies.length > 0
-  })
+  await untilCopied(expect.stringMatching('is new, and older rows have different values'))
   await applied()
-  expect(copies.splice(0)).toEqual([expect.stringMatching('is new, and older rows have different values')])
+  expect(copies).toEqual([])
   expect(await owner`select a, b, note from shop."Gift Card" where code in ('CODE-1', 'CODE-3') order by code`).toEqual(
     [
       { a: 2, b: 1, note: null },
@@ -418,10 +426,7 @@ test('names of columns go from one to another, and a table gets another name', a
     await watch.follow()
     return (await owner`select to_regclass('shop.picture') as found`)[0]?.found !== null
   })
-  await until('the mapping fits again', async () => {
-    await projected(pool)
-    return (await voucher('CODE-1'))?.product_title === 'White tea'
-  })
+  await untilTitled('White tea')
 })
 
 test('values that the staged table cannot convert are copied', async () => {
@@ -430,11 +435,7 @@ test('values that the staged table cannot convert are copied', async () => {
   await at(
     `alter table shop."Gift Card" alter column size drop default, alter column size type integer using length(size)`,
   )
-  await until('it is copied', async () => {
-    await watch.follow()
-    return copies.length > 0
-  })
-  expect(copies.splice(0)).toEqual([lacks('shop."Gift Card"')])
+  await untilCopied(lacks('shop."Gift Card"'))
   expect(await owner`select distinct size from shop."Gift Card"`).toEqual([{ size: 5 }])
 })
 
@@ -442,18 +443,11 @@ test('values of enums that get other names, and partitions that are truncated, a
   await at(`insert into shop.orders values ('O1', '2026-05-01', null)`)
   await applied()
   const slot = await owner`select slot from gateway.subscription`
-  const copied = () =>
-    until('it is copied', async () => {
-      await watch.follow()
-      return copies.length > 0
-    })
   await at('truncate shop.orders_2026')
-  await copied()
-  expect(copies.splice(0)).toEqual([lacks('shop.orders')])
+  await untilCopied(lacks('shop.orders'))
   expect(await owner`select from shop.orders`).toHaveLength(0)
   await at(`alter type shop.state rename value 'lost' to 'missing'`)
-  await copied()
-  expect(copies.splice(0)).toEqual([lacks('shop."Gift Card"')])
+  await untilCopied(lacks('shop."Gift Card"'))
   expect(await owner`select state from shop."Gift Card" where code = 'CODE-3'`).toEqual([{ state: 'missing' }])
   // The subscription went on with the slot that it had.
   expect(await owner`select slot from gateway.subscription`).toEqual(slot)
@@ -468,11 +462,7 @@ test('a table that loses its key is copied by all of its columns, where the owne
     alter table shop.consent add column detail json`)
   const consent = (at: number) => `('${item}', true, '2026-05-0${at}', '{"a": 1}')`
   await at(`insert into shop.consent (customer, given, at, detail) values ${[1, 1, 2, 3].map(consent)}`)
-  await until('it is copied', async () => {
-    await watch.follow()
-    return copies.length > 0
-  })
-  expect(copies.splice(0)).toEqual([lacks('shop.consent')])
+  await untilCopied(lacks('shop.consent'))
   expect(await rows(owner)).toEqual(await rows(platform))
   await at(`delete from shop.consent where ctid = (select min(ctid) from shop.consent);
     update shop.consent set given = false where at = '2026-05-02'`)
@@ -483,8 +473,7 @@ test('a table that loses its key is copied by all of its columns, where the owne
   await owner`insert into shop.consent select * from shop.consent where at < '2026-05-03'`
   const [kept] = await owner`select ctid::text from shop.consent where at = '2026-05-01' order by ctid`
   await owner`update gateway.staged_table set needs_copy = 'A test.' where source = 'shop.consent'`
-  await watch.follow()
-  expect(copies.splice(0)).toEqual(['A test.'])
+  await untilCopied('A test.')
   expect(await rows(owner)).toEqual(await rows(platform))
   expect(await owner`select ctid::text from shop.consent where at = '2026-05-01'`).toEqual([kept])
   expect(await platform`select count(*) from shop.consent`).toEqual([{ count: 3 }])
@@ -492,11 +481,7 @@ test('a table that loses its key is copied by all of its columns, where the owne
 
 test('a type that changed is copied again: its rows are not in the log', async () => {
   await at('alter table shop.item alter column cents type bigint using cents * 2')
-  await until('it is copied', async () => {
-    await watch.follow()
-    return copies.length > 0
-  })
-  expect(copies.splice(0)).toEqual([lacks('shop.item')])
+  await untilCopied(lacks('shop.item'))
   await projected(pool)
   expect(await owner`select price from gateway.product`).toEqual([{ price: 25 }])
   await agrees()
@@ -512,11 +497,7 @@ test('values that change, and leave the type, are copied again', async () => {
     `alter table shop.item alter column doubled drop expression`,
   ]) {
     await at(change)
-    await until('it is copied', async () => {
-      await watch.follow()
-      return copies.length > 0
-    })
-    expect(copies.splice(0)).toEqual([lacks('shop.item')])
+    await untilCopied(lacks('shop.item'))
   }
   expect(await owner`select cents, price::text, doubled from shop.item`).toEqual([
     { cents: 2600, price: '2', doubled: 5200 },
@@ -542,8 +523,7 @@ test('a partition that is attached with rows is copied, and a new one needs nobo
   await at(`create table shop.orders_2031 (like shop.orders including indexes);
     insert into shop.orders_2031 values ('O3', '2031-05-01', null);
     alter table shop.orders attach partition shop.orders_2031 for values from ('2031-01-01') to ('2032-01-01')`)
-  await watch.follow()
-  expect(copies.splice(0)).toEqual([lacks('shop.orders')])
+  await untilCopied(lacks('shop.orders'))
   expect(await owner`select "orderNo" from shop.orders order by 1`).toEqual([{ orderNo: 'O2' }, { orderNo: 'O3' }])
 })
 
@@ -562,8 +542,7 @@ test('a table that gets another primary key is copied again, and followed by it'
     alter table shop.redemption add primary key (id), alter id add generated always as identity (start 2);
     insert into shop.redemption values ('C1', null, 100), ('C1', null, 100);
     update shop.redemption set cents = 200 where id = 1`)
-  await watch.follow()
-  expect(copies.splice(0)).toEqual([lacks('shop.redemption')])
+  await untilCopied(lacks('shop.redemption'))
   await at(`update shop.redemption set cents = 500 where id = 1; delete from shop.redemption where id = 2`)
   await applied()
   expect((await readStepState(pool)).reasons).toEqual([])
@@ -581,8 +560,7 @@ test('a slot that was lost is replaced, with the changes that nobody kept', asyn
   await until('the slot is dropped', async () => (await drop()).length > 0)
   await at(`insert into shop.redemption values ('C1', 5, 100); delete from shop."Gift Card" where "No" = 'C4'`)
   await owner`alter subscription voucher_gateway enable`
-  await watch.follow()
-  expect(copies.splice(0)).toEqual([expect.stringContaining(`The platform has lost the slot ${publication}_`)])
+  await untilCopied(expect.stringContaining(`The platform has lost the slot ${publication}_`))
   await projected(pool)
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 49 })
   expect(await voucher('CODE-4')).toBeUndefined()
@@ -650,8 +628,7 @@ test('the slot of a copy that goes on stays known, also before it exists', async
 test('a table that was taken out of the publication is published and copied again', async () => {
   await at(`alter publication ${publication} drop table shop.redemption`)
   await at(`insert into shop.redemption values ('C1', 60, 100); delete from shop.redemption where line = 60`)
-  await watch.follow()
-  expect(copies.splice(0)).toEqual(['The publication of the platform lacks tables.'])
+  await untilCopied('The publication of the platform lacks tables.')
   await applied()
   expect((await readStepState(pool)).reasons).toEqual([])
   expect(await platform`select from pg_publication_tables where tablename = 'redemption'`).toHaveLength(1)
@@ -688,8 +665,7 @@ test('a subscription that was refreshed while the publication had a table of the
   await at(`alter publication ${publication} add table gateway.token`)
   await owner`alter subscription voucher_gateway refresh publication with (copy_data = false)`
   await at(`alter publication ${publication} drop table gateway.token`)
-  await watch.follow()
-  expect(copies.splice(0)).toEqual(['The platform published tables that are not staged.'])
+  await untilCopied('The platform published tables that are not staged.')
   expect(await owner`select from pg_subscription_rel where srrelid = 'gateway.token'::regclass`).toEqual([])
   await applied()
   await at('drop schema gateway cascade; delete from shop.redemption where line = 61')
@@ -698,8 +674,7 @@ test('a subscription that was refreshed while the publication had a table of the
 test('another server with the data of the platform is compared', async () => {
   await owner`update gateway.subscription set server = 'the former/00000001'`
   await at(`insert into shop.redemption values ('C1', 7, 100)`)
-  await watch.follow()
-  expect(copies.splice(0)).toEqual(['The database of the platform is on another server, or was failed over.'])
+  await untilCopied('The database of the platform is on another server, or was failed over.')
   await applied()
   expect(await voucher('CODE-1')).toMatchObject({ current_balance: 47 })
 })
