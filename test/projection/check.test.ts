@@ -6,6 +6,7 @@ import { readStepState } from '../../src/projection/step-state.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
+import { readSelect, writeUncaptured } from '../support/uncaptured.ts'
 
 const database = await createDatabase()
 const { pool, platform } = database
@@ -29,12 +30,10 @@ async function checkAll(sql: Sql = pool): Promise<string[]> {
 const countRecords = async (sql = pool) => (await sql`select from gateway.voucher`).length
 
 test('the check in the background finds rows that were written while triggers were disabled', async () => {
-  await platform.begin(async sql => {
-    await sql`alter table purchased_voucher disable trigger all`
+  await writeUncaptured(platform, async sql => {
     await sql`update purchased_voucher set void = true where id = 7`
     await sql`delete from purchased_voucher where id = 8`
     await sql`insert into purchased_voucher (id, tenant_id, reference) values (9000, ${tenant}, 'UNSEEN')`
-    await sql`alter table purchased_voucher enable trigger all`
   })
   await projected(pool)
   expect(await checkAll()).toEqual(['voucher 7', 'voucher 8', 'voucher 9000'])
@@ -67,8 +66,7 @@ test('an entry that is not as its record says is found, and written again (I11)'
 })
 
 test('a scan of a mapping that lacks most rows stops, until an operator allows it or the mapping is right again (I9)', async () => {
-  const [{ text }] = await platform<[{ text: string }]>`
-    select files ->> 'select' as text from gateway.mapping where record = 'voucher'`
+  const text = await readSelect(platform, 'voucher')
   const install = async (mapping: string) => {
     await platform`call gateway.install_mapping('voucher', ${mapping}, '{}')`
     await projected(pool)
@@ -100,8 +98,7 @@ test('tenants leave by few until an operator allows more, however their rows lef
   const { pool, platform } = await createDatabase()
   await platform`insert into tenant (name) select 'Shop ' || n from generate_series(1, 20) n`
   await projected(pool)
-  const [{ text }] = await platform<[{ text: string }]>`
-    select files ->> 'select' as text from gateway.mapping where record = 'tenant'`
+  const text = await readSelect(platform, 'tenant')
   const install = (mapping: string) => platform`call gateway.install_mapping('tenant', ${mapping}, '{}')`
   const lose: Record<string, () => Promise<unknown>> = {
     truncated: () => platform`truncate tenant cascade`,
@@ -144,8 +141,7 @@ test('tenants leave by few until an operator allows more, however their rows lef
 
 test('a column that only a rule reads is named when it is gone, without a write', async () => {
   const { pool, platform } = await createDatabase()
-  const [{ text }] = await platform<[{ text: string }]>`
-    select files ->> 'select' as text from gateway.mapping where record = 'voucher'`
+  const text = await readSelect(platform, 'voucher')
   await platform.unsafe('create table flag (code integer); create table link (voucher bigint, flag integer)').simple()
   const rules = {
     flag: 'select voucher::text from changed join public.link on link.flag = changed.code',
@@ -185,11 +181,7 @@ test.each<[what: string, check: (sql: Sql) => Promise<unknown>]>([
       insert into purchased_voucher (tenant_id, reference) select 1, 'V-' || n from generate_series(1, ${vouchers}) n`)
     .simple()
   await projected(pool)
-  await platform.begin(async sql => {
-    await sql`alter table purchased_voucher disable trigger all`
-    await sql`delete from purchased_voucher`
-    await sql`alter table purchased_voucher enable trigger all`
-  })
+  await writeUncaptured(platform, sql => sql`delete from purchased_voucher`)
   await check(pool)
   await projected(pool)
   expect(await countRecords(pool)).toBeGreaterThanOrEqual(vouchers - 1000)
@@ -247,11 +239,7 @@ test('a mapping that does not fit does not hold up the check of other types', as
   await platform`alter table tenant rename column name to title`
   await platform`update tenant set title = 'Other'`
   await projected(pool)
-  await platform.begin(async sql => {
-    await sql`alter table purchased_voucher disable trigger all`
-    await sql`update purchased_voucher set void = true where id = 1`
-    await sql`alter table purchased_voucher enable trigger all`
-  })
+  await writeUncaptured(platform, sql => sql`update purchased_voucher set void = true where id = 1`)
   expect(await checkAll()).toEqual(['voucher 1'])
 })
 
@@ -269,11 +257,7 @@ test('a row that cannot be evaluated is found, and does not hold up the check of
   await projected(pool)
   expect(await findRecordProblems(pool)).toMatchObject([{ record: 'voucher', firstKeys: ['2'] }])
 
-  await platform.begin(async sql => {
-    await sql`alter table purchased_voucher disable trigger all`
-    await sql`update purchased_voucher set current_balance = null where id = 2`
-    await sql`alter table purchased_voucher enable trigger all`
-  })
+  await writeUncaptured(platform, sql => sql`update purchased_voucher set current_balance = null where id = 2`)
   expect(await checkAll()).toEqual([])
   await projected(pool)
   expect(await findRecordProblems(pool)).toEqual([])

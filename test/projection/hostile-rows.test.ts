@@ -91,30 +91,71 @@ async function attack({ pool, owner, sell }: Platform, { name, attack, reason, m
 }
 
 const text = (length: number) => `repeat('Ж', ${length})`
-const voucher = (columns: string, values: string): Pick<Case, 'attack' | 'mend'> => ({
-  attack: `insert into purchased_voucher (id, tenant_id, ${columns}) values (900, 1, ${values})`,
-  mend: 'delete from purchased_voucher where id = 900',
-})
-const product = (columns: string, values: string): Pick<Case, 'attack' | 'mend'> => ({
-  attack: `insert into product (id, tenant_id, slug, title, currency, ${columns}) values (900, 1, 's', 't', 'GBP', ${values})`,
-  mend: 'delete from product where id = 900',
-})
-const customer = (columns: string, values: string): Pick<Case, 'attack' | 'mend'> => ({
-  attack: `insert into customer (id, tenant_id, marketing_opted, ${columns}) values (900, 1, true, ${values})`,
-  mend: 'delete from customer where id = 900',
-})
-const tenant = (columns: string, values: string): Pick<Case, 'attack' | 'mend'> => ({
-  attack: `insert into tenant (id, ${columns}) values (900, ${values})`,
-  mend: 'delete from tenant where id = 900',
-})
+
+interface Statements {
+  attack: string
+  mend: string
+}
+type Insert = (columns: string, values: string) => Statements
+
+/** @param required the columns that a row needs, with their values */
+const inserting =
+  (table: string, required: Record<string, string>): Insert =>
+  (columns, values) => {
+    const more = Object.entries(required).filter(([name]) => !columns.split(', ').includes(name))
+    return {
+      attack: `insert into ${table} (id, ${[...more.map(([name]) => name), columns]})
+        values (900, ${[...more.map(([, value]) => value), values]})`,
+      mend: `delete from ${table} where id = 900`,
+    }
+  }
+const voucher = inserting('purchased_voucher', { tenant_id: '1', reference: `'R'`, currency: `'GBP'` })
+const product = inserting('product', { tenant_id: '1', slug: `'s'`, title: `'t'`, currency: `'GBP'` })
+const customer = inserting('customer', { tenant_id: '1', marketing_opted: 'true' })
+const tenant = inserting('tenant', { name: `'T'` })
+
+/** Values that are longer than their columns may be. */
+const long: [Insert, column: string, value: string][] = [
+  [voucher, 'reference', text(256)],
+  [voucher, 'reference', text(100_000)],
+  [voucher, 'qr_token', text(100_000)],
+  [voucher, 'product_title', text(100_001)],
+  [voucher, 'recipient_name', text(large)],
+  [product, 'description_html', text(large)],
+  [product, 'validity_type', text(100_001)],
+  [product, 'image_url', text(large)],
+  [product, 'image_urls', `array[${text(large)}]`],
+  [product, 'image_urls', `array_fill('ab'::text, array[1100000])`],
+  [customer, 'consent_source', text(large)],
+  [customer, 'forename', text(large)],
+  [tenant, 'name', text(large)],
+]
+
+/** Values beyond what v1 shows. */
+const extreme: [Insert, column: string, value: string][] = [
+  [voucher, 'initial_balance', `'NaN'`],
+  [voucher, 'initial_balance', `'infinity'`],
+  [voucher, 'current_balance', `repeat('9', 100000)::numeric`],
+  [voucher, 'purchase_value', `('0.' || repeat('1', 16000))::numeric`],
+  [voucher, 'date_valid_end', `'0044-03-15 BC'`],
+  [voucher, 'created_at', `'294276-12-31 23:59:59'`],
+  [customer, 'consented_at', `'infinity'`],
+]
+const named =
+  (what: string) =>
+  ([insert, column, value]: [Insert, string, string]): Case => ({
+    name: `${column} = ${value.slice(0, 60)}`,
+    ...insert(column, value),
+    reason: new RegExp(`^${column} ${what}`),
+  })
 /** Lets more than half of the tenants leave. */
 const allowRemovals = `select gateway.request_scan('tenant', 'It is compared.'); call gateway.allow_removals('tenant')`
 const chain = (length: number, first = 1000) =>
   `insert into tenant (id, name, parent_id) select ${first} + n, 'Deep', nullif(${first - 1} + n, ${first}) from generate_series(1, ${length}) n`
 
 const plain: Case[] = [
-  { name: 'a reference of 256 characters', ...voucher('reference', text(256)), reason: /^reference has more/ },
-  { name: 'a reference of 100,000 characters', ...voucher('reference', text(100_000)), reason: /^reference has more/ },
+  ...long.map(named('has more')),
+  ...extreme.map(named('is not')),
   {
     name: 'a reference of invisible characters',
     ...voucher('reference', `E'\\u200b\\u0001'`),
@@ -124,63 +165,14 @@ const plain: Case[] = [
   { name: 'quotes and backslashes', ...voucher('reference', `$$'"\\{},();--%s$$`) },
   {
     name: 'a QR token of 650 four-byte characters',
-    ...voucher(
-      'reference, qr_token',
-      `'Q', (select string_agg(chr(65536 + i * 7919 % 100000), '') from generate_series(1, 650) i)`,
-    ),
-  },
-  {
-    name: 'a QR token of 100,000 characters',
-    ...voucher('reference, qr_token', `'Q', ${text(100_000)}`),
-    reason: /^qr_token has more/,
-  },
-  {
-    name: 'a title of 100,001 characters',
-    ...voucher('reference, product_title', `'T', ${text(100_001)}`),
-    reason: /^product_title has more/,
-  },
-  {
-    name: 'a large name of a recipient',
-    ...voucher('reference, recipient_name', `'T', ${text(large)}`),
-    reason: /^recipient_name has more/,
-  },
-  {
-    name: 'an amount that is no number',
-    ...voucher('reference, currency, initial_balance', `'N', 'GBP', 'NaN'`),
-    reason: /^initial_balance is not/,
-  },
-  {
-    name: 'an infinite amount',
-    ...voucher('reference, currency, initial_balance', `'N', 'GBP', 'infinity'`),
-    reason: /^initial_balance is not/,
-  },
-  {
-    name: 'an amount of 100,000 digits',
-    ...voucher('reference, currency, current_balance', `'N', 'GBP', repeat('9', 100000)::numeric`),
-    reason: /^current_balance is not/,
-  },
-  {
-    name: 'an amount of 16,000 decimals',
-    ...voucher('reference, currency, purchase_value', `'N', 'GBP', ('0.' || repeat('1', 16000))::numeric`),
-    reason: /^purchase_value is not/,
-  },
-  {
-    name: 'a date before Christ',
-    ...voucher('reference, date_valid_end', `'D', '0044-03-15 BC'`),
-    reason: /^date_valid_end is not/,
-  },
-  {
-    name: 'an instant of 294276',
-    ...voucher('reference, created_at', `'D', '294276-12-31 23:59:59'`),
-    reason: /^created_at is not/,
+    ...voucher('qr_token', `(select string_agg(chr(65536 + i * 7919 % 100000), '') from generate_series(1, 650) i)`),
   },
   {
     name: 'the last date',
-    ...voucher('reference, date_valid_start', `'D', '5874897-12-31'`),
+    ...voucher('date_valid_start', `'5874897-12-31'`),
     reason: /evaluated|date_valid_start is not|out of range/,
   },
-  { name: 'an id of zero', ...voucher('reference, order_id', `'I', 0`), reason: /^an id is not/ },
-  { name: 'a large description', ...product('description_html', text(large)), reason: /^description_html has more/ },
+  { name: 'an id of zero', ...voucher('order_id', '0'), reason: /^an id is not/ },
   {
     name: 'many descriptions of 1.2 MB',
     attack: `insert into product (tenant_id, slug, title, currency, description_html)
@@ -194,47 +186,15 @@ const plain: Case[] = [
       select 1, 's', 'big', 'GBP', repeat(md5(n::text), 28000) from generate_series(1, ${isLong ? 1000 : 40}) n`,
     mend: `delete from product where title = 'big'`,
   },
-  { name: 'a picture as its address', ...product('image_url', text(large)), reason: /^image_url has more/ },
-  {
-    name: 'large addresses of pictures',
-    ...product('image_urls', `array[${text(large)}]`),
-    reason: /^image_urls has more/,
-  },
-  {
-    name: '1,100,000 addresses',
-    ...product('image_urls', `array_fill('ab'::text, array[1100000])`),
-    reason: /^image_urls has more/,
-  },
   {
     name: 'an array of six dimensions',
     ...product('image_urls', `array_fill('a'::text, array[2,2,2,2,2,2])`),
     reason: /dimension/,
   },
   { name: 'an array of nulls', ...product('image_urls', 'array[null]::text[]'), reason: /contains null/ },
-  {
-    name: 'a title of one large word',
-    ...product('summary, validity_type', `'s', ${text(100_001)}`),
-    reason: /^validity_type has more/,
-  },
   { name: 'a large e-mail address', ...customer('email', `'@' || ${text(large)}`), reason: /^email/ },
-  {
-    name: 'a large source of a consent',
-    ...customer('consent_source', text(large)),
-    reason: /^consent_source has more/,
-  },
-  {
-    name: 'large names of a customer',
-    ...customer('forename, surname', `${text(large)}, ${text(large)}`),
-    reason: /^forename has more/,
-  },
-  { name: 'a consent at the end of time', ...customer('consented_at', `'infinity'`), reason: /^consented_at is not/ },
-  { name: 'a large time zone', ...tenant('name, time_zone', `'Z', ${text(large)}`), reason: /^time_zone is no/ },
-  {
-    name: 'a time zone with a path',
-    ...tenant('name, time_zone', `'Z', '../../etc/passwd'`),
-    reason: /^time_zone is no/,
-  },
-  { name: 'a large name of a tenant', ...tenant('name', text(large)), reason: /^name has more/ },
+  { name: 'a large time zone', ...tenant('time_zone', text(large)), reason: /^time_zone is no/ },
+  { name: 'a time zone with a path', ...tenant('time_zone', `'../../etc/passwd'`), reason: /^time_zone is no/ },
   {
     name: 'a tenant that is its parent',
     attack: `insert into tenant (id, name, parent_id) values (900, 'Own', 900)`,
@@ -296,12 +256,12 @@ const plain: Case[] = [
 ]
 
 /** The keys are texts. Its mapping does what `does` says, and a rule reads a column that may have any length. */
-const card = (columns: string, values: string): Pick<Case, 'attack' | 'mend'> => ({
+const card: Insert = (columns, values) => ({
   attack: `insert into bad.card (no, shop, code, ${columns}) values ('900', 'one', '900', ${values})`,
   mend: `delete from bad.card where no = '900'`,
 })
 const does = (what: string) => card('does', `'${what}'`)
-const key = (value: string): Pick<Case, 'attack' | 'mend'> => ({
+const key = (value: string): Statements => ({
   attack: `insert into bad.card (no, shop, code) values (${value}, 'one', 'K')`,
   mend: `delete from bad.card where code = 'K'`,
 })

@@ -7,14 +7,14 @@ import { readStepState } from '../../src/projection/step-state.ts'
 import { createBuilders } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
+import { readSelect, writeUncaptured } from '../support/uncaptured.ts'
 
 const database = await createDatabase()
 const { pool, platform } = database
 const build = createBuilders(database)
 const tenant = await build.tenant()
 const voucher = await build.voucher(tenant, { product_slug: '7' })
-const [{ text }] = await platform<[{ text: string }]>`
-  select files ->> 'select' as text from gateway.mapping where record = 'voucher'`
+const text = await readSelect(platform, 'voucher')
 
 const setSlug = (sql: Sql, slug: string) =>
   sql`update purchased_voucher set product_slug = ${slug} where id = ${voucher}`
@@ -95,11 +95,9 @@ test('a scan that would remove too much once its source can be read again', asyn
   await setSlug(platform, 'seven')
   await platform`select gateway.request_scan('voucher', 'It is compared.')`
   await projected(pool)
-  await platform.begin(async sql => {
-    await sql`alter table purchased_voucher disable trigger all`
+  await writeUncaptured(platform, async sql => {
     await setSlug(sql, '8')
     await sql`delete from purchased_voucher where reference like 'V-%'`
-    await sql`alter table purchased_voucher enable trigger all`
   })
   await platform`update gateway.scan set removed = 1000`
   await retry()
