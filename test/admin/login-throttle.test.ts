@@ -24,7 +24,8 @@ test.each([
   ['::1', '::ffff', '0:0:0:1::1'],
   ['fe80::1%eth0', 'fe80::2', 'fe80:0:0:1::1'],
   ['1:2:3:4:5:6:7:8', '1:2:3:4::', '1:2:3:5:5:6:7:8'],
-])('an address of IPv6 is its /64: %s is %s, and not %s', async (one, neighbour, other) => {
+  ['127.9.9.9', '127.9.9.9', '127.9.9.8'],
+])('twenty wrong attempts are allowed from an address, of IPv6 from its /64: %s is %s, and not %s', async (one, neighbour, other) => {
   const attempts = createLoginThrottle(pool)
   for (let attempt = 0; attempt < 20; attempt++) expect(await isAccepted(attempts, one)).toBe(true)
   expect(await isAccepted(attempts, neighbour)).toBe(false)

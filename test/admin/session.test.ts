@@ -308,30 +308,23 @@ describe('the headers', () => {
 })
 
 describe('the origin of a request', () => {
-  const logout = '/admin/logout'
+  const ours = publicly.origin
+  const elsewhere = ['https://evil.example', 'null', undefined]
 
-  test('over https: a form from another one is rejected', async () => {
-    const browser = await signIn(https, database, publicly)
-    const ours = publicly.origin
-    for (const origin of [
-      ...['https://evil.example', 'null', undefined, 'http://gateway.example.com'],
-      ...[`${ours}.evil.example`, `${ours}:8443`],
-    ]) {
-      const answer = await browser.submit('/admin/account', {}, { action: logout, headers: { origin } })
+  test.each([
+    ['over https', https, publicly, ['http://gateway.example.com', `${ours}.evil.example`, `${ours}:8443`]],
+    ['on this machine', client, {}, ['http://127.0.0.1:8080', 'http://localhost:8081', 'https://localhost:8080']],
+  ])('%s: a form from another one is rejected', async (_, service, options, similar) => {
+    const browser = await signIn(service, database, options)
+    const login = createBrowser(service.app, options)
+    for (const origin of [...elsewhere, ...similar]) {
+      const headers = { origin }
+      const answer = await browser.submit('/admin/account', {}, { action: '/admin/logout', headers })
       expect(answer.status, origin).toBe(403)
       expect(answer.text).toContain('was not sent from a page of this service')
+      expect((await login.submit('/admin/login', root, { headers })).status, origin).toBe(403)
     }
     expect((await browser.get('/admin/account')).status).toBe(200)
-  })
-
-  test('on this machine: a form from another one is rejected', async () => {
-    const browser = await signIn(client, database)
-    const login = createBrowser(client.app)
-    for (const origin of ['http://127.0.0.1:8080', 'http://localhost:8081', 'https://localhost:8080', undefined]) {
-      const answer = await browser.submit('/admin/account', {}, { action: logout, headers: { origin } })
-      expect(answer.status, origin).toBe(403)
-      expect((await login.submit('/admin/login', root, { headers: { origin } })).status, origin).toBe(403)
-    }
   })
 })
 
