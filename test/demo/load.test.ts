@@ -203,33 +203,6 @@ it('has every type of customer', async () => {
   expect(opted! / 800).toBeCloseTo(0.6, 1)
 })
 
-it('has sales with growth, a peak before Christmas, a week and a day', async () => {
-  const bought = 'purchase_timestamp at time zone (select time_zone from tenant where tenant.id = tenant_id)'
-  const { last, before, christmas, friday, sunday, night } = await tally('purchased_voucher', {
-    last: "purchase_timestamp >= now() - interval '1 year'",
-    before: "purchase_timestamp >= now() - interval '2 years' and purchase_timestamp < now() - interval '1 year'",
-    christmas: `purchase_timestamp >= now() - interval '2 years' and to_char(${bought}, 'MMDD') between '1125' and '1224'`,
-    friday: `extract(dow from ${bought}) = 5`,
-    sunday: `extract(dow from ${bought}) = 0`,
-    night: `extract(hour from ${bought}) between 1 and 5`,
-  })
-  expect(last!).toBeGreaterThan(1.1 * before!)
-  // Thirty days of a year would have a twelfth.
-  expect(christmas!).toBeGreaterThan((last! + before!) / 5)
-  expect(friday!).toBeGreaterThan(sunday!)
-  expect(night!).toBeLessThan(0.04 * (last! + before!))
-})
-
-it('has balances that end in nearly each of the next twelve months, and many that were used', async () => {
-  const months = await pool<{ month: number }[]>`
-    select distinct extract(year from age) * 12 + extract(month from age) as month
-    from purchased_voucher, age(date_valid_end, (now() at time zone 'UTC')::date) as age
-    where not void and current_balance > 0 and date_valid_end between now() and now() + interval '1 year'`
-  expect(months.length).toBeGreaterThan(10)
-  const { uses } = await tally('purchased_voucher', { uses: 'current_balance < initial_balance' })
-  expect(uses!).toBeGreaterThan(1_000)
-})
-
 it('has withdrawals of consent in many months', async () => {
   const { withdrawn } = await tally('customer', { withdrawn: 'not marketing_opted and consented_at is not null' })
   const months = await pool<{ month: Date; count: number }[]>`
