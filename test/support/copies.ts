@@ -1,9 +1,9 @@
 /** Copies that the command `sync` makes, and their expected content. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type TenantListName, tenantListNames, tenantLists, VoucherGateway } from '#client'
 import postgres from '#postgres'
 import { openSqlite } from '../../packages/sync/src/stores/node-sqlite.ts'
-import { v1 } from './app.ts'
 import { createDirectory } from './directory.ts'
 import { lineEnd } from './line-end.ts'
 
@@ -17,11 +17,6 @@ export interface Place {
   read: () => Promise<Records>
 }
 
-interface PageBody {
-  data: { tenant_id: number; id: number }[]
-  next_cursor: string | null
-}
-
 interface Row {
   list: string
   tenant_id: number
@@ -29,12 +24,7 @@ interface Row {
   record: unknown
 }
 
-const lists = {
-  'catalog-vouchers': 'catalog/vouchers',
-  'purchased-vouchers': 'sales/purchased-vouchers',
-  'marketing-signups': 'customers/marketing-signups',
-}
-const tables = ['tenants', ...Object.keys(lists)].map(list => list.replace('-', '_'))
+const tables = ['tenants', ...tenantListNames].map(list => list.replace('-', '_'))
 
 const union = (schema: string) =>
   tables.map(table => `select '${table}' as list, tenant_id, id, record from ${schema}${table}`).join(' union all ')
@@ -62,7 +52,7 @@ export function directoryPlace(): Place {
       const rows: Row[] = readLines(join(to, 'tenants.ndjson')).map(record => {
         return { list: 'tenants', tenant_id: record.tenant_id, id: record.tenant_id, record }
       })
-      for (const list of Object.keys(lists)) {
+      for (const list of tenantListNames) {
         for (const name of existsSync(join(to, list)) ? readdirSync(join(to, list)) : []) {
           const tenant_id = Number(/^(\d+)\.ndjson$/.exec(name)?.[1])
           for (const record of readLines(join(to, list, name))) rows.push({ list, tenant_id, id: record.id, record })
@@ -124,27 +114,18 @@ export const everyPlace: [kind: string, (url: string) => Place][] = [
  *
  * @param names the lists; default: all
  */
-export async function readService(origin: string, secret: string, names = Object.keys(lists)): Promise<Records> {
-  const headers = { accept: 'application/json', authorization: `Bearer ${secret}` }
-  async function read(path: string): Promise<{ tenant_id: number; id: number }[]> {
-    const records: { tenant_id: number; id: number }[] = []
-    for (let cursor: string | null = ''; cursor !== null; ) {
-      const response: Response = await fetch(`${origin}${v1}${path}?cursor=${encodeURIComponent(cursor)}`, { headers })
-      const body: PageBody & { message?: string } = await response.json()
-      if (!response.ok) throw new Error(`${path}: ${body.message}`)
-      records.push(...body.data)
-      cursor = body.next_cursor
-    }
-    return records
-  }
+export async function readService(
+  url: string,
+  token: string,
+  names: readonly TenantListName[] = tenantListNames,
+): Promise<Records> {
+  const client = new VoucherGateway({ url, token })
   const entries: [string, unknown][] = []
-  for (const tenant of await read('/tenants')) {
-    entries.push([keyOf('tenants', tenant.tenant_id, tenant.tenant_id), tenant])
-    for (const [list, path] of Object.entries(lists)) {
-      if (!names.includes(list)) continue
-      for (const record of await read(`/tenants/${tenant.tenant_id}/${path}`)) {
-        entries.push([keyOf(list, tenant.tenant_id, record.id), record])
-      }
+  for await (const tenant of client.tenants()) {
+    const id = tenant.tenant_id
+    entries.push([keyOf('tenants', id, id), tenant])
+    for (const name of names) {
+      for await (const record of client[tenantLists[name].list](id)) entries.push([keyOf(name, id, record.id), record])
     }
   }
   return sorted(entries)
