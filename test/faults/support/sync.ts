@@ -1,14 +1,9 @@
 /** A platform that changes vouchers all the time, and a client that keeps a copy of them and resumes after each fault. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { VoucherGateway } from '#client'
 import type postgres from '#postgres'
-import { createSyncClient, lostFrom, readWhole } from '../../sync/clients.ts'
-import { type Ask, lists, type PageBody, toPage } from '../../sync/lists.ts'
 import type { FaultServer } from './server.ts'
-import { type Owner, type World, writeRecords } from './world.ts'
-
-const vouchers = lists.find(({ name }) => name === 'vouchers')
-if (!vouchers?.path) throw new Error('There is no list of vouchers.')
-const { path } = vouchers
+import { type World, writeRecords } from './world.ts'
 
 /**
  * Starts them for one tenant.
@@ -19,8 +14,13 @@ const { path } = vouchers
 export function startSync(origin: () => string, world: World, server: () => FaultServer) {
   const [owner] = world.owners
   if (!owner) throw new Error('There is no tenant.')
-  const ask = askOver(origin, owner)
-  const client = createSyncClient(ask, 'first page')
+  const { tenantId, secret } = owner
+  function list(updatedSince?: string) {
+    const client = new VoucherGateway({ url: origin(), token: secret, maxAttempts: 1, timeoutMs: 10_000 })
+    return client.purchasedVouchers(tenantId, { updatedSince })
+  }
+  const copy = new Map<number, string>()
+  let since: string | undefined
   let stopped = false
   let changes = 0
 
@@ -36,6 +36,13 @@ export function startSync(origin: () => string, world: World, server: () => Faul
     }
   }
 
+  /** Reads the changes since the first page of the last pass. */
+  async function pass(): Promise<void> {
+    const changed = list(since)
+    for await (const voucher of changed) copy.set(voucher.id, JSON.stringify(voucher))
+    since = changed.serverTime
+  }
+
   /** Begins again after each error until it is stopped. */
   async function persist(work: () => Promise<void>): Promise<void> {
     while (!stopped) {
@@ -46,7 +53,7 @@ export function startSync(origin: () => string, world: World, server: () => Faul
   const running = [
     persist(() => server().use(world.database, change)),
     persist(async () => {
-      await client.pass()
+      await pass()
       await pause(20)
     }),
   ]
@@ -60,24 +67,10 @@ export function startSync(origin: () => string, world: World, server: () => Faul
       stopped = true
       await Promise.all(running)
       const problems = await writeRecords(server(), world.database)
-      await client.pass()
-      return [...problems, ...lostFrom(client.copy, await readWhole(ask))]
+      await pass()
+      const lost: unknown[] = [...problems]
+      for await (const voucher of list()) if (copy.get(voucher.id) !== JSON.stringify(voucher)) lost.push(voucher)
+      return lost
     },
   }
 }
-
-const pageTimeout = 10_000
-
-const askOver =
-  (origin: () => string, { secret, tenantId }: Owner): Ask =>
-  async (since, cursor) => {
-    const query = new URLSearchParams({ ...(since && { updated_since: since }), ...(cursor && { cursor }) })
-    const response = await fetch(`${origin()}/api/external/v1${path?.(tenantId)}?${query}`, {
-      headers: { accept: 'application/json', authorization: `Bearer ${secret}` },
-      signal: AbortSignal.timeout(pageTimeout),
-    })
-    const text = await response.text()
-    if (response.status !== 200) throw new Error(`${response.status}: ${text}`)
-    const body: PageBody = JSON.parse(text)
-    return toPage(body)
-  }
