@@ -100,11 +100,7 @@ export async function startProvider(redirectUris: string[]) {
     },
     answerAsUsual: () => changes.clear(),
 
-    environment: {
-      OIDC_ISSUER: issuer,
-      OIDC_CLIENT_ID: 'gateway',
-      OIDC_CLIENT_SECRET: 'a-secret-of-the-client',
-    },
+    environment: { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: 'gateway', OIDC_CLIENT_SECRET: 'a-secret-of-the-client' },
 
     /** Follows the service's redirect, signs in as the person (null: declines), and returns the URL of the callback. */
     async visit(url: string, person: Person | null): Promise<string> {

@@ -185,11 +185,7 @@ describe('locations of errors', () => {
     for (let time = 0; time < 2; time++) {
       const { body } = await client.graphql(secret, failing(padding), variables)
       expect(body.errors).toHaveLength(1_000)
-      expect(body.errors[0]).toEqual({
-        message: 'No such record.',
-        path: ['a0', 0],
-        extensions: { code: 'NOT_FOUND' },
-      })
+      expect(body.errors[0]).toEqual({ message: 'No such record.', path: ['a0', 0], extensions: { code: 'NOT_FOUND' } })
     }
   })
 })

@@ -108,11 +108,7 @@ export function createClient(app: FastifyInstance, pool?: Pool) {
       ask({
         method: 'POST',
         url: `${v1}/tenants/${tenantId}/redemptions/resolve`,
-        headers: {
-          accept: 'application/json',
-          authorization: `Bearer ${secret}`,
-          'content-type': 'application/json',
-        },
+        headers: { accept: 'application/json', authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
         payload: typeof body === 'string' ? body : JSON.stringify(body),
       }),
 

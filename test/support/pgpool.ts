@@ -48,11 +48,7 @@ export async function startPgpool(primary: number, standbys: readonly number[], 
   )
   for (const name of ['pcp.conf', 'pool_hba.conf']) writeFileSync(join(directory, name), '', { mode: 0o644 })
   const flags = ['-n', '-f', file, '-F', join(directory, 'pcp.conf'), '-a', join(directory, 'pool_hba.conf')]
-  const child = spawn(program, flags, {
-    ...account,
-    cwd: '/',
-    stdio: 'ignore',
-  })
+  const child = spawn(program, flags, { ...account, cwd: '/', stdio: 'ignore' })
   await until('Pgpool-II listens', async () => {
     if (child.exitCode !== null) throw new Error(`Pgpool-II ended with ${child.exitCode}.`)
     return canConnect(port)

@@ -39,11 +39,7 @@ describe('a voucher says where a text occurs:', () => {
     ['SPA', { 'SPA-2': ['REFERENCE', 'PRODUCT_TITLE'] }],
     [
       'tea',
-      {
-        'TEA-1': ['REFERENCE', 'PRODUCT_TITLE', 'RECIPIENT_NAME'],
-        'TEA-3': ['REFERENCE'],
-        'ÖL-4': ['PRODUCT_TITLE'],
-      },
+      { 'TEA-1': ['REFERENCE', 'PRODUCT_TITLE', 'RECIPIENT_NAME'], 'TEA-3': ['REFERENCE'], 'ÖL-4': ['PRODUCT_TITLE'] },
     ],
     // Each word may occur in another field.
     ['zoë two', { 'TEA-1': ['PRODUCT_TITLE', 'RECIPIENT_NAME'] }],
