@@ -147,9 +147,7 @@ export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}
   const post = (path: string, fields: Fields | URLSearchParams, headers: Record<string, string | undefined> = {}) =>
     send('POST', path, { payload: encode(fields).toString(), headers })
 
-  /**
-   * Loads a page, and fills in its last form, or the one with the action. A given field replaces the form's value.
-   */
+  /** Loads a page, and fills in its last form, or the one with the action. A given field replaces the form's value. */
   async function load(path: string, fields: Fields = {}, action?: string): Promise<Form> {
     const page = await send('GET', path)
     const forms = formsOf(page.html).filter(form => form.method === 'post')

@@ -30,11 +30,7 @@ export async function withStoreInTime(text: () => string, check: () => Promise<v
   }
 }
 
-/**
- * Declares the tests of two instances on one database.
- *
- * @param environment the variables that select the store
- */
+/** Declares the tests of two instances on one database. @param environment the variables that select the store */
 export async function testInstances(
   world: Awaited<ReturnType<typeof createWorld>>,
   environment: NodeJS.ProcessEnv,

@@ -109,11 +109,7 @@ export const everyPlace: [kind: string, (url: string) => Place][] = [
   ...((await hasSqlite()) ? [['SQLite', () => sqlitePlace()] satisfies [string, () => Place]] : []),
 ]
 
-/**
- * Reads the expected content of a copy from v1.
- *
- * @param names the lists; default: all
- */
+/** Reads the expected content of a copy from v1. @param names the lists; default: all */
 export async function readService(
   url: string,
   token: string,

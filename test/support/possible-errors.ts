@@ -101,11 +101,7 @@ export class PossibleErrors {
       this.addNulls(inner, [...path, Array.isArray(value) ? Number(key) : key])
   }
 
-  /**
-   * Checks the errors of an answer.
-   *
-   * @returns what is wrong with them; null: they explain the nulls of the answer
-   */
+  /** Checks the errors of an answer. @returns what is wrong with them; null: they explain the nulls of the answer */
   check(data: unknown, errors: readonly ShownError[]): string | null {
     const reported = new Map<string, number>()
     for (const error of errors) {

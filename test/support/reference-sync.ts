@@ -10,11 +10,7 @@ import { type Place, readService } from './copies.ts'
 import { projected } from './projected.ts'
 import { startService } from './service.ts'
 
-/**
- * Creates a service with a chain of tenants, and a token for all of it.
- *
- * @param vouchers how many the chain has sold
- */
+/** Creates a service with a chain of tenants, and a token for all of it. @param vouchers how many the chain has sold */
 export async function createWorld(vouchers = 120, environment: NodeJS.ProcessEnv = {}) {
   const { database, build, client } = await startService(environment)
   const origin = await client.app.listen({ host: '127.0.0.1', port: 0 })
