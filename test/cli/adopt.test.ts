@@ -3,10 +3,15 @@ import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:f
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
+import { checkMapping } from '../../src/adoption/check.ts'
+import { writeRecords } from '../../src/adoption/fill.ts'
+import { hasMappings, readMappings } from '../../src/db/mapping/mappings.ts'
 import { migrate } from '../../src/db/migration/migrate.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { run, start } from '../support/process.ts'
+import { projected } from '../support/projected.ts'
+import { findRecordProblems } from '../support/record-problems.ts'
 
 const adopt = new URL('../adopt/', import.meta.url)
 const folder = fileURLToPath(new URL('venues', adopt))
@@ -23,10 +28,18 @@ async function createPlatform() {
       insert into shop."Gift Card" ("No", venue, code, "valueCents")
       select 'C' || n, '${venue}', 'CODE-' || n, 5000 from generate_series(1, 300) n`)
     .simple()
-  return { platform, command: (...words: string[]) => run(['adopt', ...words], { DATABASE_URL: url }), url }
+  return {
+    ...{ platform, url },
+    command: (...words: string[]) => run(['adopt', ...words], { DATABASE_URL: url }),
+    /** Does what `apply` does, without its checks and its process. */
+    async install(folder: string) {
+      await migrate(platform, { adopted: readMappings(folder) })
+      await projected(platform)
+    },
+  }
 }
 
-const { platform, command, url } = await createPlatform()
+const { platform, command, url, install } = await createPlatform()
 
 test('apply writes the records, and those of changed files', async () => {
   expect(await command('apply', folder)).toMatchObject({ code: 0, stdout: '301 records are written.\n' })
@@ -43,7 +56,15 @@ function copyFolder(change: (copy: string) => void): string {
   return copy
 }
 
-test('apply goes on after a step that ran out of time', async () => {
+/** Copies the folder with other text in the select of vouchers. @param edits what is replaced, and what by */
+const withVouchers = (...edits: [former: string, text: string][]) =>
+  copyFolder(copy => {
+    const file = join(copy, 'voucher.sql')
+    const text = edits.reduce((text, [former, other]) => text.replace(former, other), readFileSync(file, 'utf8'))
+    writeFileSync(file, text)
+  })
+
+test('the records are written also when a step ran out of time', async () => {
   await platform
     .unsafe(`
       create sequence public.slow_steps;
@@ -53,13 +74,12 @@ test('apply goes on after a step that ran out of time', async () => {
       grant usage on sequence public.slow_steps to public;
       create trigger delay before insert on gateway.step for each row execute function public.delay()`)
     .simple()
-  const titled = copyFolder(copy => {
-    const file = join(copy, 'voucher.sql')
-    writeFileSync(file, readFileSync(file, 'utf8').replace('item.name as product_title', `'Tea' as product_title`))
-  })
-  expect(await command('apply', titled)).toMatchObject({ code: 0, stderr: '' })
+  const titled = withVouchers(['item.name as product_title', `'Tea' as product_title`])
+  await migrate(platform, { adopted: readMappings(titled) })
+  expect(await writeRecords(platform, new AbortController().signal, () => {})).toMatchObject({ phase: 'done' })
   expect(await platform`select last_value > 1 as is_repeated from public.slow_steps`).toEqual([{ is_repeated: true }])
   await platform.unsafe('drop function public.delay cascade; drop sequence public.slow_steps').simple()
+  await install(folder)
 })
 
 const faulty = copyFolder(copy => rmSync(join(copy, 'voucher.from.item.sql')))
@@ -67,27 +87,22 @@ const refused = { code: 1, stderr: expect.stringContaining('voucher.from.item.sq
 
 test('apply installs no mapping that has an error, and the former one stays', async () => {
   expect(await command('apply', faulty)).toMatchObject(refused)
-  expect(await command('apply', folder)).toMatchObject({ code: 0 })
+  expect(await hasMappings(platform, readMappings(folder))).toBe(true)
 })
 
-test('apply of a changed mapping writes the records that differ; a sold variant has its id', async () => {
+test('a changed mapping writes the records that differ; a sold variant has its id', async () => {
   const [item, size] = ['1', '2'].map(digit => digit.repeat(32))
   await platform`insert into shop.item (id, venue, name, cents) values (${item!}, ${venue}, 'Tea', 100)`
   await platform`insert into shop.item (id, venue, name, cents, part_of) values (${size!}, ${venue}, 'Cup', 100, ${item!})`
   await platform`update shop."Gift Card" set item = ${size!} where "No" = 'C5'`
-  await command('apply', folder)
+  await projected(platform)
   const stamps = () =>
     platform<{ id: number; updated_at: string }[]>`select id, updated_at from gateway.voucher order by id`
   const former = await stamps()
-  const changed = copyFolder(copy => {
-    const file = join(copy, 'voucher.sql')
-    writeFileSync(
-      file,
-      readFileSync(file, 'utf8').replace('item as product_id', '$&, item.part_of as parent_product_id'),
-    )
-  })
-  expect(await command('check', changed)).toMatchObject({ stdout: expect.not.stringContaining('names no product') })
-  expect(await command('apply', changed)).toMatchObject({ code: 0 })
+  const changed = withVouchers(['item as product_id', '$&, item.part_of as parent_product_id'])
+  const { findings } = await checkMapping(platform, changed, 'public')
+  expect(findings.filter(({ problem }) => problem.includes('names no product'))).toEqual([])
+  await install(changed)
   expect((await stamps()).filter(({ updated_at }, index) => updated_at !== former[index]?.updated_at)).toHaveLength(1)
   expect(
     await platform`
@@ -97,18 +112,14 @@ test('apply of a changed mapping writes the records that differ; a sold variant 
 })
 
 test('diff names what would change, check what would leave, and export is the way back', async () => {
-  const { platform, command } = await createPlatform()
+  const { platform, command, install } = await createPlatform()
   await platform`update shop."Gift Card" set deleted_at = now() where "No" = 'C300'`
-  await command('apply', folder)
-  expect(await command('diff', folder)).toEqual({ code: 0, stdout: 'No record would change.\n', stderr: '' })
-  const changed = copyFolder(copy => {
-    const file = join(copy, 'voucher.sql')
-    const text = readFileSync(file, 'utf8')
-      .replace('where deleted_at is null', `where "No" not like 'C9%' and (deleted_at is null or "No" = 'C300')`)
-      .replace('code as reference', `case when "No" < 'C2' then 'X' || code else code end as reference`)
-    writeFileSync(file, text)
-    rmSync(join(copy, 'category.sql'))
-  })
+  await install(folder)
+  const changed = withVouchers(
+    ['where deleted_at is null', `where "No" not like 'C9%' and (deleted_at is null or "No" = 'C300')`],
+    ['code as reference', `case when "No" < 'C2' then 'X' || code else code end as reference`],
+  )
+  rmSync(join(changed, 'category.sql'))
   expect(await command('diff', changed)).toEqual({
     ...{ code: 0, stderr: '' },
     stdout: expect.stringMatching(
@@ -126,44 +137,32 @@ test('diff names what would change, check what would leave, and export is the wa
     firstKey: expect.stringMatching(/^C9/),
     columns: [],
   })
-  const { stdout } = await command('check', changed)
-  expect(stdout).toContain('voucher.sql: warning: 11 of its records would leave the lists: ')
+  expect((await checkMapping(platform, changed, 'public')).findings).toContainEqual(
+    expect.objectContaining({
+      ...{ file: 'voucher.sql', level: 'warning' },
+      problem: expect.stringMatching(/^11 of its records would leave the lists: /),
+    }),
+  )
   expect(await command('diff', faulty)).toMatchObject(refused)
 
-  const installed = { code: 0, stderr: '' }
-  expect(await command('apply', changed)).toMatchObject(installed)
-  const read = () => platform`select id, reference from gateway.voucher order by id`
-  const applied = await read()
+  await install(changed)
   const exported = join(createDirectory(), 'exported')
   const { stdout: written } = await command('export', exported)
   expect(written).toMatch(/\nvoucher\.sql\n[\s\S]*adopt apply .*exported --search-path 'public'\n$/)
   expect(readdirSync(exported)).toEqual(readdirSync(changed))
+  expect(await hasMappings(platform, readMappings(exported))).toBe(true)
   expect(await command('export', exported)).toMatchObject({ code: 2, stderr: expect.stringContaining('voucher.sql') })
-  expect(await command('apply', folder)).toMatchObject(installed)
-  expect(await read()).not.toEqual(applied)
-  expect(await command('apply', exported)).toMatchObject(installed)
-  expect(await read()).toEqual(applied)
-  expect(await command('diff', changed)).toMatchObject({ stdout: 'No record would change.\n' })
+  expect(await command('diff', exported)).toEqual({ code: 0, stdout: 'No record would change.\n', stderr: '' })
 })
 
 test.each([
-  'check',
-  'show',
-  'diff',
   'apply',
-  'export',
   'status',
   'verify',
   'ids export',
   'remove --yes',
 ])('%s without DATABASE_URL is refused', async words => {
-  const args =
-    words === 'show'
-      ? [folder, 'voucher', 'C1']
-      : /^[a-z]+$/.test(words) && !/^(status|verify)$/.test(words)
-        ? [folder]
-        : []
-  expect(await run(['adopt', ...words.split(' '), ...args], {})).toEqual({
+  expect(await run(['adopt', ...words.split(' '), ...(words === 'apply' ? [folder] : [])], {})).toEqual({
     ...{ code: 2, stdout: '' },
     stderr: expect.stringMatching(/^DATABASE_URL must name the database of the platform, or with PLATFORM_URL/),
   })
@@ -178,11 +177,8 @@ test('apply ends when steps stop, and tells why', async () => {
   const large = await createPlatform()
   await large.platform`
     insert into shop."Gift Card" ("No", venue, code, "valueCents") select 'D' || n, ${venue}, 'LARGE-' || n, 5 from generate_series(1, 1001) n`
-  await large.command('apply', folder)
-  const lacking = copyFolder(copy => {
-    const file = join(copy, 'voucher.sql')
-    writeFileSync(file, readFileSync(file, 'utf8').replace('where deleted_at', `where "No" < 'D' and deleted_at`))
-  })
+  await large.install(folder)
+  const lacking = withVouchers(['where deleted_at', `where "No" < 'D' and deleted_at`])
   expect(await large.command('apply', lacking)).toEqual({
     ...{ code: 1, stderr: '' },
     stdout: expect.stringMatching(
@@ -226,7 +222,7 @@ test('status names rejected keys', async () => {
 
 test('rejected lists each rejected key; verify groups them by reason', async () => {
   await platform`update shop."Gift Card" set currency = left("No", 2) || '1' where "No" in ('C6', 'C7', 'C8')`
-  await command('apply', folder)
+  await projected(platform)
   expect((await command('verify')).stdout).toMatch(
     /^voucher: 3 keys rejected: currency is not three capital letters, first keys C6, C7, C8\nvoucher: 1 key rejected: reference is empty, key C2\n/,
   )
@@ -255,7 +251,8 @@ test('verify names the keys and columns that differ, and repairs them', async ()
     'voucher: 2 keys differ from the source:\n  voucher C3: currency\n  voucher C4: The source has no row.\n',
   )
   await command('verify', '--repair')
-  expect(await command('apply', folder)).toMatchObject({ code: 0, stdout: expect.stringMatching(/^302 records/) })
+  await projected(platform)
+  expect(await findRecordProblems(platform)).toMatchObject([{ reason: 'reference is empty' }])
   await platform`insert into shop."Gift Card" ("No", venue, code, "valueCents") values ('C4', ${venue}, 'CODE-4', 5000)`
 })
 
@@ -278,6 +275,7 @@ test('plan prints SQL that does what apply does; apply can be paused', async () 
 
 test('apply needs no instant at which all tables are free', async () => {
   const { platform, command } = await createPlatform()
+  await migrate(platform, { adopted: null })
   const applyBeside = (write: string, applied = folder) =>
     platform.begin(async transaction => {
       await transaction.unsafe(write)
@@ -290,10 +288,7 @@ test('apply needs no instant at which all tables are free', async () => {
   const sale = `update shop."Gift Card" set code = 'X' where "No" = 'C1'`
   expect(await applyBeside(sale)).toMatchObject({ code: 0 })
   // A changed select needs no lock.
-  const changed = copyFolder(copy => {
-    const file = join(copy, 'voucher.sql')
-    writeFileSync(file, readFileSync(file, 'utf8').replace('code as reference', 'upper(code) as reference'))
-  })
+  const changed = withVouchers(['code as reference', 'upper(code) as reference'])
   expect(await applyBeside(sale, changed)).toMatchObject({ code: 0 })
 })
 
