@@ -11,7 +11,7 @@
 // `post` sends a form as it is, without loading anything. Neither follows redirects: read `answer.location`.
 
 import type { FastifyInstance } from 'fastify'
-import { createAdministrator } from '../../src/domain/administrator/administrator-password.ts'
+import { setPassword } from '../../src/domain/administrator/administrator-password.ts'
 import type { Client } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import type { TestDatabase } from '../support/database.ts'
@@ -204,16 +204,11 @@ export const root = { email: 'root@example.com', password: 'a lot of quiet water
 const rootKey =
   'c2NyeXB0AAEAAAABAAAAAdigMOEJohJdaSyD3orJSgg8yrb/SrFyUY30kemcPNuFFy1vuPkT/j6wm0n7meCRVcwp/W0Kpzs4Fcsay/mdRI67VHWjRqNSP+XxS9B1xnbF'
 
-type Accounts = Pick<TestDatabase, 'pool'> & Partial<Pick<TestDatabase, 'platform'>>
+type Accounts = Pick<TestDatabase, 'pool'>
 
-/**
- * Creates an administrator, or ends the sessions of the one with this e-mail. The password is that of `root`.
- *
- * @param accounts.platform makes checks of the password quick
- */
-export async function createAccount({ pool, platform }: Accounts, email = root.email): Promise<void> {
-  await createAdministrator(pool, tester, email, root.password)
-  if (platform) await platform`update gateway.administrator set password_hash = ${rootKey} where email = ${email}`
+/** Creates an administrator, or ends the sessions of the one with this e-mail. The password is that of `root`. */
+export async function createAccount({ pool }: Accounts, email = root.email): Promise<void> {
+  await setPassword(pool, tester, pool`account as (select ${email}::text as email)`, rootKey)
 }
 
 /** Creates an administrator as `createAccount` does, and returns a browser in which the administrator is signed in. */

@@ -36,16 +36,15 @@ export async function recordFailedSignIn(sql: Sql, actor: Actor, reason: string)
  * One-time links for it, and for the first administrator, become invalid.
  *
  * @param account a part of a statement `with …` that ends in `account(email)`, of one row at most
+ * @param passwordHash what `hashPassword` returned for the password
  * @returns null when `account` has no row
- * @throws `UNAVAILABLE` when too many passwords are being checked
  */
 export async function setPassword(
   sql: Sql,
   actor: Actor,
   account: Fragment,
-  password: string,
+  passwordHash: string,
 ): Promise<VerifiedAdministrator | null> {
-  const passwordHash = await hashPassword(password)
   const about = sql`id, jsonb_build_object('email', email) from changed_account`
   const [administrator] = await sql<VerifiedAdministrator[]>`
     with /* administrator.set_password */ ${account}, before as (
@@ -72,9 +71,13 @@ export async function setPassword(
   return administrator ?? null
 }
 
-/** Creates an administrator with a password, or changes the password when the account exists. */
+/**
+ * Creates an administrator with a password, or changes the password when the account exists.
+ *
+ * @throws `UNAVAILABLE` when too many passwords are being checked
+ */
 export async function createAdministrator(sql: Sql, actor: Actor, email: string, password: string): Promise<void> {
-  await setPassword(sql, actor, sql`account as (select ${email}::text as email)`, password)
+  await setPassword(sql, actor, sql`account as (select ${email}::text as email)`, await hashPassword(password))
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Instant } from '../value/instant.ts'
 import { type Administrator, noAdministratorYet } from './administrator.ts'
 import { setPassword } from './administrator-password.ts'
 import { type Actor, auditEntry } from './audit.ts'
+import { hashPassword } from './password.ts'
 import type { VerifiedAdministrator } from './session.ts'
 
 /** A valid one-time link. */
@@ -118,7 +119,7 @@ export async function acceptInvitation(
           where token_hash = ${hash} and email = ${invitation.email} and ${isValid(sql)}
           returning email
         )`
-  return setPassword(sql, actor, account, password)
+  return setPassword(sql, actor, account, await hashPassword(password))
 }
 
 /** A link that has not been used yet. */
