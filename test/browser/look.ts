@@ -8,16 +8,28 @@ const screenshots = 'test/screenshots'
 /** True when `PICTURES=on` asks for pictures: each takes as long as the checks of its page. */
 export const hasPictures = process.env.PICTURES === 'on'
 
+/** True when `LOOKS=long` asks for all of it, as at night: axe-core takes most of the time of these tests. */
+export const isLong = process.env.LOOKS === 'long'
+
+/** A width in pixels, and a colour scheme. */
+export interface View {
+  width: number
+  colorScheme: 'light' | 'dark'
+}
+
 /** Each width and each scheme is looked at once. */
-export const views = [
+export const views: readonly [View, View] = [
   { width: 1280, colorScheme: 'light' },
   { width: 390, colorScheme: 'dark' },
-] as const
+]
+
+/** The views in which axe-core checks a page. */
+export const checkedViews: readonly View[] = isLong ? views : [views[1]]
 
 /**
- * Checks the current page, wide and light, then narrow and dark, without loading it again: axe-core finds nothing, and the
- * page is not wider than the screen. The findings fail the test when it ends. With `PICTURES=on` it leaves a picture of
- * each in test/screenshots.
+ * Checks the current page, wide and light, then narrow and dark, without loading it again: the page is not wider than the
+ * screen, and axe-core finds nothing in the checked views. The findings fail the test when it ends. With `PICTURES=on` it leaves a
+ * picture of each in test/screenshots.
  */
 export async function look(page: Page, name: string): Promise<void> {
   const problems: string[] = []
@@ -25,14 +37,16 @@ export async function look(page: Page, name: string): Promise<void> {
   await page.waitForLoadState('load')
   // It does not run as a script of the page, because the Content-Security-Policy would block it.
   await page.evaluate(axe.source)
-  for (const { width, colorScheme } of views) {
+  for (const view of views) {
+    const { width, colorScheme } = view
     const place = `${name}, ${width} px, ${colorScheme}`
     await page.setViewportSize({ width, height: 900 })
     await page.emulateMedia({ colorScheme })
     await untilDrawn(page)
     const excess = await excessOf(page)
     if (excess > 0) problems.push(`${place}: ${excess} px wider than the screen`)
-    problems.push(...(await violations(page)).map(violation => `${place}: ${violation}`))
+    const found = checkedViews.includes(view) ? await violations(page) : []
+    problems.push(...found.map(violation => `${place}: ${violation}`))
     await screenshot(page, `${name}-${width}-${colorScheme}`)
   }
   expect.soft(problems).toEqual([])
