@@ -256,3 +256,16 @@ test.each<[NodeJS.ProcessEnv, string[], number?]>([
 ])('%j is rejected', (environment, problems, workers = 1) => {
   expect(problemsOf(environment, workers)).toEqual(problems)
 })
+
+test.each([
+  '50%off',
+  '%ff',
+  '12?s3cret',
+  '12#s3cret',
+  '12/s3cret',
+])('the password %s in DATABASE_URL, which is not percent-encoded, is refused and not shown', password => {
+  const [problem, ...others] = problemsOf({ DATABASE_URL: `postgres://ann:${password}@localhost/shop` })
+  expect(problem).toContain('DATABASE_URL must have each % / ? # @ in a user name or password written as %25')
+  expect(problem).not.toContain(password)
+  expect(others).toEqual([])
+})

@@ -7,6 +7,7 @@ import { connect } from '../support/connect.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { run } from '../support/process.ts'
+import { projected } from '../support/projected.ts'
 
 const tablesOf = (name: string) => readFileSync(new URL(`../adopt/${name}.tables.sql`, import.meta.url), 'utf8')
 
@@ -79,7 +80,7 @@ test('a platform with names and types of its own: vouchers need no change of the
 
   // The rules of the guessed joins.
   await platform.unsafe(`update shop.item set name = 'Green tea'; update shop.venue set zone = 'Asia/Tokyo'`).simple()
-  await apply()
+  await projected(platform)
   expect(await vouchers()).toMatchObject([{ product_title: 'Green tea', date_valid_end: '2027-01-01' }, blocked])
 })
 

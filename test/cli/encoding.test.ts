@@ -14,7 +14,7 @@ test.each([
   const session = connect(address, { max: 1, statementTimeoutMs: 10_000, role: serviceRole })
   onTestFinished(() => Promise.all([sql.end(), session.end()]).then(() => {}))
 
-  for (const command of ['serve', 'migrate', 'demo', 'token list', 'admin list']) {
+  for (const command of ['serve', 'migrate', 'token list']) {
     expect(refusalOf(await run(command.split(' '), { DATABASE_URL: url })), command).toBe(
       `DATABASE_NOT_UTF8: The database has the encoding ${encoding}, in which some texts cannot be stored. It must be UTF8. Create another ` +
         "one, and set DATABASE_URL to it: create database gateway encoding 'UTF8' locale 'C' template template0;\n",

@@ -111,7 +111,7 @@ test('it gives up after the time that --wait sets, and changes nothing', async (
   const holder = open({ application_name: 'night batch' })
   await holder.begin(async transaction => {
     await transaction.unsafe(write)
-    const refused = await run(['migrate', '--wait', '3'], environment, later)
+    const refused = await run(['migrate', '--wait', '1'], environment, later)
     expect([refused.code, refused.stdout]).toEqual([1, ''])
     expect(refused.stderr).toMatch(/\nThe migration did not get a lock that it needs\. It is held by backend \d+ \(/)
     expect(refused.stderr).toContain('application night batch')

@@ -42,7 +42,8 @@ const skipped = {
 test('a skipped release that is a stop is refused with its name; with it, the upgrade goes on', async () => {
   const { platform, url } = await createDatabase()
   const environment = { DATABASE_URL: url }
-  await platform`insert into gateway.removal select 'voucher', 1, n, 'deleted', clock_timestamp() from generate_series(1, 1000) n`
+  await platform`insert into gateway.removal
+    select 'voucher', 1, n, 'deleted', now() + n * interval '1 microsecond' from generate_series(1, 1000) n`
   await platform`analyze gateway.removal`
 
   expect(await json(['migrate', '--check'], environment, latest)).toEqual({
