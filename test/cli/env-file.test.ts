@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { loadEnvFile } from '../../src/cli/env-file.ts'
+import { loadEnvFile } from '../../src/cli/files/env-file.ts'
 import { createDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { refusalOf, run, serve } from '../support/process.ts'

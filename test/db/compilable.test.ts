@@ -2,9 +2,8 @@ import { expect, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { serve } from '../support/process.ts'
 
-const { platform, url } = await createDatabase()
-
 test('the service lets V8 compile the classes of the driver when it starts', async () => {
+  const { platform, url } = await createDatabase()
   await platform`create extension if not exists pg_stat_statements`
   const service = await serve({ DATABASE_URL: url })
   await service.stop('SIGTERM')
