@@ -90,6 +90,6 @@ export const { start: repairedCaptureChannel } = tracingChannel<unknown, { sourc
   'voucher-gateway:repaired-capture',
 )
 
-/** Subscribes to a channel. The types of Node lack the type of its messages: they are those that are published here. */
+/** Subscribes to a channel. The types of Node lack the type of its messages, which this file publishes. */
 export const subscribe = <Message>(channel: Channel<unknown, Message>, listener: (message: Message) => void): void =>
   channel.subscribe(listener as ChannelListener)

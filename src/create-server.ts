@@ -27,7 +27,7 @@ import { traceFields } from './tracing.ts'
  * Creates the server. It does not listen yet.
  *
  * @param log the destination of log lines; default: standard output
- * @returns the server, whether it is about to stop, and a function that creates a server for health checks beside it
+ * @returns the server, whether it is about to stop, and a function that creates another server for health checks
  */
 export function createServer(config: Config, site: Site, log: LogDestination | undefined) {
   const options: FastifyServerOptions = {

@@ -7,10 +7,10 @@ import { type Reason, ReasonError, reason } from './reasons.ts'
 /** Files that are open at a time while Node loads the modules of `serve`: 200, and some more. */
 const moduleFiles = 256
 
-/** Files of a process of the service beside connections (its log, its event loop, what it reads), and for each worker. */
+/** Files of a process of the service, without connections (its log, its event loop, what it reads), and for each worker. */
 const files = { own: 64, worker: 4 }
 
-/** The heap for the start, and for each request under way, in MiB, beside V8's young generation. */
+/** The heap for the start, and for each request under way, in MiB, without V8's young generation. */
 const heap = { start: 48, request: 0.1 }
 
 /** The young generation, in MiB, which V8 counts in the limit of the heap: more from V8 13 (Node 24) on. */

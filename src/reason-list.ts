@@ -31,7 +31,7 @@ export const errors = {
     Set DATA_DIR to a directory that this user can write to, or DATABASE_URL to your own PostgreSQL server.`,
   DATA_DIR_UNRELEASED: `The database in the data directory {directory} was made by an unreleased version of this service and cannot be upgraded.
     Delete that directory, with all data in it, and run this command again.`,
-  DRIVER_NOT_PATCHED: `The database driver in {directory} is not the patched one that this version needs: it can give a request the rows of another request.
+  DRIVER_NOT_PATCHED: `The database driver in {directory} lacks the patch that this version needs: it can give a request the rows of another request.
     Build the service again (npm ci && npm run build), or install the package again.`,
   DATABASE_UNREACHABLE: `The database that DATABASE_URL names ({target}) cannot be used: {why}.
     Start that server, or correct DATABASE_URL, for example postgres://user:password@host:5432/database.`,

@@ -56,7 +56,7 @@ export function startTracing(): void {
     },
   })
   subscribe(stepChannel.asyncEnd, ({ startedAt: startTime, result }) => {
-    // Most steps find no keys, and have no span. The log has those that fail.
+    // Most steps find no keys, and have no span. The log has the steps that fail.
     if (!result?.keys) return
     tracer.startSpan('step', { startTime, attributes: { 'vgw.step.keys': result.keys } }).end()
   })
@@ -110,7 +110,7 @@ export function traceFields(): { traceId?: string } {
   return traceFlags & TraceFlags.SAMPLED ? { traceId } : {}
 }
 
-/** Returns the headers of a request to another service with those that continue the trace (W3C Trace Context). */
+/** Returns the headers of a request to another service with the headers that continue the trace (W3C Trace Context). */
 export function withTraceparent(headers: HeadersInit | undefined): Headers {
   const traced = new Headers(headers)
   propagation.inject(context.active(), traced, { set: (carrier, name, value) => carrier.set(name, value) })

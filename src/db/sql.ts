@@ -29,9 +29,9 @@ export type Pool = DriverPool & {
   /** Sends the statements of bulk exports, which must not take the connections of other requests. */
   exports: Sql
   /**
-   * Opens one connection beside the pool, for work that needs a session. After it is lost, each further statement fails.
+   * Opens one connection outside the pool, for work that needs a session. After it is lost, each further statement fails.
    *
-   * @param limits the limits that differ from those of the pool
+   * @param limits the limits that differ from the limits of the pool
    * @returns the connection; close it with `end()`
    */
   openSession(limits?: { answerTimeoutMs?: number }): DriverPool
@@ -52,7 +52,7 @@ export interface RecordSql {
   unsafe(text: string): Fragment
 }
 
-/** The connections on which records are read: those of the primary, or of standbys too (`record-pool.ts`). */
+/** The connections on which records are read: of the primary, or of standbys too (`record-pool.ts`). */
 export interface RecordPool {
   whileWanted(isWanted: () => boolean): RecordSql
   expensive(isWanted: () => boolean, caller: number): RecordSql

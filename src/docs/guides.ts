@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 
-/** A guide: a Markdown file of `docs/guides` with the same name, or one that `docs/render/markdown.ts` names. */
+/** A guide: a Markdown file of `docs/guides` with the same name, or a file that `docs/render/markdown.ts` names. */
 export interface Guide {
   /** Its name in the address, and of its file. */
   slug: string

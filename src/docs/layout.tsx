@@ -45,12 +45,12 @@ interface TextPageProps {
   current: string | null
   /** The words in the field of the search; default: none. */
   query?: string
-  /** The column beside the text. Default: the text is wide. */
+  /** The column at the right of the text. Default: the text is wide. */
   aside?: ComponentChildren
   children: ComponentChildren
 }
 
-/** A page with text, and the list of guides beside it. */
+/** A page with text, and the list of guides at its left. */
 export const TextPage = ({ title, description, site, current, query, aside, children }: TextPageProps) => (
   <Frame title={`${title} · Voucher Gateway`} {...{ description, site }} section="guides" head={guideHead}>
     <div class="columns">

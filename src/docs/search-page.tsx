@@ -8,7 +8,7 @@ interface SearchPageProps {
   site: Site
 }
 
-/** The page at `/docs/search`: the sections that contain the words of a query. The field is beside the text. */
+/** The page at `/docs/search`: the sections that contain the words of a query. The field stands at the left of the text. */
 export const SearchPage = ({ query, matches, site }: SearchPageProps) => (
   <TextPage title="Search" {...{ site, query }} current={searchPath}>
     <h1>Search</h1>

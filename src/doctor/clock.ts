@@ -4,7 +4,7 @@ import { type Reason, reason } from '../reasons.ts'
 /** The difference of clocks that is not named, in milliseconds. */
 const tolerance = 5_000
 
-/** Returns the reason why the clock of this process is not that of the database. */
+/** Returns the reason why the clock of this process differs from the clock of the database. */
 export async function findClockDifference(sql: Sql): Promise<Reason[]> {
   const sent = Date.now()
   const [row] = await sql<[{ read: number }]>`

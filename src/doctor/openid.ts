@@ -47,7 +47,8 @@ async function findProblem(
   redirect_uri: string,
 ): Promise<[problem: string, advice: string] | null> {
   const { issuer, jwks_uri = '', id_token_signing_alg_values_supported: algorithms } = provider.serverMetadata()
-  if (issuer.includes('{')) return ['its issuer is that of many organisations', 'Set OIDC_ISSUER to that of yours.']
+  if (issuer.includes('{'))
+    return ['its issuer is the issuer of many organisations', 'Set OIDC_ISSUER to the issuer of yours.']
   const { data } = PublishedKeys.safeParse(await get(jwks_uri).then(answer => answer.json()))
   if (!data?.keys.some(({ kty }) => kty !== 'oct') || algorithms?.every(name => /^(HS|none)/.test(name))) {
     return ['it signs no ID tokens with a published key', 'Let it sign them, for example with RS256.']

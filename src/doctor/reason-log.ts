@@ -8,7 +8,7 @@ const durations = /\b\d{1,9}(\.\d{1,9})? s\b/g
 export function createReasonLog(log: FastifyBaseLogger) {
   let known = new Map<string, Reason>()
   /**
-   * Compares the reasons with those of before.
+   * Compares the reasons with the former ones.
    *
    * @param isWhole false when a check could not be made: then no reason has ended
    */

@@ -125,7 +125,7 @@ export class OperationPlan {
     for (const [index, name] of this.#conditions.entries()) conditions[name] = values[index]
     const planner = new FieldPlanner({ shared: this.#shared, conditions, omitNull: this.omitNull })
     const { plan, estimate } = planner.planRoot(this.#rootType)
-    // The executor runs fields together, and those of a mutation must run one after the other.
+    // The executor runs fields together, and the fields of a mutation must run one after the other.
     const isSerial = this.operation.operation === OperationTypeNode.MUTATION && plan !== null && plan.fields.length > 1
     const variant = { root: isSerial ? null : plan, estimate, estimates: planner.estimates }
     if (this.#variants.size < mostVariants) {

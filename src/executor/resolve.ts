@@ -114,7 +114,7 @@ function itemsOf(list: unknown, { parentType, field }: FieldPlan): readonly unkn
   try {
     for (const item of list as Iterable<unknown>) items.push(item)
   } catch (error) {
-    // The items before the error are dropped, and those that reject are handled, as graphql-js does.
+    // The items before the error are dropped, and rejections are handled, as graphql-js does.
     for (const item of items) if (isPromise(item)) item.then(undefined, toFailure)
     throw error
   }

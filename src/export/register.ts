@@ -26,7 +26,7 @@ import { ExportStream } from './stream.ts'
 /** The number of exports of this process that hold a chunk of records; the others wait. */
 const maxChunks = 20
 
-/** The parts of the service that exports need besides those that all requests share. */
+/** The parts of the service that exports need, without the parts that all requests share. */
 interface ExportOptions {
   tokens: TokenDirectory
   /** The most exports that a token may begin in an hour. */

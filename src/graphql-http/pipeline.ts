@@ -30,7 +30,7 @@ export type AnswerRequest = (
 /** The most memory for documents, in bytes, as `sizeOf` estimates it. */
 const mostMemory = 32_000_000
 
-/** A document that can be parsed and is valid, or the errors of one that is not. */
+/** A document that can be parsed and is valid, or its errors. */
 type Known = ParsedDocument | readonly ShownError[]
 
 const isRejected = (known: Known): known is readonly ShownError[] => Array.isArray(known)

@@ -102,7 +102,7 @@ const queryParameter = (url: string, name: string): string | null =>
 /**
  * Creates the function that reads requests: a plain POST of JSON without Yoga, and all other requests by Yoga.
  *
- * @param documents those that requests may name by their id
+ * @param documents the documents that requests may name by their id
  * @returns a function whose result is errors when the parameters are faulty
  */
 export function createRequestReader(documents: TrustedDocuments) {

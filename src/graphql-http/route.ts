@@ -82,7 +82,7 @@ function sendAnswer(req: FastifyRequest, reply: FastifyReply, mediaType: string,
  * Registers the GraphQL transport: GraphQL over HTTP, for the same callers as REST.
  *
  * @param authenticate finds the caller and counts one quota unit
- * @param documents those that requests may name by their id
+ * @param documents the documents that requests may name by their id
  */
 export function registerGraphql(
   app: FastifyInstance,

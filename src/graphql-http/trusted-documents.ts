@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto'
 import { GraphQLError } from 'graphql'
 
-/** The codes of requests whose document does not run, beside `BAD_REQUEST`. */
+/** The codes of requests whose document does not run, without `BAD_REQUEST`. */
 export const documentErrorCodes = [
   'DOCUMENT_NOT_TRUSTED',
   'PERSISTED_DOCUMENT_NOT_FOUND',

@@ -13,7 +13,7 @@ type Described = Readonly<Record<string, Column>>
 
 type AddField = (column: string, options: FieldOptions) => FieldRef<Types>
 
-/** The types of the fields of columns, by their kind, without the outer `!`. The JSON of a column is that of its type. */
+/** The types of the fields of columns, by their kind, without the outer `!`. The JSON of a column is the JSON of its type. */
 export const columnTypes = {
   bigint: 'BigInt',
   integer: 'Int',

@@ -42,7 +42,7 @@ export const isExpensive = ({ requestedCost }: Caller): boolean => requestedCost
  * Creates the context of one request. The statements of an expensive request have connections of their own.
  *
  * @param caller whose `requestedCost` is known
- * @param fieldErrors those that the transport found
+ * @param fieldErrors the errors that the transport found
  */
 export function createContext(gateway: Gateway, caller: Caller, fieldErrors: FieldErrors = {}): Context {
   const { pool, recordPool, cursors, scope, redemptionTokenTtl, serviceId } = gateway

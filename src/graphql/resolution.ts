@@ -31,7 +31,7 @@ const ResolvedVoucher = builder.objectRef<ResolvedVoucherRow>('ResolvedVoucher')
 })
 
 const ResolutionTenant = builder.objectRef<ResolutionTenantRow>('ResolutionTenant').implement({
-  description: 'The tenant at which a voucher was resolved, and the one that owns the voucher.',
+  description: 'The tenant at which a voucher was resolved, and the tenant that owns the voucher.',
   fields: t => exposeColumns(t, resolutionTenantColumns),
 })
 

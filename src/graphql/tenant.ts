@@ -37,7 +37,7 @@ export const rowOf = (source: TenantSource, { loaders }: Context): Row | Promise
 /** The type `Tenant`. The lists of a tenant are fields that `addResource` adds. */
 export const Tenant = builder.node(builder.objectRef<TenantSource>('Tenant'), {
   description:
-    'An organisation unit that can have a parent. Its lists have its own records only, not those of tenants below it.',
+    'An organisation unit that can have a parent. Its lists have its own records only, without the records of tenants below it.',
   id: { resolve: tenant => tenant.id, description: 'The global id.' },
   fields: t => ({
     databaseId: t.expose('id', { type: 'BigInt', description: 'The numeric id, as in v1.' }),

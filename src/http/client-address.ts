@@ -40,7 +40,7 @@ function warn(log: FastifyBaseLogger, proxy: string, forwarded: unknown, message
 }
 
 /**
- * Returns the address of the client: the address of the socket, or the one that a trusted proxy forwards (R30). When that
+ * Returns the address of the client: the address of the socket, or the address that a trusted proxy forwards (R30). When that
  * is no address, it is the address of the proxy. A warning, at most once a minute, names a proxy that hides its clients.
  */
 export function clientAddress(request: FastifyRequest): string {

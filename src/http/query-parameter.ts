@@ -23,7 +23,7 @@ export function queryParameter(request: FastifyRequest, name: string, fieldError
 /**
  * Reads a query parameter that may be repeated: its values add up (R5).
  *
- * @returns the values in their order, without those that are empty or `null` (R4)
+ * @returns the values in their order, without empty ones and `null` (R4)
  */
 export const queryParameterValues = (request: FastifyRequest, name: string): string[] =>
   [given(request, name)].flat().filter(hasValue)

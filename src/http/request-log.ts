@@ -17,7 +17,7 @@ const maxErrors = 5
 const probes = new Set<string | undefined>(['/livez', '/readyz'])
 
 /**
- * Writes the line of a request that Fastify has not seen, because it is no valid HTTP. `address` is that of the connection, also
+ * Writes the line of a request that Fastify has not seen, because it is no valid HTTP. `address` is the address of the connection, also
  * behind a trusted proxy, and `code` the one of Node's parser.
  */
 export type LogUnrouted = (request: {
@@ -70,7 +70,7 @@ export function registerRequestLog(app: FastifyInstance, { refused, share }: Con
   }
 }
 
-/** @returns the fields of a line; those that do not apply are undefined, and so not written */
+/** @returns the fields of a line; a field that does not apply is undefined, and so not written */
 function describe(request: FastifyRequest, reply: FastifyReply, route: string | undefined, isAborted: boolean) {
   const { bearer, caller, session, method, routeOptions, graphqlOperation } = request
   const errors = errorsOf(request).slice(0, maxErrors)

@@ -18,7 +18,7 @@ export interface Imported {
 }
 
 /**
- * Imports files into the plain tables, in one transaction: rows with new keys are inserted, and those that differ updated.
+ * Imports files into the plain tables, in one transaction: rows with new keys are inserted, and rows that differ are updated.
  *
  * @param sql connections of a login that may write the tables
  * @param sources in the order of the references of their tables
@@ -76,7 +76,7 @@ async function write(
   return imported
 }
 
-/** Writes the rows of a file that are new, or differ from those of the table. */
+/** Writes the rows of a file that are new, or differ from the rows of the table. */
 async function writeRows(sql: Transaction, { table, columns }: Staged): Promise<Imported> {
   const list = (names: string[], relation?: string) => columnList(sql, names, relation)
   const all = columns.map(({ name }) => name)
@@ -95,7 +95,7 @@ async function writeRows(sql: Transaction, { table, columns }: Staged): Promise<
   const [staged] = await sql<{ rows: number }[]>`
     select /* import.count */ count(*) as rows from ${sql(stagingOf(table.name))}`
   for (const { name } of columns.filter(({ isIdentity }) => isIdentity)) {
-    // Ids that the database gives later begin after those of the file.
+    // Ids that the database gives later begin after the ids of the file.
     await sql`
       select /* import.move_sequence */ setval(sequence, largest)
       from (select pg_get_serial_sequence(${`public.${table.name}`}, ${name})::regclass as sequence,

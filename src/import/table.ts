@@ -19,7 +19,7 @@ export interface Column {
   isKey: boolean
 }
 
-/** Some columns whose values together occur once in the table, or refer to those of a table. */
+/** Some columns whose values together occur once in the table, or refer to columns of a table. */
 export interface Constraint {
   columns: string[]
   /** What they refer to; null: they are unique. */

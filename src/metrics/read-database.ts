@@ -14,7 +14,7 @@ const timeLimitMs = 1_000
  * Creates the reader of the metrics of the database.
  *
  * @param report receives the error of a read that failed
- * @returns a function that reads them as text; those that are not known within a second are absent
+ * @returns a function that reads them as text; a value that is not known within a second is absent
  */
 export function createDatabaseReader(sql: Sql, report: (error: unknown) => void): () => Promise<string> {
   const read = coalesceReads(async () => {

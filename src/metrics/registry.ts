@@ -191,7 +191,7 @@ export const subscriptionWalLeft = databaseGauge(
 
 export const tokensEnding = databaseGauge('vgw_tokens_ending', 'Active tokens that end within 14 days.')
 
-/** Gauges of Node whose names are those of counters. */
+/** Gauges of Node that have the names of counters. */
 const misnamed = ['handles', 'requests', 'resources'].map(noun => `nodejs_active_${noun}_total`)
 
 /** Registers the metrics of Node: event loop, memory, garbage collection. They are measured from now on. */

@@ -13,7 +13,7 @@ export interface HtmlPageProps extends SiteHeaderProps {
   title: string
   /** What search engines and previews of links show; default: what the service is for. */
   description?: string | undefined
-  /** The stylesheets and scripts of this page, after those of all pages. */
+  /** The stylesheets and scripts of this page, after the style sheets and scripts of all pages. */
   head: ComponentChildren
   children: ComponentChildren
 }

@@ -7,7 +7,7 @@ import type { Site } from './site.ts'
 /** The addresses of programs: an error is JSON there, whatever `Accept` says (R8). */
 const ofPrograms = /^\/(api|graphql)(\/|\?|$)/
 
-/** Returns whether a request that finds nothing gets the page: one that reads, outside of the APIs, and accepts HTML. */
+/** Returns whether a request that finds nothing gets the page: it reads, outside of the APIs, and accepts HTML. */
 export const wantsPage = ({ method, url, headers: { accept = '' } }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') && !ofPrograms.test(url) && namesMediaType(accept, 'text/html')
 

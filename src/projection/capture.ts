@@ -14,7 +14,7 @@ export async function findUncaptured(sql: Sql): Promise<Reason[]> {
 }
 
 /**
- * Captures again the sources that are not captured: steps then compare all records of their types. Leaves out those that are locked,
+ * Captures again the sources that are not captured: steps then compare all records of their types. Leaves out sources that are locked,
  * or that the owner of the schema may not alter.
  *
  * @param report receives the name of each source, as soon as it is captured

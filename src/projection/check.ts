@@ -60,7 +60,7 @@ export async function findRecordProblems(sql: Sql, repairs = false): Promise<Rec
 export const checkInterval = 10
 
 /**
- * Compares a part of the records with their sources, so that all are compared within a day, and lets steps evaluate those that
+ * Compares a part of the records with their sources, so that all are compared within a day, and lets steps evaluate the records that
  * differ.
  *
  * @returns the keys of these, as `voucher 7`

@@ -82,7 +82,7 @@ export function operation<const Path extends string, Variables extends Record<Pa
   }
 }
 
-/** Returns the ids in the path. They are numeric (R7): a text that is not becomes one that names no record. */
+/** Returns the ids in the path. They are numeric (R7): another text becomes an id that no record has. */
 function readPath(request: FastifyRequest): Record<string, string> {
   const ids: Record<string, string> = {}
   for (const [name, text] of Object.entries(request.params ?? {})) ids[name] = `${parseIdentifier(String(text)) ?? ''}`

@@ -21,7 +21,7 @@ export function prepareOperation(document: DocumentNode): RunOperation {
   const before = Buffer.from(keys.map(key => `{${JSON.stringify(key)}:`).join(''))
   return (context, variables) => {
     const bound = plan.bind({ ...variables })
-    if (!bound) throw new Error('The variables are not those of the document.')
+    if (!bound) throw new Error('The document has other variables.')
     return mapMaybePromise(bound.run(context), ({ data, errors: [error] }) => {
       if (error) throw error.originalError ?? error
       if (!data.subarray(0, before.length).equals(before)) throw new Error('The answer has no body.')

@@ -19,10 +19,10 @@ const copyLock = 7_302_155_602
 export interface CopyOptions extends CopyProgress {
   /** The URL of the platform's database, also for the subscription. */
   platformUrl: string
-  /** The time to wait for transactions of the platform: a slot begins when those that run have ended; in seconds. */
+  /** The time to wait for transactions of the platform: a slot begins when the present ones have ended; in seconds. */
   lockWait?: number
   onBlocked?: (holders: string) => void
-  /** Tables that are staged first, those that are not staged yet. */
+  /** Tables that are staged first: the tables that are not staged yet. */
   tables?: readonly PlatformTable[]
   /** Called when it begins: no other process copies. */
   onBegin?: () => void

@@ -48,7 +48,7 @@ export async function createSubscription(
   )
 }
 
-/** Enables the subscription, if there is one that writes staged tables alone. */
+/** Enables the subscription, if one exists that writes staged tables alone. */
 export async function startSubscription(target: Sql): Promise<void> {
   if ((await hasSubscription(target)) && !(await hasForeignTables(target)))
     await target.unsafe(`alter /* staging.start */ subscription ${subscriptionName} enable`)

@@ -6,7 +6,7 @@ import { copyOf } from './snapshot.ts'
 import { createSubscription, dropSubscription, hasForeignTables, startSubscription } from './subscription.ts'
 
 interface Switch {
-  /** The slot from which the subscription goes on, and the one that is not needed any more. */
+  /** The slot from which the subscription goes on, and the slot that is not needed any more. */
   slot: string
   otherSlot: string | null
   server: Server
@@ -48,7 +48,7 @@ export async function switchTo(
   await startSubscription(target)
 }
 
-/** Creates an empty table for each published one that is not staged: the subscription, which lacks it, leaves out its changes. */
+/** Creates an empty table for each published table that is not staged: the subscription, which lacks it, leaves out its changes. */
 export async function ignoreTables(target: Sql, tables: readonly PlatformTable[]): Promise<void> {
   for (const table of tables) {
     await target`select /* staging.ignore_table */ gateway.stage_table(${JSON.stringify(table)}::text::jsonb, true)`

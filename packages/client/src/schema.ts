@@ -140,7 +140,7 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
-        /** @description An organisation unit that can have a parent. Its lists have its own records only, not those of tenants below it. */
+        /** @description An organisation unit that can have a parent. Its lists have its own records only, without the records of tenants below it. */
         Tenant: {
             /** @description The numeric id. */
             tenant_id: number;
@@ -473,7 +473,7 @@ export interface components {
              */
             date_valid_end?: string;
         };
-        /** @description The tenant at which a voucher was resolved, and the one that owns the voucher. */
+        /** @description The tenant at which a voucher was resolved, and the tenant that owns the voucher. */
         ResolutionTenant: {
             /** @description The numeric id of the tenant at which it was resolved. */
             id: number;

@@ -40,7 +40,7 @@ interface LayoutProps {
   title: string
   /** The current page in the second row of the header; default: none. */
   section?: (typeof sections)[number]['name']
-  /** Links beside the heading. */
+  /** Links at the right of the heading. */
   actions?: ComponentChildren
   /** A narrow column: for a form. */
   narrow?: boolean

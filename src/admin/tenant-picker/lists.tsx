@@ -1,4 +1,4 @@
-// The chosen tenants, and those that a search finds. The script of the picker replaces both by their ids.
+// The chosen tenants, and the tenants that a search finds. The script of the picker replaces both by their ids.
 import type { TenantMatches } from '../../domain/tenant/tree.ts'
 import { formatCount } from '../components/format.tsx'
 import type { PickerLists } from './load.ts'

@@ -10,7 +10,7 @@ import {
 import type { TenantGrant } from '../../domain/token/token.ts'
 import { maxChosen, type PickerState, readPicker } from './state.ts'
 
-/** The lists of a picker beside its tree. */
+/** The lists of a picker, without its tree. */
 export type PickerLists = Awaited<ReturnType<typeof loadLists>>
 
 /** The state of a picker with the tenants that it shows. */

@@ -34,7 +34,7 @@ export const AddSelected = ({ id }: { id: string }) => (
 /** A longer path shows only its first and last tenants. */
 const maxPathLength = 5
 
-/** The name of a tenant after the names of those above it. */
+/** The name of a tenant after the names of the tenants above it. */
 export function TenantPath({ tenant }: { tenant: PlacedTenant }) {
   const { above } = tenant
   const path = above.length > maxPathLength ? [...above.slice(0, 2), '…', ...above.slice(-2)] : above

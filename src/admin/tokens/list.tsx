@@ -97,7 +97,7 @@ function TokenList({ view, page, inNeed }: { view: View; page: Page<TokenRecord>
 
 type InNeed = Awaited<ReturnType<typeof countTokensInNeed>>
 
-/** Links to the tokens that were never used and to those that end soon, where there are any. */
+/** Links to the tokens that were never used, and to the tokens that end soon, where there are any. */
 function TokensInNeed({ unused, expiring }: InNeed) {
   if (unused === 0 && expiring === 0) return null
   const tokens = (count: number) => `${formatCount(count)} ${count === 1 ? 'token' : 'tokens'}`

@@ -184,7 +184,7 @@ const removeCommand = new Command('remove')
 function requireDatabase(): void {
   if (readConfig(process.env).databaseUrl !== undefined) return
   const message =
-    'DATABASE_URL must name the database of the platform, or with PLATFORM_URL (--from) that of the gateway, for example ' +
+    'DATABASE_URL must name the database of the platform, or with PLATFORM_URL (--from) the database of the gateway, for example ' +
     'postgres://user:password@host:5432/database.'
   throw new GatewayError('BAD_USER_INPUT', message)
 }

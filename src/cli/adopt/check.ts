@@ -7,11 +7,11 @@ import { checkPlatform } from '../../staging/stage.ts'
 import { requireMigrated, withUnmigratedDatabase } from '../database/database.ts'
 import { counted, jsonOption, printResult } from '../terminal/output.ts'
 
-/** The option for a platform whose database is not that of the gateway. */
+/** The option for a platform whose database is not the gateway's. */
 export const fromOption = () =>
   new Option(
     '--from <url>',
-    'the database of the platform, if it is not that of the gateway: its changes are replicated',
+    'the database of the platform, if it is not the gateway’s: its changes are replicated',
   ).env('PLATFORM_URL')
 
 /** The option for names in a mapping that have no schema. */

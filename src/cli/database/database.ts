@@ -39,7 +39,7 @@ const healthLimits = {
   connectTimeoutMs: 1_000,
 }
 
-/** The limits of the connection that looks at a standby: one that stops answering is left out within a second. */
+/** The limits of the connection that looks at a standby: a standby that stops answering is left out within a second. */
 const probeLimits = { ...healthLimits, answerTimeoutMs: 500, connectTimeoutMs: 500 }
 
 /** The limits of the connection that counts rates. */

@@ -12,7 +12,7 @@ const timeLimitMs = 2_000
 const isCount = ({ type }: ProcessMetrics[number]) => ['counter', 'histogram'].includes(`${type}`)
 
 /**
- * Gathers the metrics of all workers from now on. A worker that does not answer in time has those of its last answer.
+ * Gathers the metrics of all workers from now on. A worker that does not answer in time has the metrics of its last answer.
  *
  * @param countWorkers how many workers listen
  * @returns reads the sums as text

@@ -6,7 +6,7 @@ import type { Config } from '../../config/config.ts'
 import { ReasonError, reason } from '../../reasons.ts'
 import { shellCommand } from '../terminal/shell-command.ts'
 
-/** The codes of the lookup of a host that does not exist, and of listen(2) for one that is not of this machine. */
+/** The codes of the lookup of a host that does not exist, and of listen(2) for a host that is another machine. */
 const hostCodes = /^(EADDRNOTAVAIL|EAFNOSUPPORT|EINVAL|ENOTFOUND|EAI_\w+)$/
 
 /**

@@ -78,7 +78,7 @@ export function logFailedStart(error: unknown): void {
   pino(loggerOptions('fatal'), createLogDestination()).fatal({ err: error }, 'the service does not start')
 }
 
-/** Prints a text for people: on a terminal, or else beside the log, of which each line is JSON. */
+/** Prints a text for people: on a terminal, or else apart from the log, of which each line is JSON. */
 const printForPeople = (text: string) => (process.stdout.isTTY ? console.log(text) : console.error(text))
 
 /** Prints where the service is and what to do first, and records its address for commands. */
@@ -118,7 +118,7 @@ async function startService(
   demoToken: string | null,
 ): Promise<RunningService> {
   // V8 sets the limit at which it collects the whole heap a few MB above what is alive, and counts buffers toward it:
-  // those of pages reached it ten times a second. So the limit is twice of what is alive.
+  // the bodies of pages reached it ten times a second. So the limit is twice of what is alive.
   setFlagsFromString('--heap-growing-percent=100')
   await letDriverCompile(database.pool)
   // Loaded here, because they take most of a second and the other commands do not need them.

@@ -181,7 +181,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
   const settings = {
     max: options.max,
     connect_timeout: (options.connectTimeoutMs ?? connectTimeoutMs) / 1000,
-    // No pipelining (the driver's types lack the option): a statement never waits behind one that is blocked.
+    // No pipelining (the driver's types lack the option): a statement never waits behind a blocked one.
     ...{ max_pipeline: 0 },
     ssl: false,
     ...sockets,

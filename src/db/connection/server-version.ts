@@ -1,6 +1,6 @@
 import { ReasonError, reason } from '../../reasons.ts'
 
-/** The oldest version of PostgreSQL for the service and for a platform on another server: the only ones that the tests use. */
+/** The oldest version of PostgreSQL for the service and for a platform on another server: the tests use no older one. */
 const oldest = 15
 
 /**

@@ -52,7 +52,7 @@ export const figureSettings = { jit: 'off', work_mem: '32MB' }
 export const routeStatement = `select /* session.read_route */ pg_catalog.current_setting('transaction_read_only')`
 
 /**
- * Reads the search path. It calls no function, because the path may lead to those of others. It has no comment, because a
+ * Reads the search path. It calls no function, because the path may lead to functions of others. It has no comment, because a
  * connection for replication takes none.
  */
 export const pathStatement = 'show search_path'
@@ -86,7 +86,7 @@ export const endingOf = (row: readonly (string | null)[], { readsOnly }: Session
 /**
  * Compares a session with the requirements.
  *
- * @param row the results of `pathStatement` and of `sessionStatement`; of a session without a role those of `settingsStatement`
+ * @param row the results of `pathStatement` and of `sessionStatement`; of a session without a role the results of `settingsStatement`
  * @param isRouted whether a statement outside the transaction met a standby
  * @param pooler the parameters that a pooler reports as a connection starts, by name; PgBouncer does from 1.26 on
  * @throws DatabaseRefusedError that lists each difference, and the remedy

@@ -48,13 +48,13 @@ export function readMappings(folder: string, path = defaultPath): Mapping[] {
   for (const file of files.filter(file => file.includes('.from.'))) {
     const [record = '', source = ''] = file.slice(0, -'.sql'.length).split('.from.')
     const mapping = mappings.get(record)
-    if (!mapping) throw new Error(`${file}: a rule needs a mapping beside it, ${record}.sql.`)
+    if (!mapping) throw new Error(`${file}: a rule needs a mapping in the same folder, ${record}.sql.`)
     mapping.rules[source] = read(file)
   }
   return [...mappings.values()]
 }
 
-/** Returns whether records are made of the plain tables or of those of an adopted platform; null: there are no mappings. */
+/** Returns whether records are made of the plain tables or of the tables of an adopted platform; null: there are no mappings. */
 export async function readKindOfTables(sql: Sql): Promise<'plain' | 'adopted' | null> {
   const [table] = await sql<[{ exists: boolean }]>`
     select /* mapping.table_exists */ to_regclass('gateway.mapping') is not null as exists`
@@ -130,7 +130,7 @@ async function readInstalled(sql: Sql, mappings: Mapping[]): Promise<Installed> 
 /**
  * Returns whether the database has the mappings as their files have them.
  *
- * @param adopted those of another platform; absent: those of the plain tables, or those that the database has of another platform
+ * @param adopted the mappings of another platform; absent: the mappings that the database has of another platform, or of the plain tables
  */
 export async function hasMappings(sql: Sql, adopted?: Mapping[]): Promise<boolean> {
   const { is_current, is_captured, is_adopted, lacks_reader } = await readInstalled(sql, adopted ?? readPlain())
@@ -184,7 +184,7 @@ export async function captureMissing(sql: Sql): Promise<void> {
 /** Returns the text as SQL. */
 const literal = (text: string) => `e'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 
-/** Returns the calls that install mappings, which change nothing for those that are installed. */
+/** Returns the calls that install mappings, which change nothing when these are installed. */
 export const describeMappings = (mappings: readonly Mapping[], isPlain = false): string[] =>
   mappings.map(({ record, select, rules, path }) => {
     const texts = [record, select, JSON.stringify(rules)].map(literal).join(', ')
@@ -201,7 +201,7 @@ begin
   end loop;
 end $$;`
 
-/** Returns the SQL that installs the mappings of the plain tables; none when those of another platform are installed. */
+/** Returns the SQL that installs the mappings of the plain tables; none when the mappings of another platform are installed. */
 export async function describePlainMappings(sql: Sql): Promise<string[]> {
   const kind = await readKindOfTables(sql)
   if (kind === 'adopted') return []

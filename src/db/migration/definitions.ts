@@ -22,7 +22,7 @@ const folder = fileURLToPath(new URL('../../../sql/functions', import.meta.url))
 /** Read once: the files of a running service do not change. */
 let own: Definition[] | undefined
 
-/** Returns the definitions, each after those that PostgreSQL looks up when it makes it. */
+/** Returns the definitions, each after the definitions that PostgreSQL looks up when it makes it. */
 export const readDefinitions = (): Definition[] => (own ??= inOrder(readFiles()))
 
 /** Whether a file is the text of functions that the database makes for each type or source, with names in braces. */

@@ -43,7 +43,7 @@ export const defaultLockWait = 300
 interface MigrationOptions {
   /** The time for which it tries to get its locks, in seconds. */
   lockWait?: number
-  /** The mappings of a platform whose tables are not the plain ones; null: those that the database has stay. */
+  /** The mappings of a platform whose tables are not the plain ones; null: the mappings of the database stay. */
   adopted?: Mapping[] | null
   /** Called after each attempt that failed, with the transactions that hold the locks. */
   onBlocked?: (holders: string) => void
@@ -94,7 +94,7 @@ async function upgradeIn(session: Sql, adopted: Mapping[] | null | undefined): P
     const { missing, changed } = upgrade
     for (const migration of missing) await run(session, migration)
     await makeDefinitions(session, changed)
-    // Functions that are made for a mapping depend on those that make them, and on the fields of its type.
+    // Functions that are made for a mapping depend on the functions that make them, and on the fields of its type.
     if (missing.length > 0 || preparesAgain(changed)) await execute(preparationFor(changed))
     if (capturesAgain(changed)) await execute(recapture)
     if (adopted !== null) await installMappings(session, adopted)

@@ -40,7 +40,7 @@ export function readOwn(): Migration[] {
 /** Returns whether a migration cannot be in a transaction. */
 export const isAlone = ({ file }: Migration) => file.includes('.alone.')
 
-/** Returns the files up to the last that cannot be in a transaction: they come before the one that makes the upgrade. */
+/** Returns the files up to the last that cannot be in a transaction: they come before the transaction of the upgrade. */
 export const beforeLast = (missing: Migration[]) => missing.slice(0, missing.findLastIndex(isAlone) + 1)
 
 /** Returns whether the database has any migration. */
@@ -52,14 +52,14 @@ export async function hasSchema(sql: Sql): Promise<boolean> {
 
 /** The migrations of a database. */
 export interface MigrationState {
-  /** When each file of `sql/` was applied, as an ISO-8601 time; null for those that the database lacks. */
+  /** When each file of `sql/` was applied, as an ISO-8601 time; null for files that the database lacks. */
   files: { file: string; appliedAt: string | null }[]
   missing: Migration[]
   /** The files of `sql/functions` that the database has otherwise, unless a newer release made them. */
   changed: Definition[]
   /** The files that `sql/` does not have, because a newer version of the service applied them; its own release, if it made definitions. */
   newer: string[]
-  /** The last migration of the database, and that of this version. */
+  /** The last migration of the database, and of this version. */
   from: number
   to: number
 }

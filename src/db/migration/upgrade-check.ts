@@ -14,10 +14,10 @@ const rowsPerSecond = 500_000
 interface UpgradeCheck {
   /** The release of the database; null: of none. */
   release: string | null
-  /** The releases that the upgrade passes, the oldest first, and those of them that must run before the next ones. */
+  /** The releases that the upgrade passes, the oldest first, and the releases among them that must run before the next ones. */
   releases: string[]
   stops: string[]
-  /** The files that the database lacks, and those of `sql/functions` that would be run again. */
+  /** The files that the database lacks, and the files of `sql/functions` that would be run again. */
   missing: string[]
   made: string[]
   /** The tables of the platform whose triggers would be made again: a lock that writers wait for, for 100 ms at most. */
@@ -107,7 +107,7 @@ async function findMissingRights(sql: Sql, { login, setsServiceRole }: LoginRigh
 /**
  * Finds transactions that have held locks of the gateway's tables, or of its sources, for five seconds.
  *
- * @param exclusive finds those alone that shut out all others, also while they wait for that. Of a session that is hidden from the
+ * @param exclusive finds only locks that shut out all others, also while their session waits for them. Of a session that is hidden from the
  *   login, it is not known for how long
  */
 export const findLockHolders = (sql: Sql, exclusive: boolean) => sql<

@@ -2,7 +2,7 @@
 
 /** Reads and writes the columns of one kind from the bytes that PostgreSQL writes for them in a record. */
 export interface ColumnCodec<Value = unknown> {
-  /** Reads the value of a column that is not null, from its bytes among those of the records. */
+  /** Reads the value of a column that is not null, from its bytes among the bytes of the records. */
   decode(from: Buffer, start: number, end: number): Value
   /**
    * Writes the decoded value as `JSON.stringify` does, in UTF-8.

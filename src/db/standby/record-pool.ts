@@ -19,7 +19,7 @@ const slowMs = 1_000
  * Opens the connections on which records are read.
  *
  * @param pool the connections to the primary, which reads when no standby can
- * @param standbys those of each standby; the caller ends them, after `close`
+ * @param standbys the pools of each standby; the caller ends them, after `close`
  * @param onChange receives a new state of a standby that lasts, and why it cannot be reached
  */
 export function openRecordPool(
@@ -55,7 +55,7 @@ export function openRecordPool(
       statement.resolve(await standby.run(own => requireStep(of(own), statement, step)))
       return true
     } catch {
-      // Also one that only fails there: an upgrade, or a right, may not have reached the standby yet.
+      // Also a statement that fails only there: an upgrade, or a right, may not have reached the standby yet.
       return false
     }
   }
@@ -83,7 +83,7 @@ export function openRecordPool(
       expensive: (isWanted, caller) => route(own => own.expensive(isWanted, caller)),
       exports: route(own => own.exports),
     },
-    states: () => all.map(standby => standby.stateBeside(primary)),
+    states: () => all.map(standby => standby.stateComparedWith(primary)),
     close: () => clearInterval(timer),
   }
 }
@@ -95,12 +95,12 @@ export async function checkStandbys(pool: Pool, standbys: readonly StandbyPools[
   const checked = standbys.map(async (pools, index) => {
     const standby = new Standby(index + 1, pools, () => {})
     await standby.check(primary)
-    return standby.stateBeside(primary)
+    return standby.stateComparedWith(primary)
   })
   return Promise.all(checked)
 }
 
-/** Puts a statement into one that fails on a server which does not show a step. */
+/** Makes a statement fail on a server that does not show a step. */
 const requireStep = (sql: RecordSql, statement: Statement, { epoch, stamp }: LastStep) =>
   Object.assign(
     sql`select * from (${statement}) answer where gateway.require_step(${epoch}, ${stamp}::text::timestamptz)`,

@@ -96,7 +96,7 @@ export class Standby {
   }
 
   /** @param primary the last step of the primary; null: it is not known */
-  stateBeside(primary: LastStep | null): StandbyState {
+  stateComparedWith(primary: LastStep | null): StandbyState {
     const lag = primary && this.#shown ? Date.parse(primary.stamp) - Date.parse(this.#shown.stamp) : null
     const problem = this.#problem === undefined ? 'STANDBY_UNREACHABLE' : this.#problem
     return { standby: this.place, problem, lagSeconds: lag === null ? null : Math.max(0, lag) / 1000 }
@@ -116,7 +116,7 @@ export class Standby {
     if (problem === this.#problem || (problem === null && this.#passed < checksToReturn)) return
     this.#problem = problem
     if (problem === 'STANDBY_UNREACHABLE') for (const giveUp of this.#underWay) giveUp()
-    const state = this.stateBeside(primary)
+    const state = this.stateComparedWith(primary)
     clearTimeout(this.#reporting)
     this.#reporting = setTimeout(() => {
       if (problem !== this.#reported) this.onChange(state, error)

@@ -71,7 +71,7 @@ export class StatementQueue {
     }
   }
 
-  /** Rejects the statements that wait, and those that come later when they would have to wait. */
+  /** Rejects the statements that wait, and later statements that would have to wait. */
   close(): void {
     this.#closed = true
     this.#stopSweeping()

@@ -46,7 +46,7 @@ export const isStatement = (made: unknown): made is Statement =>
 const nameComment = /\/\* ([a-z_]+\.[a-z_]+) \*\//
 
 /**
- * Returns the text that contains the name of a statement: its own text, or that of its first fragments when several tables
+ * Returns the text that contains the name of a statement: its own text, or the text of its first fragments when several tables
  * share the statement, or another statement contains it.
  */
 export const namedText = ({ strings, args: [first] }: Pick<Statement, 'strings' | 'args'>): readonly string[] =>

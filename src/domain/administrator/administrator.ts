@@ -15,7 +15,7 @@ export interface Administrator {
 export interface AdministratorRecord extends Administrator {
   hasPassword: boolean
   hasOpenId: boolean
-  /** The time at which the account was first created: one that was removed and created again keeps it. */
+  /** The time at which the account was first created: an account that was removed and created again keeps it. */
   createdAt: Instant
   signedInAt: Instant | null
 }

@@ -4,7 +4,7 @@ import type { Instant } from '../value/instant.ts'
 import type { Administrator } from './administrator.ts'
 import { type Actor, auditEntry } from './audit.ts'
 
-/** The data of a session, beside its administrator. */
+/** The data of a session, without its administrator. */
 interface SessionData {
   /** A message that the next page shows once. */
   flash?: string

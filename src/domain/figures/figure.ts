@@ -110,7 +110,7 @@ export interface Selection {
   topProducts: ProductRanking[]
 }
 
-/** One request with the figures to read of it: those that were selected since the last read. */
+/** One request with the figures to read of it: all that were selected since the last read. */
 export interface FiguresRead {
   readonly request: FiguresRequest
   selection: Selection

@@ -14,7 +14,7 @@ const startOf = (sql: RecordSql, day: Fragment): Fragment => sql`
  * - `zone(name, sql_name)`: its time zone, and the text with which `at time zone` means it
  * - `period(place, from_day, to_day, starts_at, ends_at)`: its intervals
  * - `span(starts, starts_at, ends_at)`: the starts of all intervals, and the whole period
- * - `part(grain, lower, upper)`: the days of UTC that lie within one interval, and the three hours and half hours beside them
+ * - `part(grain, lower, upper)`: the days of UTC that lie within one interval, and the three hours and half hours at both ends
  * - `counted(tenant_id, lower, upper)`: what is counted from the records: the period of single tenants, and of those in
  *   a rollup the half hours within which an interval begins or ends. Such parts exist where days begin at a quarter of
  *   an hour, and before a zone had a standard time.

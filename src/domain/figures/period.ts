@@ -20,7 +20,7 @@ function parseDay(text: string): number | null {
 const dateOf = (day: number): Date => new Date(day * millisecondsPerDay)
 const dayText = (day: number): string => dateOf(day).toISOString().slice(0, 10)
 
-/** Returns the first day of the interval after the one that contains the day. Weeks begin on Monday (ISO 8601). */
+/** Returns the first day of the interval that follows the interval of the day. Weeks begin on Monday (ISO 8601). */
 function nextStart(day: number, by: FigureInterval): number {
   if (by === 'DAY') return day + 1
   const date = dateOf(day)

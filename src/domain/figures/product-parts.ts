@@ -15,7 +15,7 @@ const nearest = (sql: RecordSql, unit: keyof typeof lengths, instant: Fragment):
         lateral (select earlier + ${lengths[unit]}::text::interval as later) after)`
 
 /**
- * Returns a range beside one of a coarser grain: `(starts_at, ends_at, lower, upper)`. The sales between `starts_at` and
+ * Returns a range at an end of a range of a coarser grain: `(starts_at, ends_at, lower, upper)`. The sales between `starts_at` and
  * `lower`, and between `ends_at` and `upper`, are added or subtracted. The coarser range is empty where these parts are
  * as long as the range itself.
  */

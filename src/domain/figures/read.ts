@@ -107,8 +107,8 @@ const grantedTenants = (sql: RecordSql, token: Token, { tenantId, withDescendant
 /**
  * The tenants at or below one, in the tree of the rollups.
  *
- * - `whole(id)`: those of which a grant includes all below
- * - `highest(id)`: those of them that have no other above
+ * - `whole(id)`: the tenants of which a grant includes all below
+ * - `highest(id)`: the tenants among them that have no other above
  */
 const tenantsBelow = (sql: RecordSql, token: Token, tenantId: number): Fragment => {
   const { named, withDescendants } = grantedBy(token)

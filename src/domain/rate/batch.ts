@@ -40,7 +40,7 @@ export class RateBatcher {
   /**
    * Counts calls.
    *
-   * @returns the window with these calls, and with those of the same key that came before
+   * @returns the window with these calls, and with earlier calls of the same key
    * @throws what the round trip throws; and after the time limit, which also rejects all calls that wait, and the calls
    *   that come until that round trip has ended
    */

@@ -54,7 +54,7 @@ export function createSharedRateCounter(
     }
   }
 
-  /** Counts calls in the store, with those of the key that only this process has counted. */
+  /** Counts calls in the store, with the calls of the key that only this process has counted. */
   async function countInStore(key: string, calls: number): Promise<RateWindow> {
     const unshared = windows.takeUnshared(key)
     try {

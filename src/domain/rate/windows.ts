@@ -31,7 +31,7 @@ export class RateWindows implements RateCounter {
     return window && window.used > limit ? { used: window.used + calls, resetsIn: window.resetsAt - now } : null
   }
 
-  /** Updates a window to the one that the shared store reports. */
+  /** Updates a window to what the shared store reports. */
   refresh(key: string, { used, resetsIn }: RateWindow): void {
     const now = performance.now()
     const resetsAt = now + resetsIn

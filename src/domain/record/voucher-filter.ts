@@ -12,7 +12,7 @@ import {
 import { byValue } from '../search/order.ts'
 import { type VoucherStatus, voucherStatusNames } from './voucher-status.ts'
 
-/** The last day on which a voucher is valid: one that does not expire ends at infinity. */
+/** The last day on which a voucher is valid: infinity when it does not expire. */
 const lastValidDay = 'ends_on'
 
 export const byEnd = byValue(

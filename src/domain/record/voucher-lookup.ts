@@ -23,7 +23,7 @@ export const resolvedColumns = {
   today: column('(now() at time zone gateway.time_zone(owner.time_zone))::date', 'date'),
 }
 
-/** The columns of the tenant at which a voucher was resolved, and of the one that owns the voucher (R24). */
+/** The columns of the tenant at which a voucher was resolved, and of the tenant that owns the voucher (R24). */
 export const resolutionTenantColumns = {
   id: column('tenant.id', 'bigint', 'The numeric id of the tenant at which it was resolved.'),
   name: column('tenant.name', 'text', 'The name of the tenant at which it was resolved.'),
@@ -36,7 +36,7 @@ export const resolutionTenantColumns = {
 /** The state of a voucher that a resolution depends on. */
 export type VoucherState = RowOf<typeof resolvedColumns>
 
-/** The tenant at which a voucher was resolved, and the one that owns the voucher (R24). */
+/** The tenant at which a voucher was resolved, and the tenant that owns the voucher (R24). */
 export type ResolutionTenant = RowOf<typeof resolutionTenantColumns>
 
 /** A voucher that a request looks for, by a text that names it. */

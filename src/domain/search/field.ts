@@ -31,7 +31,7 @@ export interface IndexRange {
 
 export interface FilterEffect {
   where: Condition
-  /** True when the condition is that of its one range. */
+  /** True when the condition is the condition of its one range. */
   isRange?: boolean
   ranges?: readonly IndexRange[]
   /** Conditions that all matching rows meet, each of which the index of texts serves alone. */
@@ -73,7 +73,7 @@ const rangeKinds = {
 
 const rangeInput = z.record(z.string(), z.union([z.string(), z.number()]).nullish())
 
-/** Parses the bounds of a range, and reports those that are wrong. A null bound is open. */
+/** Parses the bounds of a range, and reports wrong ones. A null bound is open. */
 export function readBounds(kind: keyof typeof rangeKinds, given: unknown, report: Report) {
   const { end, parse, message } = rangeKinds[kind]
   const range = rangeInput.parse(given)

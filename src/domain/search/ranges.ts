@@ -35,7 +35,7 @@ const lookUp = (columns: string, table: string, id: string) =>
  * the rows that are read. The tenants are the relation `owner`.
  */
 export class Ranges {
-  /** The order of these rows, also of those without a key. */
+  /** The order of these rows, also of rows without a key. */
   readonly sorting: Fragment
   /** `desc` when keys are read from the highest to the lowest. */
   readonly #direction: string
@@ -56,7 +56,7 @@ export class Ranges {
   }
 
   /**
-   * Selects the first rows of the list of each tenant of a relation: those that match, or where the read ended.
+   * Selects the first matching rows of the list of each tenant of a relation, or where the read ended.
    *
    * @param depth how many rows are read of each list at most
    */

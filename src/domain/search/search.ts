@@ -1,4 +1,4 @@
-/** The request for a list beside its page: a filter, an order, the tenants below. */
+/** The request for a list, without its page: a filter, an order, the tenants below. */
 import { createHash } from 'node:crypto'
 import { type FieldErrors, throwIfErrors } from '../errors.ts'
 import type { ListIdentity } from '../paging/cursor.ts'

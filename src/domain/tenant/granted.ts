@@ -2,7 +2,7 @@ import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import type { Token } from '../token/token.ts'
 
 /**
- * Returns the texts of two arrays: the tenants that a token's grants name, and those of them whose grants include all
+ * Returns the texts of two arrays: the tenants that a token's grants name, and the tenants among them whose grants include all
  * tenants below (R21).
  */
 export function grantedBy(token: Token): { named: string; withDescendants: string } {

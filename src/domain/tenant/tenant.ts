@@ -60,7 +60,7 @@ export async function listTenants(sql: RecordSql, token: Token, window: PageWind
 /**
  * Counts the tenants of the whole list.
  *
- * @param updatedSince counts those that were updated at or after this instant; null counts all
+ * @param updatedSince counts the tenants that were updated at or after this instant; null counts all
  */
 export async function countGrantedTenants(sql: RecordSql, token: Token, updatedSince: Instant | null): Promise<number> {
   const [row] = await sql<{ count: number }[]>`

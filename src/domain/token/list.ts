@@ -7,7 +7,7 @@ import { isExpired, recordColumns, sessionEnded, type TokenRecord } from './toke
 /** The states that tokens can be listed by, besides properties. An active token is neither expired nor revoked. */
 export const tokenStates = ['active', 'unused', 'expiring', 'expired', 'revoked'] as const
 
-/** The state of a token: `unused` and `expiring` tokens are active ones that were never used, or end within 14 days. */
+/** The state of a token: `unused` and `expiring` tokens are active, and were never used, or end within 14 days. */
 export type TokenState = (typeof tokenStates)[number]
 
 /** Filters of the list of tokens; a token must match all that are given. */
@@ -76,7 +76,7 @@ export async function listTokens(
   return toPage(window, found)
 }
 
-/** Returns the number of active tokens that were never used, and of those that end within 14 days. */
+/** Returns the number of active tokens that were never used, and of active tokens that end within 14 days. */
 export async function countTokensInNeed(sql: Sql): Promise<{ unused: number; expiring: number }> {
   const { unused, expiring } = conditionsOf(sql)
   const [counts = { unused: 0, expiring: 0 }] = await sql<{ unused: number; expiring: number }[]>`

@@ -70,7 +70,7 @@ export const ConsentPeriod = builder.objectRef<rows.ConsentPeriod>('ConsentPerio
     start: t.expose('start', { type: 'DateTime', description: intervalFields.start }),
     end: t.expose('end', { type: 'DateTime', description: intervalFields.end }),
     given: t.exposeInt('given', {
-      description: 'The number of customers who consented in the interval, also of those who have withdrawn since.',
+      description: 'The number of customers who consented in the interval, with customers who have withdrawn since.',
     }),
     withdrawn: t.exposeInt('withdrawn', { description: 'The number of consents that were withdrawn in the interval.' }),
   }),
@@ -91,7 +91,7 @@ const ExpiryFigure = builder.objectRef<rows.ExpiryFigure>('ExpiryFigure').implem
 
 export const OutstandingFigure = builder.objectRef<rows.OutstandingFigure>('OutstandingFigure').implement({
   description:
-    'The outstanding vouchers of one currency: those that are not void, expired or redeemed. Vouchers that are ' +
+    'The outstanding vouchers of one currency, which are not void, expired or redeemed. Vouchers that are ' +
     'not valid yet are included.',
   fields: t => ({
     currency: t.exposeString('currency', { nullable: true, description: currencyDescription }),

@@ -83,7 +83,7 @@ const mostDays = 3_660
 
 const Figures = builder.objectRef<FiguresRead>('Figures').implement({
   description:
-    'Figures of a tenant. All figures that stand beside each other in a query are read in one snapshot of the ' +
+    'Figures of a tenant. All figures of one level of a query are read in one snapshot of the ' +
     'database, so they agree with each other. They follow the records, usually within half a second. Amounts are exact to 15 digits, and ' +
     'never added across currencies.',
   fields: t => ({
@@ -208,7 +208,8 @@ builder.objectField(Tenant, 'figures', t =>
         description: `The length of the intervals of the period, which has at most ${mostIntervals} of them.`,
       }),
       timeZone: t.arg.string({
-        description: 'The IANA time zone of the calendar days, for example Europe/Berlin. Default: that of the tenant.',
+        description:
+          'The IANA time zone of the calendar days, for example Europe/Berlin. Default: the time zone of the tenant.',
       }),
       withDescendants: t.arg.boolean({
         required: true,

@@ -26,7 +26,7 @@ async function untilAllHaveAsked(caller: Caller): Promise<void> {
   } while (caller.counting)
 }
 
-/** Reads figures for the fields of a request. Those beside each other share a statement, and so are of one instant. */
+/** Reads figures for the fields of a request. The figures of one level share a statement, and so are of one instant. */
 export class FiguresLoader {
   readonly #sources = new Map<string, FiguresRead>()
   readonly #reads: DataLoader<FiguresRead, Figures>

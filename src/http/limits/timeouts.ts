@@ -8,7 +8,7 @@ import type { FastifyInstance } from 'fastify'
 
 /**
  * The limits of requests, which `deadline.ts` enforces: `answer` from the arrival of the whole request to the beginning of
- * its answer, `body` from the arrival of the head to that of the body.
+ * its answer, `body` from the arrival of the head to the arrival of the body.
  */
 export const requestDeadlines = { answer: 4_800, body: 8_000 }
 

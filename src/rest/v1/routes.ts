@@ -6,7 +6,7 @@ import { catalogQuery, listQuery, nothing, resolveBody } from './input.ts'
 import * as documents from './operations.ts'
 
 /**
- * The contract's eight operations, in its order. Each is a GraphQL document, in the `.graphql` files beside this one,
+ * The contract's eight operations, in its order. Each is a GraphQL document, in the `.graphql` files of this folder,
  * with its path and what a request gives it.
  */
 export const v1: RestVersion = {
