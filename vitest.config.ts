@@ -133,7 +133,7 @@ const suites = [
     test: {
       name: 'faults',
       include: ['test/faults/**/*.test.ts'],
-      // Each kills, stops or overloads servers of its own: beside another one, its bounds on time would fail.
+      // Each kills, stops or overloads servers of its own: with another one at the same time, its bounds on time would fail.
       fileParallelism: false,
       ...common,
       testTimeout: 180_000,

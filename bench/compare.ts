@@ -94,7 +94,7 @@ async function startCompetitor(name: string, side: Side, hasMetrics = false): Pr
   return { name, side, postgres, ...running }
 }
 
-/** The calls that are compared, and those that are not. */
+/** The calls that are compared, and the calls that are not. */
 interface Prepared {
   requests: Requests
   /** Calls that the competitors answer differently. */

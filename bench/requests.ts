@@ -45,7 +45,7 @@ function choose(calls: Call[]): { calls: Call[]; contenders: Name[] } {
   const chosen = calls.filter(({ name }) => words.includes(name))
   return {
     calls: chosen.length > 0 ? chosen : calls,
-    // The answers of the others are compared with those of `rest`.
+    // The answers of the others are compared with the answers of `rest`.
     contenders: words.some(isName) ? names.filter(name => name === 'rest' || words.includes(name)) : names,
   }
 }

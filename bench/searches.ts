@@ -2,7 +2,7 @@
  * The cost of the worst searches: `npm run bench -- searches`. A group of 1,000 tenants with 2.5 million vouchers, of
  * which the largest tenant has 160,000; each search of both, as a page, as the next page and as a count. Prints the
  * quota units that each costs, and the time that the database needs.
- * Limits are those of R31: 5 s for 120 operations.
+ * The limits of R31: 5 s for 120 operations.
  *
  * With `--pages` it reads a page of each filter in each order, of a tenant with 51,000 vouchers.
  */

@@ -73,7 +73,7 @@ for (const start of startServers({ sharedBuffers: '512MB', settings }, settings)
 await stopPublisher()
 const text = `${writers} writers, durable commits, ${options.rounds} rounds in turns. The figures of the plain tables without \
 capture are medians; those with capture are ratios to them, of the same round: median (quartiles). WAL and failures are no \
-ratios. The processor time is that of the writers' backends, for a transaction. The packaged server has its defaults, except \`wal_retrieve_retry_interval\`.
+ratios. The processor time is of the writers' backends, for a transaction. The packaged server has its defaults, except \`wal_retrieve_retry_interval\`.
 
 ${texts.join('\n\n')}`
 console.log(text)

@@ -63,7 +63,7 @@ function pathOfBody({ selectionSet }: Pick<OperationDefinitionNode, 'selectionSe
   return [field.name.value, ...pathOfBody({ selectionSet: field.selectionSet })]
 }
 
-/** @returns the fragments that a definition spreads, and those that these spread */
+/** @returns the fragments that a definition spreads, and all that these spread */
 function fragmentsOf(node: DefinitionNode, found = new Set<DefinitionNode>()): Set<DefinitionNode> {
   visit(node, {
     FragmentSpread: ({ name }) => {

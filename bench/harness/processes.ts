@@ -23,7 +23,7 @@ export const baseEnvironment: NodeJS.ProcessEnv = {
 }
 
 /**
- * Starts a server that writes its origin to standard output, or to standard error as the service does beside its log.
+ * Starts a server that writes its origin to standard output, or to standard error as the service does, apart from its log.
  *
  * @param options.cwd the working directory; this process's own when absent
  * @param options.detached whether it starts other processes, as npm does: all of them are stopped
@@ -83,7 +83,7 @@ export interface Installation {
  * Starts the service.
  *
  * @param options.nodeOptions options of Node itself
- * @param options.settings environment variables that differ from those of every benchmark
+ * @param options.settings environment variables that differ from the variables of every benchmark
  */
 export const startService = (
   { checkout, databaseUrl }: Installation,

@@ -27,7 +27,7 @@ export interface SeededDatabase extends Installation {
   close(): Promise<void>
 }
 
-/** The record that is stored beside a kept database. */
+/** The record that is stored with a kept database. */
 interface Kept {
   /** The hash of the files that the database was created from. */
   source: string

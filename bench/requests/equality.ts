@@ -9,7 +9,7 @@ import type { Contender } from './contenders.ts'
 const compared = 24
 
 /**
- * @param withNull false leaves out fields that are null: over GraphQL those that v1 omits are null
+ * @param withNull false leaves out fields that are null: over GraphQL, fields that v1 omits are null
  * @returns a body's text without the parts that differ in each answer: times, cursors and redemption tokens
  */
 function comparable({ next_cursor: cursor, server_time: time, ...body }: Body, withNull: boolean): string {
@@ -21,7 +21,7 @@ function comparable({ next_cursor: cursor, server_time: time, ...body }: Body, w
 }
 
 /**
- * Sends the same requests to all contenders, and compares their answers with those of the first one, v1.
+ * Sends the same requests to all contenders, and compares their answers with the answers of the first one, v1.
  *
  * @param requests each contender's, in the same order
  * @returns the number of records that were compared

@@ -5,7 +5,7 @@ import { type DatabaseServer, startTemporaryServer } from '../harness/database-s
 import { createDatabase, population } from './databases.ts'
 
 const [rows, transactions] = [100_000, 2_000]
-/** The ids are higher than those of the subscribers' own vouchers. */
+/** The ids are higher than the ids of the subscribers' own vouchers. */
 const first = 1_000_000
 
 const insert = (ids: string) => `

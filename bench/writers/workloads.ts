@@ -1,4 +1,4 @@
-/** The writers that are measured, each with what it may cost beside the tables without capture. */
+/** The writers that are measured, each with what it may cost, compared with the tables without capture. */
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'

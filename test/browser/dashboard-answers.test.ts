@@ -111,7 +111,7 @@ test('without a connection the last figures stay with their time, and current fi
   await row.waitFor()
   const [asOf] = /(?<=Figures of )[^.]*/.exec(await page.locator('.as-of').innerText()) ?? []
   const notice = page.getByRole('alert').filter({ hasText: 'The figures' })
-  const offline = `The figures are those of ${asOf}. This device is offline.`
+  const offline = `The figures are of ${asOf}. This device is offline.`
   await page.context().setOffline(true)
   await notice.getByText(offline).waitFor()
   expect(await page.locator('.figures[inert]').count()).toBe(0)
@@ -133,7 +133,7 @@ test('without a connection the last figures stay with their time, and current fi
   // The service is out of order when the connection is back: a button asks again.
   const stop = await intercept(page, DashboardFigures, route => route.fulfill({ status: 503, body: '' }))
   await page.context().setOffline(false)
-  await notice.getByText(`The figures are those of ${asOf}. The service answered with status 503.`).waitFor()
+  await notice.getByText(`The figures are of ${asOf}. The service answered with status 503.`).waitFor()
   await sold(page, '£10.00')
   await stop()
   await sell(shop, product, 5, '2024-03-01')

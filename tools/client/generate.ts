@@ -50,7 +50,7 @@ function listOperations({ servers, paths }: OpenApiDocument): ReadOperation[] {
   })
 }
 
-/** Returns the names of the schemas of records: those that lists and other answers have as `data`, and their parts. */
+/** Returns the names of the schemas of records: the records that lists and other answers have as `data`, and their parts. */
 function recordNames({ components: { schemas } }: OpenApiDocument): string[] {
   const found = new Set<string>()
   const visit = (schema: JsonSchema | boolean | undefined): void => {

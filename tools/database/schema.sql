@@ -1,6 +1,6 @@
 -- Describes the schemas public and gateway from the catalog, in the order in which they are read: types, then each table with its
--- indexes, triggers and grants, views, functions. It knows the kinds of objects that sql/ creates, without those of extensions.
--- Bodies have files of their own: it shows those that migrate writes from templates, for one type of record and one source.
+-- indexes, triggers and grants, views, functions. It knows the kinds of objects that sql/ creates, without objects of extensions.
+-- Bodies have files of their own: it shows the bodies that migrate writes from templates, for one type of record and one source.
 
 -- So each name in the result is qualified.
 set search_path = '';

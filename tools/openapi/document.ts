@@ -27,7 +27,7 @@ parameter once; unknown ones are ignored.
 
 **Responses.** A field that may be null is always there. Any other field is left out when it has no value. Money is a
 number in major units, exact to the minor unit of its currency. Times are UTC with six fraction digits. Ids are numbers
-up to 2^53 − 1. Fields may be added: ignore those that you do not know.
+up to 2^53 − 1. Fields may be added: ignore fields that you do not know.
 
 **Removals.** The lists have existing records only. The GraphQL endpoint of the service, \`/graphql\`, also reports the
 records that left a list: \`tenant { removals }\`.

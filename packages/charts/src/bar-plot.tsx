@@ -102,7 +102,7 @@ export function BarPlot({ id, label, series, bars, step, barWidth, plotHeight, a
   )
 }
 
-/** Centres a label below its bar, or sets it beside the mark at the bar's left edge. */
+/** Centres a label below its bar, or sets it next to the mark at the bar's left edge. */
 const placeLabel = (index: number, step: number, centred: boolean) =>
   centred ? { x: (index + 0.5) * step, 'text-anchor': 'middle' } : { x: index * step + 3 }
 

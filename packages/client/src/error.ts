@@ -45,7 +45,7 @@ const codes: Record<number, ErrorCode> = {
   504: 'CONNECTION_FAILED',
 }
 
-/** Details of an error beside its message. */
+/** Details of an error, without its message. */
 export interface ErrorDetails {
   status?: number | undefined
   code?: string | undefined

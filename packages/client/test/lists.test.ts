@@ -81,7 +81,7 @@ test('include adds categories and variants', async () => {
   expect(full?.variants).toEqual([])
 })
 
-test('single records equal those of v1, and a missing record is an error', async () => {
+test('single records equal the records of v1, and a missing record is an error', async () => {
   const voucher = vouchers[0]!
   const paths = {
     [`/tenants/${tenant}/catalog/vouchers/${product}`]: client.catalogVoucher(tenant, product),

@@ -43,7 +43,7 @@ export const answerOf = (status: number, headers: Record<string, string> = {}, b
  */
 export async function startProxy(target: string) {
   const plan: Step[] = []
-  /** The first lines of the requests that arrived, and those that the service got. */
+  /** The first lines of the requests that arrived, and of the requests that the service got. */
   const arrived: string[] = []
   const passed: string[] = []
   /** The first lines of the last requests of connections that have ended. */
@@ -59,7 +59,7 @@ export async function startProxy(target: string) {
     let latest = ''
     client.on('close', () => ended.push(latest))
     client.on('data', bytes => {
-      // Each request is small enough to arrive in one piece, as those of the tests do.
+      // Each request of the tests is small enough to arrive in one piece.
       const line = /^(?:GET|POST) \S+/.exec(bytes.toString('latin1'))?.[0]
       if (line) arrived.push(line)
       latest = line ?? latest

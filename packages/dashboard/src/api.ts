@@ -45,7 +45,7 @@ export type SendOperation = <Data, Variables>(
   signal?: AbortSignal,
 ) => Promise<Reply<Data>>
 
-/** The callbacks of a session, beside the data of its answers. */
+/** The callbacks of a session, without the data of its answers. */
 export interface Listener {
   /** The token is not valid any more. */
   onEnd(): void
@@ -79,7 +79,7 @@ interface FieldError {
 interface Body<Data> {
   data?: Data | null
   errors?: readonly FieldError[]
-  /** `requested`: the operations that the document performs at most; `actual`: those that were counted. */
+  /** `requested`: the operations that the document performs at most; `actual`: the operations that were counted. */
   extensions?: { cost?: { requested?: number; actual?: number } }
 }
 

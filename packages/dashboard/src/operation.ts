@@ -6,5 +6,5 @@ export interface Operation<Data, Variables> {
   readonly __types?: (variables: Variables) => Data
 }
 
-/** Names an operation by the id of its document. The types are generated beside it. */
+/** Names an operation by the id of its document. The types are generated in the same folder. */
 export const operation = <Data, Variables>(name: string, id: string): Operation<Data, Variables> => ({ name, id })

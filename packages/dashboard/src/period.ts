@@ -39,7 +39,7 @@ export function addDays(day: string, days: number): string {
 export const dayIn = (timeZone: string, at: Date): string =>
   dayOf(new Date(at.getTime() + offsetAt(at.getTime(), zoneOrUtc(timeZone))))
 
-/** Returns the first day of the month that lies a number of months before that of a day. */
+/** Returns the first day of the month that lies a number of months before the month of a day. */
 export function startOfMonth(day: string, months: number): string {
   const first = utc(`${day.slice(0, 8)}01`)
   first.setUTCMonth(first.getUTCMonth() - months)
@@ -52,7 +52,7 @@ const monthsBefore = (today: string, first: number, end: number): Days => ({
   to: addDays(startOfMonth(today, end), -1),
 })
 
-/** Returns the number of months of its year, and of its quarter, before that of a day. */
+/** Returns the number of months of its year, and of its quarter, before the month of a day. */
 const monthOfYear = (day: string) => Number(day.slice(5, 7)) - 1
 const monthOfQuarter = (day: string) => monthOfYear(day) % 3
 

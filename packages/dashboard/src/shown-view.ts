@@ -2,7 +2,7 @@ import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import type { Go, View } from './view.ts'
 
-/** Provides the view to the parts of the page. While the figures of another view load, theirs is the former one. */
+/** Provides the view to the parts of the page. While the figures of another view load, they have the former view. */
 export const ShownView = createContext<{ view: View; go: Go } | null>(null)
 
 /** Returns the view that is shown around a component, and the function that changes it. */

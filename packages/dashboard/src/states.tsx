@@ -38,7 +38,7 @@ export function Failure({ error, what, shownOf, retry }: FailureProps) {
       <p>
         {what && (shownOf || !waits) && (
           <strong>
-            {what} {shownOf ? `are those of ${shownOf}` : 'could not be loaded'}.{' '}
+            {what} {shownOf ? `are of ${shownOf}` : 'could not be loaded'}.{' '}
           </strong>
         )}
         {error.message}

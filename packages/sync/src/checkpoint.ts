@@ -1,4 +1,4 @@
-/** The state of a copy beside its records, so that a sync resumes where the last one stopped (docs/guides/keeping-in-step.md). */
+/** The state of a copy, without its records, so that a sync resumes where the last one stopped (docs/guides/keeping-in-step.md). */
 
 import { z } from 'zod'
 import { type TenantListName, tenantListNames } from '#client'

@@ -124,7 +124,7 @@ function taskOf({ dryRun, status, verify }: Options) {
 
 /** `sync`: keeps a copy of what a token may read in step with the service. */
 export const syncCommand = new Command('sync')
-  // One line: the completion of shells prints it beside the command.
+  // One line: the completion of shells prints it after the command.
   .description('Keep a copy in step with the service: products, purchased vouchers, marketing signups and tenants.')
   .addOption(
     new Option('--url <address>', 'the service, such as https://vouchers.example.com')
@@ -171,7 +171,7 @@ export const syncCommand = new Command('sync')
     `\nThe token is read from --token-file, or from ${tokenVariable}. The manual is at /docs/sync of the service.\n` +
       '\nExit codes: 0 in step, or a watch that was stopped; 1 error; 2 wrong usage; 3 the service refuses the token,\n' +
       'a tenant, a permission or the documents of this version; 4 the service cannot be reached, or its answers are not\n' +
-      'those of Voucher Gateway; 5 --verify found differences; 6 another sync uses the copy; 7 --status found an unfinished\n' +
+      'from Voucher Gateway; 5 --verify found differences; 6 another sync uses the copy; 7 --status found an unfinished\n' +
       'pass; 130 stopped by a signal before it was in step; 141 the reader of the output has left.',
   )
   .action(async (options: Options) => {

@@ -2,13 +2,13 @@
 import { describeCount, titleOf } from './lists.ts'
 import type { Speed, SyncEvent } from './report.ts'
 
-/** Control characters, and those that change the direction of text: a terminal would obey them. */
+/** Control characters, and characters that change the direction of text: a terminal would obey them. */
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
 
 /** Escapes control characters in JSON. */
 export const escapeControls = (json: string): string => json.replace(controls, escapeUnits)
 
-/** Escapes the characters in JSON at which some readers end a line, beside those that JSON always escapes. */
+/** Escapes the characters in JSON at which some readers end a line, without the characters that JSON always escapes. */
 export const escapeLineEnds = (json: string): string => json.replace(/[\u0085\u2028\u2029]/g, escapeUnits)
 
 const escapeUnits = (text: string) =>

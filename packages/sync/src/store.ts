@@ -53,7 +53,7 @@ export interface Store extends CopyReader {
   /**
    * Applies changes in their order, and sets positions: all or nothing, also when the process is killed.
    *
-   * @param positions those that changed; null deletes one
+   * @param positions the positions that changed; null deletes one
    * @throws Error when the store cannot be written, or when another sync has taken it over
    */
   commit(changes: readonly Change[], positions: Positions): Promise<void>

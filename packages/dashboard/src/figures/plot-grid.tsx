@@ -15,7 +15,7 @@ interface PlotsProps {
   products: readonly NamedProduct[] | null
 }
 
-/** The plots of a view; those that the token may not read are left out. */
+/** The plots of a view; plots that the token may not read are left out. */
 export function Plots({ figures, by, currency, products }: PlotsProps) {
   const { periods, totals, outstanding, status, consents, asOf, timeZone } = figures
   return (

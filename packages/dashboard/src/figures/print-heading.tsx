@@ -14,6 +14,6 @@ export const PrintHeading = ({ view, figures: { asOf, timeZone }, currency }: Pr
     {formatDays(view.from, view.to)}
     {currency !== null && `, amounts in ${currency}`}
     {view.withDescendants ? ', with the tenants below' : ', without the tenants below'}. Figures of{' '}
-    {formatInstant(asOf, timeZone)}; times and days are those of {timeZone}.
+    {formatInstant(asOf, timeZone)}; times and days are in the time zone {timeZone}.
   </p>
 )

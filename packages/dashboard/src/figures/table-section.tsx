@@ -72,7 +72,7 @@ export function TableSection(props: TableSectionProps) {
         />
       )}
       <p class="as-of">
-        Figures of {formatInstant(asOf, timeZone)}. Days are those of {timeZone}.
+        Figures of {formatInstant(asOf, timeZone)}. Days are in the time zone {timeZone}.
       </p>
     </section>
   )

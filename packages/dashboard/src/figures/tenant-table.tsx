@@ -44,7 +44,7 @@ interface TenantTableProps {
 export function TenantTable({ currency: chosen, request, figures }: TenantTableProps) {
   const { view, go } = useView()
   const { tenant, from, to, params, withDescendants } = view
-  // The days of all rows are those of the view, so that the rows add up to the total.
+  // The days of all rows are the days of the view, so that the rows add up to the total.
   const { timeZone } = figures
   const toRow = ({ databaseId, name, timeZone: own, figures }: TenantBelow): TenantRow => ({
     name,

@@ -9,7 +9,7 @@ export interface Column<Row> {
   cell: (row: Row) => ComponentChildren
   /** Returns the value that the column is sorted by. Without it, the column cannot be sorted. */
   sortBy?: (row: Row) => string | number | null
-  /** Its heading in a CSV file, whose cells are those of `sortBy`: a column without it is left out. */
+  /** Its heading in a CSV file, whose cells have the values of `sortBy`: a column without it is left out. */
   csvHeading?: string
   /** Aligns the cells to the right. */
   numeric?: boolean

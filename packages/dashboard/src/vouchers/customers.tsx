@@ -1,4 +1,4 @@
-// The customers that a search finds, beside the vouchers.
+// The customers that a search finds, next to the vouchers.
 import type { SendOperation } from '../api.ts'
 import { DashboardCustomers, type DashboardCustomersQuery, type MarketingSignupTextField } from '../operations.ts'
 import { useView } from '../shown-view.ts'

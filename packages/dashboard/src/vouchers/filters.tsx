@@ -16,7 +16,7 @@ interface FiltersProps {
   currencies: readonly string[]
   products: readonly ProductChoice[]
   isFiltered: boolean
-  /** True when a text is also searched in the names of recipients, and in those of customers. */
+  /** True when a text is also searched in the names of recipients and of customers. */
   findsRecipients: boolean
   findsCustomers: boolean
   onChange: (params: Record<string, string>, how?: 'push' | 'replace') => void

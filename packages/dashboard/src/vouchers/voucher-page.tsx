@@ -128,12 +128,12 @@ function Voucher({ voucher }: { voucher: ShownVoucher }) {
             ),
         )}
       </dl>
-      <p class="hint">Times are those of {zone}.</p>
+      <p class="hint">Times are in the time zone {zone}.</p>
     </>
   )
 }
 
-/** Shows the part of the first balance that is left, as a bar beside the words. */
+/** Shows the part of the first balance that is left, as a bar next to the words. */
 function Balance({ voucher: { initialBalance, currentBalance } }: { voucher: ShownVoucher }) {
   if (!initialBalance || currentBalance === null) return null
   const left = Math.min(1, Math.max(0, currentBalance / initialBalance))

@@ -1,4 +1,4 @@
-/** Reads the address of a PostgreSQL database: a URL with the parameters of libpq, and those that hosters add. */
+/** Reads the address of a PostgreSQL database: a URL with the parameters of libpq, and with parameters that hosters add. */
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 
@@ -30,7 +30,7 @@ const modes = new Map<string, Tls>([
 /** Parameters that name files, and the options of TLS that have their content. */
 const files = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key', sslcrl: 'crl' } as const
 
-/** Parameters that change nothing, because pools and time limits are ours, and those that are used with any value. */
+/** Parameters that change nothing, because pools and time limits are ours, and parameters that are used with any value. */
 const withAnyValue =
   'connect_timeout keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout sslnegotiation sslsni ' +
   'sslcompression ssl_max_protocol_version load_balance_hosts fallback_application_name krbsrvname gsslib gssdelegation ' +
@@ -52,7 +52,7 @@ const limited: Readonly<Record<string, readonly [values: RegExp, remedy: string]
   prepare: flag,
   require_auth: [/^$/, provesServer],
   requirepeer: [/^$/, provesServer],
-  schema: [/^public$/, 'remove it, because the service has its own schemas, and a copy that of --schema'],
+  schema: [/^public$/, 'remove it, because the service has its own schemas, and --schema names the schema of a copy'],
   service: [/^$/, 'write the host, the user and the database of that service into the URL'],
   ssl: tlsMode,
   ssl_min_protocol_version: [/^TLSv1(\.[12])?$/, 'remove it, because TLS 1.2 is the least'],
@@ -80,7 +80,7 @@ export const databaseVariables = names.map(variableOf)
 /**
  * Reads the URL of a database. The default of a parameter is libpq's variable, such as `PGSSLMODE`.
  *
- * @returns options of the driver, but for `tls`; `path` is that of a Unix socket
+ * @returns options of the driver, but for `tls`; `path` is the path of a Unix socket
  * @throws DatabaseUrlError that lists all problems, without values
  */
 export function readDatabaseUrl(text: string, environment = process.env) {

@@ -13,7 +13,7 @@ export const appending = constants.O_RDWR | constants.O_CREAT | constants.O_APPE
 /**
  * Opens a file of the copy.
  *
- * @param flags those of open(2); default: to read
+ * @param flags the flags of open(2); default: to read
  * @throws SyncError when it is a symbolic link
  */
 export async function openOwnFile(path: string, flags: number = constants.O_RDONLY): Promise<FileHandle> {

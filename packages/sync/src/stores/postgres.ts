@@ -1,4 +1,4 @@
-/** A copy in a schema of its own of a PostgreSQL database: a table for each list, and the checkpoint beside them. */
+/** A copy in a schema of its own of a PostgreSQL database: a table for each list, and one for the checkpoint. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Positions } from '../checkpoint.ts'

@@ -1,4 +1,4 @@
-/** A copy in a file of SQLite: a table for each list, and the checkpoint beside them. */
+/** A copy in a file of SQLite: a table for each list, and one for the checkpoint. */
 import { existsSync } from 'node:fs'
 import { z } from 'zod'
 import { type Positions, parsePosition } from '../checkpoint.ts'
@@ -36,7 +36,7 @@ const readSize = 1_000
 const lockTimeoutMs = 1_000
 
 /**
- * Takes the lock of a copy: an exclusive lock of SQLite on a file beside it, which the system releases when the process
+ * Takes the lock of a copy: an exclusive lock of SQLite on a file in the same folder, which the system releases when the process
  * ends. The copy itself stays readable.
  *
  * @throws SyncError when another process holds it
