@@ -512,7 +512,7 @@ test('all of it is accessible and fits, wide and narrow, light and dark', async 
     select reference from purchased_voucher where tenant_id = ${group} and not void limit 1`
   await see('voucher', `table=vouchers&text=${voucher!.reference}`, async () => {
     await table(page, 'Vouchers').getByRole('link', { name: voucher!.reference }).click()
-    await page.getByRole('dialog').getByText('Times are those of').waitFor()
+    await page.getByRole('dialog').getByText('Times are in the time zone').waitFor()
   })
 })
 

@@ -79,7 +79,7 @@ test('on paper it is a report: its view in words, all figures in light colours, 
   await page.getByRole('heading', { level: 1, name: 'Foxglove & Tern Collection' }).waitFor()
   const heading = await page.locator('.print-heading').innerText()
   expect(heading).toMatch(/^1 \w+ 20\d\d – \d+ \w+ 20\d\d, amounts in GBP, with the tenants below\./)
-  expect(heading).toContain(`Figures of ${asOf}; times and days are those of Europe/London.`)
+  expect(heading).toContain(`Figures of ${asOf}; times and days are in the time zone Europe/London.`)
   expect(await page.locator('.figure-card:visible').count()).toBe(5)
   expect(await page.locator('figure:visible').count()).toBe(6)
   const controls = page.locator('input:visible, select:visible, summary:visible, .site-header:visible, aside:visible')
