@@ -1,6 +1,7 @@
 /** Measures each figure at tenants of several sizes. */
 import type { Pool } from '../../src/db/sql.ts'
-import type { FigureInterval, Selection } from '../../src/domain/figures/figure.ts'
+import type { Selection } from '../../src/domain/figures/figure.ts'
+import type { FigureInterval } from '../../src/domain/figures/period.ts'
 import { cutPeriod } from '../../src/domain/figures/period.ts'
 import { readFigures } from '../../src/domain/figures/read.ts'
 import type { Token } from '../../src/domain/token/token.ts'

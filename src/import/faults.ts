@@ -1,7 +1,4 @@
-/** Faulty lines of files, and the search for lines that break a constraint after PostgreSQL has refused the rows. */
-import type { Fragment, Sql } from '../db/sql.ts'
-import type { Staged } from './stage.ts'
-import { type Constraint, columnList, stagingOf } from './table.ts'
+/** Faulty lines of files. */
 
 export interface Fault {
   file: string
@@ -34,73 +31,4 @@ export class FaultyLinesError extends Error {
     if (count > lines.length) lines.push(`Further faults: ${(count - lines.length).toLocaleString('en')}.`)
     super([...lines, 'Nothing was imported. Correct the lines, and run the command again.'].join('\n'))
   }
-}
-
-/**
- * Adds the rows of a file that break a constraint of its table.
- *
- * @param files all files
- * @param replace whether the rows of tables that the files lack go
- */
-export async function findBrokenConstraints(
-  sql: Sql,
-  staged: Staged,
-  files: Staged[],
-  replace: boolean,
-  faults: Faults,
-): Promise<void> {
-  const given = staged.columns.map(({ name }) => name)
-  for (const { columns, target } of staged.table.constraints) {
-    if (!columns.every(name => given.includes(name))) continue
-    const rows = await sql<{ line: number; reason: string; total: number }[]>`
-      select /* import.find_broken_constraints */ line, reason, count(*) over () as total
-      from (${target ? dangling(sql, staged, columns, target, files) : duplicates(sql, staged, columns, replace)}) broken
-      order by line limit ${mostListed}`
-    faults.add(
-      rows.map(({ line, reason }) => ({ file: staged.source.name, line, reason })),
-      rows[0]?.total,
-    )
-  }
-}
-
-/** Selects the rows whose values another row has, of an earlier line or of the table. */
-function duplicates(sql: Sql, { table, columns: all }: Staged, columns: string[], replace: boolean): Fragment {
-  const given = columnList(sql, columns, 'given')
-  const keys = all.filter(({ isKey }) => isKey).map(({ name }) => name)
-  const rows = sql`${sql(stagingOf(table.name))}`
-  return sql`
-    select line, format('%s: %s is also in line %s', ${columns.join(', ')}::text, concat_ws(', ', ${given}), first) as reason
-    from (
-      select line, ${given}, min(line) over (partition by ${given}) as first
-      from ${rows} given
-      where (${given}) is not null
-    ) given
-    where line <> first
-    union all
-    select line, format('%s: %s belongs to the row with the key %s', ${columns.join(', ')}::text,
-                        concat_ws(', ', ${given}), concat_ws(', ', ${columnList(sql, keys, 'kept')}))
-    from ${rows} given
-    join ${sql(`public.${table.name}`)} kept on (${given}) = (${columnList(sql, columns, 'kept')})
-    where not ${replace}::boolean
-      and not exists (select from ${rows} own where (${columnList(sql, keys, 'own')}) = (${columnList(sql, keys, 'kept')}))`
-}
-
-/** Selects the rows that refer to a row that neither the table nor a file has. */
-function dangling(
-  sql: Sql,
-  { table }: Staged,
-  columns: string[],
-  target: NonNullable<Constraint['target']>,
-  files: Staged[],
-): Fragment {
-  const given = columnList(sql, columns, 'given')
-  const isTarget = sql`(${columnList(sql, target.columns, 'target')}) = (${given})`
-  const hasFile = files.some(({ table }) => table.name === target.table)
-  return sql`
-    select line, format('%s: no %s has the %s %s', ${columns.join(', ')}::text, ${target.table}::text,
-                        ${target.columns.join(', ')}::text, concat_ws(', ', ${given})) as reason
-    from ${sql(stagingOf(table.name))} given
-    where (${given}) is not null
-      and not exists (select from ${sql(`public.${target.table}`)} target where ${isTarget})
-      ${hasFile ? sql`and not exists (select from ${sql(stagingOf(target.table))} target where ${isTarget})` : sql``}`
 }

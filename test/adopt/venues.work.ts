@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
-import { createMark } from '../sync/changes.ts'
+import { createMark } from '../sync/mark.ts'
 import type { Random } from '../sync/random.ts'
 import type { Transaction, Work } from '../sync/writers.ts'
 

@@ -6,10 +6,10 @@ import { describe, expect, test } from 'vitest'
 import { openSocket } from '../support/sockets.ts'
 import { until } from '../support/until.ts'
 import { isShort } from './support/form.ts'
-import { fetchOperation, type Operation } from './support/load.ts'
+import { fetchOperation } from './support/load.ts'
 import { residentMb } from './support/sampler.ts'
 import { startWorld } from './support/start.ts'
-import { operationOf } from './support/world.ts'
+import { type Operation, operationOf } from './support/world.ts'
 
 const { world, start } = await startWorld('slow_clients')
 const service = await start()

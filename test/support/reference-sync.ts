@@ -1,7 +1,7 @@
 /** The reference sync in this process, against a service that listens. */
 
 import { expect } from 'vitest'
-import type { SyncEvent } from '../../packages/sync/src/report.ts'
+import type { SyncEvent } from '../../packages/sync/src/event.ts'
 import { runSync, type SyncOptions } from '../../packages/sync/src/run.ts'
 import { readTarget } from '../../packages/sync/src/target.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'

@@ -1,14 +1,10 @@
 /** What writers do at the plain tables. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
+import { createMark } from './mark.ts'
 import type { Random } from './random.ts'
 import type { KnownIds } from './seed.ts'
 import type { Transaction, Work } from './writers.ts'
-
-let marks = 0
-
-/** @returns a text that was never written before, so that each change shows */
-export const createMark = () => `mark-${++marks}`
 
 interface ChangeContext {
   sql: Transaction

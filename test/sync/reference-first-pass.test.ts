@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import { createProxyServer } from 'http-proxy-3'
 import { describe, expect, test } from 'vitest'
-import type { SyncEvent } from '../../packages/sync/src/report.ts'
+import type { SyncEvent } from '../../packages/sync/src/event.ts'
 import { createApp } from '../support/app.ts'
 import { directoryPlace, postgresPlace, readService } from '../support/copies.ts'
 import { listen } from '../support/free-port.ts'

@@ -1,7 +1,7 @@
 /** The rounds of the reference sync, against the service over HTTP, for each kind of store that this Node has. */
 import { describe, expect, test } from 'vitest'
 import { Checkpoint, tenantKey } from '../../packages/sync/src/checkpoint.ts'
-import type { SyncEvent } from '../../packages/sync/src/report.ts'
+import type { SyncEvent } from '../../packages/sync/src/event.ts'
 import { readTarget } from '../../packages/sync/src/target.ts'
 import { directoryPlace, everyPlace, postgresPlace, readService } from '../support/copies.ts'
 import { createEmptyDatabase } from '../support/database.ts'

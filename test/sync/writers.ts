@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
-import { createMark } from './changes.ts'
+import { createMark } from './mark.ts'
 import type { Random } from './random.ts'
 import { type Address, insertOnlyRole, type KnownIds, open } from './seed.ts'
 

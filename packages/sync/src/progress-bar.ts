@@ -1,7 +1,9 @@
 /** Reports on a terminal: sentences, and a bar below them while a list is read from its beginning. */
 import { Presets, SingleBar } from 'cli-progress'
+import { isError } from './event.ts'
 import { titleOf } from './lists.ts'
-import { isError, type Output, Rate, type ReportEvent } from './report.ts'
+import { RateMeter } from './reading-rate.ts'
+import type { Output, ReportEvent } from './report.ts'
 import { formatSeconds, sentenceOf } from './sentence.ts'
 
 /**
@@ -13,7 +15,7 @@ export function createTerminalReport(
   { out, error }: Output,
   stream: NodeJS.WritableStream & { columns?: number } = process.stderr,
 ): ReportEvent {
-  const rates = new Rate()
+  const meter = new RateMeter()
   let bar: SingleBar | null = null
   const stopBar = () => {
     bar?.stop()
@@ -26,18 +28,18 @@ export function createTerminalReport(
       write(sentenceOf(event, null))
       return
     }
-    const speed = rates.of(event)
+    const rate = meter.of(event)
     if (event.done) {
       stopBar()
-      out(sentenceOf(event, speed))
+      out(sentenceOf(event, rate))
       return
     }
     // The first page, before the list is counted.
     if (event.total === null) return
     const payload = {
       what: `tenant ${event.tenant}, ${titleOf(event.list)}`,
-      rate: speed ? Math.round(speed.rate).toLocaleString('en') : '–',
-      left: speed?.left == null ? 'time left unknown' : `${formatSeconds(speed.left)} left`,
+      rate: rate ? Math.round(rate.recordsPerSecond).toLocaleString('en') : '–',
+      left: rate?.secondsLeft == null ? 'time left unknown' : `${formatSeconds(rate.secondsLeft)} left`,
     }
     const total = Math.max(event.total, event.received)
     if (!bar) {

@@ -1,6 +1,7 @@
 /** Events of a sync as sentences. */
+import type { SyncEvent } from './event.ts'
 import { describeCount, titleOf } from './lists.ts'
-import type { Speed, SyncEvent } from './report.ts'
+import type { ReadingRate } from './reading-rate.ts'
 
 /** Control characters, and characters that change the direction of text: a terminal would obey them. */
 const controls = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu
@@ -30,9 +31,10 @@ export function formatSeconds(seconds: number): string {
 }
 
 /** Returns an event as a sentence, without control characters: parts of it come from the service. */
-export const sentenceOf = (event: SyncEvent, speed: Speed | null): string => textOf(event, speed).replace(controls, ' ')
+export const sentenceOf = (event: SyncEvent, rate: ReadingRate | null): string =>
+  textOf(event, rate).replace(controls, ' ')
 
-function textOf(event: SyncEvent, speed: Speed | null): string {
+function textOf(event: SyncEvent, rate: ReadingRate | null): string {
   switch (event.event) {
     case 'start':
       return `${event.resumed ? 'Continues' : 'Begins'} the copy of ${event.url} in ${event.to}.`
@@ -46,9 +48,9 @@ function textOf(event: SyncEvent, speed: Speed | null): string {
         total === null
           ? `${describeCount(received, list)} so far`
           : `${format(received)} of ${describeCount(Math.max(total, received), list)}`
-      const rate = speed ? `, ${format(Math.round(speed.rate))}/s` : ''
-      const left = speed?.left == null ? '' : `, about ${formatSeconds(speed.left)} left`
-      return `Tenant ${tenant}: ${records}${rate}${left}.`
+      const speed = rate ? `, ${format(Math.round(rate.recordsPerSecond))}/s` : ''
+      const left = rate?.secondsLeft == null ? '' : `, about ${formatSeconds(rate.secondsLeft)} left`
+      return `Tenant ${tenant}: ${records}${speed}${left}.`
     }
     case 'wait':
       return `Waits ${formatSeconds(event.seconds)} ${event.reason}.`

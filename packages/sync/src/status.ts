@@ -2,7 +2,8 @@
 import { tenantListNames } from '#client'
 import { Checkpoint, type ListState, newListState } from './checkpoint.ts'
 import { exitCodes, SyncError } from './errors.ts'
-import type { ListStatus, ReportEvent } from './report.ts'
+import type { ListStatus } from './event.ts'
+import type { ReportEvent } from './report.ts'
 import type { CopyReader } from './store.ts'
 
 /**

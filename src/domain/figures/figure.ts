@@ -2,7 +2,7 @@
 
 import type { VoucherStatus } from '../record/voucher-status.ts'
 import type { Instant } from '../value/instant.ts'
-import type { Days } from './period.ts'
+import type { Days, FigureInterval } from './period.ts'
 
 /** Vouchers without a balance, which sums of balances leave out. */
 export interface WithoutBalance {
@@ -73,9 +73,6 @@ export interface ProductFigure {
   paid: number
   value: number
 }
-
-/** The length of the intervals of a period. */
-export type FigureInterval = 'DAY' | 'WEEK' | 'MONTH'
 
 export interface FiguresRequest {
   tenantId: number

@@ -1,12 +1,14 @@
 import type { FieldErrors } from '../errors.ts'
 import { dateMessage, millisecondsPerDay, parseDate } from '../value/date.ts'
-import type { FigureInterval } from './figure.ts'
 
 /** A range of calendar days, both included: `YYYY-MM-DD`. */
 export interface Days {
   from: string
   to: string
 }
+
+/** The length of the intervals of a period. */
+export type FigureInterval = 'DAY' | 'WEEK' | 'MONTH'
 
 export const mostIntervals = 400
 

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { until } from '../../support/until.ts'
 import { callLimit } from './form.ts'
-import type { World } from './world.ts'
+import type { Operation, World } from './world.ts'
 
 /** The answer to a request. */
 export interface Exchange {
@@ -84,14 +84,6 @@ export function startLoad(origin: () => string, world: World, callers = 16) {
       return calls
     },
   }
-}
-
-export interface Operation {
-  name: string
-  method: 'GET' | 'POST'
-  path: string
-  secret: string
-  body?: string
 }
 
 /** Sends a request. @param options.agent default: a connection of its own */

@@ -11,8 +11,16 @@ import { createTestToken, whole } from '../../support/builders.ts'
 import { connect } from '../../support/connect.ts'
 import { projected } from '../../support/projected.ts'
 import { findRecordProblems } from '../../support/record-problems.ts'
-import type { Operation } from './load.ts'
 import type { FaultServer } from './server.ts'
+
+/** A request of an operation. */
+export interface Operation {
+  name: string
+  method: 'GET' | 'POST'
+  path: string
+  secret: string
+  body?: string
+}
 
 /** A tenant, and the requests of its caller. */
 export interface Owner {
