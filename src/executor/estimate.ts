@@ -1,6 +1,5 @@
 /** Estimates the size of an operation while it is planned, before it runs. */
 import { BREAK, type FieldNode, type GraphQLField, type GraphQLObjectType, visit } from 'graphql'
-import type { Token } from '../domain/token/token.ts'
 import type { FieldPlan } from './field-plan.ts'
 
 /** The size of a part of an operation. */
@@ -14,10 +13,13 @@ export interface Size {
 /** The size of a part, or the number of the step that works it out for a request. */
 export type Estimate = Size | number
 
+/** The lengths of lists that depend on the caller, by the names that policies of fields have (`lengthOf`). */
+export type ListLengths = Readonly<Record<string, number>>
+
 /** The parts of a request that a size may depend on. */
 interface SizedRequest {
   variables: Record<string, unknown>
-  token: Pick<Token, 'tenants'>
+  lengths: ListLengths
 }
 
 type SizeOf = (estimate: Estimate) => Size
@@ -83,7 +85,7 @@ export class Estimates {
     inner: Estimate,
   ): Estimate {
     const undeclared = { field: 1, multiplier: introspection[`${parentType.name}.${field.name}`] ?? 1 }
-    const { policy: { cost, items } = {}, complexity = undeclared } = field.extensions.pothosOptions ?? {}
+    const { policy: { cost, lengthOf } = {}, complexity = undeclared } = field.extensions.pothosOptions ?? {}
     const readsArguments = typeof cost === 'function' || typeof complexity === 'function'
     const sizeOfField = (variables: SizedRequest['variables'], below: Size, mostItems?: number): Size => {
       try {
@@ -98,9 +100,12 @@ export class Estimates {
         return failing
       }
     }
-    const isFixed = typeof inner !== 'number' && !(items && inner.cost > 0) && !(readsArguments && usesVariables(node))
+    const isFixed =
+      typeof inner !== 'number' && !(lengthOf && inner.cost > 0) && !(readsArguments && usesVariables(node))
     if (isFixed) return sizeOfField({}, inner)
-    return this.#add(({ variables, token }, sizeOf) => sizeOfField(variables, sizeOf(inner), items?.(token)))
+    return this.#add(({ variables, lengths }, sizeOf) =>
+      sizeOfField(variables, sizeOf(inner), lengthOf && lengths[lengthOf]),
+    )
   }
 
   #combine(parts: readonly Estimate[], add: (one: Size, other: Size) => Size): Estimate {

@@ -11,8 +11,7 @@ import {
 } from 'graphql'
 import { mapMaybePromise } from '../async/maybe-promise.ts'
 import { type OperationWork, operationChannel } from '../channels.ts'
-import type { Token } from '../domain/token/token.ts'
-import type { Estimate, Estimates, Size } from './estimate.ts'
+import type { Estimate, Estimates, ListLengths, Size } from './estimate.ts'
 import type { ObjectPlan, ValuePlan } from './field-plan.ts'
 import { FieldPlanner } from './plan-fields.ts'
 import { type Run, resolveLevel } from './resolve.ts'
@@ -151,10 +150,10 @@ export class BoundOperation {
     return this.variant.root !== null
   }
 
-  /** Returns the size of the request. @param token whose tenants the operation may read */
-  measure(token: Pick<Token, 'tenants'>): Size {
+  /** Returns the size of the request. */
+  measure(lengths: ListLengths): Size {
     const { estimate, estimates } = this.variant
-    return estimates.measure(estimate, { variables: this.variables, token })
+    return estimates.measure(estimate, { variables: this.variables, lengths })
   }
 
   /**

@@ -12,9 +12,9 @@ import {
   TokenKind,
   validate,
 } from 'graphql'
-import type { Token } from '../domain/token/token.ts'
 import type { Size } from '../executor/estimate.ts'
 import { type BoundOperation, OperationPlan } from '../executor/plan.ts'
+import type { CallerLengths } from '../graphql/policy.ts'
 import { schema } from '../graphql/schema.ts'
 import { findExcess, limitRules, limits } from './limits.ts'
 import type { GraphqlRequest } from './request.ts'
@@ -46,7 +46,7 @@ export class ParsedDocument {
   prepare(
     operation: OperationDefinitionNode,
     variables: Record<string, unknown>,
-    token: Pick<Token, 'tenants'>,
+    lengths: CallerLengths,
   ): { bound: BoundOperation; size: Size } | null {
     try {
       const plan = this.#plans.get(operation) ?? new OperationPlan(schema, this.document, operation)
@@ -54,7 +54,7 @@ export class ParsedDocument {
       const { fields } = plan
       const bound = plan.bind(variables)
       this.#fields += plan.fields - fields
-      const size = bound?.measure(token)
+      const size = bound?.measure(lengths)
       return bound && size && Number.isFinite(size.complexity) ? { bound, size } : null
     } catch {
       return null
@@ -125,7 +125,7 @@ export function findProblems(text: string): string[] {
     if (errors.length > 0) return errors.map(describeError)
     const operations = parsed.document.definitions.filter(definition => definition.kind === Kind.OPERATION_DEFINITION)
     if (operations.length === 0) return ['It has no operation.']
-    const prepared = operations.map(operation => parsed.prepare(operation, {}, { tenants: [] }))
+    const prepared = operations.map(operation => parsed.prepare(operation, {}, { tenants: 0 }))
     return prepared.map(known => findExcess(known?.size ?? null)).filter(excess => excess !== null)
   } catch (error) {
     return [error instanceof GraphQLError ? describeError(error) : String(error)]

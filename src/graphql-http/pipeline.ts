@@ -75,7 +75,7 @@ export function createPipeline(gateway: Gateway): AnswerRequest {
     const longList = findLongList(operation, variables)
     if (longList !== null) throw new GraphQLError(longList)
     const { memory } = document
-    const prepared = document.prepare(operation, variables, caller.token)
+    const prepared = document.prepare(operation, variables, { tenants: caller.token.tenants.length })
     // Checked before validation, which takes longest for complex documents.
     const excess = findExcess(prepared?.size ?? null)
     if (excess !== null) throw new GraphQLError(excess)

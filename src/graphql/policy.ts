@@ -9,18 +9,23 @@ import { defaultFieldResolver, type GraphQLFieldResolver, type GraphQLSchema, is
 import { mapMaybePromise } from '../async/maybe-promise.ts'
 import { lacksPermission } from '../domain/errors.ts'
 import type { Permission } from '../domain/token/permission.ts'
-import type { Token } from '../domain/token/token.ts'
 import type { FieldComplexity } from './complexity.ts'
 import type { Context } from './context.ts'
 import { markDirect } from './direct-resolver.ts'
 import { spendUnits } from './rate.ts'
 
+/** The lengths of lists that depend on the caller. */
+export type CallerLengths = {
+  /** The grants of the token. */
+  tenants: number
+}
+
 /** The requirements of a field, checked in R1's order before the field's own resolver. */
 interface Policy {
   /** The quota units that the field costs (R28); default: none. */
   cost?: number | ((args: Record<string, unknown>) => number)
-  /** Returns the most objects that the field returns, for the cost of each; default: the multiplier of its complexity. */
-  items?: (token: Pick<Token, 'tenants'>) => number
+  /** The list of the caller that the field returns, for the cost of each item; default: the multiplier of its complexity. */
+  lengthOf?: keyof CallerLengths
   /** The numeric id of the tenant that an argument names; the token must be authorised for it (R19). */
   tenant?: (args: Record<string, unknown>) => number
   /** The permissions that the token must have, all of them. */

@@ -43,7 +43,7 @@ const Viewer = builder.objectRef<Token>('Viewer').implement({
       type: [ViewerTenant],
       description: 'The tenants that the token is authorised for, as they were granted.',
       complexity: { field: 1, multiplier: 100 },
-      policy: { items: ({ tenants }) => tenants.length },
+      policy: { lengthOf: 'tenants' },
     }),
     expiresAt: t.expose('expiresAt', {
       type: 'DateTime',

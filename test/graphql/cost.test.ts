@@ -160,7 +160,7 @@ it('every list of objects that perform operations says how long it is at most', 
     for (const field of Object.values(type.getFields())) {
       const bare = isNonNullType(field.type) ? field.type.ofType : field.type
       const { policy, complexity } = field.extensions.pothosOptions ?? {}
-      const isBounded = policy?.items !== undefined || typeof complexity === 'function'
+      const isBounded = policy?.lengthOf !== undefined || typeof complexity === 'function'
       if (isListType(bare) && performs.has(getNamedType(bare).name) && !isBounded) {
         unbounded.push(`${type.name}.${field.name}`)
       }
