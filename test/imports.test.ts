@@ -19,6 +19,7 @@ const order = `
   http
   executor
   graphql
+  domain/access
   domain/figures
   domain/record
   domain/search

@@ -14,7 +14,7 @@ const folders = ['executor', 'export', 'graphql', 'graphql-http', 'http', 'rest'
 
 /** Files whose sentences others read: administrators, operators and developers. */
 const others =
-  /^(domain\/(administrator|invitation|password|permission|semaphore|token|audit|session|openid|request-count)|http\/request-count|graphql-http\/(graphiql|read-trusted-documents)|rest\/v1\/routes|export\/routes)/
+  /^(domain\/(access|administrator|invitation|password|permission|semaphore|token|audit|session|openid|request-count)|http\/request-count|graphql-http\/(graphiql|read-trusted-documents)|rest\/v1\/routes|export\/routes)/
 
 /**
  * The sentences of internal errors, which callers do not see, of checks at the start of the service, and of the log.

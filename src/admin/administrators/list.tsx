@@ -24,10 +24,6 @@ export const removePath = ({ id }: AdministratorRecord): string => `${listPath}/
 export const invite: Handler = async ({ sql }, request, reply) => {
   const email = parseEmail(formBody(request).get('email') ?? '')
   if (email === null) throw badInput({ email: ['Give an e-mail, such as ann@example.com.'] })
-  const administrators = await listAdministrators(sql)
-  if (administrators.some(administrator => administrator.email === email)) {
-    throw badInput({ email: ['This is an administrator already.'] })
-  }
   const secret = await inviteAdministrator(sql, actorOf(request), email, getSignedIn(request))
   const link = `${request.publicOrigin}${setupPath}/${secret}`
   return sendPage(reply.code(201), <Invited email={email} link={link} />)

@@ -1,16 +1,11 @@
 // An administrator opens the dashboard with a token that is made for that.
 import type { FastifyReply } from 'fastify'
-import { badInput } from '../../domain/errors.ts'
-import { listRootTenants } from '../../domain/tenant/tree.ts'
-import { createToken } from '../../domain/token/lifecycle.ts'
-import type { Permission } from '../../domain/token/permission.ts'
-import type { TenantGrant } from '../../domain/token/token.ts'
+import { createDashboardToken, dashboardHours } from '../../domain/access/dashboard-token.ts'
 import { adminPath, assetsPath, dashboardPath } from '../../http/paths.ts'
 import { FieldGroup } from '../components/field.tsx'
-import { formatCount } from '../components/format.tsx'
 import { IdempotencyField, readIdempotencyKey } from '../components/idempotency-field.tsx'
 import { Layout } from '../components/layout.tsx'
-import { type AdminContext, actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
+import { actorOf, type Handler, redirectWithFlash, sendPage } from '../context.ts'
 import { findForm, formBody } from '../form-body.ts'
 import { loadPicker } from '../tenant-picker/load.ts'
 import { readPicker } from '../tenant-picker/state.ts'
@@ -18,12 +13,6 @@ import { PickerForm, TenantPicker } from '../tenant-picker/tenant-picker.tsx'
 import { tokensPath } from '../tokens/parts.tsx'
 
 const path = `${adminPath}/dashboard`
-
-/** The hours that the token is valid, unless the session ends before. */
-const hours = 8
-
-/** Operations a minute: a view of all figures counts as some 25 (R28), and people look at several in a minute. */
-const rate = 1200
 
 /** GET /admin/dashboard */
 export const showOpen: Handler = async ({ sql }, request, reply) => {
@@ -33,7 +22,7 @@ export const showOpen: Handler = async ({ sql }, request, reply) => {
     <Layout title="Open the dashboard" section="dashboard" narrow>
       <p>
         The dashboard shows sales, balances and vouchers. It reads them with a token that is made for you: it only
-        reads, it ends when you sign out and after {hours} hours at the latest, and it is among the{' '}
+        reads, it ends when you sign out and after {dashboardHours} hours at the latest, and it is among the{' '}
         <a href={tokensPath}>tokens</a>, where it can be revoked before.
       </p>
       <PickerForm path={path} submitLabel="Open the dashboard">
@@ -75,16 +64,17 @@ export const open: Handler = async (context, request, reply) => {
   const form = formBody(request)
   const { state, save } = readPicker(form)
   if (!save) return showOpen(context, request, reply)
-  const input = {
-    name: `Dashboard of ${getSignedIn(request).email}`.slice(0, 200),
-    contact: null,
-    rateLimit: context.config.rateLimitPerMinute < rate ? rate : null,
-    permissions: permissionsFor(form),
-    tenants: state.grants.length > 0 ? state.grants : await grantAll(context),
-    expiresAt: new Date(Date.now() + hours * 3_600_000),
-    sessionId: request.session.sessionId,
-  }
-  const { secret } = await createToken(context.sql, actorOf(request), input, readIdempotencyKey(form))
+  const { secret } = await createDashboardToken(
+    context.sql,
+    actorOf(request),
+    {
+      sessionId: request.session.sessionId,
+      tenants: state.grants,
+      includesMarketing: includesMarketing(form),
+      defaultRate: context.config.rateLimitPerMinute,
+    },
+    readIdempotencyKey(form),
+  )
   return secret === null ? redirectWithFlash(reply, path, alreadyOpened) : sendToken(reply, secret)
 }
 
@@ -93,24 +83,6 @@ const alreadyOpened =
 
 /** Returns whether the token may read personal data, which the figures of marketing need. */
 const includesMarketing = (form: URLSearchParams) => form.get('marketing') === 'yes'
-
-const permissionsFor = (form: URLSearchParams): Permission[] => [
-  'view_vouchers',
-  'view_orders',
-  ...(includesMarketing(form) ? (['export_customer_information'] as const) : []),
-]
-
-/** The most root tenants for which a token is created without a choice. */
-const maxRoots = 2000
-
-/** @throws `BAD_USER_INPUT` with the error of `tenants` when there are none, or too many */
-async function grantAll({ sql }: AdminContext): Promise<TenantGrant[]> {
-  const roots = await listRootTenants(sql, maxRoots + 1)
-  if (roots.length === 0) throw badInput({ tenants: ['There are no tenants yet: the platform creates them.'] })
-  if (roots.length > maxRoots)
-    throw badInput({ tenants: [`There are more than ${formatCount(maxRoots)} trees of tenants: choose some.`] })
-  return roots.map(tenantId => ({ tenantId, withDescendants: true }))
-}
 
 /**
  * Answers with a page whose script stores the token for the browser tab, and replaces this page by the dashboard: the

@@ -64,6 +64,18 @@ export async function getAdministrator(sql: Sql, id: number): Promise<Administra
 }
 
 /**
+ * Returns an administrator whom another one may remove.
+ *
+ * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the error of `administrator` when it is the same one
+ */
+export async function getRemovable(sql: Sql, id: number, remover: Administrator): Promise<AdministratorRecord> {
+  const administrator = await getAdministrator(sql, id)
+  if (administrator.id === remover.id)
+    throw badInput({ administrator: ['You cannot remove yourself: another administrator can do it.'] })
+  return administrator
+}
+
+/**
  * Removes an administrator and ends its sessions. One-time links for it, and links that it created, become invalid.
  *
  * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `administrator` when it is the last one

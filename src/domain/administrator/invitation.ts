@@ -1,10 +1,10 @@
 /** One-time links with which an administrator chooses a password. */
 import { randomBytes } from 'node:crypto'
 import type { Fragment, Sql } from '../../db/sql.ts'
-import { notFound } from '../errors.ts'
+import { badInput, notFound } from '../errors.ts'
 import { hashSecret } from '../secret/hash.ts'
 import type { Instant } from '../value/instant.ts'
-import { type Administrator, noAdministratorYet } from './administrator.ts'
+import { type Administrator, listAdministrators, noAdministratorYet } from './administrator.ts'
 import { setPassword } from './administrator-password.ts'
 import { type Actor, auditEntry } from './audit.ts'
 import { hashPassword } from './password.ts'
@@ -56,8 +56,9 @@ export async function inviteFirstAdministrator(sql: Sql, actor: Actor): Promise<
  * Creates a one-time link that sets the password of an account, and creates the account when it does not exist. The
  * link is valid for 24 hours, or until its creator is removed; it replaces earlier links of the account.
  *
- * @param invitedBy the administrator who creates it; null: the command line
+ * @param invitedBy the administrator who creates it, who may invite new ones only; null: the command line
  * @returns the link's secret
+ * @throws `BAD_USER_INPUT` with the error of `email` when an administrator invites one who exists
  */
 export async function inviteAdministrator(
   sql: Sql,
@@ -65,6 +66,8 @@ export async function inviteAdministrator(
   email: string,
   invitedBy: Administrator | null = null,
 ): Promise<string> {
+  if (invitedBy !== null && (await listAdministrators(sql)).some(existing => existing.email === email))
+    throw badInput({ email: ['This is an administrator already.'] })
   const secret = createLinkSecret()
   await sql`
     with /* invitation.create */ replaced as (
