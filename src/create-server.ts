@@ -8,7 +8,7 @@ import { trustedProxies } from './http/client-address.ts'
 import { sendError, toGatewayError, toMessageBody } from './http/errors.ts'
 import { limitConnections } from './http/limits/connection-limit.ts'
 import { enforceDeadline } from './http/limits/deadline.ts'
-import { closeWhileDraining, drain, notDraining } from './http/limits/draining.ts'
+import { closeWhileDraining, createDraining, drain } from './http/limits/draining.ts'
 import { createRefusalHold } from './http/limits/hold-refusals.ts'
 import { refuseInvalidHttp, sendClientError } from './http/limits/invalid-http.ts'
 import { closeUnfinishedRequests } from './http/limits/lingering-close.ts'
@@ -57,7 +57,7 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
   app.decorateRequest('caller')
   enforceDeadline(app, requestDeadlines)
   closeUnfinishedRequests(app)
-  const draining = notDraining()
+  const draining = createDraining()
   const isStopping = () => draining.active
   /** Adds what both servers do. */
   const handleConnections = (server: FastifyInstance) => {

@@ -21,7 +21,7 @@ function DashboardPage({ site }: { site: Site }) {
     </>
   )
   return (
-    <HtmlPage title="Dashboard · Voucher Gateway" site={site} place="Dashboard" head={head}>
+    <HtmlPage title="Dashboard · Voucher Gateway" site={site} page="Dashboard" head={head}>
       <div id="dashboard" data-admin={site.adminAddress}>
         <noscript>
           <main id="main">The dashboard needs JavaScript.</main>

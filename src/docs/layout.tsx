@@ -29,7 +29,7 @@ interface FrameProps extends HtmlPageProps {
 export const Frame = ({ section, ...page }: FrameProps) => (
   <HtmlPage
     {...page}
-    place="Docs"
+    page="Docs"
     sections={[
       { label: 'Guides', address: docsPath, isCurrent: section === 'guides' },
       { label: 'API reference', address: referencePath, isCurrent: section === 'reference' },

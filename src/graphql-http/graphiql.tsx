@@ -58,7 +58,7 @@ function GraphiqlPage(options: GraphiqlOptions) {
     </>
   )
   return (
-    <HtmlPage title="GraphiQL · Voucher Gateway" site={options.site} place="GraphiQL" head={head}>
+    <HtmlPage title="GraphiQL · Voucher Gateway" site={options.site} page="GraphiQL" head={head}>
       <section id="token-bar" aria-label="Sign-in">
         <form id="token-form" hidden>
           <label for="token">Token</label>

@@ -28,7 +28,7 @@ export function offerColumn(resolver: object, name: string): void {
 }
 
 /** Marks the resolver of a field without a policy. `exposed` is the property that it returns, if it does only that. */
-export function markDirect(resolver: object, exposed: string | null): void {
+export function markDirectResolver(resolver: object, exposed: string | null): void {
   const direct = offered.get(resolver)
   if (direct) marked.set(resolver, direct)
   else if (exposed !== null) marked.set(resolver, { kind: 'property', name: exposed })

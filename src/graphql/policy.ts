@@ -11,7 +11,7 @@ import { lacksPermission } from '../domain/errors.ts'
 import type { Permission } from '../domain/token/permission.ts'
 import type { FieldComplexity } from './complexity.ts'
 import type { Context } from './context.ts'
-import { markDirect } from './direct-resolver.ts'
+import { markDirectResolver } from './direct-resolver.ts'
 import { spendUnits } from './rate.ts'
 
 /** The lengths of lists that depend on the caller. */
@@ -114,7 +114,7 @@ class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
       const { pothosExposedField: exposed, pothosOriginalResolve: original } = field.extensions ?? {}
       // When another plugin has wrapped or replaced the resolver, it may no longer return the property.
       const isExposed = typeof exposed === 'string' && resolver === original && resolver !== defaultFieldResolver
-      markDirect(resolver, isExposed ? exposed : null)
+      markDirectResolver(resolver, isExposed ? exposed : null)
       return resolver
     }
     const { cost = 0, tenant, permissions = [] } = policy

@@ -2,7 +2,7 @@ import DataLoader from 'dataloader'
 import {
   type Removal as Row,
   removalColumns,
-  removalList,
+  removalListIdentity,
   removalReasons,
   removalsOf,
 } from '../domain/record/removal.ts'
@@ -104,7 +104,7 @@ builder.objectField(Tenant, 'removals', t =>
       resolve: async (tenant, args, context) => {
         const removals = context.loaders.get(loadersOf(permittedTypes(context, args.resources)))
         let syncState: SyncState | undefined
-        const connection = await readConnection(context, removalList(tenant.id), args, {
+        const connection = await readConnection(context, removalListIdentity(tenant.id), args, {
           page: async window => {
             const reading = await removals.pages.load({ tenantId: tenant.id, window })
             syncState = await context.loaders.get(syncStateLoader).load(reading)

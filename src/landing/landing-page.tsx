@@ -8,7 +8,7 @@ import { namesMediaType } from '../http/headers.ts'
 import { requestOrigin } from '../http/origin.ts'
 import { assetsPath, graphiqlPath, graphqlPath, openApiPath, v1Path } from '../http/paths.ts'
 import { HtmlPage, purpose, sendHtml, textPageHeaders } from '../pages/html-page.tsx'
-import { type Place, placesOf, type Site } from '../pages/site.ts'
+import { type Site, type SitePage, sitePagesOf } from '../pages/site.ts'
 import type { RestOperation } from '../rest/operation.ts'
 import { v1 } from '../rest/v1/routes.ts'
 
@@ -36,7 +36,7 @@ export function registerLandingPage(app: FastifyInstance, config: Config, site: 
   })
 }
 
-const descriptions: Record<Place['name'], string> = {
+const descriptions: Record<SitePage['name'], string> = {
   Dashboard: 'Sales, balances and vouchers of your tenants, as figures, plots and tables.',
   GraphiQL: 'Run GraphQL queries in the browser. It has examples and describes every type and field.',
   Docs: 'Guides with samples in four languages, and the reference, in which you can send requests.',
@@ -45,7 +45,7 @@ const descriptions: Record<Place['name'], string> = {
 
 function linksAsText(site: Site, origin: string): string {
   const links = [
-    ...placesOf(site),
+    ...sitePagesOf(site),
     { name: 'REST v1', address: v1Path },
     { name: 'OpenAPI', address: openApiPath },
     { name: 'GraphQL', address: graphqlPath },
@@ -65,12 +65,12 @@ interface LandingPageProps {
 function LandingPage({ config, site, origin }: LandingPageProps) {
   const head = <link rel="stylesheet" href={`${assetsPath}/base.css`} />
   return (
-    <HtmlPage title="Voucher Gateway" site={site} place="home" head={head}>
+    <HtmlPage title="Voucher Gateway" site={site} page="home" head={head}>
       <main id="main" class="text">
         <h1>Voucher Gateway</h1>
         <p>{purpose}</p>
         <ul class="links">
-          {placesOf(site).map(({ name, address }) => (
+          {sitePagesOf(site).map(({ name, address }) => (
             <li class="card" key={name}>
               <a href={address}>{name}</a>
               <p>{descriptions[name]}</p>

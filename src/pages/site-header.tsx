@@ -1,45 +1,45 @@
 import type { ComponentChildren } from 'preact'
 import { dashboardPath } from '../http/paths.ts'
-import { type Place, placesOf, type Site } from './site.ts'
+import { type Site, type SitePage, sitePagesOf } from './site.ts'
 
 /** The content that a page adds to the header. */
 export interface SiteHeaderProps {
   site: Site
   /** The link that is marked as current: its name, or `home` for the page at `/`; default: none. */
-  place?: Place['name'] | 'home' | undefined
-  /** The links within the place, in the second row. */
+  page?: SitePage['name'] | 'home' | undefined
+  /** The links within the page, in the second row. */
   sections?: { label: string; address: string; isCurrent: boolean }[] | undefined
   /** The person who is signed in; default: `site.js` shows the token of the browser tab. */
   account?: ComponentChildren
 }
 
 /** The pages that have a field for a token: the other pages link to one of them. */
-const asksForToken = new Set<SiteHeaderProps['place']>(['Dashboard', 'GraphiQL'])
+const asksForToken = new Set<SiteHeaderProps['page']>(['Dashboard', 'GraphiQL'])
 
 const current = (isCurrent: boolean) => (isCurrent ? 'page' : undefined)
 
 /** The header of every page: links to the pages of the service, and the person who is signed in. */
-export const SiteHeader = ({ site, place, sections, account }: SiteHeaderProps) => (
+export const SiteHeader = ({ site, page, sections, account }: SiteHeaderProps) => (
   <>
     <a class="off-screen" href="#main">
       Skip to the content
     </a>
     <header class="site-header" data-demo={site.isDemo || undefined}>
-      <a class="brand" href="/" aria-current={current(place === 'home')}>
+      <a class="brand" href="/" aria-current={current(page === 'home')}>
         Voucher Gateway
       </a>
       <nav aria-label="Main">
-        {placesOf(site).map(({ name, address }) => (
-          <a href={address} aria-current={current(name === place)}>
+        {sitePagesOf(site).map(({ name, address }) => (
+          <a href={address} aria-current={current(name === page)}>
             {name}
           </a>
         ))}
       </nav>
       {account ?? (
-        <div class="account" id="account" data-sign-in={asksForToken.has(place) ? undefined : dashboardPath} />
+        <div class="account" id="account" data-sign-in={asksForToken.has(page) ? undefined : dashboardPath} />
       )}
       {sections && (
-        <nav class="sections" aria-label={place}>
+        <nav class="sections" aria-label={page}>
           {sections.map(({ label, address, isCurrent }) => (
             <a href={address} aria-current={current(isCurrent)}>
               {label}

@@ -15,14 +15,14 @@ export const describeSite = ({ graphiql, publicUrl }: Config, isDemo: boolean) =
 
 export type Site = ReturnType<typeof describeSite>
 
-/** A place of the service that people open, as the header names it. */
-export interface Place {
+/** A page that the header links to, by its name there. */
+export interface SitePage {
   name: 'Dashboard' | 'GraphiQL' | 'Docs' | 'API access'
   address: string
 }
 
-/** Returns the places that are served, in the order of the header. */
-export const placesOf = ({ graphiql, adminAddress }: Site): Place[] => [
+/** Returns the pages that are served, in the order of the header. */
+export const sitePagesOf = ({ graphiql, adminAddress }: Site): SitePage[] => [
   { name: 'Dashboard', address: dashboardPath },
   ...(graphiql ? [{ name: 'GraphiQL', address: graphiqlPath } as const] : []),
   { name: 'Docs', address: docsPath },

@@ -6,7 +6,7 @@ import { type PlatformTable, pathOf } from './platform-tables.ts'
 import { findSurplus, planPublication } from './publication.ts'
 import { createSubscription, subscriptionName } from './subscription.ts'
 
-interface Place {
+interface StagedPlatform {
   owner: Pool
   platform: Sql
   platformUrl: string
@@ -16,8 +16,8 @@ interface Place {
 }
 
 /** Finds what prevents `apply`. Each remedy has a statement for the person who may run it, or what else to do. */
-export async function findObstacles(place: Place): Promise<Finding[]> {
-  const { platform, name, tables } = place
+export async function findObstacles(staged: StagedPlatform): Promise<Finding[]> {
+  const { platform, name, tables } = staged
   const surplus = await findSurplus(platform, name, tables)
   const statements = await planPublication(platform, name, tables)
   const found = await platform<{ problem: string; remedy: string }[]>`
@@ -47,12 +47,12 @@ export async function findObstacles(place: Place): Promise<Finding[]> {
   if (surplus?.isForbidden) found.push({ problem: surplus.reason.message, remedy: surplus.reason.action })
   const refused = found.map(one => ({ file: 'PLATFORM_URL', ...one }))
   // The server of the gateway would meet the same.
-  const all = refused.length > 0 ? refused : await trySubscription(place)
+  const all = refused.length > 0 ? refused : await trySubscription(staged)
   return all.map(one => ({ line: null, level: 'error', keys: [], ...one }))
 }
 
 /** Subscribes in a transaction that is rolled back. The server of the gateway connects to the platform, as it will for the changes. */
-async function trySubscription({ owner, platformUrl, name }: Place) {
+async function trySubscription({ owner, platformUrl, name }: StagedPlatform) {
   const session = owner.openSession()
   try {
     await session.unsafe('begin /* staging.begin_trial */')

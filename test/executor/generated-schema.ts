@@ -26,7 +26,7 @@ import {
 } from 'graphql'
 import { nullable, type RowOf } from '../../src/db/row/column.ts'
 import { rowCodec } from '../../src/db/row/row-codec.ts'
-import { markDirect, offerBatch, offerColumn } from '../../src/graphql/direct-resolver.ts'
+import { markDirectResolver, offerBatch, offerColumn } from '../../src/graphql/direct-resolver.ts'
 
 export interface World {
   seed: number
@@ -268,13 +268,13 @@ function batchResolverOf(name: string, type: GraphQLOutputType): GraphQLFieldRes
     failAll(context)
     return parents.map(parent => one(parent, context))
   })
-  markDirect(resolve, null)
+  markDirectResolver(resolve, null)
   return resolve
 }
 
 function exposed(property: string): GraphQLFieldResolver<unknown, World> {
   const resolve: GraphQLFieldResolver<unknown, World> = parent => Reflect.get(Object(parent), property)
-  markDirect(resolve, property)
+  markDirectResolver(resolve, property)
   return resolve
 }
 
@@ -282,7 +282,7 @@ function exposed(property: string): GraphQLFieldResolver<unknown, World> {
 function loaded(property: string): GraphQLFieldResolver<unknown, World> {
   const resolve = exposed(property)
   offerColumn(resolve, property)
-  markDirect(resolve, null)
+  markDirectResolver(resolve, null)
   return resolve
 }
 

@@ -15,10 +15,10 @@ import { type Column, Table } from '../components/table.tsx'
 import { actorOf, getSignedIn, type Handler, redirectWithFlash, sendPage } from '../context.ts'
 import { formBody, textField } from '../form-body.ts'
 
-export const listPath = `${adminPath}/administrators`
+export const administratorsPath = `${adminPath}/administrators`
 
 /** Returns the path that removes an administrator. */
-export const removePath = ({ id }: AdministratorRecord): string => `${listPath}/${id}/remove`
+export const removePath = ({ id }: AdministratorRecord): string => `${administratorsPath}/${id}/remove`
 
 /** Creates the one-time link of an invitation, and shows it once. */
 export const invite: Handler = async ({ sql }, request, reply) => {
@@ -33,7 +33,7 @@ export const invite: Handler = async ({ sql }, request, reply) => {
 export const withdraw: Handler = async ({ sql }, request, reply) => {
   const email = textField(formBody(request), 'email')
   await withdrawInvitation(sql, actorOf(request), email)
-  return redirectWithFlash(reply, listPath, `The invitation of ${email} is withdrawn.`)
+  return redirectWithFlash(reply, administratorsPath, `The invitation of ${email} is withdrawn.`)
 }
 
 /** Shows the administrators and pending invitations, and the form that invites another. */
@@ -51,7 +51,7 @@ export const showAdministrators: Handler = async ({ sql }, request, reply) => {
         </>
       )}
       <h2>Invite another administrator</h2>
-      <PostForm action={listPath} class="card">
+      <PostForm action={administratorsPath} class="card">
         <EmailField
           hint="You get a one-time link to hand over. It opens a page to choose a password, within 24 hours."
           autocomplete="off"
@@ -94,7 +94,7 @@ const invitationColumns: Column<PendingInvitation>[] = [
     heading: 'Withdraw',
     cardLabel: '',
     cell: ({ email }) => (
-      <PostForm action={`${listPath}/withdraw`}>
+      <PostForm action={`${administratorsPath}/withdraw`}>
         <input type="hidden" name="email" value={email} />
         <button type="submit" class="secondary small" aria-label={`Withdraw ${email}`}>
           Withdraw
@@ -114,7 +114,7 @@ const Invited = ({ email, link }: { email: string; link: string }) => (
       <TextToCopy id="link" text={link} />
     </div>
     <p>
-      <ButtonLink kind="primary" href={listPath} label="I have copied it: back to the administrators" />
+      <ButtonLink kind="primary" href={administratorsPath} label="I have copied it: back to the administrators" />
     </p>
   </Layout>
 )

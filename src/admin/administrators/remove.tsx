@@ -2,7 +2,7 @@ import { getRemovable, removeAdministrator } from '../../domain/administrator/ad
 import { requireIdentifier } from '../../domain/value/identifier.ts'
 import { ConfirmForm, Layout } from '../components/layout.tsx'
 import { actorOf, getSignedIn, type HandlerById, redirectWithFlash, sendPage } from '../context.ts'
-import { listPath, removePath } from './list.tsx'
+import { administratorsPath, removePath } from './list.tsx'
 
 /** Asks whether to remove an administrator. */
 export const showRemove: HandlerById = async ({ sql }, request, reply) => {
@@ -21,7 +21,11 @@ export const showRemove: HandlerById = async ({ sql }, request, reply) => {
           account.
         </p>
       </div>
-      <ConfirmForm action={removePath(administrator)} confirm="Remove the administrator" cancelPath={listPath} />
+      <ConfirmForm
+        action={removePath(administrator)}
+        confirm="Remove the administrator"
+        cancelPath={administratorsPath}
+      />
     </Layout>,
   )
 }
@@ -30,5 +34,5 @@ export const showRemove: HandlerById = async ({ sql }, request, reply) => {
 export const remove: HandlerById = async ({ sql }, request, reply) => {
   const { email } = await getRemovable(sql, requireIdentifier(request.params.id, 'administrator'), getSignedIn(request))
   await removeAdministrator(sql, actorOf(request), email)
-  return redirectWithFlash(reply, listPath, `${email} is removed, and signed out everywhere.`)
+  return redirectWithFlash(reply, administratorsPath, `${email} is removed, and signed out everywhere.`)
 }

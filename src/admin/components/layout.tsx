@@ -67,7 +67,7 @@ export function Layout({ title, section, actions, narrow = false, children }: La
     <HtmlPage
       title={`${title} · API access`}
       site={site}
-      place="API access"
+      page="API access"
       sections={administrator ? links : undefined}
       account={<div class="account">{administrator && <SignOutForm email={administrator.email} />}</div>}
       head={head}

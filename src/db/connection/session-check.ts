@@ -9,12 +9,12 @@
  */
 import type { Socket } from 'node:net'
 import {
-  endingOf,
   pathStatement,
   requireSession,
   routeStatement,
   type SessionRequirements,
   safePathStatement,
+  sessionCheckEnd,
   sessionStatement,
   settingsStatement,
 } from './session.ts'
@@ -71,7 +71,7 @@ export function checkSession(socket: Socket, required: SessionRequirements): voi
       requireSession(row, parameters, required, isRouted)
       step = 'ending'
       if (required.role === undefined) giveBack()
-      else send(endingOf(row, required))
+      else send(sessionCheckEnd(row, required))
     } else {
       giveBack()
     }

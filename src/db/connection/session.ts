@@ -80,7 +80,7 @@ export const sessionStatement = `select /* session.read */ session_user, current
 export const serverCheck = 'select /* session.detect_server_change */ gateway.detect_server_change()'
 
 /** Returns the statements that end the check of a session which meets the requirements. @param row as for `requireSession` */
-export const endingOf = (row: readonly (string | null)[], { readsOnly }: SessionRequirements): string =>
+export const sessionCheckEnd = (row: readonly (string | null)[], { readsOnly }: SessionRequirements): string =>
   row.at(-1) === 't' && !readsOnly ? `${serverCheck}; commit` : 'rollback'
 
 /**

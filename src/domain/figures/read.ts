@@ -8,7 +8,7 @@ import type { Figures, FiguresRead, FiguresRequest } from './figure.ts'
 import { instantText, periodRelations } from './interval.ts'
 import { productRelations, topProductsJson } from './products.ts'
 import { consentsJson, periodsJson, saleRelation, totalsJson } from './sales.ts'
-import { expiringJson, outstandingJson, statusJson, stockRelations } from './stock.ts'
+import { expiringBalancesJson, outstandingJson, statusJson, stockRelations } from './stock.ts'
 
 /**
  * Reads figures in one statement, so that all are of one snapshot.
@@ -60,7 +60,7 @@ function figuresOf(sql: RecordSql, token: Token, { request, selection }: Figures
            (${when(consents, consentsJson(sql))}) as consents,
            (${when(outstanding, outstandingJson(sql))}) as outstanding,
            (${when(status, statusJson(sql))}) as status,
-           (${when(expiring.length > 0, expiringJson(sql, expiring))}) as expiring,
+           (${when(expiring.length > 0, expiringBalancesJson(sql, expiring))}) as expiring,
            (${when(topProducts.length > 0, topProductsJson(sql, topProducts))}) as "topProducts"
     from (select ${lastStamp(sql)} as stamp) last where stamp is not null
   )`

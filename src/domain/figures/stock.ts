@@ -86,7 +86,7 @@ export const outstandingJson = (sql: RecordSql, condition: Fragment = sql``): Fr
   ) currencies`
 
 /** Returns a query for a JSON array: the outstanding balances that expire within each number of days. */
-export const expiringJson = (sql: RecordSql, expiring: readonly number[]): Fragment => sql`
+export const expiringBalancesJson = (sql: RecordSql, expiring: readonly number[]): Fragment => sql`
   select json_agg((${outstandingJson(sql, sql`and expires_on <= coalesce(today, first) + within`)}) order by place)
   from unnest(${arrayText(expiring)}::text::integer[]) with ordinality as wanted (within, place)`
 

@@ -13,7 +13,7 @@ export interface PageArguments {
 }
 
 /** A place in a list: a record's position, and the key of the order when the list is not in its default order. */
-export type Place = Position & Pick<Cursor, 'key'>
+export type ListPosition = Position & Pick<Cursor, 'key'>
 
 /** The rows of a list strictly between two of its rows: `limit` of them, from one end. A bound without a row is open. */
 export interface RowWindow {
@@ -26,8 +26,8 @@ export interface RowWindow {
 /** A window whose bounds are places, which need no row. */
 export interface PageWindow extends RowWindow {
   backward: boolean
-  after: Place | null
-  before: Place | null
+  after: ListPosition | null
+  before: ListPosition | null
   /** No record stamped before it is listed. */
   updatedSince: Instant | null
   /** No record stamped after it is listed. */
@@ -134,7 +134,7 @@ export interface RowOrder {
 }
 
 /** Returns the condition that a row comes after, or before, the row of an id. It is null when no row has this id. */
-export function besideRow(
+export function rowOrderCondition(
   sql: RecordSql,
   { table, key, descending = false }: RowOrder,
   side: 'after' | 'before',
@@ -154,8 +154,8 @@ export function betweenRows(sql: RecordSql, order: RowOrder, window: RowWindow):
   const { limit, backward = false, after, before } = window
   const direction = sql.unsafe(descending === backward ? '' : 'desc')
   return sql`
-    ${after ? besideRow(sql, order, 'after', after.id) : sql`true`}
-    and ${before ? besideRow(sql, order, 'before', before.id) : sql`true`}
+    ${after ? rowOrderCondition(sql, order, 'after', after.id) : sql`true`}
+    and ${before ? rowOrderCondition(sql, order, 'before', before.id) : sql`true`}
     order by ${sql.unsafe(key)} ${direction}, id ${direction} limit ${limit + 1}`
 }
 

@@ -24,7 +24,7 @@ export const removalColumns = {
 export type Removal = RowOf<typeof removalColumns>
 
 /** Returns the tenant's list of removals, to which cursors belong. */
-export const removalList = (tenantId: number): ListIdentity => ({ name: 'removals', tenantId })
+export const removalListIdentity = (tenantId: number): ListIdentity => ({ name: 'removals', tenantId })
 
 const removalRow = rowCodec<Removal>(removalColumns)
 

@@ -29,7 +29,8 @@ export interface IndexRange {
   where: Condition
 }
 
-export interface FilterEffect {
+/** The conditions that a value of a filter adds to a search. */
+export interface FilterConditions {
   where: Condition
   /** True when the condition is the condition of its one range. */
   isRange?: boolean
@@ -60,8 +61,8 @@ export interface FilterField {
   readonly servedBy?: string
   /** The name of another field that must be given together with it, and why. */
   readonly needs?: { field: string; message: string }
-  /** Returns the effect of a value for a token; null when it has no effect, or was reported as wrong. */
-  read(given: unknown, report: Report, permissions: readonly Permission[]): FilterEffect | null
+  /** Returns the conditions of a value for a token; null when it has none, or was reported as wrong. */
+  read(given: unknown, report: Report, permissions: readonly Permission[]): FilterConditions | null
 }
 
 /** The kinds of ranges: the type and the operator of SQL, the part of the input that ends it, and its parser. */
@@ -115,8 +116,8 @@ export const inRange = (kind: keyof typeof rangeKinds, order: Order, description
 /** The condition that no row meets. */
 export const nothing: Condition = sql => sql`false`
 
-/** Returns the effect of a condition that an index serves. */
-const within = (key: string, where: Condition): FilterEffect => ({
+/** Returns the conditions of a filter that an index serves. */
+const within = (key: string, where: Condition): FilterConditions => ({
   where,
   isRange: true,
   ranges: [{ key, where }],

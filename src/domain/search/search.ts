@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { type FieldErrors, throwIfErrors } from '../errors.ts'
 import type { ListIdentity } from '../paging/cursor.ts'
 import type { Token } from '../token/token.ts'
-import type { Condition, FilterEffect, FilterField, Report } from './field.ts'
+import type { Condition, FilterConditions, FilterField, Report } from './field.ts'
 import type { SearchedWords } from './matched-fields.ts'
 import type { Direction, Order } from './order.ts'
 
@@ -23,7 +23,7 @@ export interface SearchArguments {
 }
 
 /** A list that is filtered, ordered, or has the records of several tenants. */
-export interface Search extends Required<Pick<FilterEffect, 'ranges' | 'textConditions' | 'searchesPersonalData'>> {
+export interface Search extends Required<Pick<FilterConditions, 'ranges' | 'textConditions' | 'searchesPersonalData'>> {
   /** The list that cursors belong to: the filter, the order and the tenants are part of it. */
   list: ListIdentity
   tenantId: number
@@ -100,34 +100,34 @@ export function readSearch(
   const names = givenNames(args)
   const isGiven = (name: string) => names.includes(name)
   const order = orderOf(description, args)
-  const effects: FilterEffect[] = []
+  const given: FilterConditions[] = []
   for (const [name, field] of Object.entries(filters)) {
     if (!isGiven(name)) continue
     if (field.needs && !isGiven(field.needs.field)) fieldErrors[`filter.${name}`] = [field.needs.message]
     const report: Report = (message, part) => {
       fieldErrors[part === undefined ? `filter.${name}` : `filter.${name}.${part}`] = [message]
     }
-    const effect = field.read(filter[name], report, token.permissions)
-    if (effect) effects.push(effect)
+    const conditions = field.read(filter[name], report, token.permissions)
+    if (conditions) given.push(conditions)
   }
   if (order.needs && !isGiven(order.needs.field)) fieldErrors.orderBy = [order.needs.message]
   throwIfErrors(fieldErrors)
 
   const ranges = new Map<string, Condition>()
-  for (const { key, where } of effects.flatMap(effect => effect.ranges ?? [])) {
+  for (const { key, where } of given.flatMap(({ ranges = [] }) => ranges)) {
     ranges.set(key, both(ranges.get(key), where))
   }
   return {
     list: { ...list, name: `${list.name}?${digest(args, Object.keys(filters))}` },
     tenantId: list.tenantId,
     descendantsOf: args.withDescendants === true ? token : null,
-    conditions: effects.map(({ where }) => where),
-    rangeKeys: effects.every(({ isRange }) => isRange) ? [...ranges.keys()] : null,
+    conditions: given.map(({ where }) => where),
+    rangeKeys: given.every(({ isRange }) => isRange) ? [...ranges.keys()] : null,
     ranges: [...ranges].map(([key, where]) => ({ key, where })),
     served: ranges.get(order.key),
-    textConditions: effects.flatMap(({ textConditions = [] }) => textConditions),
-    searchesPersonalData: effects.some(effect => effect.searchesPersonalData),
-    words: effects.find(({ words }) => words)?.words ?? null,
+    textConditions: given.flatMap(({ textConditions = [] }) => textConditions),
+    searchesPersonalData: given.some(({ searchesPersonalData }) => searchesPersonalData),
+    words: given.find(({ words }) => words)?.words ?? null,
     order,
     descending: args.orderBy?.direction === 'DESC',
     isServed: isServed(description, args),

@@ -1,6 +1,6 @@
 /** The tenants directly below a tenant that a token is authorised for, by name. */
 import { arrayText, type RecordSql } from '../../db/sql.ts'
-import { besideRow, type PageWindow, type RecordPage, readFromBothEnds, toPage } from '../paging/page.ts'
+import { type PageWindow, type RecordPage, readFromBothEnds, rowOrderCondition, toPage } from '../paging/page.ts'
 import { lastStamp, toServerTime } from '../sync/server-time.ts'
 import type { Token } from '../token/token.ts'
 import { grantedBy } from './granted.ts'
@@ -50,8 +50,8 @@ export async function listChildTenants(
         select string_agg(row, '') from (
           select ${tenantRow.select(sql)} as row from gateway.tenant
           where ${isVisible}
-            and (${besideRow(sql, byName, 'after', sql`after_id`)}) is not false
-            and (${besideRow(sql, byName, 'before', sql`before_id`)}) is not false
+            and (${rowOrderCondition(sql, byName, 'after', sql`after_id`)}) is not false
+            and (${rowOrderCondition(sql, byName, 'before', sql`before_id`)}) is not false
           order by gateway.text_order(name) collate "C" ${direction}, id ${direction} limit wanted.size
         ) page
       ), ${lastStamp(sql)}

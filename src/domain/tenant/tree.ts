@@ -1,5 +1,5 @@
 import { arrayText, type Sql } from '../../db/sql.ts'
-import { besideRow } from '../paging/page.ts'
+import { rowOrderCondition } from '../paging/page.ts'
 import { parseIdentifier } from '../value/identifier.ts'
 import { byName } from './tenant.ts'
 
@@ -113,7 +113,7 @@ export async function listTreeLevels(sql: Sql, ranges: readonly LevelRange[]): P
     from (
       (select null::bigint as "parentId", id, name, subdomain, count(*) over () as count
        from gateway.tenant where parent_id is null
-         and (${besideRow(sql, byName, 'after', sql`${roots.afterId}::bigint`)}) is not false
+         and (${rowOrderCondition(sql, byName, 'after', sql`${roots.afterId}::bigint`)}) is not false
        order by gateway.text_order(name) collate "C", id limit ${roots.size})
       union all
       (select parent_id, child.*
@@ -123,7 +123,7 @@ export async function listTreeLevels(sql: Sql, ranges: readonly LevelRange[]): P
        cross join lateral (
          select id, name, subdomain, count(*) over () as count
          from gateway.tenant where tenant.parent_id = wanted.parent_id
-           and (${besideRow(sql, byName, 'after', sql`after_id`)}) is not false
+           and (${rowOrderCondition(sql, byName, 'after', sql`after_id`)}) is not false
          order by gateway.text_order(name) collate "C", id limit wanted.size) as child)
     ) as level
     order by gateway.text_order(name) collate "C", id`

@@ -19,14 +19,14 @@ const requestsTimeoutMs = 5_500
 const maxAcceptTurns = 1_000
 
 /** Returns the state that a stop needs, of a service that serves. */
-export const notDraining = () => ({
+export const createDraining = () => ({
   /** True when it is about to stop. */
   active: false,
   sockets: new Set<Socket>(),
   accepted: 0,
 })
 
-export type Draining = ReturnType<typeof notDraining>
+export type Draining = ReturnType<typeof createDraining>
 
 /**
  * Ends each connection with its next answer while the service drains: the answer has `Connection: close`. Requests that
