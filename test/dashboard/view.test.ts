@@ -9,8 +9,8 @@ import {
   daysOf,
   findFault,
   intervals,
-  isAnswered,
   isDay,
+  isIntervalAllowed,
   presets,
   usualInterval,
 } from '../../packages/dashboard/src/period.ts'
@@ -73,7 +73,7 @@ describe('the address', () => {
           view = read(hrefOf(view, next))
           expect(view).toMatchObject('from' in next ? next : omitDropped(next, view))
           expect(read(hrefOf(view))).toEqual(view)
-          expect(isAnswered(view, view.by)).toBe(true)
+          expect(isIntervalAllowed(view, view.by)).toBe(true)
         }
       }),
     )

@@ -103,7 +103,7 @@ export type TenantListName = keyof typeof tenantLists
 export const tenantListNames = [${lists.map(({ path }) => `'${listName(path)}'`).join(', ')}] as const
 
 /** The calls that read records. */
-export abstract class Reads {
+export abstract class RecordReader {
   protected readonly transport: Transport
 
   /** @throws TypeError when the address is not a URL, or the token is empty */

@@ -1,7 +1,7 @@
 /** The client of Voucher Gateway. */
 import { countRecords } from './count.ts'
 import type { RecordList } from './list.ts'
-import { Reads, resolution, type TenantListName } from './reads.ts'
+import { RecordReader, resolution, type TenantListName } from './reads.ts'
 import { pathId, readRecord } from './record.ts'
 import type { Resolution } from './records.ts'
 import { createRemovals, type Removal, type RemovalOptions, type RemovalPage } from './removals.ts'
@@ -27,7 +27,7 @@ export type VoucherIdentifier =
  * Every call waits when the rate limit is exceeded, and tries again when the service is unavailable. Reads are also tried
  * again when the connection breaks. After `maxAttempts` they throw a `VoucherGatewayError`.
  */
-export class VoucherGateway extends Reads {
+export class VoucherGateway extends RecordReader {
   /**
    * Says whether a voucher may be redeemed at a tenant, and what it is worth. It redeems nothing.
    *

@@ -175,7 +175,7 @@ export type TenantListName = keyof typeof tenantLists
 export const tenantListNames = ['catalog-vouchers', 'purchased-vouchers', 'marketing-signups'] as const
 
 /** The calls that read records. */
-export abstract class Reads {
+export abstract class RecordReader {
   protected readonly transport: Transport
 
   /** @throws TypeError when the address is not a URL, or the token is empty */

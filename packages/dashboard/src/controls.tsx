@@ -4,7 +4,7 @@ import { type Comparison, comparisons } from './comparison.ts'
 import { CopyLink } from './copy-link.tsx'
 import type { Currency } from './figures/model.ts'
 import { formatDay } from './format.ts'
-import { findFault, type Interval, intervals, isAnswered, isDay, type Period, presets } from './period.ts'
+import { findFault, type Interval, intervals, isDay, isIntervalAllowed, type Period, presets } from './period.ts'
 import { useView } from './shown-view.ts'
 
 interface ControlsProps {
@@ -48,7 +48,7 @@ export function Controls({ timeZone, currencies }: ControlsProps) {
           id="interval"
           label="By"
           value={view.by}
-          options={intervals.filter(by => isAnswered({ from, to }, by)).map(by => [by, intervalLabels[by]])}
+          options={intervals.filter(by => isIntervalAllowed({ from, to }, by)).map(by => [by, intervalLabels[by]])}
           onChoice={by => go({ by })}
         />
         <Choice

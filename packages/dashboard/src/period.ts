@@ -95,7 +95,7 @@ export function countIntervals({ from, to }: Days, by: Interval): number {
 }
 
 /** Returns whether the API answers a period in intervals of this length. */
-export const isAnswered = (days: Days, by: Interval): boolean => countIntervals(days, by) <= maxIntervals
+export const isIntervalAllowed = (days: Days, by: Interval): boolean => countIntervals(days, by) <= maxIntervals
 
 /** Returns the interval in which a period is shown when none is chosen: some 60 at most. */
 export const usualInterval = (days: Days): Interval =>
@@ -105,6 +105,6 @@ export const usualInterval = (days: Days): Interval =>
 export function findFault({ from, to }: Days): string | null {
   if (!isDay(from) || !isDay(to)) return 'Give both days, for example 2026-01-31.'
   if (from > to) return 'The first day must not be after the last day.'
-  if (!isAnswered({ from, to }, 'MONTH')) return `A period has at most ${maxIntervals} months.`
+  if (!isIntervalAllowed({ from, to }, 'MONTH')) return `A period has at most ${maxIntervals} months.`
   return null
 }

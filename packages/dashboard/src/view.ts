@@ -6,7 +6,7 @@ import {
   findFault,
   type Interval,
   intervals,
-  isAnswered,
+  isIntervalAllowed,
   type Period,
   presets,
   usualInterval,
@@ -110,7 +110,7 @@ export function readAddress(search: string): Address {
  */
 export function resolveView({ days, by, faults: _faults, ...address }: Address, tenant: string, today: string): View {
   const { from, to } = days ?? daysOf(address.period === 'custom' ? usualPeriod : address.period, today)
-  const interval = by !== null && isAnswered({ from, to }, by) ? by : usualInterval({ from, to })
+  const interval = by !== null && isIntervalAllowed({ from, to }, by) ? by : usualInterval({ from, to })
   const compared = comparedDays({ from, to }, address.comparison, today)
   return { ...address, tenant: address.tenant ?? tenant, from, to, by: interval, compared }
 }

@@ -21,7 +21,7 @@ interface CustomerHistory {
 }
 
 /** Returns the history of a customer. @param row the row number, from 0 */
-export function historyOf(row: number, today: Day): CustomerHistory {
+export function customerHistory(row: number, today: Day): CustomerHistory {
   const random = new Random('consent', row)
   const seller = random.pick(slots)
   const createdAt = randomPurchase(random, seller, today)
@@ -42,7 +42,7 @@ export function historyOf(row: number, today: Day): CustomerHistory {
 /** Yields the rows of `gateway.consent_withdrawal` for the customers who withdrew their consent. */
 export function* withdrawalRows(count: number, today: Day): Generator<Row> {
   for (let row = 0; row < count; row++) {
-    const { seller, withdrawnAt } = historyOf(row, today)
+    const { seller, withdrawnAt } = customerHistory(row, today)
     if (withdrawnAt !== null) yield { tenant_id: seller.id, withdrawn_at: isoInstant(withdrawnAt) }
   }
 }

@@ -1,5 +1,5 @@
 import { type Day, isoInstant } from './calendar.ts'
-import { historyOf } from './consent.ts'
+import { customerHistory } from './consent.ts'
 import { type Country, places } from './data/places.ts'
 import { randomPerson } from './person.ts'
 import { Random } from './random.ts'
@@ -14,7 +14,7 @@ export function* customerRows(count: number, today: Day): Generator<Row> {
 }
 
 function customerRow(row: number, today: Day): Row {
-  const { id, seller, createdAt, consentedAt, isOpted } = historyOf(row, today)
+  const { id, seller, createdAt, consentedAt, isOpted } = customerHistory(row, today)
   const random = new Random('customer', row)
   const person = randomPerson(random, seller.country)
   const source = random.pick(consentSources)

@@ -1,7 +1,7 @@
 /** Brings one list of one tenant in step: from its beginning, from where a former sync stopped, or from its bound. */
 import type { TenantListName } from '#client'
 import { type ListReading, type ListState, restartList } from './checkpoint.ts'
-import { isReadable } from './removals.ts'
+import { fetchTenantAccess } from './removals.ts'
 import { codeOf, isGone, isUnknownCursor, retryAfterOf } from './service-error.ts'
 import type { ListPage } from './source.ts'
 import type { Change, StoredRecord } from './store.ts'
@@ -97,7 +97,7 @@ async function readExport(part: Part): Promise<void> {
     const code = codeOf(error)
     // A proxy that has no exports may answer 403. When the token lost the permission, the next page of v1 fails with
     // that error.
-    if (isGone(error) && (await isReadable(sync, tenantId))) exports.available = false
+    if (isGone(error) && (await fetchTenantAccess(sync, tenantId))) exports.available = false
     else if (code === 'RATE_LIMITED') exports.refuse(retryAfterOf(error) ?? defaultDelay)
     // When its last line is missing, it resumes from its last cursor.
     else if (code !== 'EXPORT_INCOMPLETE') await restartOnUnknownCursor(part, error)

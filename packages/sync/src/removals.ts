@@ -27,7 +27,7 @@ export async function readRemovals(sync: Sync, tenantId: number, result: RoundRe
       if (++restarts > maxRestarts) throw error
       if (isUnknownCursor(error)) await restartRemovals(sync, tenantId)
       else if (!isGone(error)) throw error
-      else if (!(await isReadable(sync, tenantId))) return 'gone'
+      else if (!(await fetchTenantAccess(sync, tenantId))) return 'gone'
       // The tenant is there, so the token lost a permission.
       else await refuseLists(sync, tenantId)
     }
@@ -40,7 +40,7 @@ export async function readRemovals(sync: Sync, tenantId: number, result: RoundRe
  *
  * @throws SyncError when something else than the service answers
  */
-export async function isReadable({ source }: Sync, tenantId: number): Promise<boolean> {
+export async function fetchTenantAccess({ source }: Sync, tenantId: number): Promise<boolean> {
   try {
     await source.readIdentity(tenantId)
     return true

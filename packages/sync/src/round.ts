@@ -4,7 +4,7 @@ import { hasBegun, newListState, restartList, type TenantState } from './checkpo
 import { beginFullPass } from './full-pass.ts'
 import { readList } from './list-reader.ts'
 import { titleOf } from './lists.ts'
-import { isReadable, readRemovals } from './removals.ts'
+import { fetchTenantAccess, readRemovals } from './removals.ts'
 import { isGone, messageOf } from './service-error.ts'
 import type { Change } from './store.ts'
 import type { RoundResult, Sync } from './sync.ts'
@@ -115,7 +115,7 @@ async function readOrSkip(
     await readList(sync, tenantId, list, result)
   } catch (error) {
     if (!isGone(error)) throw error
-    if (await isReadable(sync, tenantId)) lacking.set(list, messageOf(error))
+    if (await fetchTenantAccess(sync, tenantId)) lacking.set(list, messageOf(error))
     else await dropTenant(sync, tenantId)
   }
 }

@@ -5,7 +5,7 @@ import { Checkpoint } from './checkpoint.ts'
 import { CopyError } from './copy-error.ts'
 import { createDryStore } from './dry-run.ts'
 import { exitCodes, SyncError } from './errors.ts'
-import { Exports } from './exports.ts'
+import { ExportAvailability } from './export-availability.ts'
 import { beginFullPass, dropUnknownTenants } from './full-pass.ts'
 import type { ReportEvent } from './report.ts'
 import { runRound } from './round.ts'
@@ -102,7 +102,7 @@ async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortS
   const { url, allowHttp = false, readToken, to, selection, watch, task, full = false } = options
   let copy: Awaited<ReturnType<typeof openStore>> | null = await openStore(options)
   report({ event: 'start', url, to, resumed: copy.checkpoint.copy !== null })
-  const exports = new Exports()
+  const exports = new ExportAvailability()
   const skipped: Sync['skipped'] = new Set()
   let hasBegun = false
   let outages = 0

@@ -1,7 +1,7 @@
 /** The parts that all steps of a sync share. */
 import type { TenantListName } from '#client'
 import type { Checkpoint } from './checkpoint.ts'
-import type { Exports } from './exports.ts'
+import type { ExportAvailability } from './export-availability.ts'
 import type { ReportEvent } from './report.ts'
 import type { Source } from './source.ts'
 import type { Store } from './store.ts'
@@ -17,7 +17,7 @@ export interface CopySelection {
 /** A sync that runs. */
 export interface Sync {
   source: Source
-  exports: Exports
+  exports: ExportAvailability
   store: Store
   checkpoint: Checkpoint
   selection: CopySelection

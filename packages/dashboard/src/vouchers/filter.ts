@@ -78,7 +78,7 @@ export const dropUnknownOrder = (params: Readonly<Record<string, string>>): Read
 export const readStatuses = (text = ''): VoucherStatus[] => statuses.filter(status => text.split(',').includes(status))
 
 /** The time zone and the currency that the filters use. */
-interface Place {
+interface FilterDefaults {
   /** The time zone of the days, an IANA name. */
   timeZone: string
   /** The currency that the dashboard shows. Filters by balance use it when they name no other. */
@@ -86,7 +86,10 @@ interface Place {
 }
 
 /** Returns the currency of the filters; amounts need one. */
-export function readCurrency(params: Readonly<Record<string, string>>, { currency }: Pick<Place, 'currency'>): string {
+export function readCurrency(
+  params: Readonly<Record<string, string>>,
+  { currency }: Pick<FilterDefaults, 'currency'>,
+): string {
   const hasAmounts = readAmount(params.least) !== null || readAmount(params.most) !== null
   return params.in || (hasAmounts || readOrder(params.sort).field === 'balance' ? (currency ?? '') : '')
 }
@@ -102,13 +105,13 @@ const dayOrNull = (text = '') => (isDay(text) ? text : null)
 export type VoucherQuery = Pick<DashboardVouchersQueryVariables, 'filter' | 'orderBy'>
 
 /** Returns the filters and the order of an address. It leaves out values that it cannot read. */
-export function toQuery(params: Readonly<Record<string, string>>, place: Place): VoucherQuery {
+export function toQuery(params: Readonly<Record<string, string>>, defaults: FilterDefaults): VoucherQuery {
   const [boughtFrom, boughtTo] = [dayOrNull(params['bought-from']), dayOrNull(params['bought-to'])]
   const [from, to] = [dayOrNull(params['valid-from']), dayOrNull(params['valid-to'])]
   const balance = { from: readAmount(params.least), to: readAmount(params.most) }
-  const { timeZone } = place
+  const { timeZone } = defaults
   const chosen = readStatuses(params.status)
-  const currency = readCurrency(params, place)
+  const currency = readCurrency(params, defaults)
   const { field, descending } = readOrder(params.sort)
   return {
     filter: {

@@ -12,10 +12,10 @@ import { type ListName, listNames } from '../lists.ts'
 import { escapeLineEnds } from '../sentence.ts'
 import type { Change } from '../store.ts'
 import { readLines } from './lines.ts'
-import { appending, openOwnFile, throwWithName } from './own-file.ts'
+import { appendFlags, openOwnFile, throwWithName } from './own-file.ts'
 
 /** The position of a record in the journal, in bytes. */
-interface Place {
+interface RecordPosition {
   offset: number
   length: number
   pass: number
@@ -28,7 +28,7 @@ export interface FileChanges {
   /** True when all records of the published file were deleted. */
   replaced: boolean
   /** The records by id, in the order in which they came; null for one that was removed. */
-  records: Map<number, Place | null>
+  records: Map<number, RecordPosition | null>
 }
 
 const list = z.enum(listNames)
@@ -66,15 +66,15 @@ export class JournalContent {
   }
 
   protected async load(path: string): Promise<void> {
-    let waiting: { entry: Entry; place: Omit<Place, 'pass'> }[] = []
+    let waiting: { entry: Entry; position: Omit<RecordPosition, 'pass'> }[] = []
     for await (const { text, offset, end } of readLines(path)) {
       const entry = parseEntry(text)
       // An incomplete line, which no commit follows.
       if (!entry) break
       const prefix = entry[0] === 'put' ? putPrefix(entry[1], entry[2], entry[3], entry[4]).length : 0
-      waiting.push({ entry, place: { offset: offset + prefix, length: end - offset - prefix - 2 } })
+      waiting.push({ entry, position: { offset: offset + prefix, length: end - offset - prefix - 2 } })
       if (entry[0] !== 'commit') continue
-      for (const { entry, place } of waiting) this.apply(entry, place)
+      for (const { entry, position } of waiting) this.apply(entry, position)
       waiting = []
       this.length = end
     }
@@ -89,13 +89,13 @@ export class JournalContent {
     return created
   }
 
-  protected apply(entry: Entry, place: Omit<Place, 'pass'>): void {
+  protected apply(entry: Entry, position: Omit<RecordPosition, 'pass'>): void {
     switch (entry[0]) {
       case 'put': {
         const { records } = this.changesOf(entry[1], entry[2])
         // Deleted first, so that the map has the order of the file.
         records.delete(entry[4])
-        records.set(entry[4], { ...place, pass: entry[3] })
+        records.set(entry[4], { ...position, pass: entry[3] })
         return
       }
       case 'remove':
@@ -135,7 +135,7 @@ export class Journal extends JournalContent {
 
   /** Opens a journal, cuts off uncommitted data, and reads the rest. */
   static async open(path: string): Promise<Journal> {
-    const journal = new Journal(path, await openOwnFile(path, appending))
+    const journal = new Journal(path, await openOwnFile(path, appendFlags))
     await journal.load(path)
     await journal.file.truncate(journal.length)
     return journal
@@ -144,11 +144,11 @@ export class Journal extends JournalContent {
   /** Adds changes and positions to the file, and returns when they are on the disk. */
   async commit(changes: readonly Change[], positions: Positions): Promise<void> {
     const parts: string[] = []
-    const entries: { entry: Entry; place: Omit<Place, 'pass'> }[] = []
+    const entries: { entry: Entry; position: Omit<RecordPosition, 'pass'> }[] = []
     let size = this.length
     const add = (entry: Entry, prefix: string, body: string, suffix: string) => {
       const bodyLength = Buffer.byteLength(body)
-      entries.push({ entry, place: { offset: size + prefix.length, length: bodyLength } })
+      entries.push({ entry, position: { offset: size + prefix.length, length: bodyLength } })
       parts.push(prefix, body, suffix)
       size += prefix.length + bodyLength + suffix.length
     }
@@ -169,13 +169,13 @@ export class Journal extends JournalContent {
     await this.file.writeFile(parts.join('')).catch(throwWithName(this.path))
     await this.file.datasync().catch(throwWithName(this.path))
     this.length = size
-    for (const { entry, place } of entries) this.apply(entry, place)
+    for (const { entry, position } of entries) this.apply(entry, position)
   }
 
   /**
    * Reads the text of a record. The returned function buffers a part of the file, so call it in the order of the file.
    */
-  reader(): (place: Place) => Promise<Buffer> {
+  reader(): (position: RecordPosition) => Promise<Buffer> {
     let buffer: Buffer = Buffer.alloc(0)
     let start = 0
     return async ({ offset, length }) => {

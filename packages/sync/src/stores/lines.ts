@@ -1,6 +1,6 @@
 /** Files of lines: read with the offsets of their lines, and written so that a crash leaves the old or the new file. */
 import { open, rename, rm } from 'node:fs/promises'
-import { isMissing, openOwnFile, throwWithName, writing } from './own-file.ts'
+import { isMissing, openOwnFile, throwWithName, writeFlags } from './own-file.ts'
 
 /** A line of a file, without its line feed. */
 interface Line {
@@ -41,7 +41,7 @@ const writeSize = 1 << 20
 /** Replaces a file by one with these lines, which is written under another name first. When that fails, the former file stays. */
 export async function replaceFile(path: string, lines: AsyncIterable<string | Buffer> | string[]): Promise<void> {
   const draft = `${path}.tmp`
-  const file = await openOwnFile(draft, writing)
+  const file = await openOwnFile(draft, writeFlags)
   try {
     try {
       for await (const block of blocksOf(lines)) await file.writeFile(block).catch(throwWithName(draft))

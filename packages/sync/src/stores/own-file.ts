@@ -5,10 +5,10 @@ import { dirname } from 'node:path'
 import { exitCodes, SyncError } from '../errors.ts'
 
 /** Opens to write a file from its beginning. */
-export const writing = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC
+export const writeFlags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC
 
 /** Opens to read a file, and to add to its end. */
-export const appending = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND
+export const appendFlags = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND
 
 /**
  * Opens a file of the copy.

@@ -5,7 +5,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 
 /** The exports of a service, as far as they are known. */
-export class Exports {
+export class ExportAvailability {
   /** True when the service has them. */
   available = true
   private allowedAt = 0
