@@ -1,4 +1,7 @@
-/** Plans operations of GraphQL documents, and runs them breadth first. */
+/**
+ * Plans operations of GraphQL documents, and runs them breadth first. An executor of our own: with it a page of vouchers takes 0.55
+ * of Node's time of a service written by hand (docs/performance.md, "What was done").
+ */
 import {
   type DocumentNode,
   execute,
@@ -18,7 +21,7 @@ import { type Run, resolveLevel } from './resolve.ts'
 import { Answer, type Level, writeObject } from './serialize.ts'
 import { conditionVariables, fragmentsOf, prepareVariables, type ReadVariables } from './variables.ts'
 
-export interface ExecutionOutcome {
+interface ExecutionOutcome {
   /** The value of `data`, as JSON text in UTF-8. */
   data: Buffer
   /** The field errors, located, in the order of the document. */
