@@ -70,7 +70,7 @@ export interface ExportWork {
 }
 
 /** A sign-in of an administrator that was refused. */
-export interface RefusedSignIn {
+interface RefusedSignIn {
   readonly reason: 'wrong_password' | 'too_many_attempts' | `openid_${'provider' | 'stranger' | 'account'}`
 }
 

@@ -33,7 +33,7 @@ import { v1 } from './rest/v1/routes.ts'
 import { createPlatformWatch } from './staging/watch.ts'
 
 /** The parts from which the service is built. */
-export interface ServerOptions {
+interface ServerOptions {
   config: Config
   /** Connections to a migrated database; the caller ends them after the service is closed. */
   pool: Pool

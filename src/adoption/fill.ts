@@ -18,7 +18,7 @@ export interface Progress {
 const interval = 200
 
 /** Reads how far steps have come. */
-export async function readProgress(sql: Sql): Promise<Progress> {
+async function readProgress(sql: Sql): Promise<Progress> {
   const [progress] = await sql<Progress[]>`
     select /* adoption.read_progress */
       case when exists (select from gateway.open_scan) or not exists (select from gateway.step) then 'records'

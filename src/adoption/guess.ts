@@ -4,7 +4,7 @@ import { keyOf, type Platform, singular, toSnakeCase } from './platform.ts'
 import type { Column, Table } from './tables.ts'
 
 /** What a column of a mapping may be: an expression, or null, and a sentence for who compares it. */
-export interface Guess {
+interface Guess {
   value: string | null
   note?: string | undefined
 }

@@ -4,7 +4,7 @@ import { pipeline } from 'node:stream/promises'
 import type { Fragment, Pool, Sql } from '../db/sql.ts'
 
 /** A key that steps have rejected. */
-export interface RejectedKey {
+interface RejectedKey {
   record: string
   key: string
   /** With values of the row. */

@@ -2,7 +2,7 @@
 import type { Sql } from '../db/sql.ts'
 
 /** The state of a type of records. */
-export interface RecordState {
+interface RecordState {
   record: string
   records: number
   rejected: number

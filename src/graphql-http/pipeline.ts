@@ -21,7 +21,7 @@ export interface Answer {
 }
 
 /** Answers a request; `onOperation` receives the operation when the document is valid and within the limits. */
-export type AnswerRequest = (
+type AnswerRequest = (
   request: GraphqlRequest,
   caller: Caller,
   onOperation: (operation: OperationDefinitionNode) => void,

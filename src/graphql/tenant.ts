@@ -20,7 +20,7 @@ import { addNodeType } from './node-types.ts'
 import { requireTenantId } from './record-id.ts'
 
 /** A tenant that the caller's token is authorised for. Its row is loaded when a field needs it. */
-export type TenantSource = { id: number } | Row
+type TenantSource = { id: number } | Row
 
 const tenantLoader = ({ records }: Reader) => new DataLoader((ids: readonly number[]) => findTenants(records, ids))
 

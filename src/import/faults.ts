@@ -1,6 +1,6 @@
 /** Faulty lines of files. */
 
-export interface Fault {
+interface Fault {
   file: string
   /** From 1; null: the fault concerns the whole file. */
   line: number | null

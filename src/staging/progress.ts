@@ -19,7 +19,7 @@ export interface Subscription {
 }
 
 /** The slot, as the platform has it. */
-export interface Slot {
+interface Slot {
   is_lost: boolean
   /** The bytes of the log that are not applied. */
   behind: number

@@ -52,7 +52,7 @@ export async function planPublication(sql: Sql, name: string, tables: readonly P
 }
 
 /** Tables that are published and not staged. */
-export interface Surplus {
+interface Surplus {
   /** It has the statements for the platform. */
   reason: Reason
   /** What is ignored: tables of which empty ones without a subscription are made. */

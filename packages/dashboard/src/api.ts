@@ -6,7 +6,7 @@ import type { Operation } from './operation.ts'
  * The reasons why a request failed: `token` (it ended), `forbidden`, `rate`, `unavailable` (for a while), `network` or
  * `service`.
  */
-export type ErrorKind = 'token' | 'forbidden' | 'rate' | 'unavailable' | 'network' | 'service'
+type ErrorKind = 'token' | 'forbidden' | 'rate' | 'unavailable' | 'network' | 'service'
 
 /** A request that failed. The message is a sentence for the viewer. */
 export class ApiError extends Error {

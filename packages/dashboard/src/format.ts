@@ -93,7 +93,7 @@ const days = {
 } as const
 
 /** The style of a day: `day` (21 Nov 2026), `shortDay` (21 Nov), `month` (November 2026), `shortMonth` (Nov). */
-export type DayStyle = keyof typeof days
+type DayStyle = keyof typeof days
 
 /**
  * Returns a calendar day in words.

@@ -70,7 +70,7 @@ const daysOfPresets = {
 } as const satisfies Record<string, (today: string) => Days>
 
 /** A period that is offered by name. */
-export type Preset = keyof typeof daysOfPresets
+type Preset = keyof typeof daysOfPresets
 
 /** A period by its name; `custom`: by its first and its last day. */
 export type Period = Preset | 'custom'

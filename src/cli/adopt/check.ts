@@ -53,7 +53,7 @@ export const checkCommand = new Command('check')
   })
 
 /** Describes what is wrong for a person. */
-export function describeFinding({ file, line, level, problem, remedy, keys }: Finding): string {
+function describeFinding({ file, line, level, problem, remedy, keys }: Finding): string {
   const examples = keys.length > 0 ? ` Keys: ${keys.join(', ')}.` : ''
   const place = line === null ? file : `${file}:${line}`
   return `${place}: ${level}: ${withStop(problem)}${examples}\n  ${withStop(remedy)}`

@@ -15,7 +15,7 @@ export interface FigureDifference {
   firstTenant: number
 }
 
-export interface FigureCheck {
+interface FigureCheck {
   /** The instant of the figures; null during the first fill. */
   asOf: Instant | null
   /** One difference for each kind; empty when all figures are right. */

@@ -13,7 +13,7 @@ export interface PageArguments {
 }
 
 /** A place in a list: a record's position, and the key of the order when the list is not in its default order. */
-export type ListPosition = Position & Pick<Cursor, 'key'>
+type ListPosition = Position & Pick<Cursor, 'key'>
 
 /** The rows of a list strictly between two of its rows: `limit` of them, from one end. A bound without a row is open. */
 export interface RowWindow {

@@ -1,6 +1,6 @@
 import type { GatewayError } from '../errors.ts'
 
-export interface SemaphoreLimits {
+interface SemaphoreLimits {
   maxRunning: number
   /** The most work that may wait; default: any. */
   maxWaiting?: number

@@ -13,7 +13,7 @@ const longest = { characters: 200, words: 10 }
 /** The most trigrams of a text that are considered for its index. */
 const mostTrigrams = 24
 
-export interface SearchedText {
+interface SearchedText {
   /** The folded text, as its trigram index has it. */
   expression: string
   fields: Readonly<Record<string, TextField>>

@@ -21,7 +21,7 @@ export interface TreeTenant extends TenantLabel {
 }
 
 /** A part of the children of one tenant, or of the tenants without a parent. */
-export interface LevelRange {
+interface LevelRange {
   /** Null: the tenants without a parent. */
   parentId: number | null
   /** The tenant that the part follows; null: it begins with the first. A deleted tenant is ignored. */

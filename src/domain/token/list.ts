@@ -11,7 +11,7 @@ export const tokenStates = ['active', 'unused', 'expiring', 'expired', 'revoked'
 export type TokenState = (typeof tokenStates)[number]
 
 /** Filters of the list of tokens; a token must match all that are given. */
-export interface TokenFilter {
+interface TokenFilter {
   /** Part of the name, the contact, the creator or the hint, in any case. */
   search?: string
   state?: TokenState

@@ -26,7 +26,7 @@ export const createDraining = () => ({
   accepted: 0,
 })
 
-export type Draining = ReturnType<typeof createDraining>
+type Draining = ReturnType<typeof createDraining>
 
 /**
  * Ends each connection with its next answer while the service drains: the answer has `Connection: close`. Requests that

@@ -5,7 +5,7 @@ import type { DashboardProductsQuery } from '../operations.ts'
 export const mostProducts = 100
 
 /** A product with its sales in the period. */
-export type ProductSales = NonNullable<
+type ProductSales = NonNullable<
   NonNullable<NonNullable<DashboardProductsQuery['tenant']>['figures']>['topProducts']
 >[number]
 

@@ -8,7 +8,7 @@ import { showVouchers, VouchersLink } from '../vouchers/vouchers-link.tsx'
 import { useWidth } from './use-width.ts'
 
 /** A place on the axis of a plot. */
-export interface PlotPoint {
+interface PlotPoint {
   /** Its label on the axis, where there is room for it. */
   tick: string
   /** Its name and its values in words: `November 2026: £1,204 of 31 vouchers`. */
@@ -18,7 +18,7 @@ export interface PlotPoint {
 }
 
 /** Bars in one unit. Several panels stand below each other over the same points. */
-export interface PlotPanel {
+interface PlotPanel {
   /** Their first label is the title of the panel, when there are several panels. */
   series: readonly Series[]
   /** One value a series, for each point. */

@@ -55,7 +55,7 @@ const orderFields = {
 export type OrderField = keyof typeof orderFields
 
 /** A column of the list, and whether it descends. */
-export interface VoucherOrder {
+interface VoucherOrder {
   field: OrderField
   descending: boolean
 }
@@ -102,7 +102,7 @@ export function readAmount(text = ''): number | null {
 const dayOrNull = (text = '') => (isDay(text) ? text : null)
 
 /** The filters and the order, as the API has them. */
-export type VoucherQuery = Pick<DashboardVouchersQueryVariables, 'filter' | 'orderBy'>
+type VoucherQuery = Pick<DashboardVouchersQueryVariables, 'filter' | 'orderBy'>
 
 /** Returns the filters and the order of an address. It leaves out values that it cannot read. */
 export function toQuery(params: Readonly<Record<string, string>>, defaults: FilterDefaults): VoucherQuery {

@@ -7,7 +7,7 @@ import { readDatabaseUrl } from './database-url.ts'
 export type Connection = postgres.Sql<{ bigint: number }>
 
 /** A copy's database, and whether sessions last between statements. */
-export interface CopyDatabase {
+interface CopyDatabase {
   sql: Connection
   /** True behind a pooler, which may run each statement in another session: nothing may be set or held in a session. */
   pooled: boolean
