@@ -31,7 +31,7 @@ export async function findBrokenConstraints(
   }
 }
 
-/** Selects the rows whose values another row has: one of an earlier line, or one that stays in the table as it is. */
+/** Selects the rows whose values another row has, of an earlier line or of the table. */
 function duplicates(sql: Sql, { table, columns: all }: Staged, columns: string[], replace: boolean): Fragment {
   const given = columnList(sql, columns, 'given')
   const keys = all.filter(({ isKey }) => isKey).map(({ name }) => name)

@@ -20,8 +20,8 @@ import type { Instance } from '../sync/lists.ts'
 import { createRandom } from '../sync/random.ts'
 import { open, poolAddress } from '../sync/seed.ts'
 import { createWriterCounts, write } from '../sync/writers.ts'
+import type { StressOptions } from './options.ts'
 import { commitPrepared, type Sources } from './run.ts'
-import type { StressOptions } from './stress.ts'
 
 /** Starts the service in a process of its own, and again when it was killed, on the same port. */
 async function startInstance(environment: NodeJS.ProcessEnv) {

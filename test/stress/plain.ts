@@ -19,9 +19,9 @@ import { createRandom, type Random } from '../sync/random.ts'
 import { type Address, insertOnlyRole, open, poolAddress, seedDatabase, seedPublisher } from '../sync/seed.ts'
 import { createWriterCounts, sell, write } from '../sync/writers.ts'
 import { startInstances } from './instances.ts'
+import type { StressOptions } from './options.ts'
 import { commitPrepared, compareFigures, type Sources, together } from './run.ts'
 import { startReplicated } from './standbys.ts'
-import type { StressOptions } from './stress.ts'
 
 /** The longest time that writers go on until the control has lost changes, in seconds. */
 const mostExtraSeconds = 240

@@ -12,7 +12,7 @@ import type { Instance } from '../sync/lists.ts'
 import { createWholes } from '../sync/outcome.ts'
 import { createRandom } from '../sync/random.ts'
 import type { WriterCounts } from '../sync/writers.ts'
-import type { StressOptions } from './stress.ts'
+import type { StressOptions } from './options.ts'
 
 /** Sources with writers, and a service over them. */
 export interface Sources {
