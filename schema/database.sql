@@ -1606,6 +1606,10 @@ CREATE OR REPLACE FUNCTION gateway.require_step(wanted_epoch bigint, wanted_stam
 revoke execute on function gateway.require_step(bigint,timestamp with time zone) from public;
 grant execute on function gateway.require_step(bigint,timestamp with time zone) to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.rounded_range(unit text, starts_at timestamp with time zone, ends_at timestamp with time zone, first timestamp with time zone, last timestamp with time zone, OUT lower timestamp with time zone, OUT upper timestamp with time zone) RETURNS record LANGUAGE sql STABLE PARALLEL SAFE;
+revoke execute on function gateway.rounded_range(text,timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone) from public;
+grant execute on function gateway.rounded_range(text,timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone) to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.runs_only_ours(view regclass) RETURNS boolean LANGUAGE sql STABLE SET search_path TO 'pg_catalog', 'pg_temp';
 revoke execute on function gateway.runs_only_ours(regclass) from public;
 
@@ -1731,6 +1735,10 @@ grant execute on function gateway.text_order(text) to voucher_gateway;
 CREATE OR REPLACE FUNCTION gateway.three_hours(instant timestamp with time zone) RETURNS timestamp with time zone LANGUAGE sql IMMUTABLE PARALLEL SAFE;
 revoke execute on function gateway.three_hours(timestamp with time zone) from public;
 grant execute on function gateway.three_hours(timestamp with time zone) to voucher_gateway;
+
+CREATE OR REPLACE FUNCTION gateway.time_between(one timestamp with time zone, other timestamp with time zone, first timestamp with time zone, last timestamp with time zone) RETURNS interval LANGUAGE sql IMMUTABLE PARALLEL SAFE;
+revoke execute on function gateway.time_between(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone) from public;
+grant execute on function gateway.time_between(timestamp with time zone,timestamp with time zone,timestamp with time zone,timestamp with time zone) to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.time_zone(name text) RETURNS text LANGUAGE sql IMMUTABLE PARALLEL SAFE;
 revoke execute on function gateway.time_zone(text) from public;

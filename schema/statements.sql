@@ -750,73 +750,17 @@ select /* figures.read */ * from (
       ) first_year on true
       group by span.starts_at
     ), months as materialized (
-      select starts_at, ends_at, case when is_less then lower else starts_at end as lower,
-      case when is_less then upper else starts_at end as upper
-      from (
-        select range.*,
-        (least(greatest(greatest(starts_at, lower), sales_time.first), sales_time.last) - least(greatest(least(starts_at, lower), sales_time.first), sales_time.last)) +
-        (least(greatest(greatest(ends_at, upper), sales_time.first), sales_time.last) - least(greatest(least(ends_at, upper), sales_time.first), sales_time.last))
-        <
-        (least(greatest(greatest(starts_at, ends_at), sales_time.first), sales_time.last) - least(greatest(least(starts_at, ends_at), sales_time.first), sales_time.last)) as is_less
-        from sales_time, (select starts_at, ends_at,
-          (select case when least(greatest(starts_at, sales_time.first), sales_time.last) - least(greatest(earlier, sales_time.first), sales_time.last) <= least(greatest(later, sales_time.first), sales_time.last) - least(greatest(starts_at, sales_time.first), sales_time.last)
-            then earlier else later end
-            from (select date_trunc($::text, starts_at, 'UTC') as earlier) at_or_before,
-            lateral (select earlier + $::text::interval as later) after) as lower,
-          (select case when least(greatest(ends_at, sales_time.first), sales_time.last) - least(greatest(earlier, sales_time.first), sales_time.last) <= least(greatest(later, sales_time.first), sales_time.last) - least(greatest(ends_at, sales_time.first), sales_time.last)
-            then earlier else later end
-            from (select date_trunc($::text, ends_at, 'UTC') as earlier) at_or_before,
-            lateral (select earlier + $::text::interval as later) after) as upper from sales_time, span) range
-      ) compared
+      select starts_at, ends_at, lower, upper
+      from sales_time, span, gateway.rounded_range($, starts_at, ends_at, first, last)
     ), quarters as materialized (
-      select starts_at, ends_at, case when is_less then lower else starts_at end as lower,
-      case when is_less then upper else starts_at end as upper
-      from (
-        select range.*,
-        (least(greatest(greatest(starts_at, lower), sales_time.first), sales_time.last) - least(greatest(least(starts_at, lower), sales_time.first), sales_time.last)) +
-        (least(greatest(greatest(ends_at, upper), sales_time.first), sales_time.last) - least(greatest(least(ends_at, upper), sales_time.first), sales_time.last))
-        <
-        (least(greatest(greatest(starts_at, ends_at), sales_time.first), sales_time.last) - least(greatest(least(starts_at, ends_at), sales_time.first), sales_time.last)) as is_less
-        from sales_time, (select starts_at, ends_at,
-          (select case when least(greatest(starts_at, sales_time.first), sales_time.last) - least(greatest(earlier, sales_time.first), sales_time.last) <= least(greatest(later, sales_time.first), sales_time.last) - least(greatest(starts_at, sales_time.first), sales_time.last)
-            then earlier else later end
-            from (select date_trunc($::text, starts_at, 'UTC') as earlier) at_or_before,
-            lateral (select earlier + $::text::interval as later) after) as lower,
-          (select case when least(greatest(ends_at, sales_time.first), sales_time.last) - least(greatest(earlier, sales_time.first), sales_time.last) <= least(greatest(later, sales_time.first), sales_time.last) - least(greatest(ends_at, sales_time.first), sales_time.last)
-            then earlier else later end
-            from (select date_trunc($::text, ends_at, 'UTC') as earlier) at_or_before,
-            lateral (select earlier + $::text::interval as later) after) as upper from sales_time, (select lower as starts_at, upper as ends_at from months) finer) range
-      ) compared
+      select starts_at, ends_at, lower, upper
+      from sales_time, (select lower as starts_at, upper as ends_at from months) finer, gateway.rounded_range($, starts_at, ends_at, first, last)
     ), years as materialized (
-      select starts_at, ends_at, case when is_less then lower else starts_at end as lower,
-      case when is_less then upper else starts_at end as upper
-      from (
-        select range.*,
-        (least(greatest(greatest(starts_at, lower), sales_time.first), sales_time.last) - least(greatest(least(starts_at, lower), sales_time.first), sales_time.last)) +
-        (least(greatest(greatest(ends_at, upper), sales_time.first), sales_time.last) - least(greatest(least(ends_at, upper), sales_time.first), sales_time.last))
-        <
-        (least(greatest(greatest(starts_at, ends_at), sales_time.first), sales_time.last) - least(greatest(least(starts_at, ends_at), sales_time.first), sales_time.last)) as is_less
-        from sales_time, (select starts_at, ends_at,
-          (select case when least(greatest(starts_at, sales_time.first), sales_time.last) - least(greatest(earlier, sales_time.first), sales_time.last) <= least(greatest(later, sales_time.first), sales_time.last) - least(greatest(starts_at, sales_time.first), sales_time.last)
-            then earlier else later end
-            from (select date_trunc($::text, starts_at, 'UTC') as earlier) at_or_before,
-            lateral (select earlier + $::text::interval as later) after) as lower,
-          (select case when least(greatest(ends_at, sales_time.first), sales_time.last) - least(greatest(earlier, sales_time.first), sales_time.last) <= least(greatest(later, sales_time.first), sales_time.last) - least(greatest(ends_at, sales_time.first), sales_time.last)
-            then earlier else later end
-            from (select date_trunc($::text, ends_at, 'UTC') as earlier) at_or_before,
-            lateral (select earlier + $::text::interval as later) after) as upper from sales_time, (select lower as starts_at, upper as ends_at from quarters) finer) range
-      ) compared
+      select starts_at, ends_at, lower, upper
+      from sales_time, (select lower as starts_at, upper as ends_at from quarters) finer, gateway.rounded_range($, starts_at, ends_at, first, last)
     ), all_time as materialized (
-      select starts_at, ends_at, case when is_less then lower else starts_at end as lower,
-      case when is_less then upper else starts_at end as upper
-      from (
-        select range.*,
-        (least(greatest(greatest(starts_at, lower), sales_time.first), sales_time.last) - least(greatest(least(starts_at, lower), sales_time.first), sales_time.last)) +
-        (least(greatest(greatest(ends_at, upper), sales_time.first), sales_time.last) - least(greatest(least(ends_at, upper), sales_time.first), sales_time.last))
-        <
-        (least(greatest(greatest(starts_at, ends_at), sales_time.first), sales_time.last) - least(greatest(least(starts_at, ends_at), sales_time.first), sales_time.last)) as is_less
-        from sales_time, (select starts_at, ends_at, '-infinity'::timestamptz as lower, 'infinity'::timestamptz as upper from sales_time, (select lower as starts_at, upper as ends_at from years) finer) range
-      ) compared
+      select starts_at, ends_at, lower, upper
+      from sales_time, (select lower as starts_at, upper as ends_at from years) finer, gateway.rounded_range($, starts_at, ends_at, first, last)
     ), rest as materialized (
       select part.* from months range
       cross join lateral (values

@@ -58,9 +58,13 @@ export const service: Journey[] = [
   journey('a repair of capture', 'capture.repair', async ({ pool }) => repairCapture(pool, () => {}), {
     mostRows: 4_000,
   }),
-  journey('a step that finds nothing', 'step.make_quiet', async ({ pool }) =>
-    createSteps(pool, new AbortController().signal)(),
-  ),
+  journey('a look for changes', 'step.is_needed', async ({ pool, build }) => {
+    // The background job makes the steps of some rounds.
+    for (let round = 0; round < 10; round++) {
+      await build.voucher(1)
+      await createSteps(pool, new AbortController().signal)()
+    }
+  }),
   journey('a step', 'step.make', async ({ pool, build }) => {
     // The background job makes steps too, which find the rows of some rounds.
     for (let round = 0; round < 20; round++) {
