@@ -188,7 +188,7 @@ const answers: RecordedAnswer[] = JSON.parse(readFileSync('schema/examples.v1.js
 const described = describeService(v1, answers)
 emit('schema/openapi.v1.json', `${JSON.stringify(described, null, 2)}\n`)
 emit('schema/voucher-gateway.postman_collection.json', `${JSON.stringify(describeCollection(described), null, 2)}\n`)
-for (const [file, text] of Object.entries(await generateClient(described))) emit(join(clientFolder, file), text)
+for (const [file, text] of Object.entries(generateClient(described))) emit(join(clientFolder, file), text)
 
 // Last, because it builds the client, which the lines above write.
 await withMigratedDatabase(async sql => {

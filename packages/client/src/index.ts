@@ -13,7 +13,6 @@ export type { ListOptions, Page, RecordList } from './list.ts'
 export { type TenantListName, tenantListNames, tenantLists } from './reads.ts'
 export type * from './records.ts'
 export type { Removal, RemovalOptions, RemovalPage, RemovalResource } from './removals.ts'
-export type { components, operations, paths } from './schema.ts'
 export type { CallOptions, ClientOptions } from './transport.ts'
 
 /** The identifier of a voucher: its reference, or the QR token or URL that was read from it. */
