@@ -19,6 +19,7 @@ import { toEnvironmentFile, withVariables } from './tools/configuration.ts'
 import { describeDatabase } from './tools/database/describe.ts'
 import { describeMappings, toDictionary, toMappingColumns } from './tools/database/dictionary.ts'
 import { withMigratedDatabase } from './tools/database/migrated.ts'
+import { toJson } from './tools/json.ts'
 import { toMetricsPage } from './tools/metrics.ts'
 import type { RecordedAnswer } from './tools/openapi/examples.ts'
 import { toPrometheusRule } from './tools/prometheus-rule.ts'
@@ -42,6 +43,8 @@ const typeConfig = {
     Date: 'string',
   },
   enumsAsTypes: true,
+  // The schema has them.
+  disableDescriptions: true,
   useTypeImports: true,
   skipTypename: true,
   immutableTypes: true,
@@ -171,7 +174,7 @@ emit('docs/reasons.md', toReasonsPage())
 emit('docs/metrics.md', await toMetricsPage())
 const alerts = readFileSync('deploy/alerts.yaml', 'utf8')
 emit('deploy/kubernetes/prometheus-operator/prometheus-rule.yaml', toPrometheusRule(alerts))
-emit('schema/trusted-documents.json', `${JSON.stringify(listTrustedDocuments(), null, 2)}\n`)
+emit('schema/trusted-documents.json', toJson(listTrustedDocuments()))
 emit('src/graphql-http/operations.ts', toOperationIds(readTrustedOperations('src/graphql-http')))
 emit(join(clientFolder, 'documents.ts'), toClientDocuments(readTrustedOperations(clientFolder)))
 emit(join(dashboardFolder, 'operations.ts'), await generateDashboardOperations(dashboardFolder))
@@ -186,8 +189,8 @@ const { describeCollection } = await import('./tools/openapi/postman.ts')
 const { v1 } = await import('./src/rest/v1/routes.ts')
 const answers: RecordedAnswer[] = JSON.parse(readFileSync('schema/examples.v1.json', 'utf8'))
 const described = describeService(v1, answers)
-emit('schema/openapi.v1.json', `${JSON.stringify(described, null, 2)}\n`)
-emit('schema/voucher-gateway.postman_collection.json', `${JSON.stringify(describeCollection(described), null, 2)}\n`)
+emit('schema/openapi.v1.json', toJson(described))
+emit('schema/voucher-gateway.postman_collection.json', toJson(describeCollection(described)))
 for (const [file, text] of Object.entries(generateClient(described))) emit(join(clientFolder, file), text)
 
 // Last, because it builds the client, which the lines above write.

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { arrayText } from '../../src/db/sql.ts'
 import { loadDemo } from '../../src/demo/load.ts'
 import { createCursorCipher, type ListIdentity } from '../../src/domain/paging/cursor.ts'
+import { toJson } from '../../tools/json.ts'
 import type { RecordedAnswer } from '../../tools/openapi/examples.ts'
 import type { PostmanCollection } from '../../tools/openapi/postman.ts'
 import { bearer } from '../rest/support.ts'
@@ -90,7 +91,7 @@ test('the examples of the document are answers over the demo data', async () => 
   const answers: RecordedAnswer[] = []
   for (const request of exampleRequests) answers.push(await record(request))
   const recorded: unknown = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : []
-  await expect(`${JSON.stringify(settle(answers, recorded), null, 2)}\n`).toMatchFileSnapshot(`../../${file}`)
+  await expect(toJson(settle(answers, recorded))).toMatchFileSnapshot(`../../${file}`)
 })
 
 const operations = Object.values(document.paths).flatMap(({ get, post }) => [get, post].filter(it => it !== undefined))

@@ -9,6 +9,7 @@ import { typeNameOf } from '../../src/graphql/node-types.ts'
 import { findResource, resourceLists } from '../../src/graphql/resource.ts'
 import { schema } from '../../src/graphql/schema.ts'
 import { fieldsOf, responseKey } from '../../src/rest/prepare-operation.ts'
+import { toJson } from '../json.ts'
 
 /** A row of `dictionary.sql`. */
 interface MappingColumn {
@@ -143,7 +144,7 @@ export function toMappingColumns(records: readonly MappedRecord[]): string {
     const described = columns.map(({ key, type, standard, words }) => [key, { type, default: standard, words }])
     return [record, { words, columns: Object.fromEntries(described) }]
   })
-  return `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`
+  return toJson(Object.fromEntries(entries))
 }
 
 /** Returns `docs/data-dictionary.md`. @param documents of v1 */
