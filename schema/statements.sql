@@ -92,7 +92,6 @@ with /* administrator.set_password */ account as (select $::text as email), befo
   select $::text, $::text, $::text, id, jsonb_build_object('email', email) from changed_account where id in (select id from before)
 )
 select id, email, generation from changed_account;
-
 -- administrator.set_password, form 2 (an invitation), differs from administrator.set_password, form 1:
 - with /* name */ account as (select $::text as email), before as (
 + with /* name */ account as (
@@ -150,16 +149,12 @@ from (
   order by at desc, id desc limit $
 ) entry
 order by at desc, id desc;
-
 -- audit.list, form 2 (entries of one kind), differs from audit.list, form 1:
 +       and entry.action = $
-
 -- audit.list, form 3 (entries about a token), differs from audit.list, form 1:
 +       and entry.token_id = $
-
 -- audit.list, form 4 (entries of one actor), differs from audit.list, form 1:
 +       and gateway.has_text(entry.actor, $)
-
 -- audit.list, form 5 (newer entries), differs from audit.list, form 1:
 -       and true
 -       order by entry.at desc, id desc limit $) ) entry
@@ -169,29 +164,22 @@ order by at desc, id desc;
 +   order by at asc, id asc limit $
 - order by at desc, id desc
 + order by at asc, id asc
-
 -- audit.list, form 6 (entries of some days), differs from audit.list, form 1:
 -       and
 +       and entry.at >= $::text::date
 +       and entry.at < $::text::date + 1 and
-
 -- audit.list, form 7 (older entries), differs from audit.list, form 1:
 -       true
 +       (entry.at, id) < (select entry.at, id from gateway.audit_entry entry where id = $)
-
 -- audit.list, form 8 (entries of some days about a token), differs from audit.list, form 6:
 +       and entry.token_id = $
-
 -- audit.list, form 9 (the audit as CSV), differs from audit.list, form 7:
 +       and entry.action = $
-
 -- audit.list, form 10 (entries about a token, older), differs from audit.list, form 7:
 +       and entry.token_id = $
-
 -- audit.list, form 11 (entries of some days, older), differs from audit.list, form 6:
 -       true
 +       (entry.at, id) < (select entry.at, id from gateway.audit_entry entry where id = $)
-
 -- audit.list, form 12 (entries about a tenant), differs from audit.list, form 1:
 -       and
 +       and entry.tenant_id = $ and
@@ -206,10 +194,8 @@ order by at desc, id desc;
 +       true
 +       and true
 +       order by entry.at desc, id desc limit $)) entry
-
 -- audit.list, form 13 (entries about a tenant, of one kind), differs from audit.list, form 12:
 +       and entry.action = $
-
 -- audit.list, form 14 (entries about a tenant, older), differs from audit.list, form 12:
 -       true
 +       (entry.at, id) < (select entry.at, id from gateway.audit_entry entry where id = $)
@@ -258,7 +244,6 @@ select /* customer.list */ (select string_agg(row, '') from (
     where tenant_id = $ and marketing_opted and (updated_at, id) > ($::text::timestamptz, $::bigint) and (updated_at, id) < ($::text::timestamptz, $::bigint)
     order by updated_at, id limit $) page),
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1);
-
 -- customer.list, form 2 (pages of the list: customer), differs from customer.list, form 1:
 -     order by updated_at, id limit $) page),
 +     order by updated_at desc, id desc limit $) page),
@@ -277,7 +262,6 @@ from unnest($::text::bigint[],
   $::text::bigint[])
 with ordinality as wanted(tenant_id, lower_at, lower_id, upper_at, upper_id, size, place)
 order by place;
-
 -- customer.list_of_tenants, form 2 (the lists of many tenants), differs from customer.list_of_tenants, form 1:
 -     order by updated_at, id limit wanted.size) page),
 +     order by updated_at desc, id desc limit wanted.size) page),
@@ -309,7 +293,6 @@ json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by p
 null,
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)
 from picked left join gateway.customer on id = record_id and matches;
-
 -- customer.search, form 2 (marketingSignups: UPDATED_AT ASC), differs from customer.search, form 1:
 -         order by sort_key, record_id limit (select $::bigint)
 +         order by sort_key desc, record_id desc limit (select $::bigint)
@@ -358,7 +341,6 @@ json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by p
 null,
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)
 from picked left join gateway.customer on id = record_id and matches;
-
 -- customer.search, form 4 (marketingSignups: NAME DESC), differs from customer.search, form 3:
 -           select id as record_id, name as sort_key, false as missing,
 +           select id as record_id, name as sort_key, true as missing,
@@ -370,13 +352,11 @@ from picked left join gateway.customer on id = record_id and matches;
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is not null
 -   select *, row_number() over () as place from (select * from listed order by missing, sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key, record_id limit $) first
-
 -- customer.search, form 5 (marketingSignups: NAME DESC), differs from customer.search, form 3:
 -           order by sort_key, record_id limit (select $::bigint)
 +           order by sort_key desc, record_id desc limit (select $::bigint)
 -   select *, row_number() over () as place from (select * from listed order by missing, sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from listed order by missing, sort_key desc, record_id desc limit $) first
-
 -- customer.search, form 6 (marketingSignups: CONSENTED_AT ASC), differs from customer.search, form 3:
 -           select id as record_id, name as sort_key, false as missing,
 +           select id as record_id, consented_at as sort_key, false as missing,
@@ -386,13 +366,11 @@ from picked left join gateway.customer on id = record_id and matches;
 +           select id as record_id, consented_at as sort_key, true as missing,
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is null
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and consented_at is null
-
 -- customer.search, form 7 (marketingSignups: NAME ASC), differs from customer.search, form 4:
 -           order by sort_key, record_id limit (select $::bigint)
 +           order by sort_key desc, record_id desc limit (select $::bigint)
 -   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key desc, record_id desc limit $) first
-
 -- customer.search, form 8 (marketingSignups: CONSENTED_AT DESC), differs from customer.search, form 4:
 -           select id as record_id, name as sort_key, true as missing,
 +           select id as record_id, consented_at as sort_key, true as missing,
@@ -402,13 +380,11 @@ from picked left join gateway.customer on id = record_id and matches;
 +           select id as record_id, consented_at as sort_key, false as missing,
 -           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and name is not null
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted and consented_at is not null
-
 -- customer.search, form 9 (marketingSignups: CONSENTED_AT DESC), differs from customer.search, form 6:
 -           order by sort_key, record_id limit (select $::bigint)
 +           order by sort_key desc, record_id desc limit (select $::bigint)
 -   select *, row_number() over () as place from (select * from listed order by missing, sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from listed order by missing, sort_key desc, record_id desc limit $) first
-
 -- customer.search, form 10 (marketingSignups: CONSENTED_AT ASC), differs from customer.search, form 8:
 -           order by sort_key, record_id limit (select $::bigint)
 +           order by sort_key desc, record_id desc limit (select $::bigint)
@@ -502,27 +478,22 @@ json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by p
 (select count(*) from candidate),
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)
 from picked left join gateway.customer on id = record_id and matches;
-
 -- customer.search_range, form 2 (marketingSignups: of a source), differs from customer.search_range, form 1:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
-
 -- customer.search_range, form 3 (marketingSignups: of few days), differs from customer.search_range, form 1:
 -     (left(consent_source, 100) = $ and consent_source = $) is true as matches, false as is_end
 +     true as matches, false as is_end
 -     and left(consent_source, 100) = $
 +     and consented_at is not null and consented_at >= (select $::text::timestamptz) and consented_at < (select $::text::timestamptz)
-
 -- customer.search_range, form 4 (marketingSignups: of few days), differs from customer.search_range, form 3:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
-
 -- customer.search_range, form 5 (marketingSignups: an address), differs from customer.search_range, form 1:
 -     (left(consent_source, 100) = $ and consent_source = $) is true as matches, false as is_end
 +     (gateway.has_word(words, $)) is true as matches, false as is_end
 -     and left(consent_source, 100) = $
 +     and words like (select $::text) and words like (select $::text) and words like (select $::text) and words like (select $::text)
-
 -- customer.search_range, form 6 (marketingSignups: an address), differs from customer.search_range, form 5:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
@@ -555,7 +526,6 @@ select
       limit (select $::bigint)
     ) met limit $
   ) counted);
-
 -- customer.search_sizes, form 2 (marketingSignups: of few days), differs from customer.search_sizes, form 1:
 -       and left(consent_source, 100) = $
 +       and consented_at is not null and consented_at >= (select $::text::timestamptz) and consented_at < (select $::text::timestamptz)
@@ -978,7 +948,6 @@ select /* figures.read */ * from (
       (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1) as stamp) last where stamp is not null
   )
 ) read order by place;
-
 -- figures.read, form 2 (the figures of a tenant with those below it), differs from figures.read, form 1:
 -     visible as materialized (select $::bigint as id, null::bigint as top),
 +     below as materialized (
@@ -1094,7 +1063,6 @@ select /* product.list */ (select string_agg(row, '') from (
     where tenant_id = $ and (updated_at, id) > ($::text::timestamptz, $::bigint) and (updated_at, id) < ($::text::timestamptz, $::bigint)
     order by updated_at, id limit $) page),
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1);
-
 -- product.list, form 2 (pages of the list: product), differs from product.list, form 1:
 -     order by updated_at, id limit $) page),
 +     order by updated_at desc, id desc limit $) page),
@@ -1113,7 +1081,6 @@ from unnest($::text::bigint[],
   $::text::bigint[])
 with ordinality as wanted(tenant_id, lower_at, lower_id, upper_at, upper_id, size, place)
 order by place;
-
 -- product.list_of_tenants, form 2 (the lists of many tenants), differs from product.list_of_tenants, form 1:
 -     order by updated_at, id limit wanted.size) page),
 +     order by updated_at desc, id desc limit wanted.size) page),
@@ -1145,29 +1112,23 @@ json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by p
 null,
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)
 from picked left join gateway.product on id = record_id and matches;
-
 -- product.search, form 2 (catalogVouchers: UPDATED_AT ASC), differs from product.search, form 1:
 -         select id as record_id, sort_order as sort_key, false as missing,
 +         select id as record_id, updated_at as sort_key, false as missing,
-
 -- product.search, form 3 (catalogVouchers: SORT_ORDER ASC), differs from product.search, form 1:
 -         order by sort_key, record_id limit (select $::bigint)
 +         order by sort_key desc, record_id desc limit (select $::bigint)
 -   select *, row_number() over () as place from (select * from listed order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from listed order by sort_key desc, record_id desc limit $) first
-
 -- product.search, form 4 (catalogVouchers: UPDATED_AT ASC), differs from product.search, form 3:
 -         select id as record_id, sort_order as sort_key, false as missing,
 +         select id as record_id, updated_at as sort_key, false as missing,
-
 -- product.search, form 5 (catalogVouchers: TITLE ASC), differs from product.search, form 1:
 -         select id as record_id, sort_order as sort_key, false as missing,
 +         select id as record_id, gateway.text_order(title) collate "C" as sort_key, false as missing,
-
 -- product.search, form 6 (catalogVouchers: TITLE ASC), differs from product.search, form 3:
 -         select id as record_id, sort_order as sort_key, false as missing,
 +         select id as record_id, gateway.text_order(title) collate "C" as sort_key, false as missing,
-
 -- product.search, form 7 (catalogVouchers: by price), differs from customer.search, form 3:
 -           select id as record_id, name as sort_key, false as missing,
 +           select id as record_id, price as sort_key, false as missing,
@@ -1187,7 +1148,6 @@ from picked left join gateway.product on id = record_id and matches;
 + select string_agg(:product, '' order by place) filter (where matches),
 - from picked left join gateway.customer on id = record_id and matches
 + from picked left join gateway.product on id = record_id and matches
-
 -- product.search, form 8 (catalogVouchers of a thousand tenants), differs from customer.search, form 11:
 -         from gateway.customer
 -         where tenant_id = owner.owner_id and (tenant_id > 0 or gateway.is_read(tenant_id)) and marketing_opted
@@ -1197,7 +1157,6 @@ from picked left join gateway.product on id = record_id and matches;
 + select string_agg(:product, '' order by place) filter (where matches),
 - from picked left join gateway.customer on id = record_id and matches
 + from picked left join gateway.product on id = record_id and matches
-
 -- product.search, form 9 (catalogVouchers: by price), differs from product.search, form 7:
 -           select id as record_id, price as sort_key, false as missing,
 +           select id as record_id, price as sort_key, true as missing,
@@ -1251,41 +1210,33 @@ json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by p
 (select count(*) from candidate),
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)
 from picked left join gateway.product on id = record_id and matches;
-
 -- product.search_range, form 2 (catalogVouchers: monetary), differs from product.search_range, form 1:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
-
 -- product.search_range, form 3 (catalogVouchers: of a category), differs from product.search_range, form 1:
 -     select id as record_id, sort_order as sort_key, false as missing,
 +     select id as record_id, updated_at as sort_key, false as missing,
 -     and is_monetary
 +     and category_ids @> array[$::bigint]
-
 -- product.search_range, form 4 (catalogVouchers: of a category), differs from product.search_range, form 3:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
-
 -- product.search_range, form 5 (a count of filtered catalogVouchers), differs from product.search_range, form 1:
 -     select id as record_id, sort_order as sort_key, false as missing,
 -     true as matches, false as is_end
 +     select id as record_id, updated_at as sort_key, false as missing,
 +     (is_monetary and currency = $) is true as matches, false as is_end
-
 -- product.search_range, form 6 (catalogVouchers: a price), differs from product.search_range, form 3:
 -     and category_ids @> array[$::bigint]
 +     and currency = $ and price is not null and price >= (select $::text::numeric) and price <= (select $::text::numeric)
-
 -- product.search_range, form 7 (catalogVouchers: a price), differs from product.search_range, form 4:
 -     and category_ids @> array[$::bigint]
 +     and currency = $ and price is not null and price >= (select $::text::numeric) and price <= (select $::text::numeric)
-
 -- product.search_range, form 8 (catalogVouchers: a word), differs from product.search_range, form 3:
 -     true as matches, false as is_end
 +     (gateway.has_word(gateway.folded(title), $)) is true as matches, false as is_end
 -     and category_ids @> array[$::bigint]
 +     and gateway.folded(title) like (select $::text) and gateway.folded(title) like (select $::text) and gateway.folded(title) like (select $::text) and gateway.folded(title) like (select $::text) and gateway.folded(title) like (select $::text)
-
 -- product.search_range, form 9 (catalogVouchers: a word), differs from product.search_range, form 8:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
@@ -1312,15 +1263,12 @@ select
       limit (select $::bigint)
     ) met limit $
   ) counted);
-
 -- product.search_sizes, form 2 (catalogVouchers: of a category), differs from product.search_sizes, form 1:
 -       and is_monetary
 +       and category_ids @> array[$::bigint]
-
 -- product.search_sizes, form 3 (catalogVouchers: a price), differs from product.search_sizes, form 1:
 -       and is_monetary
 +       and currency = $ and price is not null and price >= (select $::text::numeric) and price <= (select $::text::numeric)
-
 -- product.search_sizes, form 4 (a count of filtered catalogVouchers), differs from product.search_sizes, form 1:
 +   ) counted),
 + (select count(*) from (
@@ -1405,7 +1353,6 @@ from unnest($::text::bigint[],
   $::text::bigint[])
 with ordinality as wanted(tenant_id, lower_at, lower_id, upper_at, upper_id, size, place)
 order by place;
-
 -- removal.list_of_tenants, form 2 (the lists of many tenants), differs from removal.list_of_tenants, form 1:
 -       order by updated_at, id limit wanted.size) range order by updated_at, id limit wanted.size) page),
 +       order by updated_at desc, id desc limit wanted.size) range order by updated_at desc, id desc limit wanted.size) page),
@@ -1487,7 +1434,6 @@ left join lateral (
   where voucher.tenant_id = record.tenant_id and (qr_token = text or gateway.trimmed(qr_token) = gateway.trimmed(text))
 ) found on true
 order by place, distance, is_exact desc;
-
 -- resolution.find, form 2 (resolving by voucher_reference), differs from resolution.find, form 1:
 -   select id, tenant_id, qr_token as stored from gateway.voucher_entry
 -   where left(gateway.trimmed(qr_token), 600) collate "C" = left(gateway.trimmed(text), 600) collate "C" order by left(gateway.trimmed(qr_token), 600) collate "C", tenant_id limit 9
@@ -1703,7 +1649,6 @@ from unnest($::text::bigint[], $::text::bigint[],
   $::text::bigint[])
 with ordinality as wanted(parent_id, after_id, before_id, size, place)
 order by place;
-
 -- tenant.children, form 2 (the tenants below many), differs from tenant.children, form 1:
 -     order by gateway.text_order(name) collate "C", id limit wanted.size
 +     order by gateway.text_order(name) collate "C" desc, id desc limit wanted.size
@@ -1774,7 +1719,6 @@ select string_agg(row, ''),
   and (updated_at, id) < ($::text::timestamptz, $::bigint)
   order by updated_at, id limit $
 ) page;
-
 -- tenant.list, form 2 (pages of the list of tenants below one), differs from tenant.list, form 1:
 -   order by updated_at, id limit $
 +   order by updated_at desc, id desc limit $
@@ -1967,10 +1911,8 @@ and
 true
 and true
 order by token.id desc, id desc limit $;
-
 -- token.list, form 2 (tokens with a permission), differs from token.list, form 1:
 + and $ = any(permissions)
-
 -- token.list, form 3 (the tokens), differs from token.list, form 1:
 + and token.revoked_at is null and not (coalesce(token.expires_at <= now(), false) or coalesce(
 +     (select false from gateway.session where session.id_hash = token.session_hash and
@@ -1979,21 +1921,17 @@ order by token.id desc, id desc limit $;
 +         where administrator.id = session.administrator_id and administrator.generation = session.generation
 +         and administrator.removed_at is null)),
 +     token.session_hash is not null))
-
 -- token.list, form 4 (tokens in another order), differs from token.list, form 3:
 - order by token.id desc, id desc limit $
 + order by coalesce(token.last_used_at, '-infinity'), id limit $
-
 -- token.list, form 5 (newer tokens), differs from token.list, form 3:
 - and true
 - order by token.id desc, id desc limit $
 + and (token.id, id) > (select token.id, id from gateway.token where id = $)
 + order by token.id, id limit $
-
 -- token.list, form 6 (older tokens), differs from token.list, form 3:
 - true
 + (token.id, id) < (select token.id, id from gateway.token where id = $)
-
 -- token.list, form 7 (tokens of a tenant), differs from token.list, form 3:
 + and id in (
 +   with found as materialized (
@@ -2105,7 +2043,6 @@ select /* voucher.list */ (select string_agg(row, '') from (
     where tenant_id = $ and (updated_at, id) > ($::text::timestamptz, $::bigint) and (updated_at, id) < ($::text::timestamptz, $::bigint)
     order by updated_at, id limit $) page),
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1);
-
 -- voucher.list, form 2 (pages of the list: voucher), differs from product.list, form 2:
 -     select :product as row, updated_at, id from gateway.product
 +     select :voucher as row, updated_at, id from gateway.voucher
@@ -2124,7 +2061,6 @@ from unnest($::text::bigint[],
   $::text::bigint[])
 with ordinality as wanted(tenant_id, lower_at, lower_id, upper_at, upper_id, size, place)
 order by place;
-
 -- voucher.list_of_tenants, form 2 (the lists of many tenants), differs from product.list_of_tenants, form 2:
 -     select :product as row, updated_at, id from gateway.product
 +     select :voucher as row, updated_at, id from gateway.voucher
@@ -2156,63 +2092,51 @@ json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by p
 null,
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)
 from picked left join gateway.voucher on id = record_id and matches;
-
 -- voucher.search, form 2 (purchasedVouchers: VALID_UNTIL ASC), differs from voucher.search, form 1:
 -         select id as record_id, updated_at as sort_key, false as missing,
 +         select id as record_id, ends_on as sort_key, false as missing,
 -         from gateway.voucher
 +         from gateway.voucher_entry
-
 -- voucher.search, form 3 (purchasedVouchers: of a currency), differs from voucher.search, form 1:
 -         true as matches
 +         (currency = $) is true as matches
-
 -- voucher.search, form 4 (purchasedVouchers: UPDATED_AT ASC), differs from voucher.search, form 1:
 -         order by sort_key, record_id limit (select $::bigint)
 +         order by sort_key desc, record_id desc limit (select $::bigint)
 -   select *, row_number() over () as place from (select * from listed order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from listed order by sort_key desc, record_id desc limit $) first
-
 -- voucher.search, form 5 (purchasedVouchers: VALID_UNTIL ASC), differs from voucher.search, form 2:
 -         order by sort_key, record_id limit (select $::bigint)
 +         order by sort_key desc, record_id desc limit (select $::bigint)
 -   select *, row_number() over () as place from (select * from listed order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from listed order by sort_key desc, record_id desc limit $) first
-
 -- voucher.search, form 6 (purchasedVouchers: of a currency), differs from voucher.search, form 4:
 -         true as matches
 +         (currency = $) is true as matches
-
 -- voucher.search, form 7 (purchasedVouchers: redeemable), differs from voucher.search, form 1:
 -         true as matches
 +         ((state = any('{part,full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches
-
 -- voucher.search, form 8 (purchasedVouchers: valid on a day), differs from voucher.search, form 1:
 -         true as matches
 +         (
 +           ends_on >= (select $::text::date)
 +           and (date_valid_start is null or date_valid_start <= (select $::text::date))) is true as matches
-
 -- voucher.search, form 9 (purchasedVouchers: redeemable), differs from voucher.search, form 4:
 -         true as matches
 +         ((state = any('{part,full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches
-
 -- voucher.search, form 10 (purchasedVouchers: valid on a day), differs from voucher.search, form 4:
 -         true as matches
 +         (
 +           ends_on >= (select $::text::date)
 +           and (date_valid_start is null or date_valid_start <= (select $::text::date))) is true as matches
-
 -- voucher.search, form 11 (purchasedVouchers: the beginning of a word), differs from voucher.search, form 1:
 -         true as matches
 +         ((gateway.has_word(words, $) or gateway.has_word(recipient, $))) is true as matches
 +         cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) other
-
 -- voucher.search, form 12 (purchasedVouchers: the beginning of a word), differs from voucher.search, form 4:
 -         true as matches
 +         ((gateway.has_word(words, $) or gateway.has_word(recipient, $))) is true as matches
 +         cross join lateral (select words, recipient from gateway.voucher_entry where id = gateway.voucher.id offset 0) other
-
 -- voucher.search, form 13 (purchasedVouchers: valid until, by the end), differs from voucher.search, form 2:
 -         true as matches
 -         from gateway.voucher_entry
@@ -2220,13 +2144,11 @@ from picked left join gateway.voucher on id = record_id and matches;
 +         from gateway.voucher_entry entry
 +         cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other
 +         and ends_on < owner.today and ends_on < 'infinity' and ends_on is not null and ends_on >= (select $::text::date)
-
 -- voucher.search, form 14 (purchasedVouchers: valid until, by the end), differs from voucher.search, form 13:
 -         order by sort_key, record_id limit (select $::bigint)
 +         order by sort_key desc, record_id desc limit (select $::bigint)
 -   select *, row_number() over () as place from (select * from listed order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from listed order by sort_key desc, record_id desc limit $) first
-
 -- voucher.search, form 15 (purchasedVouchers of a thousand tenants), differs from product.search, form 8:
 -         from gateway.product
 +         from gateway.voucher
@@ -2234,7 +2156,6 @@ from picked left join gateway.voucher on id = record_id and matches;
 + select string_agg(:voucher, '' order by place) filter (where matches),
 - from picked left join gateway.product on id = record_id and matches
 + from picked left join gateway.voucher on id = record_id and matches
-
 -- voucher.search, form 16 (purchasedVouchers: PURCHASED_AT ASC), differs from customer.search, form 3:
 -           select id as record_id, name as sort_key, false as missing,
 +           select id as record_id, purchase_timestamp as sort_key, false as missing,
@@ -2252,7 +2173,6 @@ from picked left join gateway.voucher on id = record_id and matches;
 + select string_agg(:voucher, '' order by place) filter (where matches),
 - from picked left join gateway.customer on id = record_id and matches
 + from picked left join gateway.voucher on id = record_id and matches
-
 -- voucher.search, form 17 (purchasedVouchers: PURCHASED_AT DESC), differs from voucher.search, form 16:
 -           select id as record_id, purchase_timestamp as sort_key, false as missing,
 +           select id as record_id, purchase_timestamp as sort_key, true as missing,
@@ -2264,13 +2184,11 @@ from picked left join gateway.voucher on id = record_id and matches;
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and purchase_timestamp is not null
 -   select *, row_number() over () as place from (select * from listed order by missing, sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key, record_id limit $) first
-
 -- voucher.search, form 18 (purchasedVouchers: PURCHASED_AT DESC), differs from voucher.search, form 16:
 -           order by sort_key, record_id limit (select $::bigint)
 +           order by sort_key desc, record_id desc limit (select $::bigint)
 -   select *, row_number() over () as place from (select * from listed order by missing, sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from listed order by missing, sort_key desc, record_id desc limit $) first
-
 -- voucher.search, form 19 (purchasedVouchers: by balance), differs from voucher.search, form 17:
 -           select id as record_id, purchase_timestamp as sort_key, true as missing,
 +           select id as record_id, current_balance as sort_key, true as missing,
@@ -2286,13 +2204,11 @@ from picked left join gateway.voucher on id = record_id and matches;
 +           from gateway.voucher
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and current_balance is not null
 +           and currency = $
-
 -- voucher.search, form 20 (purchasedVouchers: PURCHASED_AT ASC), differs from voucher.search, form 17:
 -           order by sort_key, record_id limit (select $::bigint)
 +           order by sort_key desc, record_id desc limit (select $::bigint)
 -   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key desc, record_id desc limit $) first
-
 -- voucher.search, form 21 (purchasedVouchers: by balance), differs from voucher.search, form 19:
 -           select id as record_id, current_balance as sort_key, true as missing,
 +           select id as record_id, current_balance as sort_key, false as missing,
@@ -2306,31 +2222,25 @@ from picked left join gateway.voucher on id = record_id and matches;
 +           where tenant_id = $::bigint and (tenant_id > 0 or gateway.is_read(tenant_id)) and current_balance is null
 -   select *, row_number() over () as place from (select * from listed order by missing desc, sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from listed order by missing, sort_key desc, record_id desc limit $) first
-
 -- voucher.search, form 22 (purchasedVouchers: purchased in a short time), differs from voucher.search, form 16:
 +           and purchase_timestamp is not null and purchase_timestamp >= (select $::text::timestamptz) and purchase_timestamp < (select $::text::timestamptz)
-
 -- voucher.search, form 23 (purchasedVouchers: of a currency, by purchase), differs from voucher.search, form 17:
 -           true as matches
 -           from gateway.voucher_entry
 +           (currency = $) is true as matches
 +           from gateway.voucher_entry entry
 +           cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other
-
 -- voucher.search, form 24 (purchasedVouchers: purchased in a short time), differs from voucher.search, form 20:
 +           and purchase_timestamp is not null and purchase_timestamp >= (select $::text::timestamptz) and purchase_timestamp < (select $::text::timestamptz)
-
 -- voucher.search, form 25 (purchasedVouchers: of a currency, by purchase), differs from voucher.search, form 18:
 -           true as matches
 -           from gateway.voucher_entry
 +           (currency = $) is true as matches
 +           from gateway.voucher_entry entry
 +           cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other
-
 -- voucher.search, form 26 (purchasedVouchers: redeemable, by purchase), differs from voucher.search, form 23:
 -           (currency = $) is true as matches
 +           ((state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches
-
 -- voucher.search, form 27 (purchasedVouchers: redeemable, by purchase), differs from voucher.search, form 25:
 -           (currency = $) is true as matches
 +           ((state = any('{full}') and (date_valid_start is null or date_valid_start <= owner.today) and ends_on >= owner.today)) is true as matches
@@ -2351,7 +2261,6 @@ from (
     limit (select $::bigint)
   ) page limit $
 ) candidate;
-
 -- voucher.search_count, form 2 (a count of filtered purchasedVouchers), differs from product.search_count:
 -     (is_monetary and currency = $) is true as matches, false as is_end
 -     from gateway.product
@@ -2383,7 +2292,6 @@ json_agg(json_build_array(sort_key::text, record_id, matches, is_end) order by p
 (select count(*) from candidate),
 (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)
 from picked left join gateway.voucher on id = record_id and matches;
-
 -- voucher.search_range, form 2 (void vouchers of a thousand tenants, by purchase), differs from voucher.search_range, form 1:
 -   select id as owner_id, (now() at time zone gateway.time_zone(time_zone))::date as today from gateway.tenant where id = $
 +   select * from unnest($::text::bigint[], $::text::date[]) as owner(owner_id, today)
@@ -2393,7 +2301,6 @@ from picked left join gateway.voucher on id = record_id and matches;
 +     where tenant_id = owner.owner_id and (tenant_id > 0 or gateway.is_read(tenant_id))
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing, sort_key, record_id limit $) first
-
 -- voucher.search_range, form 3 (purchasedVouchers: of a product that few bought, by purchase), differs from voucher.search_range, form 1:
 -     select id as record_id, updated_at as sort_key, false as missing,
 -     ((state = any('{void}') and true)) is true as matches, false as is_end
@@ -2405,96 +2312,77 @@ from picked left join gateway.voucher on id = record_id and matches;
 +     and sold_product_id = $::bigint
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
-
 -- voucher.search_range, form 4 (purchasedVouchers: void), differs from voucher.search_range, form 1:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
-
 -- voucher.search_range, form 5 (purchasedVouchers: of a product that few bought, by purchase), differs from voucher.search_range, form 3:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing, sort_key desc, record_id desc limit $) first
-
 -- voucher.search_range, form 6 (purchasedVouchers: void, by purchase), differs from voucher.search_range, form 1:
 -     select id as record_id, updated_at as sort_key, false as missing,
 +     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
-
 -- voucher.search_range, form 7 (purchasedVouchers: void, by purchase), differs from voucher.search_range, form 6:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing, sort_key desc, record_id desc limit $) first
-
 -- voucher.search_range, form 8 (purchasedVouchers: a balance that few have), differs from voucher.search_range, form 1:
 -     ((state = any('{void}') and true)) is true as matches, false as is_end
 +     true as matches, false as is_end
 -     and state = any('{void}') and true
 +     and currency = $ and current_balance is not null and current_balance >= (select $::text::numeric) and current_balance <= (select $::text::numeric)
-
 -- voucher.search_range, form 9 (purchasedVouchers: a balance that few have), differs from voucher.search_range, form 8:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
-
 -- voucher.search_range, form 10 (the purchased vouchers of products), differs from voucher.search_range, form 8:
 -     from gateway.voucher
 +     from gateway.voucher_entry entry
 +     cross join lateral (select updated_at, state, currency, current_balance from gateway.voucher where id = entry.id offset 0) other
 -     and currency = $ and current_balance is not null and current_balance >= (select $::text::numeric) and current_balance <= (select $::text::numeric)
 +     and sold_product_id = $::bigint
-
 -- voucher.search_range, form 11 (purchasedVouchers: of a product that few bought), differs from voucher.search_range, form 10:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
-
 -- voucher.search_range, form 12 (purchasedVouchers: not yet valid), differs from voucher.search_range, form 10:
 -     true as matches, false as is_end
 +     ((state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
 -     and sold_product_id = $::bigint
 +     and date_valid_start > owner.today
-
 -- voucher.search_range, form 13 (purchasedVouchers: not yet valid), differs from voucher.search_range, form 12:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
-
 -- voucher.search_range, form 14 (purchasedVouchers: not yet valid, by purchase), differs from voucher.search_range, form 12:
 -     select id as record_id, updated_at as sort_key, false as missing,
 +     select id as record_id, purchase_timestamp as sort_key, purchase_timestamp is null as missing,
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
-
 -- voucher.search_range, form 15 (purchasedVouchers: not yet valid, by purchase), differs from voucher.search_range, form 14:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing, sort_key desc, record_id desc limit $) first
-
 -- voucher.search_range, form 16 (purchasedVouchers: a reference), differs from voucher.search_range, form 10:
 -     true as matches, false as is_end
 +     ((gateway.has_word(words, $) or gateway.has_word(recipient, $))) is true as matches, false as is_end
 -     and sold_product_id = $::bigint
 +     and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text))
-
 -- voucher.search_range, form 17 (purchasedVouchers: a reference), differs from voucher.search_range, form 16:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
-
 -- voucher.search_range, form 18 (the fields that have a word), differs from voucher.search_range, form 16:
 -     and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text))
 +     and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text))
-
 -- voucher.search_range, form 19 (purchasedVouchers: a word and a name), differs from voucher.search_range, form 10:
 -     true as matches, false as is_end
 +     ((gateway.has_word(words, $) or gateway.has_word(recipient, $)) and (gateway.has_word(words, $) or gateway.has_word(recipient, $))) is true as matches, false as is_end
 -     and sold_product_id = $::bigint
 +     and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text))
-
 -- voucher.search_range, form 20 (purchasedVouchers: a word and a name), differs from voucher.search_range, form 19:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by sort_key desc, record_id desc limit $) first
-
 -- voucher.search_range, form 21 (purchasedVouchers: a word and a name, by purchase), differs from voucher.search_range, form 14:
 -     ((state = any('{part,full}') and date_valid_start > owner.today)) is true as matches, false as is_end
 +     ((gateway.has_word(words, $) or gateway.has_word(recipient, $)) and (gateway.has_word(words, $) or gateway.has_word(recipient, $))) is true as matches, false as is_end
 -     and date_valid_start > owner.today
 +     and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text)) and (words like (select $::text) or recipient like (select $::text))
-
 -- voucher.search_range, form 22 (purchasedVouchers: a word and a name, by purchase), differs from voucher.search_range, form 21:
 -   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing desc, sort_key, record_id limit $) first
 +   select *, row_number() over () as place from (select * from candidate where matches and (select count(*) from candidate) <= $ order by missing, sort_key desc, record_id desc limit $) first
@@ -2514,11 +2402,9 @@ from (
     order by updated_at desc, id desc limit $
   ) latest limit $
 ) latest;
-
 -- voucher.search_sample, form 2 (the fields that have a word), differs from voucher.search_sample, form 1:
 - select count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text)))
 + select count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text)))
-
 -- voucher.search_sample, form 3 (purchasedVouchers: a word and a name), differs from voucher.search_sample, form 1:
 - select count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text)))
 + select count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text))), count(*) filter (where (words like (select $::text) or recipient like (select $::text)))
@@ -2537,35 +2423,28 @@ select
       limit (select $::bigint)
     ) met limit $
   ) counted);
-
 -- voucher.search_sizes, form 2 (purchasedVouchers: of a currency), differs from product.search_sizes, form 1:
 -       select from gateway.product
 +       select from gateway.voucher
 -       and is_monetary
 +       and currency = $
-
 -- voucher.search_sizes, form 3 (purchasedVouchers: redeemable), differs from product.search_sizes, form 1:
 -       select from gateway.product
 +       select from gateway.voucher_entry
 -       and is_monetary
 +       and ends_on >= owner.today
-
 -- voucher.search_sizes, form 4 (purchasedVouchers: void), differs from voucher.search_sizes, form 2:
 -       and currency = $
 +       and state = any('{void}') and true
-
 -- voucher.search_sizes, form 5 (the purchased vouchers of products), differs from voucher.search_sizes, form 3:
 -       and ends_on >= owner.today
 +       and sold_product_id = $::bigint
-
 -- voucher.search_sizes, form 6 (purchasedVouchers: not yet valid), differs from voucher.search_sizes, form 3:
 -       and ends_on >= owner.today
 +       and date_valid_start > owner.today
-
 -- voucher.search_sizes, form 7 (purchasedVouchers: valid on a day), differs from voucher.search_sizes, form 3:
 -       and ends_on >= owner.today
 +       and ends_on >= (select $::text::date)
-
 -- voucher.search_sizes, form 8 (purchasedVouchers: a balance that few have), differs from voucher.search_sizes, form 2:
 -       and currency = $
 +       and currency = $ and current_balance is not null and current_balance >= (select $::text::numeric) and current_balance <= (select $::text::numeric)

@@ -114,7 +114,7 @@ it('every statement of schema/statements.sql that reads these tables was looked 
   const isOfTables = new RegExp(`gateway\\.(${tables.join('|')})\\b`)
   // A form that is shown by its differences has the other tables of the form before.
   const reading = new Set<string>()
-  for (const text of readFileSync('schema/statements.sql', 'utf8').split(/\n\n/)) {
+  for (const text of readFileSync('schema/statements.sql', 'utf8').split(/\n\n|\n(?=-- [a-z_]+\.)/)) {
     const [, title = namesIn(text)[0] ?? '', former = ''] =
       /^-- ([a-z_.]+)(?:, form .*?)?(?:, differs from ([a-z_.]+).*:)?\n/.exec(text) ?? []
     if (isOfTables.test(text) || reading.has(former)) reading.add(title)

@@ -26,11 +26,11 @@ export function toFile(statements: ReadonlyMap<string, string>): string {
     const alike = shown.filter(other => operationOf(other.title) === operationOf(name))
     const difference = isOnly || place > 0 ? differenceOf(form, alike) : null
     shown.push(form)
-    if (difference !== null) return `${title}, differs from ${difference}`
-    return isOnly ? `${text};` : `${title}\n${text};`
+    if (difference !== null) return `${place > 0 ? '' : '\n'}${title}, differs from ${difference}`
+    return isOnly ? `\n${text};` : `\n${title}\n${text};`
   })
   const columns = [...records].map(([record, text]) => `-- :${record} = ${text}\n`).sort()
-  return `${[header + columns.join('') + preface, ...blocks].join('\n\n')}\n`
+  return `${[header + columns.join('') + preface, ...blocks].join('\n')}\n`
 }
 
 interface Form {
