@@ -12,7 +12,7 @@ import { logProgress } from './report.ts'
 import { type Size, seed, sizes, treeOf } from './seed.ts'
 
 /** The directory of the databases. */
-export const dataHome = `${bench}.data/`
+const dataHome = `${bench}.data/`
 
 const name = 'bench'
 

@@ -33,8 +33,8 @@ const valuesAt = (now: number, voucher: ExampleVoucher | null): Record<string, u
  *
  * @param voucher the voucher that is resolved; null: the variables have a placeholder
  */
-export function createExampleTabs(voucher: ExampleVoucher | null, now = Date.now()) {
-  const values = valuesAt(now, voucher)
+export function createExampleTabs(voucher: ExampleVoucher | null) {
+  const values = valuesAt(Date.now(), voucher)
   return readdirSync(folder)
     .sort()
     .map(name => {

@@ -8,8 +8,8 @@ const shortCount = new Intl.NumberFormat(undefined, { notation: 'compact', maxim
 export const formatCount = (number: number): string => count.format(number)
 
 /** Returns a number with its noun: `1,204 vouchers`. */
-export const formatNumberOf = (number: number, one: string, many = `${one}s`): string =>
-  `${formatCount(number)} ${number === 1 ? one : many}`
+export const formatNumberOf = (number: number, one: string): string =>
+  `${formatCount(number)} ${number === 1 ? one : `${one}s`}`
 
 /** A count of the API. */
 export interface Count {

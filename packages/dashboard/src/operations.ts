@@ -5,144 +5,84 @@ import { operation } from './operation.ts'
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
 /** Internal type. DO NOT USE DIRECTLY. */
 export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
-/** The precision of a count. */
 export type CountPrecision =
-  /** There are this many or more: counting ended at its bound. */
   | 'AT_LEAST'
-  /** There are this many. */
   | 'EXACT';
 
-/** A range of calendar days. It includes `from` and `to`. */
 export type DateRange = {
-  /** The first day; without it, the range has no beginning. */
   readonly from?: string | null | undefined;
-  /** The last day; without it, the range has no end. */
   readonly to?: string | null | undefined;
 };
 
-/** The length of the intervals of a period. */
 export type FigureInterval =
-  /** Calendar days. */
   | 'DAY'
-  /** Calendar months. */
   | 'MONTH'
-  /** Weeks that begin on Monday (ISO 8601). */
   | 'WEEK';
 
-/** A range of time. It includes `from`, and ends before `before`. */
 export type InstantRange = {
-  /** The instant before which the range ends; without it, the range has no end. */
   readonly before?: string | null | undefined;
-  /** The first instant; without it, the range has no beginning. */
   readonly from?: string | null | undefined;
 };
 
-/** A field in which the filter searches its `text`. */
 export type MarketingSignupTextField =
-  /** The `email`. */
   | 'EMAIL'
-  /** The `forename`. */
   | 'FORENAME'
-  /** The `fullName`. */
   | 'FULL_NAME'
-  /** The `surname`. */
   | 'SURNAME';
 
-/** A range of amounts. It includes `from` and `to`. */
 export type MoneyRange = {
-  /** The lowest amount; without it, the range has no lower limit. */
   readonly from?: number | null | undefined;
-  /** The highest amount; without it, the range has no upper limit. */
   readonly to?: number | null | undefined;
 };
 
-/** The direction of an order. Records without a value come last in both. */
 export type OrderDirection =
-  /** From the lowest value, the earliest day or the letter A on. */
   | 'ASC'
-  /** From the highest value, the latest day or the letter Z on. */
   | 'DESC';
 
-/** A range of calendar days in the time zone of the figures. It includes `from` and `to`. */
 export type PeriodInput = {
-  /** The first day. */
   readonly from: string;
-  /** The last day. */
   readonly to: string;
 };
 
-/** A permission of a token. */
 export type Permission =
-  /** Export the personal data of customers who opted in to marketing. */
   | 'export_customer_information'
-  /** Resolve a voucher ahead of redemption. */
   | 'redeem_vouchers'
-  /** Read purchased vouchers and their balances (with view_vouchers). */
   | 'view_orders'
-  /** Read voucher products, and (with view_orders) purchased vouchers. */
   | 'view_vouchers';
 
-/** The conditions of a list: a record must meet all of them. A field that is null is ignored. */
 export type PurchasedVoucherFilter = {
-  /** Vouchers whose balance lies in this range. Needs `currency`. */
   readonly balance?: MoneyRange | null | undefined;
-  /** Vouchers of this currency: its ISO 4217 code. */
   readonly currency?: string | null | undefined;
-  /** Vouchers of this product or of one of its variants: the numeric or the global id of the product. */
   readonly productId?: string | null | undefined;
-  /** Vouchers that were purchased in this range. */
   readonly purchased?: InstantRange | null | undefined;
-  /** Vouchers that have one of these statuses now. */
   readonly status?: ReadonlyArray<VoucherStatus> | null | undefined;
-  /** Vouchers with this text in their reference, in the title of their product or, with `redeem_vouchers`, in the name of their recipient. Case does not matter. All words must occur; one of one or two characters must begin a word of the text: a word begins after anything that is neither a letter nor a digit. */
   readonly text?: string | null | undefined;
-  /** Vouchers that are valid on at least one day of this range, by `dateValidStart` and `dateValidEnd`. */
   readonly validOn?: DateRange | null | undefined;
-  /** Vouchers whose last valid day lies in this range. Those that do not expire are not included. */
   readonly validUntil?: DateRange | null | undefined;
 };
 
-/** An order of the list. */
 export type PurchasedVoucherOrder = {
-  /** The direction; default: ascending. */
   readonly direction?: OrderDirection;
-  /** The value by which the list is ordered. */
   readonly field: PurchasedVoucherOrderField;
 };
 
-/** The value by which a list is ordered. Records with the same value are ordered by `id`. */
 export type PurchasedVoucherOrderField =
-  /** By `currentBalance`. Needs `currency` in the filter. */
   | 'BALANCE'
-  /** By `purchaseTimestamp`. */
   | 'PURCHASED_AT'
-  /** By `updatedAt`, the order of the list by itself. */
   | 'UPDATED_AT'
-  /** By `dateValidEnd`. Vouchers that do not expire come last, or first when descending. */
   | 'VALID_UNTIL';
 
-/** A field in which the filter searches its `text`. */
 export type PurchasedVoucherTextField =
-  /** The `productTitle`. */
   | 'PRODUCT_TITLE'
-  /** The `recipientName`: searched only with `redeem_vouchers`. */
   | 'RECIPIENT_NAME'
-  /** The `reference`. */
   | 'REFERENCE';
 
-/** States that a voucher can be redeemed now, or the first reason why it cannot. */
 export type VoucherStatus =
-  /** Something is left on it, and its last valid day is over in its tenant's time zone. */
   | 'EXPIRED'
-  /** Something is left on it, and its first valid day has not begun in its tenant's time zone. */
   | 'NOT_YET_VALID'
-  /** It can be redeemed, and a part of its balance was redeemed. */
   | 'PART_REDEEMED'
-  /** It can be redeemed, and its whole balance is left. */
   | 'REDEEMABLE'
-  /** It was redeemed, or no balance is left. */
   | 'REDEEMED'
-  /** It was voided. */
   | 'VOID';
 
 export type DashboardFiguresQueryVariables = Exact<{
