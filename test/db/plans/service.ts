@@ -58,7 +58,7 @@ export const service: Journey[] = [
   journey('a repair of capture', 'capture.repair', async ({ pool }) => repairCapture(pool, () => {}), {
     mostRows: 4_000,
   }),
-  journey('a look for changes', 'step.is_needed', async ({ pool, build }) => {
+  journey('a look for changes', 'step.make_quiet', async ({ pool, build }) => {
     // The background job makes the steps of some rounds.
     for (let round = 0; round < 10; round++) {
       await build.voucher(1)
