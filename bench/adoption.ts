@@ -11,13 +11,12 @@ import { migrate } from '../src/db/migration/migrate.ts'
 import type { Pool } from '../src/db/sql.ts'
 import { removeStaging } from '../src/staging/remove.ts'
 import { stagePlatform } from '../src/staging/stage.ts'
-import { processCpu } from './harness/cpu-time.ts'
 import { type DatabaseServer, startPackagedServer } from './harness/database-server.ts'
 import { type Goal, judge } from './harness/goals.ts'
 import { describeRatios, describeRun, logProgress, median, ratios, record, table } from './harness/report.ts'
 import { rotated } from './harness/rounds.ts'
-import { type Copy, plainRows, writers } from './writers/databases.ts'
-import { workloads } from './writers/workloads.ts'
+import { type Copy, openCopy, plainRows, writers } from './writers/databases.ts'
+import { measureInTurns, workloads } from './writers/workloads.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -38,11 +37,9 @@ const chosen = workloads.filter(({ name }) =>
 /** Creates a database of the platform. @returns its sessions, as the benchmark of writers has them */
 async function createPlatform(server: DatabaseServer, name: string): Promise<Copy> {
   await server.create(name)
-  const sessions = Array.from({ length: writers }, () => server.open(name))
-  await sessions[0]!.unsafe(`${tables}; ${plainRows}`).simple()
-  const pids = await Promise.all(sessions.map(sql => sql<[{ pid: number }]>`select pg_backend_pid() as pid`))
-  const clocks = pids.map(([{ pid }]) => processCpu(pid))
-  return { sessions, processorTime: () => clocks.reduce((sum, clock) => sum + clock(), 0) }
+  const copy = await openCopy(server, name)
+  await copy.sessions[0]!.unsafe(`${tables}; ${plainRows}`).simple()
+  return copy
 }
 
 /** Subscribes a new database to one of the platform. @returns a connection to it */
@@ -93,14 +90,8 @@ try {
       if (owner) owners.push([owner, url])
     }
     for (const [workload, values] of measured) {
-      const slices = contenders.map((): number[] => [])
-      for (let slice = 0; slice < workload.slices; slice++) {
-        for (const index of rotated([...contenders.keys()], round + slice)) {
-          const [first = 0] = await workload.measure(copies[index]!, slice)
-          slices[index]!.push(first)
-        }
-      }
-      for (const [index, slice] of slices.entries()) values[index]!.push(median(slice))
+      for (const [index, [first = 0]] of (await measureInTurns(workload, copies, round)).entries())
+        values[index]!.push(first)
     }
     // What the writers have left behind is applied first.
     for (const index of [1, 2]) {

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { postgresCpu, processCpu } from './harness/cpu-time.ts'
-import { createMigrated, type DatabaseServer, startServers } from './harness/database-server.ts'
+import { createMigrated, type DatabaseServer, measureOnServers } from './harness/database-server.ts'
 import { judge } from './harness/goals.ts'
 import { buildService, root } from './harness/packages.ts'
 import { startService } from './harness/processes.ts'
@@ -82,15 +82,7 @@ ${sizes?.records} with their indexes, the rollups ${sizes?.rollups}.`
 }
 
 buildService(root)
-const texts: string[] = []
 const embedded = { sharedBuffers: '2GB', settings: { autovacuum: 'on' } }
-for (const start of startServers(embedded, { shared_buffers: '2GB', max_wal_size: '8GB' })) {
-  const server = await start()
-  try {
-    texts.push(await measure(server))
-    console.log(texts.at(-1))
-  } finally {
-    await server.stop()
-  }
-}
-if (options.record) record('First fill', texts.join('\n\n'))
+const text = await measureOnServers(embedded, { shared_buffers: '2GB', max_wal_size: '8GB' }, measure)
+console.log(text)
+if (options.record) record('First fill', text)

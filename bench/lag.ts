@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import type { Pool } from '../src/db/sql.ts'
 import { makeStep } from '../src/projection/step.ts'
 import { type CpuClock, postgresCpu, processCpu } from './harness/cpu-time.ts'
-import { createMigrated, type DatabaseServer, startServers } from './harness/database-server.ts'
+import { createMigrated, type DatabaseServer, measureOnServers } from './harness/database-server.ts'
 import { type Judged, judge } from './harness/goals.ts'
 import { buildService, root } from './harness/packages.ts'
 import { createToken, startService } from './harness/processes.ts'
@@ -183,14 +183,6 @@ Idle, the service took ${shares[0]?.toFixed(2)} % of a core and PostgreSQL ${sha
 }
 
 buildService(root)
-const texts: string[] = []
-for (const start of startServers({ sharedBuffers: '1GB' }, { autovacuum: 'off' })) {
-  const server = await start()
-  try {
-    texts.push(await measure(server))
-    console.log(texts.at(-1))
-  } finally {
-    await server.stop()
-  }
-}
-if (options.record) record('Lag', texts.join('\n\n'))
+const text = await measureOnServers({ sharedBuffers: '1GB' }, { autovacuum: 'off' }, measure)
+console.log(text)
+if (options.record) record('Lag', text)

@@ -2,7 +2,6 @@
  * The cost of a request: `npm run bench -- requests`. Measures this service beside others that have the same database
  * and give the same answers, each in a process of its own, in turns.
  */
-import { writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Load } from './harness/load.ts'
 import { type HttpRequest, send } from './harness/operations.ts'
@@ -13,7 +12,6 @@ import { openSeeded, type SeededDatabase } from './harness/seeded-database.ts'
 import { type Call, readCalls } from './requests/calls.ts'
 import { type Contender, isName, type Name, names, startContender } from './requests/contenders.ts'
 import { compareAnswers } from './requests/equality.ts'
-import { drawPlot } from './requests/plot.ts'
 import { describeResults, describeSummary } from './requests/report.ts'
 
 const { values: options } = parseArgs({
@@ -27,7 +25,7 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: '' },
     /** A tenth of the data and fewer rounds, which its goals need no more of. */
     short: { type: 'boolean', default: false },
-    /** Writes the results into RESULTS.md and docs/performance.md, and the plot. */
+    /** Writes the results into RESULTS.md and docs/performance.md. */
     record: { type: 'boolean', default: false },
   },
 })
@@ -102,7 +100,6 @@ ${describeResults(chosen.calls, results, timing)}`
     if (!options.record) return
     record('Requests', text)
     recordInDocs(`${describeSummary(chosen.calls, results)}\n\n${run}`)
-    writeFileSync(`${root}docs/images/bench.svg`, drawPlot(chosen.calls, results))
   } finally {
     load.stop()
     await Promise.all(contenders.map(contender => contender.stop()))

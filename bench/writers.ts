@@ -3,13 +3,12 @@
  * capture, in turns, on the embedded server and on the packaged one, where it is installed.
  */
 import { parseArgs } from 'node:util'
-import { type DatabaseServer, startServers } from './harness/database-server.ts'
+import { type DatabaseServer, measureOnServers } from './harness/database-server.ts'
 import { type Judged, judge } from './harness/goals.ts'
 import { describeRatios, describeRun, logProgress, median, ratios, record, table } from './harness/report.ts'
-import { rotated } from './harness/rounds.ts'
 import { contenders, copyDatabase, createDatabase, writers } from './writers/databases.ts'
 import { stopPublisher } from './writers/replication.ts'
-import { type Figure, type Workload, workloads } from './writers/workloads.ts'
+import { type Figure, measureInTurns, type Workload, workloads } from './writers/workloads.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -30,15 +29,8 @@ async function compete(server: DatabaseServer): Promise<Map<Workload, number[][]
     const copies = []
     for (const name of contenders) copies.push(await copyDatabase(server, name))
     for (const [workload, measured] of outcome) {
-      const slices = contenders.map((): number[][] => [])
-      for (let slice = 0; slice < workload.slices; slice++) {
-        for (const index of rotated([...contenders.keys()], round + slice)) {
-          slices[index]!.push(await workload.measure(copies[index]!, slice))
-        }
-      }
-      for (const [index, values] of slices.entries()) {
-        measured[index]!.push(Object.keys(workload.figures).map((_, place) => median(values.map(each => each[place]!))))
-      }
+      for (const [index, figures] of (await measureInTurns(workload, copies, round)).entries())
+        measured[index]!.push(figures)
     }
     for (const { sessions } of copies) await Promise.all(sessions.map(sql => sql.end()))
     logProgress(`PostgreSQL ${server.version}: round ${round + 1} of ${options.rounds}`)
@@ -59,22 +51,18 @@ function describe(outcome: Map<Workload, number[][][]>): string {
   return `${table(['', ...contenders], rows)}\n\n${judge(judged)}`
 }
 
-const texts: string[] = []
 // Until 15, a worker of a subscription starts 5 s after the former one of any subscription.
 const settings = { wal_retrieve_retry_interval: '100ms' }
-for (const start of startServers({ sharedBuffers: '512MB', settings }, settings)) {
-  const server = await start()
-  try {
-    texts.push(`${describeRun(server.version)}\n\n${describe(await compete(server))}`)
-  } finally {
-    await server.stop()
-  }
-}
+const results = await measureOnServers(
+  { sharedBuffers: '512MB', settings },
+  settings,
+  async server => `${describeRun(server.version)}\n\n${describe(await compete(server))}`,
+)
 await stopPublisher()
 const text = `${writers} writers, durable commits, ${options.rounds} rounds in turns. The figures of the plain tables without \
 capture are medians; those with capture are ratios to them, of the same round: median (quartiles). WAL and failures are no \
 ratios. The processor time is of the writers' backends, for a transaction. The packaged server has its defaults, except \`wal_retrieve_retry_interval\`.
 
-${texts.join('\n\n')}`
+${results}`
 console.log(text)
 if (options.record) record('Writers', text)

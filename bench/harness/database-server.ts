@@ -101,17 +101,27 @@ export async function startTemporaryServer(
 }
 
 /**
- * Returns functions that start an embedded server, and a packaged one where it is installed.
+ * Measures on an embedded server, and then on a packaged one where it is installed.
  *
  * @param settings of the packaged server: what differs from its defaults
+ * @returns the texts of both
  */
-export const startServers = (
+export async function measureOnServers(
   embedded: Parameters<typeof startTemporaryServer>[0],
-  settings: Record<string, string> = {},
-): (() => Promise<DatabaseServer>)[] => [
-  () => startTemporaryServer(embedded),
-  ...(isPackagedInstalled ? [() => startPackagedServer(settings)] : []),
-]
+  settings: Record<string, string>,
+  measure: (server: DatabaseServer) => Promise<string>,
+): Promise<string> {
+  const texts: string[] = []
+  for (const isPackaged of isPackagedInstalled ? [false, true] : [false]) {
+    const server = await (isPackaged ? startPackagedServer(settings) : startTemporaryServer(embedded))
+    try {
+      texts.push(await measure(server))
+    } finally {
+      await server.stop()
+    }
+  }
+  return texts.join('\n\n')
+}
 
 /** Creates a database and migrates it with the command line of the service that is to use it. */
 export async function createMigrated(

@@ -57,14 +57,19 @@ export async function createDatabase(server: DatabaseServer, name: string, isEmp
   await sql.end()
 }
 
+/** Opens the sessions of the writers. */
+export async function openCopy(server: DatabaseServer, name: string): Promise<Copy> {
+  const sessions = Array.from({ length: writers }, () => server.open(name))
+  const pids = await Promise.all(sessions.map(sql => sql<[{ pid: number }]>`select pg_backend_pid() as pid`))
+  const clocks = pids.map(([{ pid }]) => processCpu(pid))
+  return { sessions, processorTime: () => clocks.reduce((sum, clock) => sum + clock(), 0) }
+}
+
 /** Copies a database for a round. */
 export async function copyDatabase(server: DatabaseServer, name: string): Promise<Copy> {
   const admin = server.open('postgres')
   await admin.unsafe(`drop database if exists ${name}_copy with (force)`)
   await admin.unsafe(`create database ${name}_copy template ${name}`)
   await admin.end()
-  const sessions = Array.from({ length: writers }, () => server.open(`${name}_copy`))
-  const pids = await Promise.all(sessions.map(sql => sql<[{ pid: number }]>`select pg_backend_pid() as pid`))
-  const clocks = pids.map(([{ pid }]) => processCpu(pid))
-  return { sessions, processorTime: () => clocks.reduce((sum, clock) => sum + clock(), 0) }
+  return openCopy(server, `${name}_copy`)
 }

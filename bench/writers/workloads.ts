@@ -4,6 +4,8 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Pool, Sql } from '../../src/db/sql.ts'
 import type { Goal } from '../harness/goals.ts'
+import { median } from '../harness/report.ts'
+import { rotated } from '../harness/rounds.ts'
 import { type Copy, population, writers } from './databases.ts'
 import { replicate } from './replication.ts'
 
@@ -22,6 +24,17 @@ export interface Workload {
   slices: number
   /** @returns the value of each figure, in their order */
   measure(copy: Copy, slice: number): Promise<number[]>
+}
+
+/** Measures a workload in several databases in turns. @returns the medians of its figures in each */
+export async function measureInTurns(workload: Workload, copies: Copy[], round: number): Promise<number[][]> {
+  const slices = copies.map((): number[][] => [])
+  for (let slice = 0; slice < workload.slices; slice++) {
+    for (const index of rotated([...copies.keys()], round + slice)) {
+      slices[index]!.push(await workload.measure(copies[index]!, slice))
+    }
+  }
+  return slices.map(values => Object.keys(workload.figures).map((_, place) => median(values.map(each => each[place]!))))
 }
 
 /** One transaction of a writer. `turn` counts the transactions of each writer from 0. */
