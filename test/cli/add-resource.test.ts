@@ -50,7 +50,7 @@ return gateway.text_error('name', candidate.name);
 write('mappings/plain/location.sql', 'select id as key, tenant_id, name, postcode from public.location')
 write(
   'src/domain/record/location.ts',
-  `import { column, nullable, type RowOf } from '../../db/column.ts'
+  `import { column, nullable, type RowOf } from '../../db/row/column.ts'
 import { defineResource } from './resource.ts'
 
 const columns = {
