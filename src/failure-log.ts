@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { DatabaseRefusedError } from './db/connection/session.ts'
-import { placeOf, summarizeError } from './log.ts'
+import { stackTop, summarizeError } from './log.ts'
 import { type Reason, reason } from './reasons.ts'
 
 interface Failure {
@@ -100,7 +100,7 @@ export function createFailureLog(log: FastifyBaseLogger) {
       const begins = kind === 'outage' && beginsOutage()
       // A refused database has a remedy, which the operator needs also when an outage has begun otherwise.
       const isRefused = error instanceof DatabaseRefusedError
-      const needsLine = isRefused ? isNew(code) : kind !== 'outage' && isNew(`${key} ${placeOf(error)}`)
+      const needsLine = isRefused ? isNew(code) : kind !== 'outage' && isNew(`${key} ${stackTop(error)}`)
       if (begins || needsLine) {
         log[level]({ reqId: request?.id, err: error }, message)
         return

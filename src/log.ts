@@ -91,7 +91,7 @@ export function summarizeError(error: unknown): { code: string; statement: strin
 }
 
 /** Returns the place in the code at which an error was made, or an empty text. */
-export const placeOf = (error: unknown): string =>
+export const stackTop = (error: unknown): string =>
   error instanceof Error ? (framesOf(error).split('\n')[0] ?? '') : ''
 
 const matching = (pattern: RegExp) => (value: unknown) =>

@@ -1,6 +1,6 @@
 /** What a column of a mapping may be, by the names and types of a platform's columns (`names.ts`). */
 import * as names from './names.ts'
-import { keyOf, type Platform, singular, toSnakeCase } from './platform.ts'
+import { keyColumnOf, type Platform, singular, toSnakeCase } from './platform.ts'
 import type { Column, Table } from './tables.ts'
 
 /** What a column of a mapping may be: an expression, or null, and a sentence for who compares it. */
@@ -139,9 +139,9 @@ export function createGuesser(source: Table, { tables, candidates, targets, hasO
     if (hasOneShop && (name === 'tenant_id' || (name === 'key' && source === tableOf('tenant')))) {
       return { value: '1', note: 'No column leads to a tenant: all records are of one shop.' }
     }
-    const key = name === 'key' ? keyOf(source) : leadingTo(tableOf(names.references[name]))
+    const key = name === 'key' ? keyColumnOf(source) : leadingTo(tableOf(names.references[name]))
     if (key) return { value: at(key) }
-    if (name === 'category_ids') return guessCategories(keyOf(source))
+    if (name === 'category_ids') return guessCategories(keyColumnOf(source))
     if (name === 'void') return guessVoid()
     const found = locate(name, type)
     if (found) return convert(name, type, found.column, found.value)
@@ -155,7 +155,7 @@ export function createGuesser(source: Table, { tables, candidates, targets, hasO
   function fallback(name: string, type: string, standard: string | null): string {
     const record = names.keyColumns[name]
     const table = hasOneShop && record === 'tenant' ? undefined : tableOf(record)
-    const key = table && keyOf(table)?.type
+    const key = table && keyColumnOf(table)?.type
     const isInteger = key === undefined || /^int\d$/.test(key)
     return `${standard}::${isInteger ? type : type.replace('bigint', key === 'uuid' ? 'uuid' : 'text')}`
   }

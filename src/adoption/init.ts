@@ -6,7 +6,7 @@ import type { Pool } from '../db/sql.ts'
 import { writeFolder } from './folder.ts'
 import { createGuesser, fromOf, guessConditions } from './guess.ts'
 import { tableNames } from './names.ts'
-import { findRecords, keyOf, type Platform } from './platform.ts'
+import { findRecords, keyColumnOf, type Platform } from './platform.ts'
 import { readTables, type Table } from './tables.ts'
 
 /** The words of the data dictionary, by type of record and column. A required column has no default. */
@@ -74,7 +74,7 @@ function toFiles(
   ]
   const joined = [...joins].map(([table, column]) => ({
     table,
-    joins: (row: string) => `${source.alias}.${column.sql} = ${row}.${keyOf(table)?.sql}`,
+    joins: (row: string) => `${source.alias}.${column.sql} = ${row}.${keyColumnOf(table)?.sql}`,
   }))
   const conditions = guessConditions(record, source)
   const select = [
@@ -86,7 +86,7 @@ function toFiles(
   const rules = [
     ...joined.map(({ table, joins }) => ({
       table,
-      query: `select ${source.alias}.${keyOf(source)?.sql} from changed join ${fromOf(source)} on ${joins('changed')}`,
+      query: `select ${source.alias}.${keyColumnOf(source)?.sql} from changed join ${fromOf(source)} on ${joins('changed')}`,
     })),
     ...[...links].map(([table, column]) => ({ table, query: `select ${column.sql} from changed` })),
     ...(record === 'tenant' && platform.hasOneShop ? [{ table: source, query: 'select 1 from changed' }] : []),

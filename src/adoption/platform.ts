@@ -21,7 +21,7 @@ export const toSnakeCase = (name: string): string =>
     .replaceAll(/[^\p{L}\p{N}]+/gu, '_')
 
 /** Returns the column that is the primary key of a table. */
-export const keyOf = ({ columns }: Table): Column | undefined => columns.find(({ isKey }) => isKey)
+export const keyColumnOf = ({ columns }: Table): Column | undefined => columns.find(({ isKey }) => isKey)
 
 const withoutSeparators = (name: string) => toSnakeCase(name).replaceAll('_', '')
 
@@ -36,7 +36,7 @@ function groupByName(tables: readonly Table[]): Map<string, Table[]> {
   const groups = new Map<string, Table[]>()
   const words = tables.map(({ name }) => toSnakeCase(name).split('_'))
   for (const [index, table] of tables.entries()) {
-    if (!keyOf(table)) continue
+    if (!keyColumnOf(table)) continue
     const [first = '', ...rest] = words[index] ?? []
     const isPrefix = rest[0]?.startsWith(first) || words.filter(([other]) => other === first).length * 2 > tables.length
     for (const parts of rest.length > 0 && isPrefix ? [[first, ...rest], rest] : [[first, ...rest]]) {
@@ -58,7 +58,7 @@ export function findRecords(tables: Table[], records: readonly string[]): Platfo
   const byPath = new Map(tables.map(table => [table.path, table]))
   const find = ({ name, type, target }: Column): Table | undefined =>
     target === null
-      ? named.get(/^(.+)id$/.exec(withoutSeparators(name))?.[1] ?? '')?.find(table => keyOf(table)?.type === type)
+      ? named.get(/^(.+)id$/.exec(withoutSeparators(name))?.[1] ?? '')?.find(table => keyColumnOf(table)?.type === type)
       : byPath.get(target)
   const targets = new Map(
     tables.flatMap(({ columns }) =>

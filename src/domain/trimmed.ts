@@ -3,13 +3,13 @@ export const invisible =
   '[\\u0000-\\u0020\\u007f-\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f' +
   '\\u205f-\\u206f\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0]'
 
-export const notBlank = new RegExp(`[^${invisible.slice(1)}`)
+export const visibleCharacter = new RegExp(`[^${invisible.slice(1)}`)
 
 const isInvisible = new RegExp(invisible)
 
 /** Returns a text without the invisible characters at both ends (R27); empty when it has no others. */
 export function trimmed(text: string): string {
-  const start = text.search(notBlank)
+  const start = text.search(visibleCharacter)
   if (start < 0) return ''
   // A regular expression for the end would begin at each invisible character.
   let end = text.length

@@ -26,7 +26,7 @@ type SizeOf = (estimate: Estimate) => Size
 type Step = (request: SizedRequest, sizeOf: SizeOf) => Size
 
 /** The size of a selection without fields. */
-export const nothing: Size = { complexity: 0, cost: 0 }
+export const emptySize: Size = { complexity: 0, cost: 0 }
 
 /** A field whose arguments are faulty fails before its policy counts it, and before anything below it is read. */
 const failing: Size = { complexity: 1, cost: 0 }
@@ -109,7 +109,7 @@ export class Estimates {
   }
 
   #combine(parts: readonly Estimate[], add: (one: Size, other: Size) => Size): Estimate {
-    const fixed = parts.filter(part => typeof part !== 'number').reduce(add, nothing)
+    const fixed = parts.filter(part => typeof part !== 'number').reduce(add, emptySize)
     const steps = parts.filter(part => typeof part === 'number')
     if (steps.length === 0) return fixed
     return this.#add((_request, sizeOf) => steps.map(sizeOf).reduce(add, fixed))

@@ -20,7 +20,7 @@ import { collectFields, collectSubfields } from 'graphql/execution/collectFields
 import type { ColumnLayout } from '../db/row/row-codec.ts'
 import { columnTypes } from '../graphql/columns.ts'
 import { directResolverOf } from '../graphql/direct-resolver.ts'
-import { type Estimate, Estimates, nothing } from './estimate.ts'
+import { type Estimate, Estimates, emptySize } from './estimate.ts'
 import type { ColumnField, FieldPlan, FieldSource, ObjectPlan, ValuePlan } from './field-plan.ts'
 import type { Run } from './resolve.ts'
 import { prepareArguments } from './variables.ts'
@@ -123,7 +123,7 @@ export class FieldPlanner {
       const { plan: item, estimate } = this.#planValue(type.ofType, nodes)
       return { plan: item && { kind: 'list', item, nonNullItems: isNonNullType(type.ofType) }, estimate }
     }
-    if (isLeafType(type)) return { plan: { kind: 'leaf', type }, estimate: nothing }
+    if (isLeafType(type)) return { plan: { kind: 'leaf', type }, estimate: emptySize }
     if (isAbstractType(type)) {
       const types = this.selection.shared.schema.getPossibleTypes(type)
       const estimates = types.map(possible => this.#planSubfields(possible, nodes).estimate)

@@ -1,6 +1,6 @@
 import { type Category as CategoryRow, categoryColumns, listCategoriesOf } from '../domain/record/category.ts'
 import { products } from '../domain/record/product.ts'
-import { listVariantsOf, lowest, type Variant as VariantRow, variantColumns } from '../domain/record/variant.ts'
+import { listVariantsOf, lowestAmount, type Variant as VariantRow, variantColumns } from '../domain/record/variant.ts'
 import { builder } from './builder.ts'
 import { childField, childLoader } from './children.ts'
 import { exposeColumns } from './columns.ts'
@@ -33,13 +33,13 @@ builder.objectFields(CatalogVoucher, t => ({
     type: 'Money',
     nullable: true,
     description: 'The lowest price of its variants.',
-    ...childField(variantLoader, variants => lowest(variants, 'price')),
+    ...childField(variantLoader, variants => lowestAmount(variants, 'price')),
   }),
   fromSalePrice: t.field({
     type: 'Money',
     nullable: true,
     description: 'The lowest sale price of its variants.',
-    ...childField(variantLoader, variants => lowest(variants, 'salePrice')),
+    ...childField(variantLoader, variants => lowestAmount(variants, 'salePrice')),
   }),
   categories: t.field({
     type: [Category],

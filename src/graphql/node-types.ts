@@ -1,14 +1,14 @@
 import type { RecordType } from '../domain/record/resource.ts'
 import { listPermissions, type Permission } from '../domain/token/permission.ts'
 import type { Context } from './context.ts'
-import type { RecordPlace } from './record-id.ts'
+import type { GlobalId } from './record-id.ts'
 
 /** A type of records, and how the schema fetches one. */
 export interface NodeType extends RecordType {
   /** The name of a removed record, for the description of its value of `RemovalResource`. */
   removedRecord: string
   /** Fetches a record of a tenant that the caller may see. Returns null when there is none. */
-  find(context: Context, place: RecordPlace): Promise<object | null>
+  find(context: Context, place: GlobalId): Promise<object | null>
 }
 
 /** Returns the name of the type of records of a noun: `PurchasedVoucher` of `purchased voucher`. */

@@ -4,12 +4,12 @@ import { recordComplexity, unitComplexity } from './complexity.ts'
 import type { Context } from './context.ts'
 import { findNodeType, type NodeType, typeNameOf } from './node-types.ts'
 import { requirePermissions } from './policy.ts'
-import { parseGlobalId, type RecordPlace } from './record-id.ts'
+import { type GlobalId, parseGlobalId } from './record-id.ts'
 
 /** A record that the caller may ask for. */
 interface Authorised {
   nodeType: NodeType
-  place: RecordPlace
+  place: GlobalId
 }
 
 /** Finds the type and the place of a record; throws `FORBIDDEN` or `NOT_FOUND` when the caller may not ask for it. */

@@ -2,7 +2,7 @@ import { notFound } from '../domain/errors.ts'
 import { parseIdentifier } from '../domain/value/identifier.ts'
 
 /** A record by its type and its tenant. For a tenant and for a category, `tenantId` and `id` are equal. */
-export interface RecordPlace {
+export interface GlobalId {
   /** The name of its GraphQL type, as the caller wrote it. */
   type: string
   tenantId: number
@@ -20,7 +20,7 @@ export const encodeGlobalId = (type: string, key: string | number | bigint) =>
 export const recordKey = (record: { tenantId: number; id: number }) => `${record.tenantId}.${record.id}`
 
 /** Decodes a global id. Returns null when the text is none; a numeric id is none. */
-export function parseGlobalId(text: string): RecordPlace | null {
+export function parseGlobalId(text: string): GlobalId | null {
   if (text.length > maxGlobalIdLength) return null
   const [type = '', key = '', ...more] = Buffer.from(text, 'base64url').toString().split(':')
   const hasOneId = type === 'Tenant' || type === 'Category'

@@ -1,7 +1,7 @@
 /** Rows of CSV: RFC 4180, or a dialect that differs in its characters. */
 import { pipeline } from 'node:stream'
 import { CsvError, type Options, parse } from 'csv-parse'
-import { type FileLine, faultOf, maxRowLength, rowTooLong, type Source, splitLines } from './source.ts'
+import { type FileLine, lineFaultOf, maxRowLength, rowTooLong, type Source, splitLines } from './source.ts'
 
 /** A character each. */
 export interface Dialect {
@@ -94,7 +94,7 @@ async function findUnreadable(source: Source): Promise<FileLine | null> {
   let line = 0
   for await (const bytes of splitLines(withLineFeeds(source))) {
     line += 1
-    const fault = faultOf(bytes)
+    const fault = lineFaultOf(bytes)
     if (fault !== null) return { line, fault }
   }
   return null

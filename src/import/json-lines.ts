@@ -1,5 +1,5 @@
 /** Rows of lines of JSON. */
-import { type FileLine, faultOf, type Source, splitLines } from './source.ts'
+import { type FileLine, lineFaultOf, type Source, splitLines } from './source.ts'
 
 /** An object in the object, or a list in a list, of a line without its texts. */
 const nested = /.\{|\[[^[\]]*\[/s
@@ -14,7 +14,7 @@ export async function* readJsonLines({ open }: Source): AsyncGenerator<FileLine>
     if (text === '') continue
     let row: Record<string, unknown>
     try {
-      const fault = faultOf(bytes)
+      const fault = lineFaultOf(bytes)
       if (fault !== null) throw new Error(fault)
       row = parseRow(text)
     } catch (error) {

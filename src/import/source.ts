@@ -54,7 +54,7 @@ export const maxRowLength = 16 * 2 ** 20
 export const rowTooLong = 'the row has more than 16 MiB'
 
 /** Returns the reason why a line cannot be read, or null. */
-export const faultOf = (line: Buffer): string | null =>
+export const lineFaultOf = (line: Buffer): string | null =>
   line.length > maxRowLength ? rowTooLong : isUtf8(line) ? null : 'the line is not UTF-8'
 
 /** Yields the lines of data, without their ends. One that is longer than a row may be is cut somewhere beyond that length. */

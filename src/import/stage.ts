@@ -5,7 +5,7 @@ import { type Dialect, readCsv } from './csv.ts'
 import { type Faults, mostListed } from './faults.ts'
 import { readJsonLines } from './json-lines.ts'
 import type { Source } from './source.ts'
-import { type Column, joined, type PlainTable, readTable, stagingOf } from './table.ts'
+import { type Column, joinFragments, type PlainTable, readTable, stagingOf } from './table.ts'
 import { readValue } from './values.ts'
 
 /** How files write their values. */
@@ -39,7 +39,7 @@ export async function stage(
   const typed = table.columns.map(({ name, type }) => transaction`, ${transaction(name)} ${transaction.unsafe(type)}`)
   const staging = transaction(stagingOf(table.name))
   await transaction`
-    create temporary table /* import.stage */ ${staging} (line bigint ${joined(transaction, typed, transaction``)}) on commit drop`
+    create temporary table /* import.stage */ ${staging} (line bigint ${joinFragments(transaction, typed, transaction``)}) on commit drop`
   const isCsv = source.format === 'csv'
   const byName = new Map(table.columns.map(column => [column.name, column]))
   const empty: CopiedRow = Object.fromEntries(table.columns.map(({ name }) => [name, null]))

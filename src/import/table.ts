@@ -60,12 +60,12 @@ export async function readTable(sql: Sql, name: string): Promise<PlainTable> {
 export const stagingOf = (table: string): string => `staging_${table}`
 
 /** Joins fragments, of which there is at least one. */
-export const joined = (sql: Sql, fragments: Fragment[], separator: Fragment): Fragment =>
+export const joinFragments = (sql: Sql, fragments: Fragment[], separator: Fragment): Fragment =>
   fragments.reduce((all, next) => sql`${all}${separator}${next}`)
 
 /** Returns a list of columns. @param relation the name of the relation that has them */
 export const columnList = (sql: Sql, names: readonly string[], relation?: string): Fragment =>
-  joined(
+  joinFragments(
     sql,
     names.map(name => sql`${sql(relation ? `${relation}.${name}` : name)}`),
     sql`, `,

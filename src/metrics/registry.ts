@@ -157,7 +157,7 @@ new Gauge({
 
 export const stepAge = databaseGauge('vgw_step_age_seconds', 'Time since the last step; absent during the first fill.')
 
-export const behind = databaseGauge(
+export const recordsBehind = databaseGauge(
   'vgw_records_behind_seconds',
   'How far the records are behind their sources; absent during the first fill.',
 )

@@ -37,7 +37,7 @@ export function discoverProvider({ issuer, clientId, clientSecret }: NonNullable
   const discover = (address: string) => client.discovery(new URL(address), clientId, metadata, undefined, options)
   const { href } = issuer
   return discover(href).catch(error => {
-    if (kindOf(error) !== 'invalid') throw error
+    if (failureKindOf(error) !== 'invalid') throw error
     return discover(href.endsWith('/') ? href.slice(0, -1) : `${href}/`)
   })
 }
@@ -50,7 +50,7 @@ const permanent = /^(CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)|_SIGNAT
  * addressed as it must be. `temporary`: it did not answer in time, or with 429, a 5xx status or `temporarily_unavailable`.
  * `refused`: every sign-in fails.
  */
-export function kindOf(error: unknown): 'invalid' | 'temporary' | 'refused' {
+export function failureKindOf(error: unknown): 'invalid' | 'temporary' | 'refused' {
   if (error instanceof client.AuthorizationResponseError) return isUnavailable(error) ? 'temporary' : 'invalid'
   if (error instanceof client.ResponseBodyError) {
     if (error.status === 429 || isUnavailable(error)) return 'temporary'
@@ -76,7 +76,7 @@ const UnlistedAlgorithm = z.object({ cause: z.object({ header: z.object({}), rea
 /** Returns the error for a person, which says to try again only where that helps. @param cause of openid-client */
 export function toProviderError(cause: unknown): GatewayError {
   const sentence = (what: string, advice: string) => `The sign-in of your organisation is not ${what}. ${advice}`
-  if (kindOf(cause) === 'temporary') {
+  if (failureKindOf(cause) === 'temporary') {
     const message = sentence('available', 'Try again in a moment, or sign in with a password.')
     return new GatewayError('UNAVAILABLE', message, { retryAfter: 30, cause })
   }

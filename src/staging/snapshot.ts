@@ -11,7 +11,7 @@ import type { Server } from './server.ts'
 const lockMs = 5_000
 
 /** Returns the name of the copy of a table's rows, to which a staged table that has rows is made equal. */
-export const copyOf = ({ platform_oid }: PlatformTable) => `gateway.copy_of_${platform_oid}`
+export const copyTableOf = ({ platform_oid }: PlatformTable) => `gateway.copy_of_${platform_oid}`
 
 /** The state of the platform from which a slot has all changes. */
 interface Instant {
@@ -72,7 +72,7 @@ export async function copyTables(
     signal?.throwIfAborted()
     onTable?.(table)
     await target`select /* staging.follow_table */ gateway.follow_table(${JSON.stringify(table)}::text::jsonb, true)`
-    const copy = isFirst ? pathOf(table) : copyOf(table)
+    const copy = isFirst ? pathOf(table) : copyTableOf(table)
     if (isFirst)
       await target`select /* staging.begin_table */ gateway.empty_table(${copy}::text::regclass, ${arrayText(table.key)}::text::text[])`
     else {

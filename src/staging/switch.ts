@@ -2,7 +2,7 @@
 import { arrayText, type DriverPool, type Sql } from '../db/sql.ts'
 import { type PlatformTable, pathOf } from './platform-tables.ts'
 import type { Server } from './server.ts'
-import { copyOf } from './snapshot.ts'
+import { copyTableOf } from './snapshot.ts'
 import { createSubscription, dropSubscription, hasForeignTables, startSubscription } from './subscription.ts'
 
 interface Switch {
@@ -28,8 +28,8 @@ export async function switchTo(
   // A session, and no `begin` of the driver: when its connection ends, the statements that follow fail.
   await target.unsafe('begin /* staging.begin_switch */')
   for (const table of copied) {
-    await target`call /* staging.take_copy */ gateway.take_copy(${pathOf(table)}::text::regclass, ${copyOf(table)}::text::regclass, ${arrayText(table.key)}::text::text[])`
-    await target.unsafe(`drop /* staging.drop_copy */ table ${copyOf(table)}`)
+    await target`call /* staging.take_copy */ gateway.take_copy(${pathOf(table)}::text::regclass, ${copyTableOf(table)}::text::regclass, ${arrayText(table.key)}::text::text[])`
+    await target.unsafe(`drop /* staging.drop_copy */ table ${copyTableOf(table)}`)
   }
   const oids = arrayText(copied.map(table => table.platform_oid))
   if (skipTo === null) await subscribe(target, { slot, server, ...of })

@@ -4,7 +4,7 @@ import { AuthorizationResponseError, ResponseBodyError } from 'openid-client'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { listAdministrators, removeAdministrator } from '../../src/domain/administrator/administrator.ts'
 import { inviteFirstAdministrator } from '../../src/domain/administrator/invitation.ts'
-import { kindOf } from '../../src/openid/provider.ts'
+import { failureKindOf } from '../../src/openid/provider.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
 import { createDatabase } from '../support/database.ts'
@@ -540,7 +540,7 @@ const failedFetch = (code: string) => new TypeError('fetch failed', { cause: Obj
 const errorBody = (error: string, status: number) =>
   new ResponseBodyError('', { cause: { error }, response: new Response(null, { status }) })
 
-test.each<[ReturnType<typeof kindOf>, Error]>([
+test.each<[ReturnType<typeof failureKindOf>, Error]>([
   ['temporary', errorBody('slow_down', 429)],
   ['temporary', errorBody('temporarily_unavailable', 400)],
   ['temporary', new AuthorizationResponseError('', { cause: new URLSearchParams('error=temporarily_unavailable') })],
@@ -562,7 +562,7 @@ test.each<[ReturnType<typeof kindOf>, Error]>([
     'ENOTFOUND',
   ].map((code): ['refused', Error] => ['refused', failedFetch(code)]),
 ])('a failure is %s: %o', (kind, error) => {
-  expect(kindOf(error)).toBe(kind)
+  expect(failureKindOf(error)).toBe(kind)
 })
 
 test('the requested page is validated again at the callback', async () => {

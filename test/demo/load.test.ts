@@ -5,7 +5,7 @@ import { qrTokenOf, referenceOf } from '../../packages/demo/src/voucher-code.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import { isEmpty, loadDemo } from '../../src/demo/load.ts'
 import type { ResolvedVoucher } from '../../src/domain/record/resolution.ts'
-import { type ReasonCode, reasonAgainst } from '../../src/domain/record/voucher-status.ts'
+import { type ReasonCode, reasonAgainstRedemption } from '../../src/domain/record/voucher-status.ts'
 import { createDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
 
@@ -171,7 +171,7 @@ it('has vouchers for every reason code, and a redeemable demo voucher', async ()
     from purchased_voucher join tenant on tenant.id = tenant_id`
   const count = new Map<ReasonCode | null, number>()
   for (const voucher of vouchers.filter(({ tenantId }) => tenantId === demoTenant.tenantId)) {
-    const reason = reasonAgainst(voucher, voucher.today)
+    const reason = reasonAgainstRedemption(voucher, voucher.today)
     count.set(reason, (count.get(reason) ?? 0) + 1)
   }
   expect([...count.keys()].sort()).toEqual(['expired', 'no_balance', 'not_yet_valid', 'redeemed', 'void', null].sort())
@@ -179,7 +179,7 @@ it('has vouchers for every reason code, and a redeemable demo voucher', async ()
 
   const demoVoucher = vouchers.find(({ reference }) => reference === demoTenant.voucherReference)!
   expect(demoVoucher.tenantId).toBe(demoTenant.tenantId)
-  expect(reasonAgainst(demoVoucher, demoVoucher.today)).toBeNull()
+  expect(reasonAgainstRedemption(demoVoucher, demoVoucher.today)).toBeNull()
 })
 
 it('has every type of customer', async () => {

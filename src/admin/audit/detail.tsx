@@ -12,7 +12,7 @@ const Grants = z.array(z.object({ tenantId: z.number(), withDescendants: z.boole
 const Change = z.strictObject({ from: z.unknown(), to: z.unknown() })
 
 /** Returns the ids of the tenants that the detail of an entry names. */
-export function tenantsIn({ detail }: AuditEntry): number[] {
+export function tenantIdsIn({ detail }: AuditEntry): number[] {
   const change = Change.safeParse(detail.tenants)
   const lists = change.success ? [change.data.from, change.data.to] : [detail.tenants]
   return lists.flatMap(list => Grants.safeParse(list).data?.map(({ tenantId }) => tenantId) ?? [])

@@ -25,7 +25,7 @@ import { type Column, Table } from '../components/table.tsx'
 import { actorOf, type Handler, sendPage } from '../context.ts'
 import { queryParameters, textField } from '../form-body.ts'
 import { tokenPath } from '../tokens/parts.tsx'
-import { Detail, type TenantNames, tenantsIn } from './detail.tsx'
+import { Detail, type TenantNames, tenantIdsIn } from './detail.tsx'
 
 const path = `${adminPath}/audit`
 
@@ -38,7 +38,7 @@ export const showAudit: Handler = async ({ sql }, request, reply) => {
     return sendPage(reply.code(statusOf.BAD_USER_INPUT), <AuditPage values={values} />)
   }
   const page = await loadPage(query, window => listAudit(sql, filter, window))
-  const tenants = await findTenants(sql, [...new Set(page.rows.flatMap(tenantsIn))])
+  const tenants = await findTenants(sql, [...new Set(page.rows.flatMap(tenantIdsIn))])
   const names = new Map(tenants.flatMap(tenant => (tenant ? [[tenant.id, tenant.name]] : [])))
   return sendPage(reply, <AuditPage values={values} list={{ page, tenants: names }} />)
 }

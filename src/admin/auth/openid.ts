@@ -10,7 +10,7 @@ import { GatewayError } from '../../domain/errors.ts'
 import { Semaphore } from '../../domain/rate/semaphore.ts'
 import { clientAddress } from '../../http/client-address.ts'
 import { openIdCallbackPath } from '../../http/paths.ts'
-import { clockSkew, discoverProvider, kindOf, toProviderError } from '../../openid/provider.ts'
+import { clockSkew, discoverProvider, failureKindOf, toProviderError } from '../../openid/provider.ts'
 import type { AdminContext } from '../context.ts'
 import { queryParameters } from '../form-body.ts'
 import { cookieSettings } from './cookies.ts'
@@ -117,7 +117,7 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
         .fetchUserInfo(provider, tokens.access_token, claims.sub)
         .catch(error => {
           // Some providers refuse user info to a client. What is missing then is named, unless the ID token suffices.
-          const kind = kindOf(error)
+          const kind = failureKindOf(error)
           if (kind === 'invalid' || (kind === 'temporary' && !isAllowed)) throw error
           request.log.info({ reqId: request.id, err: error }, 'the OpenID provider refused the user info')
           return {}
@@ -128,7 +128,7 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
       const { email, email_verified, xms_edov } = isOfUserInfo ? userInfo : claims
       return { ...userInfo, ...claims, email, email_verified, xms_edov }
     } catch (error) {
-      if (kindOf(error) !== 'invalid') throw toProviderError(error)
+      if (failureKindOf(error) !== 'invalid') throw toProviderError(error)
       request.log.info({ reqId: request.id, err: error }, 'sign-in through the OpenID provider failed')
       return null
     }

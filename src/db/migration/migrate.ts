@@ -3,19 +3,19 @@ import { captureMissing, hasMappings, installMappings, type Mapping } from '../m
 import type { Pool, Sql } from '../sql.ts'
 import { makeDefinitions, readDefinitions } from './definitions.ts'
 import {
-  beforeLast,
   isAlone,
   isEmpty,
   type Migration,
   type MigrationState,
   readOwn,
   readUpgrade,
+  upToLastAlone,
 } from './migrations.ts'
 import {
-  capturesAgain,
   completionOf,
+  needsCaptureAgain,
+  needsPreparationAgain,
   preparationFor,
-  preparesAgain,
   recapture,
   recordOf,
 } from './upgrade-statements.ts'
@@ -73,7 +73,7 @@ export async function migrate(
     })
     await attempt(() => session`select /* migration.lock */ pg_advisory_lock(${migrationLock})`)
     const applied: string[] = []
-    for (const migration of beforeLast((await readUpgrade(session)).missing)) {
+    for (const migration of upToLastAlone((await readUpgrade(session)).missing)) {
       await attempt(async () => void (await (isAlone(migration) ? runAlone : run)(session, migration)))
       applied.push(migration.file)
     }
@@ -95,8 +95,8 @@ async function upgradeIn(session: Sql, adopted: Mapping[] | null | undefined): P
     for (const migration of missing) await run(session, migration)
     await makeDefinitions(session, changed)
     // Functions that are made for a mapping depend on the functions that make them, and on the fields of its type.
-    if (missing.length > 0 || preparesAgain(changed)) await execute(preparationFor(changed))
-    if (capturesAgain(changed)) await execute(recapture)
+    if (missing.length > 0 || needsPreparationAgain(changed)) await execute(preparationFor(changed))
+    if (needsCaptureAgain(changed)) await execute(recapture)
     if (adopted !== null) await installMappings(session, adopted)
     await execute(completionOf(missing))
     await execute('commit /* migration.commit */')

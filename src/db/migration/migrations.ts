@@ -41,7 +41,7 @@ export function readOwn(): Migration[] {
 export const isAlone = ({ file }: Migration) => file.includes('.alone.')
 
 /** Returns the files up to the last that cannot be in a transaction: they come before the transaction of the upgrade. */
-export const beforeLast = (missing: Migration[]) => missing.slice(0, missing.findLastIndex(isAlone) + 1)
+export const upToLastAlone = (missing: Migration[]) => missing.slice(0, missing.findLastIndex(isAlone) + 1)
 
 /** Returns whether the database has any migration. */
 export async function hasSchema(sql: Sql): Promise<boolean> {

@@ -6,7 +6,7 @@ import { type LoginRights, readRights } from '../connection/rights.ts'
 import type { Sql } from '../sql.ts'
 import { type MigrationState, readMigrations, readUpgrade, refuseUpgrade } from './migrations.ts'
 import { releaseOf, releasesBetween } from './releases.ts'
-import { capturesAgain } from './upgrade-statements.ts'
+import { needsCaptureAgain } from './upgrade-statements.ts'
 
 /** Rows that a server indexes in a second: 0.6 to 0.95 million rows of three columns on a core that others used too. */
 const rowsPerSecond = 500_000
@@ -57,7 +57,7 @@ export async function checkUpgrade(sql: Sql): Promise<UpgradeCheck> {
     stops: refused?.code === 'RELEASE_SKIPPED' ? stops : [],
     missing: state.missing.map(({ file }) => file),
     made: changed.map(({ file }) => file),
-    locks: capturesAgain(changed) ? await readCaptured(sql) : [],
+    locks: needsCaptureAgain(changed) ? await readCaptured(sql) : [],
     indexes: await estimateIndexes(sql, state.missing),
     findings: [
       ...forbidden,

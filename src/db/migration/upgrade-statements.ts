@@ -3,22 +3,23 @@
 import { captureSources, describePlainMappings, hasMappings } from '../mapping/mappings.ts'
 import type { Sql } from '../sql.ts'
 import { type Definition, describeDefinitions, readDefinitions } from './definitions.ts'
-import { beforeLast, hasSchema, isAlone, isEmpty, type Migration, readOwn, readUpgrade } from './migrations.ts'
+import { hasSchema, isAlone, isEmpty, type Migration, readOwn, readUpgrade, upToLastAlone } from './migrations.ts'
 
 /** Returns the statement that records a migration. */
 export const recordOf = (version: number, file: string, md5: string) =>
   `insert /* migration.record */ into gateway.migration (version, name, md5) values (${version}, '${file}', '${md5}')`
 
 /** Returns whether definitions make the functions of mappings. */
-export const preparesAgain = (changed: readonly Definition[]) => changed.some(({ file }) => file.startsWith('mapping/'))
+export const needsPreparationAgain = (changed: readonly Definition[]) =>
+  changed.some(({ file }) => file.startsWith('mapping/'))
 
 /** Returns whether definitions make the triggers on the tables of the platform. */
-export const capturesAgain = (changed: readonly Definition[]): boolean =>
+export const needsCaptureAgain = (changed: readonly Definition[]): boolean =>
   changed.some(({ file }) => file.startsWith('capture/capture'))
 
 /** Returns the statement that prepares the mappings of the database again: migrations may have given their types other fields. */
 export const preparationFor = (changed: readonly Definition[]) =>
-  `call /* mapping.prepare_again */ gateway.prepare_mappings(${preparesAgain(changed)});`
+  `call /* mapping.prepare_again */ gateway.prepare_mappings(${needsPreparationAgain(changed)});`
 
 /** Lets the sources be captured again. */
 export const recapture = 'update /* mapping.capture_again */ gateway.rule set is_captured = false;'
@@ -40,11 +41,11 @@ const describeMigration = ({ version, file, md5, text }: Migration) =>
 
 /** Returns the SQL that makes an upgrade, and then what `more` has. */
 const describe = (missing: Migration[], changed: Definition[], more: string[]): string[] => [
-  ...beforeLast(missing).map(migration =>
+  ...upToLastAlone(missing).map(migration =>
     isAlone(migration) ? describeMigration(migration) : `begin;\n${describeMigration(migration)}\ncommit;`,
   ),
   'begin;',
-  ...missing.slice(beforeLast(missing).length).map(describeMigration),
+  ...missing.slice(upToLastAlone(missing).length).map(describeMigration),
   ...describeDefinitions(changed),
   ...more,
   completionOf(missing),
@@ -60,8 +61,8 @@ export async function describeUpgrade(sql: Sql): Promise<string[]> {
   if (isEmpty({ missing, changed }) && (await hasMappings(sql))) return []
   const again = (await hasSchema(sql))
     ? [
-        ...(missing.length > 0 || preparesAgain(changed) ? [preparationFor(changed)] : []),
-        ...(capturesAgain(changed) ? [recapture] : []),
+        ...(missing.length > 0 || needsPreparationAgain(changed) ? [preparationFor(changed)] : []),
+        ...(needsCaptureAgain(changed) ? [recapture] : []),
       ]
     : []
   return [...describe(missing, changed, [...again, ...(await describePlainMappings(sql))]), captureSources]

@@ -1,5 +1,5 @@
 import { type PoolUse, type StatementWork, statementChannel } from '../../channels.ts'
-import { nameOf, onceEnded, type Statement } from './statement.ts'
+import { nameOf, onStatementEnd, type Statement } from './statement.ts'
 
 /**
  * Runs a statement, and publishes it on its channel.
@@ -15,7 +15,7 @@ export function publishStatement(statement: Statement, pool: PoolUse, run: (stat
   const begunAt = performance.now()
   let sentAt: number | null = null
   let waits = false
-  onceEnded(statement, error => {
+  onStatementEnd(statement, error => {
     const now = performance.now()
     if (waits) work.secondsWaited = ((sentAt ?? now) - begunAt) / 1000
     if (sentAt !== null) {

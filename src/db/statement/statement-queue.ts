@@ -2,7 +2,7 @@
  * The queue before the connections of a pool. Statements belong to classes, which share the connections: a class whose
  * statements are slow, or wait for a lock, must not hold up the others.
  */
-import { CallerGoneError, onceEnded, type Statement, StatementNotSentError } from './statement.ts'
+import { CallerGoneError, onStatementEnd, type Statement, StatementNotSentError } from './statement.ts'
 
 /** The interval at which waiting statements are checked for their end, in milliseconds. */
 const sweepMs = 100
@@ -87,7 +87,7 @@ export class StatementQueue {
     this.#classes.set(statements.key, statements)
     this.#underWay++
     statements.underWay++
-    onceEnded(statement, () => this.#end(statements))
+    onStatementEnd(statement, () => this.#end(statements))
     this.send(statement)
   }
 

@@ -20,7 +20,7 @@ export interface Statement extends Fragment {
  * Calls a listener when a statement has its rows or its error: once, although the driver rejects a statement again when its
  * connection closes.
  */
-export function onceEnded(statement: Statement, listener: (error?: unknown) => void): void {
+export function onStatementEnd(statement: Statement, listener: (error?: unknown) => void): void {
   const { resolve, reject } = statement
   let hasEnded = false
   const end = (error?: unknown) => {

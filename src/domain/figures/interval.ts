@@ -69,7 +69,7 @@ export function periodRelations(sql: RecordSql, { tenantId, timeZone, intervals 
  *
  * @param kind of `gateway.figure_rollup`
  */
-export const rolledUp = (sql: RecordSql, kind: string): Fragment => sql`
+export const rollupSums = (sql: RecordSql, kind: string): Fragment => sql`
   select width_bucket(at, starts) as place, currency, state, sum(records) as records, sum(initial) as initial,
          sum(balance) as balance, sum(paid) as paid
   from span, rolled cross join part cross join lateral (

@@ -1,6 +1,6 @@
 /** SQL of the sales and consents of each interval. */
 import type { Fragment, RecordSql } from '../../db/sql.ts'
-import { intervalMembers, rolledUp } from './interval.ts'
+import { intervalMembers, rollupSums } from './interval.ts'
 
 /** Returns the relation `sale(place, currency, ...)`: sums of the vouchers of each interval, by the instant of purchase. */
 export const saleRelation = (sql: RecordSql): Fragment => sql`
@@ -12,7 +12,7 @@ export const saleRelation = (sql: RecordSql): Fragment => sql`
            sum(records) filter (where state = 'sold_without_balance') as vouchers_without_balance,
            sum(paid) filter (where state = 'sold_without_balance') as paid_without_balance
     from (
-      ${rolledUp(sql, 'sale')}
+      ${rollupSums(sql, 'sale')}
       union all
       select width_bucket(purchase_timestamp, starts), coalesce(currency, ''),
              gateway.sale_state(gateway.figure_state(state, current_balance)),
@@ -58,7 +58,7 @@ export function consentsJson(sql: RecordSql): Fragment {
   /** Counts the events that the rollups of a kind have. @param records selects those of single tenants: `tenant_id`, `at` */
   const events = (kind: string, records: Fragment) => sql`
     select place, sum(records) as records from (
-      select place, records from (${rolledUp(sql, kind)}) rollup
+      select place, records from (${rollupSums(sql, kind)}) rollup
       union all
       select width_bucket(at, starts), 1 from span, counted cross join lateral (
         select at from (${records}) record

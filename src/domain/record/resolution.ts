@@ -3,9 +3,9 @@ import type { Sql } from '../../db/sql.ts'
 import { badInput, GatewayError, notFound } from '../errors.ts'
 import type { Token } from '../token/token.ts'
 import { issueRedemptionToken } from './redemption-token.ts'
-import { type Found, findBy, type Lookup, type ResolutionTenant, type VoucherState } from './voucher-lookup.ts'
+import { type Found, findBy, type ResolutionTenant, type VoucherLookup, type VoucherState } from './voucher-lookup.ts'
 import type { VoucherName } from './voucher-name.ts'
-import { type ReasonCode, reasonAgainst } from './voucher-status.ts'
+import { type ReasonCode, reasonAgainstRedemption } from './voucher-status.ts'
 
 /** The decision whether a voucher can be redeemed, and the reason against it. */
 interface Verdict {
@@ -41,7 +41,7 @@ export async function resolveVoucher(
   timeToLive: number,
 ): Promise<Resolution> {
   const found = await findPresent(async seen => {
-    let lookup: Lookup = { found: null, missing: null }
+    let lookup: VoucherLookup = { found: null, missing: null }
     for (const text of texts) {
       // PostgreSQL cannot store U+0000, and its protocol rejects it.
       if (text.includes('\0')) continue
@@ -54,7 +54,7 @@ export async function resolveVoucher(
   const { voucher, tenant, isFaulty, isAmbiguous } = found
   if (isAmbiguous) throw badInput({ [field]: [ambiguous[field]] })
   if (isFaulty) throw badInput({ [field]: [faulty] })
-  const reasonCode = reasonAgainst(voucher, voucher.today)
+  const reasonCode = reasonAgainstRedemption(voucher, voucher.today)
   const verdict: Verdict = { status: reasonCode === null ? 'redeemable' : 'not_redeemable', reasonCode }
   const redemptionToken =
     reasonCode === null ? await issueRedemptionToken(sql, group, voucher.id, at, caller.id, timeToLive) : null
@@ -72,7 +72,7 @@ let waiting = 0
  * @param look looks in the records; its argument is the snapshot of the first look. Fails when the caller is gone
  * @throws `UNAVAILABLE` when steps take too long
  */
-async function findPresent(look: (seen: string | null) => Promise<Lookup>): Promise<Found | null> {
+async function findPresent(look: (seen: string | null) => Promise<VoucherLookup>): Promise<Found | null> {
   let { found, missing } = await look(null)
   if (missing === null) return found
   if (waiting >= mostWaiting) throw changesWait()

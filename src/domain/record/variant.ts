@@ -38,7 +38,7 @@ export async function listVariantsOf(sql: RecordSql, products: readonly { id: nu
 }
 
 /** Returns the lowest amount of the variants, null when none has an amount (R16). */
-export function lowest(variants: readonly Variant[], amount: 'price' | 'salePrice'): number | null {
+export function lowestAmount(variants: readonly Variant[], amount: 'price' | 'salePrice'): number | null {
   return variants.reduce<number | null>((found, variant) => {
     const value = variant[amount]
     return value !== null && (found === null || value < found) ? value : found

@@ -59,7 +59,7 @@ export interface Found {
 }
 
 /** What one look in the records found. */
-export interface Lookup {
+export interface VoucherLookup {
   found: Found | null
   /** The snapshot of the first look, while the records lack changes that it shows and that may change the result; else null. */
   missing: string | null
@@ -141,7 +141,7 @@ const mostAtOnce = 8
  */
 function findByName(name: NameColumn) {
   const { column, indexed, isMatch } = name
-  return shareStatements<Wanted, Lookup>(async (sql, wanted) => {
+  return shareStatements<Wanted, VoucherLookup>(async (sql, wanted) => {
     const key = sql.unsafe(indexed(column))
     // Values, because PostgreSQL takes 200 µs more for `unnest`. The records are ordered, so that no plan reads all of a name.
     const rows = await sql`
@@ -171,7 +171,7 @@ function findByName(name: NameColumn) {
     const records: (typeof rows)[number][][] = wanted.map(() => [])
     for (const row of rows) records[Number(row[0])]?.push(row)
     return Promise.all(
-      records.map(([first, second, ...others], place): Lookup | Promise<Lookup> => {
+      records.map(([first, second, ...others], place): VoucherLookup | Promise<VoucherLookup> => {
         const missing = first?.[6] ? String(first[6]) : null
         if (others.length + 2 > mostAtOnce)
           return findCrowded(sql, name, wanted[place]!).then(found => ({ found, missing }))

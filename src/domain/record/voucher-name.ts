@@ -1,5 +1,5 @@
 import { type FieldErrors, hasErrors, throwIfErrors } from '../errors.ts'
-import { notBlank, trimmed } from '../trimmed.ts'
+import { trimmed, visibleCharacter } from '../trimmed.ts'
 
 /** A voucher by its reference or by its QR token: the first of the texts that is one. */
 export interface VoucherName {
@@ -49,10 +49,10 @@ function qrTokensIn(text: string): string[] {
   const withPlus = new URLSearchParams(url.search.replaceAll('+', '%2B'))
   for (const name of ['qr_token', 'token', 'qr', 't', 'code']) {
     const value = url.searchParams.get(name) ?? ''
-    if (notBlank.test(value)) return [value, withPlus.get(name) ?? value]
+    if (visibleCharacter.test(value)) return [value, withPlus.get(name) ?? value]
   }
   const segments = url.pathname.split('/').map(decoded)
-  return [segments.findLast(part => notBlank.test(part)) ?? text]
+  return [segments.findLast(part => visibleCharacter.test(part)) ?? text]
 }
 
 function decoded(segment: string): string {

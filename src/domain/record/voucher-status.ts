@@ -30,7 +30,7 @@ export const reasonCodes = Object.keys(reasons) as readonly ReasonCode[]
  *
  * @param today the calendar day at the tenant that owns the voucher, `YYYY-MM-DD`
  */
-export const reasonAgainst = (voucher: Redeemability, today: string): ReasonCode | null =>
+export const reasonAgainstRedemption = (voucher: Redeemability, today: string): ReasonCode | null =>
   reasonCodes.find(code => reasons[code](voucher, today)) ?? null
 
 /** The statuses of vouchers with their descriptions, in the order of the reasons. */
@@ -64,7 +64,7 @@ const statusBecause: Readonly<Record<ReasonCode, VoucherStatus>> = {
  * @param today the calendar day at the tenant that owns the voucher, `YYYY-MM-DD`
  */
 export function statusOf(voucher: Redeemability & { initialBalance: number | null }, today: string): VoucherStatus {
-  const reason = reasonAgainst(voucher, today)
+  const reason = reasonAgainstRedemption(voucher, today)
   if (reason !== null) return statusBecause[reason]
   const { currentBalance, initialBalance } = voucher
   const isPart = currentBalance !== null && initialBalance !== null && currentBalance < initialBalance

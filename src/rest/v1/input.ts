@@ -1,7 +1,7 @@
 /** Reads queries and bodies of version 1 into the variables of its documents. */
 import { z } from 'zod'
 import { maxLengths } from '../../domain/record/voucher-name.ts'
-import { notBlank } from '../../domain/trimmed.ts'
+import { visibleCharacter } from '../../domain/trimmed.ts'
 import { queryParameter, queryParameterValues } from '../../http/query-parameter.ts'
 import type { InputSource } from '../operation.ts'
 
@@ -25,7 +25,7 @@ const includable = ['categories', 'variants'] as const
 const isIncludable = (word: string): word is (typeof includable)[number] => includable.some(name => name === word)
 
 /** The input of an operation that takes only its path. */
-export const nothing: InputSource<object> = { read: () => ({}) }
+export const noInput: InputSource<object> = { read: () => ({}) }
 
 interface ListVariables {
   cursor: string | null
@@ -67,7 +67,7 @@ export const catalogQuery: InputSource<ListVariables & Record<(typeof includable
 }
 
 const nameOfVoucher = (field: keyof typeof maxLengths, description: string) =>
-  z.string().regex(notBlank).max(maxLengths[field]).meta({ description })
+  z.string().regex(visibleCharacter).max(maxLengths[field]).meta({ description })
 
 /** The input of a resolution: its body (R9). */
 export const resolveBody: InputSource<{ qr_token?: string | null; voucher_reference?: string | null }> = {

@@ -2,7 +2,7 @@
 import { v1Path } from '../../http/paths.ts'
 import { operation } from '../operation.ts'
 import type { RestVersion } from '../register.ts'
-import { catalogQuery, listQuery, nothing, resolveBody } from './input.ts'
+import { catalogQuery, listQuery, noInput, resolveBody } from './input.ts'
 import * as documents from './operations.ts'
 
 /**
@@ -25,7 +25,7 @@ export const v1: RestVersion = {
       'GET',
       '/tenants/:tenant/catalog/vouchers/:product',
       documents.GetCatalogVoucher,
-      nothing,
+      noInput,
       'One voucher product, with its categories and variants.',
     ),
 
@@ -40,7 +40,7 @@ export const v1: RestVersion = {
       'GET',
       '/tenants/:tenant/sales/purchased-vouchers/:voucher',
       documents.GetPurchasedVoucher,
-      nothing,
+      noInput,
       'One purchased voucher, with its balance.',
     ),
 
@@ -55,7 +55,7 @@ export const v1: RestVersion = {
       'GET',
       '/tenants/:tenant/customers/marketing-signups/:customer',
       documents.GetMarketingSignup,
-      nothing,
+      noInput,
       'One customer who opted in to marketing. Personal data.',
     ),
 
