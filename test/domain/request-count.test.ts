@@ -1,7 +1,12 @@
 /** Counts of requests, errors and exports: what is counted is kept and added up. Transports test what they count. */
 import { expect, test } from 'vitest'
 import { listExports } from '../../src/domain/record/export.ts'
-import { createRequestCounter, listRequestCounts, listRequestErrors } from '../../src/domain/token/request-count.ts'
+import {
+  createRequestCounter,
+  listRequestCounts,
+  listRequestErrors,
+  toRequestError,
+} from '../../src/domain/token/request-count.ts'
 import { createApp } from '../support/app.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { onOneDay } from '../support/on-one-day.ts'
@@ -22,6 +27,7 @@ test('a counter loses nothing and doubles nothing when a save fails', async () =
   counter.count(id, 'ListTenants', 404, [notFound('No such tenant.')])
   await platform`alter table gateway.request_count rename to away`
   await expect(counter.save()).rejects.toThrow()
+  const later = new Date().toISOString()
   counter.count(id, 'ListTenants', 404, [notFound('No such tenant.')])
   counter.count(id, 'ListTenants', 200, [])
   await expect(counter.save()).rejects.toThrow()
@@ -30,6 +36,12 @@ test('a counter loses nothing and doubles nothing when a save fails', async () =
   await counter.save()
   expect(await countsOf(id)).toEqual({ 'ListTenants 404': 2, 'ListTenants 200': 1 })
   expect(await errorsOf(id)).toEqual({ 'ListTenants NOT_FOUND No such tenant.': 2 })
+  expect(Date.parse((await listRequestErrors(pool, id, 2))[0]!.lastAt)).toBeGreaterThanOrEqual(Date.parse(later))
+})
+
+test('the reason of an error names the fields in one order', () => {
+  const error = { code: 'BAD_USER_INPUT', message: 'No.', fieldErrors: { b: [], a: [] } }
+  expect(toRequestError(error).reason).toBe('No. Fields: a, b.')
 })
 
 test('a counter saves in the last call what an earlier, concurrent call could not write', async () => {

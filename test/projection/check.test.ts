@@ -218,11 +218,7 @@ test.each<[cause: string, request: string]>([
       insert into purchased_voucher (tenant_id, reference) select 1, 'V-' || n from generate_series(1, 6000) n`)
     .simple()
   await projected(pool)
-  await platform
-    .unsafe(`alter table purchased_voucher disable trigger all;
-      delete from purchased_voucher where id % 4 = 0;
-      alter table purchased_voucher enable trigger all`)
-    .simple()
+  await writeUncaptured(platform, sql => sql`delete from purchased_voucher where id % 4 = 0`)
   for (let turn = 0; turn < 3; turn++) {
     await platform.unsafe(request)
     await projected(pool)
@@ -245,12 +241,10 @@ test('a mapping that does not fit does not hold up the check of other types', as
 
 test('a row that cannot be evaluated is found, and does not hold up the check of others', async () => {
   await platform`alter table tenant rename column title to name`
-  await platform.begin(async sql => {
+  await writeUncaptured(platform, async sql => {
     await sql`alter table purchased_voucher alter current_balance type text`
-    await sql`alter table purchased_voucher disable trigger all`
     await sql`update purchased_voucher set current_balance = 'n/a' where id = 2`
     await sql`update purchased_voucher set void = not void where id = 3`
-    await sql`alter table purchased_voucher enable trigger all`
   })
   await projected(pool)
   expect(await checkAll()).toEqual(['voucher 2', 'voucher 3'])
