@@ -56,3 +56,9 @@ test.each([
   const named = await fetchFn(`${url}?query={__typename}&operationName=`, { headers: { accept: 'application/json' } })
   expect(named.status).toBe(200)
 })
+
+test('a query without a content type is refused in JSON', async () => {
+  const answer = await fetchFn(url, { method: 'POST' })
+  expect(answer.status).toBe(422)
+  expect((await answer.json()).errors[0].extensions.code).toBe('BAD_USER_INPUT')
+})
