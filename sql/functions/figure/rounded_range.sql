@@ -4,7 +4,7 @@
 create or replace function gateway.rounded_range(unit text, starts_at timestamptz, ends_at timestamptz, first timestamptz, last timestamptz,
                                                  out lower timestamptz, out upper timestamptz)
 language sql stable parallel safe
-as $$
+begin atomic
   select case when is_near then beginnings[1] else starts_at end, case when is_near then beginnings[2] else starts_at end
   from (
     select array_agg(beginning order by edge) as beginnings,
@@ -18,6 +18,6 @@ as $$
                                                                             else ('1 ' || unit)::interval end] end) beginning
       order by distance, beginning limit 1
     ) nearest
-  ) rounded
-$$;
+  ) rounded;
+end;
 grant execute on function gateway.rounded_range to voucher_gateway;
