@@ -260,6 +260,7 @@ create table gateway.identity (
   constraint identity_pkey PRIMARY KEY (kind, key),
   constraint identity_check CHECK (id = COALESCE(gateway.own_id(key), GREATEST(id, '9000000000000000'::bigint)))
 );
+grant select on gateway.identity to voucher_gateway;
 
 create table gateway.invitation (
   token_hash bytea not null,
@@ -424,6 +425,7 @@ create view gateway.record_figure (
 );
 grant select on gateway.record_figure to voucher_gateway;
 
+-- Former.
 create table gateway.redemption_token (
   token_hash bytea not null,
   voucher_id bigint not null,
@@ -541,6 +543,15 @@ create table gateway.setting (
   constraint setting_pkey PRIMARY KEY (name)
 );
 grant insert (name, value), select on gateway.setting to voucher_gateway;
+
+create table gateway.signing_key (
+  number integer not null, -- 1 is the key of the first start; a rotation adds the next number
+  private_key bytea not null, -- The private scalar of a key of the curve P-256, big-endian
+  signs_from timestamp with time zone not null,
+  constraint signing_key_pkey PRIMARY KEY (number),
+  constraint signing_key_private_key_check CHECK (length(private_key) = 32)
+);
+grant delete, insert (number, private_key, signs_from), select on gateway.signing_key to voucher_gateway;
 
 create table gateway.staged_table (
   platform_oid oid not null,

@@ -6,6 +6,7 @@ import { hideKey } from './doctor/hide-key.ts'
 import { deleteExpiredSessions } from './domain/administrator/session.ts'
 import { deleteEndedWindows } from './domain/rate/table.ts'
 import { deleteExpiredRedemptionTokens } from './domain/record/redemption-token.ts'
+import { deleteFormerKeys } from './domain/record/signing-key.ts'
 import { reportServerChange } from './domain/sync/full-pass.ts'
 import type { TokenDirectory } from './domain/token/directory.ts'
 import { deleteExpiredRequestCounts, type RequestCounter } from './domain/token/request-count.ts'
@@ -25,6 +26,7 @@ interface JobOptions {
   requestCounter: RequestCounter
   checkReadiness: () => Promise<unknown>
   followPlatform: () => Promise<void>
+  readSigningKeys: () => Promise<void>
   /** True when this process runs the jobs that one process of the service is enough for. */
   isFirst: boolean
 }
@@ -38,7 +40,7 @@ interface JobOptions {
 export async function registerBackgroundJobs(
   app: FastifyInstance,
   pool: Pool,
-  { tokens, requestCounter, checkReadiness, followPlatform, isFirst }: JobOptions,
+  { tokens, requestCounter, checkReadiness, followPlatform, readSigningKeys, isFirst }: JobOptions,
 ): Promise<void> {
   const timers: NodeJS.Timeout[] = []
   const closing = new AbortController()
@@ -108,6 +110,8 @@ export async function registerBackgroundJobs(
     )
   })
   everyOnce(5 * second, 'follow the tables of the platform', followPlatform)
+  every(5 * second, 'read the signing keys', readSigningKeys)
+  void everyOnce(hour, 'delete former signing keys', () => deleteFormerKeys(background))()
   void everyOnce(hour, 'delete expired redemption tokens', () => deleteExpiredRedemptionTokens(background))()
   void everyOnce(hour, 'delete expired sessions', () => deleteExpiredSessions(background))()
   void everyOnce(hour, 'delete expired request counts', () => deleteExpiredRequestCounts(background))()

@@ -14,6 +14,8 @@ import { rateWindowSeconds } from './domain/rate/rate.ts'
 import { createSharedRateCounter } from './domain/rate/shared-counter.ts'
 import { countInTable } from './domain/rate/table.ts'
 import { RateWindows } from './domain/rate/windows.ts'
+import { createIssuer } from './domain/record/redemption-token.ts'
+import { createFirstKey, readKeySet, toKeySet } from './domain/record/signing-key.ts'
 import { getOrCreateSecret } from './domain/secret/setting.ts'
 import { createTenantScope } from './domain/token/scope.ts'
 import type { Gateway } from './graphql/context.ts'
@@ -32,7 +34,7 @@ const closeTimeout = 500
  * Opens these parts.
  *
  * @param pools the connections of requests, those for counting rates, and those to standbys
- * @returns the parts; the states of the standbys; and `close`, which closes the counter of rates
+ * @returns the parts; the keys of redemption tokens; the states of the standbys; and `close`, which closes the counter of rates
  */
 export async function openGateway(
   config: Config,
@@ -41,6 +43,15 @@ export async function openGateway(
 ) {
   const cursorKey = config.cursorKey ?? (await getOrCreateSecret(pool, 'cursor_key', randomBytes(32)))
   const serviceId = await getOrCreateSecret(pool, 'service_id', randomBytes(16))
+  const { keys, ...tokenSettings } = config.redemption
+  if (!keys) await createFirstKey(pool)
+  let keySet = keys ? toKeySet(keys) : await readKeySet(pool)
+  const signingKeys = {
+    published: () => keySet.published,
+    async refresh() {
+      if (!keys) keySet = await readKeySet(pool.background)
+    },
+  }
   const { counter, close: closeCounter } = await openRateCounter(config, pool, rates, log)
   const reportChange = (state: StandbyState, err?: unknown) => {
     if (state.problem === null) log.info(state, 'records are read from a standby')
@@ -54,14 +65,14 @@ export async function openGateway(
     scope: createTenantScope(pool),
     rate: { limit: config.rateLimitPerMinute, counter },
     expensiveRequests: new ExpensiveRequests(),
-    redemptionTokenTtl: config.redemptionTokenTtl,
+    issueRedemptionToken: createIssuer(tokenSettings, () => keySet),
     serviceId: serviceId.toString('hex'),
   }
   const close = () => {
     routed?.close()
     return closeCounter()
   }
-  return { gateway, standbyStates: routed?.states ?? (() => []), close }
+  return { gateway, signingKeys, standbyStates: routed?.states ?? (() => []), close }
 }
 
 /**

@@ -17,6 +17,7 @@ import { readTrustedDocuments } from './graphql-http/read-trusted-documents.ts'
 import { registerGraphql } from './graphql-http/route.ts'
 import { createAuthenticate } from './http/caller.ts'
 import { compressResponses } from './http/compression.ts'
+import { registerKeySet } from './http/key-set.ts'
 import { limitRequests } from './http/limits/admission.ts'
 import { handleInOrder } from './http/limits/pipelining.ts'
 import { registerRequestCounts } from './http/request-count.ts'
@@ -65,7 +66,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   const shownToken = config.publicUrl === undefined ? demoToken : null
   const site = describeSite(config, shownToken !== null)
   const { app, isStopping, createProbeServer } = createServer(config, site, log)
-  const { gateway, standbyStates, close } = await openGateway(config, { pool, rates, standbys }, app.log)
+  const { gateway, signingKeys, standbyStates, close } = await openGateway(config, { pool, rates, standbys }, app.log)
   app.addHook('onClose', close)
   const tokens = createTokenDirectory(pool)
   const requestCounter = createRequestCounter(pool.background)
@@ -82,6 +83,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     requestCounter,
     checkReadiness,
     followPlatform: async () => platform?.follow(),
+    readSigningKeys: signingKeys.refresh,
     isFirst: (role?.worker ?? 1) === 1,
   })
   registerRequestCounts(app, requestCounter)
@@ -107,6 +109,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   })
   registerAssets(app)
   registerSecurityTxt(app, config)
+  registerKeySet(app, signingKeys.published)
   if (shownToken !== null) registerDemoToken(app, shownToken)
   registerLandingPage(app, config, site)
   registerDocs(app, config, site)

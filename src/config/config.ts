@@ -66,7 +66,14 @@ const Environment = variables
     trustProxy: environment.TRUST_PROXY,
     rateLimitPerMinute: environment.RATE_LIMIT_PER_MINUTE,
     exportsPerHour: environment.EXPORTS_PER_HOUR,
-    redemptionTokenTtl: environment.REDEMPTION_TOKEN_TTL,
+    redemption: {
+      issuer: environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`,
+      audience: environment.REDEMPTION_AUDIENCE,
+      /** Seconds until a redemption token expires. */
+      timeToLive: environment.REDEMPTION_TOKEN_TTL,
+      /** Private keys, the first of which signs; when undefined, the keys in the database are used. */
+      keys: environment.REDEMPTION_KEYS,
+    },
     /** 32 bytes; when undefined, the key in the database is used. */
     cursorKey: environment.CURSOR_KEY === undefined ? undefined : Buffer.from(environment.CURSOR_KEY, 'hex'),
     logLevel: environment.LOG_LEVEL,

@@ -1,4 +1,5 @@
 /** Reads the texts of variables. Each message continues a sentence that begins with the name of the variable. */
+import { createECDH } from 'node:crypto'
 import { z } from 'zod'
 import { DatabaseUrlError, readDatabaseUrl } from '#database-url'
 
@@ -35,6 +36,24 @@ export const requestLog = z
   }))
 
 export const words = z.string().transform(text => text.split(',').flatMap(part => part.trim() || []))
+
+/** Private keys of the curve P-256: a few numbers of 32 bytes are none. */
+export const privateKeys = words
+  .refine(
+    keys =>
+      keys.length > 0 && keys.every(key => /^[0-9a-fA-F]{64}$/.test(key) && isPrivateKey(Buffer.from(key, 'hex'))),
+    'must be private keys of P-256, each 64 hexadecimal digits, separated by commas',
+  )
+  .transform(keys => keys.map(key => Buffer.from(key, 'hex')))
+
+function isPrivateKey(scalar: Buffer): boolean {
+  try {
+    createECDH('prime256v1').setPrivateKey(scalar)
+    return true
+  } catch {
+    return false
+  }
+}
 
 export const domains = words.refine(
   parts => parts.every(part => /^[\p{L}\d-]+(\.[\p{L}\d-]+)*$/u.test(part)),

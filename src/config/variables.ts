@@ -9,6 +9,7 @@ import {
   integer,
   oneOf,
   origin,
+  privateKeys,
   privateUrl,
   redisUrl,
   requestLog,
@@ -104,6 +105,19 @@ export const variables = z.object({
     .describe('How many bulk exports a token may start in an hour.'),
 
   REDEMPTION_TOKEN_TTL: integer(1, 86_400).prefault('900').describe('The lifetime of redemption tokens, in seconds.'),
+
+  REDEMPTION_AUDIENCE: z
+    .string()
+    .regex(/^[\x21-\x7e]{1,50}$/, 'must have 1 to 50 characters of ASCII without spaces, for example redemption')
+    .prefault('redemption')
+    .describe(`The audience (aud) of redemption tokens: what the redemption calls itself. Their issuer (iss) is PUBLIC_URL,
+      and without it http://localhost with PORT.`),
+
+  REDEMPTION_KEYS: privateKeys
+    .optional()
+    .describe(`The private keys of redemption tokens, each 64 hexadecimal digits, separated by commas. The first one signs, and
+      /.well-known/jwks.json publishes all of them (docs/operations.md). Default: the service makes a key and stores it in the
+      database.`),
 
   CURSOR_KEY: z
     .string()

@@ -3,6 +3,7 @@ import type { FieldErrors } from '../domain/errors.ts'
 import type { CursorCipher } from '../domain/paging/cursor.ts'
 import type { ExpensiveRequests } from '../domain/rate/expensive-requests.ts'
 import type { RateBudget } from '../domain/rate/rate.ts'
+import type { IssueRedemptionToken } from '../domain/record/redemption-token.ts'
 import type { Caller } from '../domain/token/caller.ts'
 import type { TenantScope } from '../domain/token/scope.ts'
 import { Loaders } from './loaders.ts'
@@ -17,14 +18,13 @@ export interface Gateway {
   /** The rate budget of tokens that have no limit of their own. */
   rate: RateBudget
   expensiveRequests: ExpensiveRequests
-  /** Seconds until a redemption token expires. */
-  redemptionTokenTtl: number
+  issueRedemptionToken: IssueRedemptionToken
   /** Identifies the service to those who keep copies. It is stored with the data, so it stays when the address changes. */
   serviceId: string
 }
 
 /** The context value of the resolvers of one request. */
-export interface Context extends Pick<Gateway, 'cursors' | 'scope' | 'redemptionTokenTtl' | 'serviceId'> {
+export interface Context extends Pick<Gateway, 'cursors' | 'scope' | 'issueRedemptionToken' | 'serviceId'> {
   /** Sends statements to the primary while the caller waits for them. */
   sql: Sql
   /** Reads records while the caller waits for them. */
@@ -45,12 +45,12 @@ export const isExpensive = ({ requestedCost }: Caller): boolean => requestedCost
  * @param fieldErrors the errors that the transport found
  */
 export function createContext(gateway: Gateway, caller: Caller, fieldErrors: FieldErrors = {}): Context {
-  const { pool, recordPool, cursors, scope, redemptionTokenTtl, serviceId } = gateway
+  const { pool, recordPool, cursors, scope, issueRedemptionToken, serviceId } = gateway
   const { isWaiting, token } = caller
   const hasOwn = isExpensive(caller)
   const sql = hasOwn ? pool.expensive(isWaiting, token.id) : pool.whileWanted(isWaiting)
   const records = hasOwn ? recordPool.expensive(isWaiting, token.id) : recordPool.whileWanted(isWaiting)
   const loaders = new Loaders({ pool: recordPool, sql, records, caller, group: hasOwn ? caller : pool })
   // The properties are named one by one, because spreading an object takes 3 µs.
-  return { sql, records, cursors, scope, redemptionTokenTtl, serviceId, caller, fieldErrors, loaders }
+  return { sql, records, cursors, scope, issueRedemptionToken, serviceId, caller, fieldErrors, loaders }
 }

@@ -48,7 +48,7 @@ const Resolution = builder.objectRef<ResolutionRow>('Resolution').implement({
     redemptionToken: t.exposeString('redemptionToken', {
       nullable: true,
       description:
-        'The token for the redemption. It is shown once and expires soon. Null when the voucher is not redeemable.',
+        'A proof for the redemption: a JWT that expires soon. The keys that check it are at /.well-known/jwks.json. Null when the voucher is not redeemable.',
     }),
   }),
 })
@@ -82,10 +82,10 @@ builder.mutationField('resolveVoucher', t =>
     args: {
       input: t.arg({ type: ResolveVoucherInput, required: true, description: 'The voucher and the tenant.' }),
     },
-    resolve: async (_, { input }, { sql, loaders, caller, fieldErrors, redemptionTokenTtl }) => {
+    resolve: async (_, { input }, { sql, loaders, caller, fieldErrors, issueRedemptionToken }) => {
       const name = readVoucherName(input, fieldErrors)
       const at = requireTenantId(input.tenantId)
-      return resolveVoucher(sql, loaders.group, caller.token, at, name, redemptionTokenTtl)
+      return resolveVoucher(sql, loaders.group, caller.token, at, name, issueRedemptionToken)
     },
   }),
 )

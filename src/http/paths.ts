@@ -7,6 +7,9 @@ export const exportPath = '/api/external/export/v1'
 /** The OpenAPI document of v1 and of its bulk export. */
 export const openApiPath = `${v1Path}/openapi.json`
 
+/** The public keys of redemption tokens (RFC 7517). */
+export const keySetPath = '/.well-known/jwks.json'
+
 export const graphqlPath = '/graphql'
 export const graphiqlPath = '/graphiql'
 export const dashboardPath = '/dashboard'

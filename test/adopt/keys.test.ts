@@ -5,6 +5,7 @@ import { migrate } from '../../src/db/migration/migrate.ts'
 import { findLostReferences } from '../../src/projection/references.ts'
 import { createApp, createClient } from '../support/app.ts'
 import { createTestToken } from '../support/builders.ts'
+import { checkToken } from '../support/check-token.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { connect, serviceRole } from '../support/connect.ts'
 import { createEmptyDatabase } from '../support/database.ts'
@@ -34,6 +35,9 @@ const keys = {
   uuid: `lpad(id::text, 32, '0')::uuid`,
 }
 type KeyType = keyof typeof keys
+
+/** The key of the third voucher, as a redemption token has it. */
+const texts = { bigint: '3', numeric: '3', text: 'gift', uuid: '00000000-0000-0000-0000-000000000003' }
 
 /** Returns mappings whose keys have a type, but vouchers refer to them by texts. */
 function mappingsOf(type: KeyType): Mapping[] {
@@ -87,6 +91,8 @@ test.each<[KeyType, ids: number[], gone: number[]]>([
   // A resolution, a step and the check read the source by the key.
   const answer = await createClient(client.app).resolve(secret, 7, { voucher_reference: 'three' })
   expect(answer.body.data).toMatchObject({ voucher: { id: ids[2] } })
+  const { payload } = await checkToken(client, answer.body.data.redemption_token)
+  expect([payload.sub, payload.voucher_id]).toEqual([texts[type], ids[2]])
   await platform`update keys.card set code = 'THREE' || '' where id = 3`
   await projected(pool)
   expect(await findRecordProblems(pool)).toEqual([])

@@ -40,8 +40,8 @@ test.each([
     (name: string) => name.startsWith('signup'),
   ],
   [
-    'the tables of redemption tokens and of counts, and the tokens that were used',
-    `lock table gateway.redemption_token, gateway.request_count, gateway.request_error in exclusive mode;
+    'the vouchers by their names, the tables of counts, and the tokens that were used',
+    `lock table gateway.voucher_entry; lock table gateway.request_count, gateway.request_error in exclusive mode;
      select from gateway.token for update`,
     (name: string) => name === 'resolution',
   ],

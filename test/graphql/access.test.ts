@@ -94,7 +94,7 @@ describe('resolveVoucher', () => {
         expect(resolveVoucher).toEqual({
           status: 'redeemable',
           reasonCode: null,
-          redemptionToken: expect.stringMatching(/^vgr_[\w-]{43}$/),
+          redemptionToken: expect.stringMatching(/^[\w-]+\.[\w-]+\.[\w-]{86}$/),
           voucher: { databaseId: id, status: 'redeemable', reasonCode: null, currentBalance: 12.5, dateValidEnd: null },
           tenant: { databaseId: root, sourceTenantId: leaf },
         })
@@ -108,7 +108,7 @@ describe('resolveVoucher', () => {
     const one = (reference: string) =>
       `resolveVoucher(input: { tenantId: ${root}, voucherReference: "${reference}" }) { redemptionToken }`
     const { body } = await client.graphql(secret, `mutation { a: ${one('kept')} b: ${one('none')} }`)
-    expect(body.data).toEqual({ a: { redemptionToken: expect.stringMatching(/^vgr_/) }, b: null })
+    expect(body.data).toEqual({ a: { redemptionToken: expect.any(String) }, b: null })
     expect(body.errors).toMatchObject([{ path: ['b'], extensions: { code: 'NOT_FOUND' } }])
   })
 

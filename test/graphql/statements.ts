@@ -40,6 +40,8 @@ export const ofJobs: readonly string[] = [
   'request_count.save',
   'request_error.save',
   'session.delete_expired',
+  'signing_key.delete_former',
+  'signing_key.read',
   'step.delete_passed_notes',
   'step.make',
   'step.make_quiet',

@@ -5,6 +5,7 @@ import { toLoggedError } from '../../src/log.ts'
 import { createBrowser } from '../admin/support.ts'
 import { type Client, createApp, v1 } from '../support/app.ts'
 import { collectLog, type LogLine } from '../support/log.ts'
+import { onRead } from '../support/on-read.ts'
 import { serve } from '../support/process.ts'
 import { startService } from '../support/service.ts'
 import { until } from '../support/until.ts'
@@ -29,15 +30,14 @@ const { secret } = await build.token([tenantId], { name: 'planted token' })
 const raising = `raise exception E'planted\\n    at planted (file:///planted.js:1:1)'
   using errcode = 'P0042', detail = 'planted detail', hint = 'planted hint', table = 'planted table'`
 
-/** Runs PL/pgSQL whenever a row is inserted. */
-const onInsert = (table: string, body: string) => ({
-  apply: `create function planted_context() returns trigger security definer language plpgsql
-            as $x$ begin ${body}; return new; end $x$;
-          create trigger planted before insert on ${table} for each row execute function planted_context()`,
-  undo: `drop trigger planted on ${table}; drop function planted_context()`,
-})
+/** Runs PL/pgSQL whenever the service looks for a voucher by its reference. */
+const onResolution = (body: string) => onRead('gateway.voucher_entry', body)
 
-const tokenTable = 'gateway.redemption_token'
+/** Fails because a row of a table breaks its constraint. @param columns of the table */
+function onBrokenRow(columns: string) {
+  const { apply, undo } = onResolution('insert into public.other default values')
+  return { apply: `create table public.other (${columns}); ${apply}`, undo: `${undo}; drop table public.other` }
+}
 
 /** A failure while a voucher is resolved. */
 interface Failure {
@@ -52,28 +52,23 @@ interface Failure {
 const failures: Failure[] = [
   {
     name: 'a check constraint that fails',
-    apply: `alter table ${tokenTable} add column filler text;
-            alter table ${tokenTable} alter column filler set default 'planted value';
-            alter table ${tokenTable} add constraint fits check (filler is null)`,
-    undo: `alter table ${tokenTable} drop column filler`,
-    err: { code: '23514', statement: 'redemption_token.issue', table: 'redemption_token', constraint: 'fits' },
+    ...onBrokenRow(`filler text default 'planted value' constraint fits check (filler is null)`),
+    err: { code: '23514', statement: 'resolution.find', table: 'other', constraint: 'fits' },
   },
   {
     name: 'a column that must not be null',
-    apply: `delete from ${tokenTable}; alter table ${tokenTable} add column secret text default 'planted value',
-              add column filler text not null`,
-    undo: `alter table ${tokenTable} drop column filler, drop column secret`,
-    err: { code: '23502', statement: 'redemption_token.issue', column: 'filler' },
+    ...onBrokenRow(`secret text default 'planted value', filler text not null`),
+    err: { code: '23502', statement: 'resolution.find', column: 'filler' },
   },
   {
     name: 'a value that cannot be cast',
-    ...onInsert(tokenTable, `perform reference::bigint from public.purchased_voucher where id = new.voucher_id`),
-    err: { code: '22P02', statement: 'redemption_token.issue' },
+    ...onResolution('perform reference::bigint from public.purchased_voucher'),
+    err: { code: '22P02', statement: 'resolution.find' },
   },
   {
-    name: 'a trigger that raises',
-    ...onInsert(tokenTable, raising),
-    err: { code: 'P0042', statement: 'redemption_token.issue', severity: 'ERROR', routine: 'exec_stmt_raise' },
+    name: 'a function that raises',
+    ...onResolution(raising),
+    err: { code: 'P0042', statement: 'resolution.find', severity: 'ERROR', routine: 'exec_stmt_raise' },
   },
   {
     name: 'a table that is missing',
@@ -83,14 +78,14 @@ const failures: Failure[] = [
   },
   {
     name: 'a statement that takes too long',
-    ...onInsert(tokenTable, `execute 'select pg_sleep(60) /* planted */'`),
-    err: { code: '57014', statement: 'redemption_token.issue' },
+    ...onResolution(`execute 'select pg_sleep(60) /* planted */'`),
+    err: { code: '57014', statement: 'resolution.find' },
     outage: true,
   },
   {
     name: 'a connection that the server ends',
-    ...onInsert(tokenTable, 'perform pg_terminate_backend(pg_backend_pid())'),
-    err: { code: expect.stringMatching(/^(57P01|CONNECTION_CLOSED)$/), statement: 'redemption_token.issue' },
+    ...onResolution('perform pg_terminate_backend(pg_backend_pid())'),
+    err: { code: expect.stringMatching(/^(57P01|CONNECTION_CLOSED)$/), statement: 'resolution.find' },
     outage: true,
   },
 ]
@@ -238,7 +233,7 @@ describe('at the level trace, which writes most', () => {
       await resolve(client, 'resolved', { voucher_reference: 'PLANTED-1' }),
       await ask(client, 'resolved', '/graphql', { query: document, variables: { input } }),
     ]
-    const issued = answers.flatMap(answer => answer.text.match(/vgr_[\w-]+/) ?? [])
+    const issued = answers.flatMap(answer => answer.text.match(/[\w-]+\.[\w-]+\.[\w-]{86}/) ?? [])
     expect(issued).toHaveLength(4)
     for (const token of issued) expect(text()).not.toContain(token)
     expect(leaks(text())).toEqual([])
@@ -248,10 +243,13 @@ describe('at the level trace, which writes most', () => {
 it('failed background jobs are logged with the statement, without the row', async () => {
   const { log, text, lines } = collectLog()
   const client = await createApp(database, { LOG_LEVEL: 'warn' }, log)
-  await platform.unsafe(onInsert('gateway.request_count', raising).apply)
+  await platform.unsafe(
+    `create function planted_context() returns trigger security definer language plpgsql as $x$ begin ${raising}; end $x$;
+     create trigger planted before insert on gateway.request_count for each row execute function planted_context()`,
+  )
   await client.rest(secret, '/tenants')
   await client.app.close()
-  await platform.unsafe(onInsert('gateway.request_count', raising).undo)
+  await platform`drop function planted_context() cascade`
   const jobs = lines().filter(({ msg }) => msg.startsWith('failed: '))
   expect(jobs.map(({ err }) => err)).toMatchObject([{ code: 'P0042', statement: 'request_count.save' }])
   expect(leaks(text())).toEqual([])
@@ -275,7 +273,7 @@ describe('a failure that repeats', () => {
   }
 
   it('has its stack once, and is counted by code and statement with some request ids', async () => {
-    const { lines, statuses } = await failAgain(onInsert(tokenTable, raising))
+    const { lines, statuses } = await failAgain(onResolution(raising))
     expect(statuses).toEqual(new Set([500, 200]))
     const withStack = lines.filter(({ err }) => err)
     expect(withStack).toMatchObject([
@@ -283,7 +281,7 @@ describe('a failure that repeats', () => {
       { reqId: 'GraphQL-0', level: 50 },
     ])
     const counted = lines.filter(({ causes }) => causes)
-    const cause = { code: 'P0042', statement: 'redemption_token.issue' }
+    const cause = { code: 'P0042', statement: 'resolution.find' }
     expect(counted[0]?.causes).toContainEqual({ ...cause, message: 'request failed', count: expect.any(Number) })
     expect(counted[0]?.requestIds?.[0]).toBe('REST-1')
     expect(Math.max(...counted.map(({ requestIds = [] }) => requestIds.length))).toBeLessThanOrEqual(5)
@@ -291,7 +289,7 @@ describe('a failure that repeats', () => {
   })
 
   it('is one outage when the database is out of reach, and its requests have no lines of their own', async () => {
-    const full = onInsert(tokenTable, "raise exception 'planted' using errcode = '53300'")
+    const full = onResolution("raise exception 'planted' using errcode = '53300'")
     const { lines, statuses } = await failAgain(full)
     expect(statuses).toEqual(new Set([503, 200]))
     expect(lines.filter(({ err }) => err)).toMatchObject([{ reqId: 'REST-0', level: 40, msg: 'cannot answer' }])

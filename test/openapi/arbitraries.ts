@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import type { JsonSchema } from '../../tools/openapi/json-schema.ts'
 import type { OperationObject, Parameter } from '../../tools/openapi/openapi.ts'
-import { document, resolve } from '../support/openapi.ts'
+import { apiPaths, document, resolve } from '../support/openapi.ts'
 
 /** Values that exist in the service under test, so that requests find something. */
 export interface Known {
@@ -83,7 +83,7 @@ const instants = fc
 
 /** Requests of all operations: most of them valid, many with one part that is not. */
 export function requestsOf(known: Known): fc.Arbitrary<FuzzRequest> {
-  const all = Object.entries(document.paths).flatMap(([path, { get, post, parameters }]) => {
+  const all = apiPaths.flatMap(([path, { get, post, parameters }]) => {
     // Each export takes several statements.
     const weight = path.startsWith('/export') ? 1 : 2
     const of = (method: 'GET' | 'POST', operation?: OperationObject) =>

@@ -18,6 +18,7 @@ describe('the document', () => {
     const wanted = [
       ...v1.operations.map(({ method, path }) => `${method} /v1${path}`),
       ...bulkExports.map(({ path }) => `GET /export/v1${path}`),
+      'GET /.well-known/jwks.json',
     ].map(route => route.replaceAll(/:(\w+)/g, '{$1}'))
     const described = Object.entries(document.paths).flatMap(([path, { get, post }]) => [
       ...(get ? [`GET ${path}`] : []),

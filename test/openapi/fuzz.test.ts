@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Parameter } from '../../tools/openapi/openapi.ts'
 import { createWorld } from '../rest/support.ts'
-import { document, resolve } from '../support/openapi.ts'
+import { apiPaths, resolve } from '../support/openapi.ts'
 import { type FuzzRequest, type Known, requestsOf } from './arbitraries.ts'
 
 const count = Number(process.env.FUZZ_REQUESTS ?? 1_000)
@@ -58,8 +58,8 @@ async function fill(): Promise<Known> {
 const known = await fill()
 
 const operations = new Map(
-  Object.values(document.paths)
-    .flatMap(({ get, post }) => [get, post].filter(it => it !== undefined))
+  apiPaths
+    .flatMap(([, { get, post }]) => [get, post].filter(it => it !== undefined))
     .map(operation => [operation.operationId, operation]),
 )
 

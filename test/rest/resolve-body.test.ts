@@ -201,10 +201,3 @@ describe('a QR token', async () => {
     expect((await resolve({ qr_token: qr })).text).not.toContain(JSON.stringify(qr))
   })
 })
-
-test('an error creates no redemption token', async () => {
-  const before = await pool`select count(*) from gateway.redemption_token`
-  await resolve({ voucher_reference: 'unknown' })
-  await resolve({})
-  expect(await pool`select count(*) from gateway.redemption_token`).toEqual(before)
-})

@@ -2,6 +2,8 @@ import type { Pool } from '../../src/db/sql.ts'
 import { createCursorCipher } from '../../src/domain/paging/cursor.ts'
 import { ExpensiveRequests } from '../../src/domain/rate/expensive-requests.ts'
 import { RateWindows } from '../../src/domain/rate/windows.ts'
+import { createIssuer } from '../../src/domain/record/redemption-token.ts'
+import { createPrivateScalar, toKeySet } from '../../src/domain/record/signing-key.ts'
 import type { Permission } from '../../src/domain/token/permission.ts'
 import { createTenantScope } from '../../src/domain/token/scope.ts'
 import { type Context, createContext, type Gateway } from '../../src/graphql/context.ts'
@@ -16,6 +18,7 @@ interface TestCaller {
  * Creates the dependencies of resolvers, without a transport. @returns a function that makes the context of one request
  */
 export function createContexts(pool: Pool): (caller: TestCaller) => Context {
+  const keySet = toKeySet([createPrivateScalar()])
   const gateway: Gateway = {
     pool,
     recordPool: pool,
@@ -23,7 +26,7 @@ export function createContexts(pool: Pool): (caller: TestCaller) => Context {
     scope: createTenantScope(pool),
     rate: { limit: 1_000_000, counter: new RateWindows() },
     expensiveRequests: new ExpensiveRequests(),
-    redemptionTokenTtl: 900,
+    issueRedemptionToken: createIssuer({ issuer: 'test', audience: 'test', timeToLive: 900 }, () => keySet),
     serviceId: 'test',
   }
   const window = { used: 1, resetsIn: 60_000 }

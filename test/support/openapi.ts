@@ -39,8 +39,11 @@ interface Route {
   operations: Map<string, OperationObject>
 }
 
-const routes: Route[] = Object.entries(document.paths).map(([path, { get, post }]) => ({
-  pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+/** The paths of v1 and of the bulk export. */
+export const apiPaths = Object.entries(document.paths).filter(([, { servers }]) => servers === undefined)
+
+const routes: Route[] = Object.entries(document.paths).map(([path, { servers, get, post }]) => ({
+  pattern: new RegExp(`^${(servers ? '' : base) + path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`),
   operations: new Map(Object.entries({ GET: get, POST: post }).flatMap(([method, it]) => (it ? [[method, it]] : []))),
 }))
 
@@ -80,12 +83,13 @@ export function resolve<Value extends object>(value: Value | Reference): Value {
 
 function routeOf(url: string): Route | undefined {
   const path = url.replace(/^https?:\/\/[^/]*/, '').split('?', 1)[0]!
-  return path.startsWith(base) ? routes.find(({ pattern }) => pattern.test(path.slice(base.length))) : undefined
+  return routes.find(({ pattern }) => pattern.test(path))
 }
 
 /** Returns true when the document is about the paths of a request. */
 export const isDescribed = (url: string): boolean =>
-  /^(https?:\/\/[^/]*)?\/api\/external\/(v1|export\/v1)(?![^/?])/.test(url) && !/\/v1\/openapi\.json(\?|$)/.test(url)
+  /^(https?:\/\/[^/]*)?(\/api\/external\/(v1|export\/v1)(?![^/?])|\/\.well-known\/jwks\.json$)/.test(url) &&
+  !/\/v1\/openapi\.json(\?|$)/.test(url)
 
 /** Returns how an answer differs from its description in the document, or null when it matches. */
 export function differenceFrom(received: Received): string | null {
@@ -125,7 +129,8 @@ function headerDifferences({ headers: described }: ResponseObject, received: Rec
 
 function bodyDifferences({ content }: ResponseObject, { method, headers, text }: Received): string[] {
   if (method === 'HEAD') return text ? ['a body'] : []
-  const [type, { schema }] = Object.entries(content)[0]!
+  const [[type, { schema }] = [undefined, {}]] = Object.entries(content)
+  if (type === undefined || schema === undefined) return text ? ['a body'] : []
   const charset = type === 'application/json' ? '; charset=utf-8' : ''
   if (headers['content-type']?.startsWith(type + charset) !== true) return [`media type ${headers['content-type']}`]
   if (text === undefined) return []

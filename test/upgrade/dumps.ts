@@ -31,7 +31,7 @@ export async function readPromises(sql: Pick<postgres.Sql, 'unsafe'>, withFormer
     from pg_proc
     where pronamespace = 'gateway'::regnamespace and has_function_privilege('${serviceRole}', oid, 'execute')
     union all
-    select format('%s.%I %s', attrelid::regclass, attname, format_type(atttypid, atttypmod)), col_description(attrelid, attnum)
+    select format('%s.%I %s', attrelid::regclass, attname, format_type(atttypid, atttypmod)), coalesce(col_description(attrelid, attnum), obj_description(attrelid, 'pg_class'))
     from pg_attribute join pg_class on pg_class.oid = attrelid
     where relnamespace = 'gateway'::regnamespace and attnum > 0 and not attisdropped and relkind in ('r', 'p', 'v')
       and has_column_privilege('${serviceRole}', attrelid, attnum, 'select, insert, update')

@@ -15,6 +15,7 @@ import type { RecordedAnswer } from './examples.ts'
 import { addExports } from './export-operations.ts'
 import { headerComponents } from './headers.ts'
 import { toJsonSchema } from './json-schema.ts'
+import { addKeySet } from './key-set-operation.ts'
 import { addOperation, bearerScheme, type DocumentParts } from './operations.ts'
 import { parameterComponents, permissionList } from './parameters.ts'
 
@@ -62,6 +63,7 @@ export function describeService(version: RestVersion, answers: readonly Recorded
     addOperation(parts, version.path.slice(server.length), operation, answers)
   }
   addExports(parts, exportPath.slice(server.length), answers)
+  addKeySet(parts)
   const { paths, schemas, tags } = parts
   for (const [name, schema] of Object.entries(bodySchemas)) schemas[name] = toJsonSchema(schema)
   return {

@@ -8,6 +8,8 @@ export interface Reference {
 
 /** The operations of a path, by method in lower case. */
 export interface PathItem {
+  /** Where the path begins, when it is not below the server of the document. */
+  servers?: { url: string; description: string }[]
   parameters?: (Parameter | Reference)[]
   get?: OperationObject
   post?: OperationObject

@@ -17,7 +17,9 @@ const ownParameters = (parameters: readonly (Parameter | Reference)[] = []): Par
  * the ids in paths, with the examples of the document as values.
  */
 export function describeCollection({ info, servers, tags, paths }: OpenApiDocument) {
-  const operations = Object.entries(paths).flatMap(([template, { get, post }]) => {
+  const operations = Object.entries(paths).flatMap(([template, { servers: own, get, post }]) => {
+    // The keys are for programs of the platform.
+    if (own) return []
     const path = `${servers[0]?.url}${template}`
     return [
       ...(get ? [{ method: 'GET' as const, path, ...get }] : []),

@@ -4,6 +4,8 @@ import type { KeyState } from '../../adoption/show.ts'
 import type { Pool, Transaction } from '../../db/sql.ts'
 import { createCursorCipher } from '../../domain/paging/cursor.ts'
 import { RateWindows } from '../../domain/rate/windows.ts'
+import { createIssuer } from '../../domain/record/redemption-token.ts'
+import { createPrivateScalar, toKeySet } from '../../domain/record/signing-key.ts'
 import { createToken } from '../../domain/token/lifecycle.ts'
 import { permissionNames } from '../../domain/token/permission.ts'
 import { createTenantScope } from '../../domain/token/scope.ts'
@@ -44,6 +46,8 @@ export async function readAnswers(
   })
   const token = await getToken(transaction, id)
   const rate = { limit: Infinity, counter: new RateWindows() }
+  const keySet = toKeySet([createPrivateScalar()])
+  const issueRedemptionToken = createIssuer({ issuer: 'adopt show', audience: '', timeToLive: 0 }, () => keySet)
   const variables: Record<string, string> = { tenant: `${tenantId}`, [record]: `${stored.id}` }
   const answers: Answer[] = []
   for (const { name, method, path, run, argumentNames } of v1.operations) {
@@ -56,7 +60,7 @@ export async function readAnswers(
           ...{ isWaiting: () => true, cost: 0, rejectedCost: 0, requestedCost: 1 },
         }
         const context = {
-          ...{ sql, records: sql, caller, fieldErrors: {}, redemptionTokenTtl: 1, serviceId: '' },
+          ...{ sql, records: sql, caller, fieldErrors: {}, issueRedemptionToken, serviceId: '' },
           cursors: createCursorCipher(randomBytes(32)),
           scope: createTenantScope(sql),
           loaders: new Loaders({ pool, sql, records: sql, caller, group: {} }),

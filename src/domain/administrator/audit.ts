@@ -28,6 +28,7 @@ export const auditActions = {
   'administrator.sign_out_everywhere': 'Signed out everywhere',
   'administrator.change_password': 'Password changed',
   'audit.export': 'Audit exported',
+  'signing_key.rotate': 'Signing key rotated',
 } as const
 
 export type AuditAction = keyof typeof auditActions
@@ -35,7 +36,7 @@ export type AuditAction = keyof typeof auditActions
 /** Returns whether the text is the name of an action. */
 export const isAuditAction = (text: string): text is AuditAction => Object.hasOwn(auditActions, text)
 
-/** The column of the record that an action is about. */
+/** The column of the record that an action is about; that of a signing key is null. */
 const subjectColumn = (sql: Sql, action: AuditAction) =>
   action.startsWith('token.') ? sql`token_id` : sql`administrator_id`
 

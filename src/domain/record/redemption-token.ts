@@ -1,51 +1,70 @@
-import { randomBytes } from 'node:crypto'
+import { createHash, randomBytes, sign } from 'node:crypto'
 import type { Sql } from '../../db/sql.ts'
-import { shareStatements } from '../../db/statement/shared-statement.ts'
-import { hashSecret } from '../secret/hash.ts'
+import type { KeySet } from './signing-key.ts'
 
-interface Issued {
-  /** As PostgreSQL writes a `bytea`. */
-  hash: string
+/** What a redemption token says of the resolution that issued it. */
+interface Resolved {
+  /** The key of the voucher in the source. */
+  sourceKey: string
   voucherId: number
+  ownerId: number
+  /** The path tenant. */
   tenantId: number
+  /** The id of the caller's token. */
   tokenId: number
+  /** Seconds of the epoch, by the clock of the database: those of instances may differ. */
+  issuedAt: number
+}
+
+/** Issues a redemption token. */
+export type IssueRedemptionToken = (resolved: Resolved) => string
+
+/** The values of tokens that the configuration gives. */
+export interface TokenSettings {
+  issuer: string
+  audience: string
+  /** Seconds until a token expires. */
   timeToLive: number
 }
 
-/** Stores tokens. When the answer to the shared statement is lost, each is stored again: then it is there already. */
-const store = shareStatements<Issued, Issued>(async (sql, issued) => {
-  await sql`
-    insert /* redemption_token.issue */ into gateway.redemption_token (token_hash, voucher_id, tenant_id, token_id, expires_at)
-    select hash, "voucherId", "tenantId", "tokenId", now() + "timeToLive" * interval '1 second'
-    from json_to_recordset(${JSON.stringify(issued)}::text::json)
-      as issued (hash bytea, "voucherId" bigint, "tenantId" bigint, "tokenId" bigint, "timeToLive" integer)
-    on conflict do nothing`
-  return issued
-})
+/** The most characters of a token (R26). */
+const mostCharacters = 1000
+
+const toBase64Url = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
 
 /**
- * Issues a token of 256 random bits and stores its SHA-256 (R26).
+ * Returns a function that issues tokens: JWTs that are signed with ES256, each with an id of 128 random bits (R26). It uses
+ * `node:crypto`, because signing takes 27 µs of processor time with it, and 54 µs with jose.
  *
- * @param group requests with the same one share the statement that stores tokens
- * @param tenantId the path tenant
- * @param tokenId the id of the caller's token
- * @param timeToLive whole seconds until it expires
+ * @param keySet returns the present keys
  */
-export async function issueRedemptionToken(
-  sql: Sql,
-  group: object,
-  voucherId: number,
-  tenantId: number,
-  tokenId: number,
-  timeToLive: number,
-): Promise<string> {
-  const secret = `vgr_${randomBytes(32).toString('base64url')}`
-  const hash = `\\x${hashSecret(secret).toString('hex')}`
-  await store(group, sql, { hash, voucherId, tenantId, tokenId, timeToLive })
-  return secret
+export function createIssuer(
+  { issuer, audience, timeToLive }: TokenSettings,
+  keySet: () => KeySet,
+): IssueRedemptionToken {
+  return ({ sourceKey, voucherId, ownerId, tenantId, tokenId, issuedAt: iat }) => {
+    const { privateKey, publicKey } = keySet().signer
+    const header = toBase64Url({ alg: 'ES256', typ: 'JWT', kid: publicKey.kid })
+    const jti = randomBytes(16).toString('base64url')
+    const write = (sub: string) => {
+      const ids = { voucher_id: voucherId, owner_id: ownerId, tenant_id: tenantId, token_id: tokenId }
+      const claims = { iss: issuer, aud: audience, sub, ...ids, jti, iat, exp: iat + timeToLive }
+      const content = `${header}.${toBase64Url(claims)}`
+      const signature = sign('sha256', Buffer.from(content), { key: privateKey, dsaEncoding: 'ieee-p1363' })
+      return `${content}.${signature.toString('base64url')}`
+    }
+    const token = write(sourceKey)
+    return token.length <= mostCharacters ? token : write(digestOf(sourceKey))
+  }
 }
 
-/** Deletes redemption tokens a day after they expired. */
+/** Returns what stands for a key that is too long for a token. */
+const digestOf = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
+
+/**
+ * Deletes the redemption tokens that 1.0.0 has stored, a day after they expired. Its service writes them until it is upgraded
+ * to 1.1.0, so 1.2.0 drops the table and this job.
+ */
 export async function deleteExpiredRedemptionTokens(sql: Sql): Promise<void> {
   await sql`
     delete /* redemption_token.delete_expired */ from gateway.redemption_token where expires_at < now() - interval '1 day'`

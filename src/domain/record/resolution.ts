@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Sql } from '../../db/sql.ts'
 import { badInput, GatewayError, notFound } from '../errors.ts'
 import type { Token } from '../token/token.ts'
-import { issueRedemptionToken } from './redemption-token.ts'
-import { type Found, findBy, type ResolutionTenant, type VoucherLookup, type VoucherState } from './voucher-lookup.ts'
+import type { IssueRedemptionToken } from './redemption-token.ts'
+import { type Found, findBy, type Lookup, type ResolutionTenant, type VoucherState } from './voucher-lookup.ts'
 import type { VoucherName } from './voucher-name.ts'
 import { type ReasonCode, reasonAgainstRedemption } from './voucher-status.ts'
 
@@ -19,16 +19,16 @@ export type ResolvedVoucher = VoucherState & Verdict
 export interface Resolution extends Verdict {
   voucher: ResolvedVoucher
   tenant: ResolutionTenant
-  /** Shown this once; null when not redeemable. */
+  /** Null when not redeemable. */
   redemptionToken: string | null
 }
 
 /**
- * Resolves a voucher ahead of its redemption (contract, operation 8). Writes only the redemption token.
+ * Resolves a voucher ahead of its redemption (contract, operation 8). Writes nothing.
  *
  * @param group requests with the same one share the statements
  * @param at the path tenant, for which the caller's token is authorised
- * @param timeToLive seconds until the redemption token expires
+ * @param issue issues the redemption token
  * @throws `NOT_FOUND` when there is no such voucher within the scope of the token at the path tenant (R24); `BAD_USER_INPUT`
  *   when several match equally (R33), or v1 cannot show it as it is now (R35); `UNAVAILABLE` when changes wait too long (R35)
  */
@@ -38,7 +38,7 @@ export async function resolveVoucher(
   caller: Token,
   at: number,
   { field, texts }: VoucherName,
-  timeToLive: number,
+  issue: IssueRedemptionToken,
 ): Promise<Resolution> {
   const found = await findPresent(async seen => {
     let lookup: VoucherLookup = { found: null, missing: null }
@@ -57,7 +57,12 @@ export async function resolveVoucher(
   const reasonCode = reasonAgainstRedemption(voucher, voucher.today)
   const verdict: Verdict = { status: reasonCode === null ? 'redeemable' : 'not_redeemable', reasonCode }
   const redemptionToken =
-    reasonCode === null ? await issueRedemptionToken(sql, group, voucher.id, at, caller.id, timeToLive) : null
+    reasonCode === null
+      ? issue({
+          ...{ sourceKey: voucher.sourceKey, voucherId: voucher.id, ownerId: tenant.sourceTenantId },
+          ...{ tenantId: at, tokenId: caller.id, issuedAt: voucher.readAt },
+        })
+      : null
   // The row is this request's own, and decodes a column when it is read: a copy would decode all of them.
   return { ...verdict, voucher: Object.assign(voucher, verdict), tenant, redemptionToken }
 }

@@ -19,8 +19,17 @@ export const resolvedColumns = {
   void: column('void', 'boolean', 'True when it was voided.'),
   dateValidStart: nullable('date_valid_start', 'date', 'The first day on which it is valid.'),
   dateValidEnd: nullable('date_valid_end', 'date', 'The last day on which it is valid.'),
-  // Without a description, because it is no field: the calendar day at the tenant that owns the voucher.
+  // Without a description, because these are no fields: the calendar day at the tenant that owns the voucher.
   today: column('(now() at time zone gateway.time_zone(owner.time_zone))::date', 'date'),
+  /** Seconds of the epoch. */
+  readAt: column('floor(extract(epoch from now()))::bigint', 'bigint'),
+  // The key in the source, as gateway.keys_of returns it. An id below this number is the key itself.
+  sourceKey: column(
+    `case when voucher.id >= 9000000000000000
+       then coalesce((select key from gateway.identity where kind = 'voucher' and identity.id = voucher.id), voucher.id::text)
+       else voucher.id::text end`,
+    'text',
+  ),
 }
 
 /** The columns of the tenant at which a voucher was resolved, and of the tenant that owns the voucher (R24). */

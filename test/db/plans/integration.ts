@@ -159,7 +159,7 @@ export const integration: Journey[] = [
     ),
   ),
   ...[{ voucher_reference: 'r50000' }, { qr_token: 'Q50000' }].map(body =>
-    journey(`resolving by ${Object.keys(body)}`, 'resolution.find redemption_token.issue', resolving(body)),
+    journey(`resolving by ${Object.keys(body)}`, 'resolution.find', resolving(body)),
   ),
   journey('resolving a voucher of another tenant', 'resolution.find', async ({ build, client }) => {
     const { secret } = await build.token([54_321])

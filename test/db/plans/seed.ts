@@ -78,6 +78,7 @@ export const small: Record<string, string> = {
   'gateway.administrator': 'people',
   'gateway.invitation': 'links of the last day, for people',
   'gateway.setting': 'the secrets of the service',
+  'gateway.signing_key': 'the rotations of a day',
   'gateway.migration': 'the files of sql/',
   'gateway.definition': 'the files of sql/functions',
   'gateway.template': 'the templates of sql/functions',

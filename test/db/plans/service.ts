@@ -8,6 +8,7 @@ import { findUnwritable, requestChecks } from '../../../src/doctor/quick.ts'
 import { deleteExpiredSessions } from '../../../src/domain/administrator/session.ts'
 import { countInTable, createAttemptCounter, deleteEndedWindows } from '../../../src/domain/rate/table.ts'
 import { deleteExpiredRedemptionTokens } from '../../../src/domain/record/redemption-token.ts'
+import { createFirstKey, deleteFormerKeys, readKeySet, rotateKeys } from '../../../src/domain/record/signing-key.ts'
 import { getOrCreateSecret } from '../../../src/domain/secret/setting.ts'
 import { reportServerChange } from '../../../src/domain/sync/full-pass.ts'
 import { createTokenDirectory } from '../../../src/domain/token/directory.ts'
@@ -16,12 +17,17 @@ import { findUncaptured, repairCapture } from '../../../src/projection/capture.t
 import { checkSomeRecords } from '../../../src/projection/check.ts'
 import { createSteps, deletePassedNotes } from '../../../src/projection/step.ts'
 import { readStepState } from '../../../src/projection/step-state.ts'
+import { tester } from '../../support/builders.ts'
 import { projected } from '../../support/projected.ts'
 import { type Journey, journey } from './journey.ts'
 
 /** A statement, or several, that functions of the pool alone run, and the reason why it may read a whole table. */
 const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] = [
   ['setting.create setting.get', pool => getOrCreateSecret(pool, 'any', Buffer.alloc(1))],
+  ['signing_key.create', createFirstKey],
+  ['signing_key.read', readKeySet],
+  ['signing_key.rotate', pool => rotateKeys(pool, tester, false)],
+  ['signing_key.delete_former', deleteFormerKeys],
   ['session.read_route', pool => pool.unsafe(routeStatement)],
   ['step.read_last', readLastStep],
   ['step.read_shown', pool => new Standby(1, { pool, probe: pool }, () => {}).check(null)],

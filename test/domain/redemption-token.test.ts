@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto'
+import { createLocalJWKSet, jwtVerify } from 'jose'
+import { expect, test } from 'vitest'
+import { createIssuer } from '../../src/domain/record/redemption-token.ts'
+import { createPrivateScalar, toKeySet } from '../../src/domain/record/signing-key.ts'
+
+const keySet = toKeySet([createPrivateScalar(), createPrivateScalar()])
+const largest = Number.MAX_SAFE_INTEGER
+const ids = {
+  voucherId: largest,
+  ownerId: largest,
+  tenantId: largest,
+  tokenId: largest,
+  issuedAt: Math.floor(Date.now() / 1000),
+}
+// The longest name of a host, with a port.
+const issuer = `https://${`${'h'.repeat(63)}.`.repeat(4).slice(0, 253)}:65535`
+const issue = createIssuer({ issuer, audience: 'a'.repeat(50), timeToLive: 86_400 }, () => keySet)
+const read = async (token: string) => {
+  const { payload } = await jwtVerify(token, createLocalJWKSet({ keys: [...keySet.published] }))
+  return payload
+}
+
+test.each(['7', 'ÄÖ-1', 'k'.repeat(70)])('the key %s is the subject', async sourceKey => {
+  expect((await read(issue({ sourceKey, ...ids }))).sub).toBe(sourceKey)
+})
+
+test.each([
+  'k'.repeat(1_000),
+  '\u0001'.repeat(200),
+  '票'.repeat(333),
+])('a token has at most 1,000 characters: the digest of a longer key is the subject', async sourceKey => {
+  const token = issue({ sourceKey, ...ids })
+  expect(token.length).toBeLessThanOrEqual(1_000)
+  const digest = createHash('sha256').update(sourceKey).digest('hex')
+  expect((await read(token)).sub).toBe(`sha256:${digest}`)
+})
