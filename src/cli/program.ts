@@ -12,7 +12,9 @@ import { demoCommand } from './demo.ts'
 import { doctorCommand } from './doctor.ts'
 import { loadEnvFile } from './files/env-file.ts'
 import { importCommand } from './import.ts'
+import { keysCommand } from './keys.ts'
 import { migrateCommand } from './migrate.ts'
+import { redemptionTokenCommand } from './redemption-token.ts'
 import { logFailedStart, serveCommand } from './serve/serve.ts'
 import { tokenCommand } from './token/token.ts'
 import { verifyCommand } from './verify.ts'
@@ -30,6 +32,8 @@ const program = new Command('voucher-gateway')
   .addCommand(demoCommand)
   .addCommand(importCommand)
   .addCommand(tokenCommand)
+  .addCommand(redemptionTokenCommand)
+  .addCommand(keysCommand)
   .addCommand(syncCommand)
   .addCommand(adminCommand)
   .addCommand(verifyCommand)

@@ -9,14 +9,16 @@ import { adoptCommand } from '../../src/cli/adopt/adopt.ts'
 import { demoCommand } from '../../src/cli/demo.ts'
 import { doctorCommand } from '../../src/cli/doctor.ts'
 import { importCommand } from '../../src/cli/import.ts'
+import { keysCommand } from '../../src/cli/keys.ts'
 import { migrateCommand } from '../../src/cli/migrate.ts'
+import { redemptionTokenCommand } from '../../src/cli/redemption-token.ts'
 import { serveCommand } from '../../src/cli/serve/serve.ts'
 import { tokenCommand } from '../../src/cli/token/token.ts'
 import { verifyCommand } from '../../src/cli/verify.ts'
 
 const commands: readonly Command[] = [
   ...[serveCommand, migrateCommand, demoCommand, importCommand, tokenCommand, syncCommand, adminCommand],
-  ...[verifyCommand, doctorCommand, adoptCommand],
+  ...[verifyCommand, doctorCommand, adoptCommand, keysCommand, redemptionTokenCommand],
 ]
 const guides = readdirSync('docs', { recursive: true, encoding: 'utf8' }).filter(file => file.endsWith('.md'))
 const files = [

@@ -1,0 +1,32 @@
+import { Command } from 'commander'
+import { readConfig } from '../config/config.ts'
+import { badInput } from '../domain/errors.ts'
+import { leadSeconds, rotateKeys } from '../domain/record/signing-key.ts'
+import { withDatabase } from './database/database.ts'
+import { commandLine } from './terminal/actor.ts'
+import { jsonOption, printResult } from './terminal/output.ts'
+
+const rotate = new Command('rotate')
+  .description(
+    'Add a key that signs redemption tokens. The former ones stay published until their last token has ended.',
+  )
+  .option('--lost', 'the former keys are no longer secret: end their tokens, and sign with the new key at once', false)
+  .addOption(jsonOption())
+  .addHelpText('after', '\nExample:\n  keys rotate')
+  .action(async ({ lost, json }: { lost: boolean; json: boolean }) => {
+    const config = readConfig(process.env)
+    if (config.redemption.keys)
+      throw badInput({ key: ['REDEMPTION_KEYS has the keys. Add the new one there (docs/operations.md).'] })
+    const kid = await withDatabase(config, ({ pool }) => rotateKeys(pool, commandLine(), lost))
+    const signsIn = lost ? 0 : leadSeconds
+    const when = lost ? 'now. Tokens of the former keys are refused' : `in ${leadSeconds / 60} minutes`
+    printResult(
+      json,
+      { kid, signs_in_seconds: signsIn },
+      `The key ${kid} is added. It signs redemption tokens ${when}.`,
+    )
+  })
+
+export const keysCommand = new Command('keys')
+  .description('Rotate the keys that sign redemption tokens.')
+  .addCommand(rotate)

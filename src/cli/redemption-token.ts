@@ -1,0 +1,100 @@
+import { Command } from 'commander'
+import { type Config, readConfig } from '../config/config.ts'
+import { type PublicKey, readKeySet, toKeySet } from '../domain/record/signing-key.ts'
+import { toJsonLine } from '../json-line.ts'
+import { withDatabase } from './database/database.ts'
+import { jsonOption, printTable } from './terminal/output.ts'
+import { readId } from './token/options.ts'
+
+type Jose = typeof import('jose')
+
+/** What a check of a token found. */
+interface Explanation {
+  /** Sentences; none when a redemption has to accept the token. */
+  problems: string[]
+  /** Null when the text is no JWT. Without a valid signature, anybody may have written them. */
+  claims: Record<string, unknown> | null
+}
+
+/** Returns the claims of a JWT, and the key that it names; null for any other text. */
+function decode({ decodeJwt, decodeProtectedHeader }: Jose, token: string) {
+  try {
+    return { claims: { ...decodeJwt(token) }, kid: String(decodeProtectedHeader(token).kid) }
+  } catch {
+    return null
+  }
+}
+
+/** Returns what is wrong with the signature of a token, as a sentence, or null. */
+async function explainSignature(
+  { jwtVerify, createLocalJWKSet, errors }: Jose,
+  token: string,
+  kid: string,
+  keys: readonly PublicKey[],
+): Promise<string | null> {
+  if (!keys.some(key => key.kid === kid))
+    return `The key ${kid} is not published: another service has signed the token, or the key has left.`
+  try {
+    // The end is explained by itself.
+    await jwtVerify(token, createLocalJWKSet({ keys: [...keys] }), { algorithms: ['ES256'], currentDate: new Date(0) })
+  } catch (error) {
+    if (error instanceof errors.JOSEAlgNotAllowed) return 'It is not signed with ES256.'
+    if (error instanceof errors.JWSSignatureVerificationFailed) return 'The signature is wrong: the token was changed.'
+    throw error
+  }
+  return null
+}
+
+/** Explains a token as a redemption has to check it. @param tenantId the tenant of the till; undefined: any */
+async function explain(
+  token: string,
+  keys: readonly PublicKey[],
+  { issuer, audience }: Config['redemption'],
+  tenantId: number | undefined,
+): Promise<Explanation> {
+  // Loaded here, because the other commands do not need it.
+  const jose = await import('jose')
+  const decoded = decode(jose, token)
+  if (!decoded) return { problems: ['It is no JWT: three parts in base64url, separated by points.'], claims: null }
+  const { claims, kid } = decoded
+  const { iss, aud, exp, tenant_id: tenant } = claims
+  const signature = await explainSignature(jose, token, kid, keys)
+  const end = new Date(1000 * Number(exp))
+  const problems = [
+    ...(signature === null ? [] : [signature]),
+    ...(iss === issuer ? [] : [`The issuer is ${iss}, and not ${issuer} (PUBLIC_URL).`]),
+    ...(aud === audience ? [] : [`The audience is ${aud}, and not ${audience} (REDEMPTION_AUDIENCE).`]),
+    ...(end > new Date() ? [] : [`It has expired at ${toText(end)}. Resolve the voucher again.`]),
+    ...(tenantId === undefined || tenant === tenantId ? [] : [`It is for the tenant ${tenant}, and not ${tenantId}.`]),
+  ]
+  return { problems, claims }
+}
+
+const toText = (time: Date) => (Number.isNaN(time.getTime()) ? 'no time' : time.toISOString().slice(0, 19))
+
+const check = new Command('check')
+  .description('Explain a redemption token: what it says, and why a redemption would refuse it.')
+  .argument('<token>', 'the token')
+  .option('--tenant <id>', 'the tenant of the till', readId)
+  .addOption(jsonOption())
+  .action(async (token: string, { tenant, json }: { tenant?: number; json: boolean }) => {
+    const config = readConfig(process.env)
+    const { keys } = config.redemption
+    const { published } = keys ? toKeySet(keys) : await withDatabase(config, ({ pool }) => readKeySet(pool))
+    const { problems, claims } = await explain(token, published, config.redemption, tenant)
+    if (problems.length > 0) process.exitCode = 1
+    if (json) return console.log(toJsonLine({ valid: problems.length === 0, problems, claims }))
+    if (claims) {
+      const times = ['iat', 'exp']
+      const shown = (name: string, value: unknown) =>
+        times.includes(name) ? toText(new Date(1000 * Number(value))) : String(value)
+      printTable(Object.entries(claims).map(([claim, value]) => ({ claim, value: shown(claim, value) })))
+    }
+    console.log(
+      problems.length === 0 ? '\nThe token is valid. A redemption accepts its jti once.' : `\n${problems.join('\n')}`,
+    )
+  })
+
+export const redemptionTokenCommand = new Command('redemption-token')
+  .description('Explain redemption tokens.')
+  .addCommand(check)

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { createApp } from '../support/app.ts'
+import { run } from '../support/process.ts'
+import { startService } from '../support/service.ts'
+
+const { database, build, client } = await startService()
+const tenantId = await build.tenant()
+await build.voucher(tenantId, { reference: 'ONE' })
+const { secret } = await build.token([tenantId])
+const issue = async (by = client): Promise<string> =>
+  (await by.resolve(secret, tenantId, { voucher_reference: 'ONE' })).body.data.redemption_token
+const command = (args: string[], environment: NodeJS.ProcessEnv = {}) =>
+  run(args, { DATABASE_URL: database.url, ...environment })
+
+/** Explains a token as JSON. */
+async function check(token: string, args: string[] = [], environment: NodeJS.ProcessEnv = {}) {
+  const { code, stdout, stderr } = await command(['redemption-token', 'check', token, '--json', ...args], environment)
+  expect(stderr).toBe('')
+  return { code, ...JSON.parse(stdout) }
+}
+
+test('a valid token is explained with its claims', async () => {
+  const token = await issue()
+  const claims = expect.objectContaining({ tenant_id: tenantId, aud: 'redemption' })
+  expect(await check(token, ['--tenant', String(tenantId)])).toEqual({ code: 0, valid: true, problems: [], claims })
+  const { stdout } = await command(['redemption-token', 'check', token])
+  expect(stdout).toMatch(/^CLAIM +VALUE\niss +http:\/\/localhost:8080\n/)
+  expect(stdout).toMatch(/\n\nThe token is valid\. A redemption accepts its jti once\.\n$/)
+})
+
+test('what is wrong with a token is a sentence each', async () => {
+  const token = await issue()
+  const problems = async (...given: Parameters<typeof check>) => {
+    const { code, valid, problems } = await check(...given)
+    expect([code, valid]).toEqual([1, false])
+    return problems.join('\n')
+  }
+  expect(await problems('nonsense')).toContain('It is no JWT')
+  const [header, payload = '', signature] = token.split('.')
+  const claims = JSON.parse(`${Buffer.from(payload, 'base64url')}`)
+  const changed = Buffer.from(JSON.stringify({ ...claims, voucher_id: 999_999 })).toString('base64url')
+  expect(await problems(`${header}.${changed}.${signature}`)).toBe('The signature is wrong: the token was changed.')
+  const plain = Buffer.from(
+    JSON.stringify({ alg: 'none', kid: JSON.parse(`${Buffer.from(header!, 'base64url')}`).kid }),
+  )
+  expect(await problems(`${plain.toString('base64url')}.${payload}.`)).toBe('It is not signed with ES256.')
+  expect(await problems(token, ['--tenant', '999'])).toBe(`It is for the tenant ${tenantId}, and not 999.`)
+  const elsewhere = { PUBLIC_URL: 'https://other.example.com', REDEMPTION_AUDIENCE: 'tills' }
+  expect(await problems(token, [], elsewhere)).toBe(
+    `The issuer is http://localhost:8080, and not https://other.example.com (PUBLIC_URL).
+The audience is redemption, and not tills (REDEMPTION_AUDIENCE).`,
+  )
+  const brief = await issue(await createApp(database, { REDEMPTION_TOKEN_TTL: '1' }))
+  const expiry = async () => (await check(brief)).problems.join()
+  await expect.poll(expiry).toMatch(/^It has expired at 2\d{3}-.*\. Resolve the voucher again\.$/)
+})
+
+test('a rotated key is published, and with --lost the former one is not', async () => {
+  const former = await issue()
+  const rotated = await command(['keys', 'rotate', '--json'])
+  expect(JSON.parse(rotated.stdout)).toEqual({ kid: expect.stringMatching(/^[\w-]{43}$/), signs_in_seconds: 600 })
+  expect((await check(former)).valid).toBe(true)
+  const { stdout } = await command(['keys', 'rotate', '--lost'])
+  expect(stdout).toMatch(/^The key [\w-]{43} is added\. It signs redemption tokens now\./)
+  expect((await check(former)).problems).toEqual([expect.stringMatching(/^The key [\w-]{43} is not published: /)])
+  const refused = await command(['keys', 'rotate'], { REDEMPTION_KEYS: 'ab'.repeat(32) })
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('REDEMPTION_KEYS has the keys.')])
+})
