@@ -9,7 +9,7 @@ const resolve = { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }
 const isolated = ['test/rest/child-policy.test.ts']
 
 /** Starts some forty processes: longer than the other tests take. */
-const samples = 'test/docs/samples.test.ts'
+const samples = ['test/docs/samples.test.ts', 'test/docs/redeeming.test.ts']
 
 /** These tests explain each statement over tables of many rows, which takes a seventh of the main tests' time. */
 const plans = ['test/db/plans.test.ts']
@@ -64,7 +64,7 @@ const suites = [
         'test/prism/**',
         'test/redis/**',
         'test/upgrade/**',
-        samples,
+        ...samples,
         dump,
         ...plans,
         ...partitions,
@@ -127,7 +127,7 @@ const suites = [
   { resolve, test: { name: 'medusa', include: ['test/adopt/medusa/*.test.ts'], ...common } },
   // It needs packages of its own: npm install --prefix test/prism.
   { resolve, test: { name: 'prism', include: ['test/prism/*.test.ts'], ...common } },
-  { resolve, test: { name: 'samples', include: [samples], ...common } },
+  { resolve, test: { name: 'samples', include: samples, ...common } },
   {
     resolve,
     test: {
@@ -155,10 +155,8 @@ const suites = [
 /** The files that take the longest, and the browser's, most of which take longer than the others of their group. */
 const longest = [
   ...plans,
-  samples,
-  ...['add-resource', 'adopt', 'doctor', 'sync', 'metrics'].map(name => `test/cli/${name}.test.ts`),
-  ...['docs', 'admin-looks', 'dashboard-figures'].map(name => `test/browser/${name}.test.ts`),
-  ...['test/browser/', 'test/admin/openid.test.ts', 'test/admin/session.test.ts'],
+  ...samples,
+  ...['test/browser/docs.test.ts', 'test/browser/graphiql.test.ts', 'test/browser/'],
   ...['test/adopt/check.test.ts', 'test/adopt/replication.test.ts', 'test/projection/missing-source.test.ts'],
   ...['test/projection/capture.test.ts', 'test/http/health.test.ts', 'test/export/stream.test.ts'],
   ...['test/graphql/search/', 'test/openapi/fuzz.test.ts', 'test/export/limits.test.ts', 'test/projection/'],

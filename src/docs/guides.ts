@@ -48,6 +48,11 @@ export const guides: readonly Guide[] = [
     summary: 'Learn whether a voucher may be redeemed here, and what it is worth.',
   },
   {
+    slug: 'redeeming',
+    title: 'Redeeming a voucher',
+    summary: 'For the platform: check the token of a resolution, and take the amount once.',
+  },
+  {
     slug: 'figures',
     title: 'Figures for dashboards',
     summary: 'Ask what was sold, what is outstanding and what expires, counted by the service.',

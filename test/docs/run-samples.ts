@@ -1,7 +1,7 @@
 // Runs the samples of the guides, each in a process and a directory of its own, as a reader would.
 
 import { execFile, execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -64,6 +64,9 @@ export async function installClient(origin: string): Promise<void> {
   }
   // Runs at the same time must not all install it.
   if (runLine?.startsWith('npx')) await runInPlace('bash', '-c', 'npx tsx --version')
+  // What the samples of redemptions need, in the versions of the lock file: npm would build them again.
+  for (const name of ['jose', 'postgres'])
+    symlinkSync(join(root, 'node_modules', name), join(place, 'node_modules', name))
   const typeRoots = [join(root, 'node_modules/@types')]
   const options = {
     strict: true,
