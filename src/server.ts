@@ -28,6 +28,7 @@ import { registerAssets } from './pages/assets.ts'
 import { registerDemoToken } from './pages/demo-token.ts'
 import { registerSecurityTxt } from './pages/security-txt.ts'
 import { describeSite } from './pages/site.ts'
+import { registerTill } from './pages/till.tsx'
 import { registerOpenApi } from './rest/openapi.ts'
 import { registerRest } from './rest/register.ts'
 import { v1 } from './rest/v1/routes.ts'
@@ -52,6 +53,8 @@ interface ServerOptions {
   role?: WorkerRole | null
   /** The secret of the demo's token, with which its pages sign in; default: this is no demo. */
   demoToken?: string | null
+  /** The origin of the demo's platform, which redeems; default: the demo has no till. */
+  demoPlatform?: string | null
 }
 
 /**
@@ -61,10 +64,11 @@ interface ServerOptions {
  */
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
   const { config, pool, health: healthPool = pool, rates = pool, standbys = [], owner, log } = options
-  const { role = null, demoToken = null } = options
+  const { role = null, demoToken = null, demoPlatform = null } = options
   // With PUBLIC_URL, other machines can also reach the demo, by a proxy that may hide this.
   const shownToken = config.publicUrl === undefined ? demoToken : null
-  const site = describeSite(config, shownToken !== null)
+  const till = shownToken === null ? null : demoPlatform
+  const site = describeSite(config, shownToken !== null, till !== null)
   const { app, isStopping, createProbeServer } = createServer(config, site, log)
   const { gateway, signingKeys, standbyStates, close } = await openGateway(config, { pool, rates, standbys }, app.log)
   app.addHook('onClose', close)
@@ -111,6 +115,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   registerSecurityTxt(app, config)
   registerKeySet(app, signingKeys.published)
   if (shownToken !== null) registerDemoToken(app, shownToken)
+  if (till !== null) registerTill(app, site, till)
   registerLandingPage(app, config, site)
   registerDocs(app, config, site)
   registerDashboard(app, site)

@@ -15,6 +15,9 @@ export const graphiqlPath = '/graphiql'
 export const dashboardPath = '/dashboard'
 export const docsPath = '/docs'
 
+/** The till of the demo. */
+export const tillPath = '/till'
+
 /** The folder of the style sheets and scripts of all pages. */
 export const assetsPath = '/assets'
 

@@ -6,7 +6,7 @@ import type { Config } from '../config/config.ts'
 import { notFound } from '../domain/errors.ts'
 import { namesMediaType } from '../http/headers.ts'
 import { requestOrigin } from '../http/origin.ts'
-import { assetsPath, graphiqlPath, graphqlPath, openApiPath, v1Path } from '../http/paths.ts'
+import { assetsPath, graphiqlPath, graphqlPath, openApiPath, tillPath, v1Path } from '../http/paths.ts'
 import { HtmlPage, purpose, sendHtml, textPageHeaders } from '../pages/html-page.tsx'
 import { type Site, type SitePage, sitePagesOf } from '../pages/site.ts'
 import type { RestOperation } from '../rest/operation.ts'
@@ -76,6 +76,12 @@ function LandingPage({ config, site, origin }: LandingPageProps) {
               <p>{descriptions[name]}</p>
             </li>
           ))}
+          {site.hasTill && (
+            <li class="card">
+              <a href={tillPath}>Till</a>
+              <p>Resolve a voucher of the demo, redeem a part of it, and see the change arrive.</p>
+            </li>
+          )}
         </ul>
         <AtAGlance config={config} origin={origin} />
       </main>

@@ -5,12 +5,14 @@ import { adminPath, dashboardPath, docsPath, graphiqlPath } from '../http/paths.
  * Returns the settings that the header of all pages depends on.
  *
  * @param isDemo whether the service is the demo, which signs in browsers on its own machine
+ * @param hasTill whether the demo has a platform that redeems
  */
-export const describeSite = ({ graphiql, publicUrl }: Config, isDemo: boolean) => ({
+export const describeSite = ({ graphiql, publicUrl }: Config, isDemo: boolean, hasTill: boolean) => ({
   graphiql,
   /** With `PUBLIC_URL` the API access page works only under that origin. */
   adminAddress: `${publicUrl ?? ''}${adminPath}`,
   isDemo,
+  hasTill,
 })
 
 export type Site = ReturnType<typeof describeSite>

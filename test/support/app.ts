@@ -32,15 +32,19 @@ export const v1 = '/api/external/v1'
 /**
  * Starts the service on a test's database; it is closed after the file's tests. The default rate limit is high.
  *
- * @param given.demoToken makes it the service of a demo
+ * @param given.demoToken makes it the service of a demo; `given.demoPlatform` gives it a till
  */
 export async function createApp(
-  { pool, demoToken = null }: Pick<TestDatabase, 'pool'> & { demoToken?: string | null },
+  {
+    pool,
+    demoToken = null,
+    demoPlatform = null,
+  }: Pick<TestDatabase, 'pool'> & { demoToken?: string | null; demoPlatform?: string | null },
   environment: NodeJS.ProcessEnv = {},
   log?: LogDestination,
 ) {
   const config = readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '100000', ...environment })
-  const app = await buildServer({ config, pool, log, demoToken })
+  const app = await buildServer({ config, pool, log, demoToken, demoPlatform })
   checkAnswers(app)
   afterFile(() => app.close())
   return createClient(app, pool)

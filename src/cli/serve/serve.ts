@@ -27,7 +27,7 @@ import { shellCommand } from '../terminal/shell-command.ts'
 import { listen, requireFreePorts } from './listen.ts'
 import { endAtSecondSignal, stopService, untilSignal } from './stop.ts'
 import { linkToPrimary, type PrimaryLink } from './worker.ts'
-import { type RunningService, startPrimary } from './workers.ts'
+import { type Demo, type RunningService, startPrimary } from './workers.ts'
 
 const readWorkers = readNumber(/^[1-9]\d?$/, 'Give a whole number from 1 to 99, such as 4.')
 const readPort = readNumber(/^\d{1,5}$/, 'Give a whole number from 0 to 65535, such as 8081.')
@@ -52,11 +52,13 @@ export const serveCommand = new Command('serve')
       const demoSecret = database.embedded ? await prepareEmbedded(config, database) : null
       await requireMigrated(database)
       // Checked before the service listens: a later failure of the database must not end a running service.
+      const platform = demoSecret === null ? null : await startDemoPlatform(config, database)
+      const demo = { demoToken: demoSecret, demoPlatform: platform?.origin ?? null }
       const firstSteps = primary ? null : await describeFirstAdministrator(database.pool)
       const service =
         workers > 1 && !primary
-          ? await startPrimary(config, database, workers, demoSecret)
-          : await startService(config, database, primary, primary?.demoToken ?? demoSecret)
+          ? await startPrimary(config, database, workers, demo)
+          : await startService(config, database, primary, primary ?? demo)
       listens = true
       let reason = 'error'
       try {
@@ -64,6 +66,7 @@ export const serveCommand = new Command('serve')
         reason = await stopped
       } finally {
         if (!primary) endAtSecondSignal()
+        platform?.stop()
         await service.stop(reason)
         if (database.embedded) removeDataFile(config.dataDir, 'origin')
       }
@@ -115,7 +118,7 @@ async function startService(
   config: Config,
   database: Database,
   primary: PrimaryLink | null,
-  demoToken: string | null,
+  { demoToken, demoPlatform }: Demo,
 ): Promise<RunningService> {
   // V8 sets the limit at which it collects the whole heap a few MB above what is alive, and counts buffers toward it:
   // the bodies of pages reached it ten times a second. So the limit is twice of what is alive.
@@ -125,7 +128,14 @@ async function startService(
   const { startTracing } = await import('../../tracing.ts')
   startTracing()
   const { buildServer } = await import('../../server.ts')
-  const app = await buildServer({ ...database, config, log: createLogDestination(), role: primary, demoToken })
+  const app = await buildServer({
+    ...database,
+    config,
+    log: createLogDestination(),
+    role: primary,
+    demoToken,
+    demoPlatform,
+  })
   process.on('uncaughtException', error => {
     // Node would print the whole error, which may quote a row or a request.
     app.log.fatal({ err: error }, 'uncaught error, the service stops')
@@ -177,6 +187,13 @@ async function prepareEmbedded(config: Config, { owner, pool }: Database): Promi
   const stored = readDataFile(config.dataDir, 'demo-token')
   const valid = stored !== null && (await createTokenDirectory(pool).find(stored)).status === 'active'
   return valid ? stored : createDemoToken(config, pool)
+}
+
+/** Starts the platform of the demo, which redeems vouchers of the embedded database. */
+async function startDemoPlatform({ redemption }: Config, { address }: Database) {
+  if (typeof address === 'string') return null
+  const { startPlatform } = await import('#demo-platform')
+  return startPlatform({ database: address, issuer: redemption.issuer, tenantId: demoTenant.tenantId })
 }
 
 /** Operations a minute of the demo token: a view of the dashboard counts as some 25 (R28), and people look at several. */

@@ -12,6 +12,9 @@ export const workerVariable = 'VOUCHER_GATEWAY_WORKER'
 /** The variable that gives workers the demo's token. */
 export const demoTokenVariable = 'VOUCHER_GATEWAY_DEMO_TOKEN'
 
+/** The variable that gives workers the origin of the demo's platform. */
+export const demoPlatformVariable = 'VOUCHER_GATEWAY_DEMO_PLATFORM'
+
 /** Returns the connection to the primary, or null when this process is not a worker. */
 export function linkToPrimary() {
   const worker = Number(process.env[workerVariable] ?? 0)
@@ -33,6 +36,8 @@ export function linkToPrimary() {
     stopped,
     /** The secret of the demo's token; null when this is not the demo. */
     demoToken: process.env[demoTokenVariable] || null,
+    /** The origin of the demo's platform; null when this is not the demo. */
+    demoPlatform: process.env[demoPlatformVariable] || null,
     workers: (): WorkerCount | null => workers,
     /** Ends the connection, and so this process. */
     close: () => process.disconnect?.(),

@@ -11,7 +11,7 @@ import { createLogDestination } from '../../log-destination.ts'
 import type { Database } from '../database/database.ts'
 import { localOrigin } from './listen.ts'
 import { limitStop } from './stop.ts'
-import { demoTokenVariable, workerVariable } from './worker.ts'
+import { demoPlatformVariable, demoTokenVariable, workerVariable } from './worker.ts'
 
 /** The wait before a worker that ended is started again: doubled while it ends soon after its start; in milliseconds. */
 const backOff = { first: 100, longest: 5000, resetAfter: 10_000 }
@@ -25,6 +25,14 @@ const stopTimeout = 7_700
 /** A worker that does not listen after this long is killed, and started again; in milliseconds. */
 const startTimeout = 60_000
 
+/** What the demo has; without a demo, all are null. */
+export interface Demo {
+  /** The secret of the demo's token. */
+  demoToken: string | null
+  /** The origin of the demo's platform. */
+  demoPlatform: string | null
+}
+
 export interface RunningService {
   /** The origin at which this machine reaches the service. */
   origin: string
@@ -36,7 +44,6 @@ export interface RunningService {
  * Starts workers that answer the requests of this service, and share its ports. A worker that ends is started again: first
  * at once, then after growing waits.
  *
- * @param demoToken the secret of the demo's token; null: this is no demo
  * @returns when the first of them listens
  * @throws Error when the first one ends before it listens
  */
@@ -44,13 +51,17 @@ export async function startPrimary(
   config: Config,
   database: Database,
   count: number,
-  demoToken: string | null,
+  { demoToken, demoPlatform }: Demo,
 ): Promise<RunningService> {
   const { host, healthPort, metricsPort, shutdownDelay, logLevel } = config
   const destination = createLogDestination()
   const log = pino(loggerOptions(logLevel), destination)
   // The embedded server is the primary's: the workers connect to it.
-  const environment = { DATABASE_URL: addressUrl(database.address), [demoTokenVariable]: demoToken ?? '' }
+  const environment = {
+    DATABASE_URL: addressUrl(database.address),
+    [demoTokenVariable]: demoToken ?? '',
+    [demoPlatformVariable]: demoPlatform ?? '',
+  }
   const running = new Map<number, Worker>()
   const listening = new Set<number>()
   /** True once any worker has listened. A cause that ends the first one before it listens would end the next one, too. */

@@ -1,0 +1,60 @@
+// The till of the demo: a page that resolves and redeems, with the sample platform behind it.
+import { readFile } from 'node:fs/promises'
+import type { FastifyInstance } from 'fastify'
+import { demoTenant } from '#demo'
+import { assetsPath, tillPath } from '../http/paths.ts'
+import { compressedFile } from './compressed-file.ts'
+import { HtmlPage, sendHtml, textPageHeaders } from './html-page.tsx'
+import type { Site } from './site.ts'
+
+const script = new URL('../../dist/demo-data/till.js', import.meta.url)
+
+/** Registers the till. @param platform the origin of the platform that redeems */
+export function registerTill(app: FastifyInstance, site: Site, platform: string): void {
+  app.get(tillPath, (_request, reply) => sendHtml(reply.headers(textPageHeaders), <TillPage site={site} />))
+  app.get(
+    `${tillPath}/till.js`,
+    compressedFile('text/javascript; charset=utf-8', () => readFile(script)),
+  )
+  // The platform allows no other origin: the page reaches it here.
+  app.post(`${tillPath}/redeem`, async (request, reply) => {
+    const response = await fetch(`${platform}/redeem`, { method: 'POST', body: JSON.stringify(request.body) })
+    return reply
+      .code(response.status)
+      .type('application/json; charset=utf-8')
+      .send(await response.text())
+  })
+}
+
+const TillPage = ({ site }: { site: Site }) => (
+  <HtmlPage
+    title="Till"
+    site={site}
+    head={
+      <>
+        <link rel="stylesheet" href={`${assetsPath}/base.css`} />
+        <script src={`${tillPath}/till.js`} type="module" />
+      </>
+    }
+  >
+    <main id="main" class="text" data-tenant={demoTenant.tenantId}>
+      <h1>Till</h1>
+      <p>
+        A till of the demo. The service resolves a voucher; the platform checks the token that it gets, and redeems. It
+        is the sample of the guide <a href="/docs/redeeming">Redeeming a voucher</a>.
+      </p>
+      <form>
+        <label for="name">Reference or QR token</label>
+        <input id="name" name="name" value={demoTenant.voucherReference} autocomplete="off" required />
+        <button type="submit">Resolve</button>
+      </form>
+      <dl class="facts" />
+      <form hidden>
+        <label for="amount">Amount</label>
+        <input id="amount" name="amount" inputmode="decimal" pattern="\d+(\.\d{1,2})?" autocomplete="off" required />
+        <button type="submit">Redeem</button>
+      </form>
+      <p role="status" />
+    </main>
+  </HtmlPage>
+)
