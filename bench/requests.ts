@@ -88,9 +88,7 @@ async function compete(database: SeededDatabase): Promise<void> {
     for (const name of chosen.contenders) contenders.push(await startContender(name, database))
     logProgress(`started ${contenders.length} contenders`)
     const requests = await prepareRequests(chosen.calls, contenders)
-    // The tokens that resolutions issue in one round would slow down the next.
-    const truncate = () => database.sql`truncate gateway.redemption_token`
-    const results = await measureRounds(requests, load, timing, truncate)
+    const results = await measureRounds(requests, load, timing)
     const { products, vouchers } = database.size
     const run = describeRun(database.version)
     const text = `${run} ${products.toLocaleString('en')} products, ${vouchers.toLocaleString('en')} vouchers.

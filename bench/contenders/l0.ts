@@ -2,9 +2,9 @@
  * L0: Postgres builds the JSON and Node only forwards its text: the least work that Node can do. It leaves out the
  * rate, the tree of tenants and permissions.
  */
-import { createHash, randomBytes } from 'node:crypto'
 import { connect } from './database.ts'
 import { serve } from './rest.ts'
+import { signToken } from './sign.ts'
 
 /** SQL for the JSON of a column of each kind: null when the column is. */
 const json = {
@@ -117,13 +117,10 @@ const resolution = `
     join public.purchased_voucher voucher using (id) join gateway.tenant on tenant.id = tenant_id
   ), row as (
     select *, case when reason_code is null then 'redeemable' else 'not_redeemable' end as status from found
-  ), issued as (
-    insert into gateway.redemption_token (token_hash, voucher_id, tenant_id, token_id, expires_at)
-    select $3::bytea, id, tenant_id, $4::bigint, now() + interval '15 minutes' from row where reason_code is null
   )
   select concat('{"data":{"status":"', status, '"', ',"reason_code":"' || reason_code || '"',
-                ',"voucher":', ${object(resolvedVoucher, 'row')}, ',"tenant":', ${object(resolutionTenant, 'row')},
-                case when reason_code is null then ',"redemption_token":"' || $5::text || '"' end, '}}') as body
+                ',"voucher":', ${object(resolvedVoucher, 'row')}, ',"tenant":', ${object(resolutionTenant, 'row')}) as body,
+         case when reason_code is null then id::text end as redeemable
   from row`
 
 const sql = connect()
@@ -137,8 +134,14 @@ await serve(sql, {
   vouchers: async (tenant, { updatedAt, id }) => (await run(voucherPage, tenant, updatedAt, id)) ?? '',
   products: async (tenant, { updatedAt, id }) => (await run(productPage, tenant, updatedAt, id)) ?? '',
   voucher: (tenant, id) => run(oneVoucher, tenant, id),
-  resolve: (tenant, reference, caller) => {
-    const secret = `vgr_${randomBytes(32).toString('base64url')}`
-    return run(resolution, tenant, reference.trim(), createHash('sha256').update(secret).digest(), caller.id, secret)
+  async resolve(tenant, reference, caller) {
+    const parameters = [tenant, reference.trim()]
+    const [row] = await sql.unsafe<{ body: string; redeemable: string | null }[]>(resolution, parameters, {
+      prepare: true,
+    })
+    if (!row) return null
+    const { body, redeemable } = row
+    if (redeemable === null) return `${body}}}`
+    return `${body},"redemption_token":"${signToken(Number(redeemable), tenant, caller)}"}}`
   },
 })

@@ -2,10 +2,10 @@
  * L1: written by hand: typed rows, mapped to objects, and JSON.stringify. It leaves out the rate, the tree of tenants and
  * permissions.
  */
-import { createHash, randomBytes } from 'node:crypto'
 import { writeCursor } from './cursor.ts'
 import { connect } from './database.ts'
 import { serve } from './rest.ts'
+import { signToken } from './sign.ts'
 
 const pageSize = 50
 
@@ -216,14 +216,7 @@ await serve(sql, {
     if (!row) return null
     const reason_code = reasonAgainst(row)
     const status = reason_code === undefined ? 'redeemable' : 'not_redeemable'
-    let redemption_token: string | undefined
-    if (status === 'redeemable') {
-      redemption_token = `vgr_${randomBytes(32).toString('base64url')}`
-      await sql`
-        insert into gateway.redemption_token (token_hash, voucher_id, tenant_id, token_id, expires_at)
-        values (${createHash('sha256').update(redemption_token).digest()}, ${row.id}, ${tenant}, ${caller.id},
-                now() + interval '15 minutes')`
-    }
+    const redemption_token = status === 'redeemable' ? signToken(row.id, tenant, caller) : undefined
     return JSON.stringify({
       data: {
         status,

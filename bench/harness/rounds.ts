@@ -51,15 +51,8 @@ export const rotated = <Item>(items: readonly Item[], round: number): Item[] => 
 /**
  * Measures all calls of all servers in turns. In a round each server has two turns, the second in reverse order
  * (A B C C B A), so that a trend during a round affects all of them equally.
- *
- * @param beforeRound runs before each round, unmeasured
  */
-export async function measureRounds(
-  requests: Requests,
-  load: Load,
-  timing: Timing,
-  beforeRound?: () => Promise<unknown>,
-): Promise<Results> {
+export async function measureRounds(requests: Requests, load: Load, timing: Timing): Promise<Results> {
   const results: Results = new Map()
   const counts = new Map<string, number>()
   for (const [call, bySubject] of requests) {
@@ -73,7 +66,6 @@ export async function measureRounds(
     logProgress(`warmed up: ${call}`)
   }
   for (let round = 0; round < timing.rounds; round++) {
-    await beforeRound?.()
     for (const [call, bySubject] of requests) {
       const turns = new Map<Subject, Figures[]>()
       const order = rotated([...bySubject], round)

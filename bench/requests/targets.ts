@@ -14,6 +14,7 @@ const targets: [side: Side, base: Side, measure: keyof typeof words, goal: Goal]
   ['products: rest', 'products: L1', 'node', '≤ 0.5'],
   ['voucher: rest', 'voucher: L1', 'node', '≤ 1'],
   ['resolution: rest', 'resolution: L1', 'node', '≤ 1.2'],
+  ['resolution: rest', 'resolution: L1', 'total', '≤ 1'],
   ['vouchers: rest', 'vouchers: L1', 'total', '≤ 0.7'],
   ['products: rest', 'products: L1', 'total', '≤ 0.7'],
   ['vouchers: rest', 'vouchers: L0', 'total', '≤ 0.9'],
