@@ -156,7 +156,9 @@ const suites = [
 const longest = [
   ...plans,
   ...samples,
-  ...['test/browser/docs.test.ts', 'test/browser/graphiql.test.ts', 'test/browser/'],
+  ...['add-resource', 'adopt', 'doctor', 'sync', 'metrics'].map(name => `test/cli/${name}.test.ts`),
+  ...['docs', 'admin-looks', 'dashboard-figures'].map(name => `test/browser/${name}.test.ts`),
+  ...['test/browser/', 'test/admin/openid.test.ts', 'test/admin/session.test.ts'],
   ...['test/adopt/check.test.ts', 'test/adopt/replication.test.ts', 'test/projection/missing-source.test.ts'],
   ...['test/projection/capture.test.ts', 'test/http/health.test.ts', 'test/export/stream.test.ts'],
   ...['test/graphql/search/', 'test/openapi/fuzz.test.ts', 'test/export/limits.test.ts', 'test/projection/'],

@@ -17,7 +17,10 @@ const parts = {
   driver: { inputs: ['src/db/connection/driver.ts'], output: 'packages/sync/dist/postgres' },
   client: { inputs: ['packages/client'], output: 'packages/client/dist' },
   sync: { inputs: ['packages/sync', 'packages/client', 'docs/guides/sync.md'], output: 'packages/sync/dist/main.js' },
-  demo: { inputs: ['packages/demo', 'docs/samples/redeeming', 'src/db/connection/driver.ts'], output: 'dist/demo-data' },
+  demo: {
+    inputs: ['packages/demo', 'docs/samples/redeeming', 'src/db/connection/driver.ts'],
+    output: 'dist/demo-data',
+  },
   charts: { inputs: ['packages/charts'], output: 'dist/charts' },
   embedded: { inputs: ['packages/embedded'], output: 'dist/embedded' },
   service: { inputs: ['src', 'packages'], output: 'dist/main.js' },

@@ -16,7 +16,7 @@ const rotate = new Command('rotate')
   .action(async ({ lost, json }: { lost: boolean; json: boolean }) => {
     const config = readConfig(process.env)
     if (config.redemption.keys)
-      throw badInput({ key: ['REDEMPTION_KEYS has the keys. Add the new one there (docs/operations.md).'] })
+      throw badInput({ key: ['REDEMPTION_KEYS has the keys. Add the new one there (docs/maintaining.md).'] })
     const kid = await withDatabase(config, ({ pool }) => rotateKeys(pool, commandLine(), lost))
     const signsIn = lost ? 0 : leadSeconds
     const when = lost ? 'now. Tokens of the former keys are refused' : `in ${leadSeconds / 60} minutes`

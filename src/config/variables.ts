@@ -116,7 +116,7 @@ export const variables = z.object({
   REDEMPTION_KEYS: privateKeys
     .optional()
     .describe(`The private keys of redemption tokens, each 64 hexadecimal digits, separated by commas. The first one signs, and
-      /.well-known/jwks.json publishes all of them (docs/operations.md). Default: the service makes a key and stores it in the
+      /.well-known/jwks.json publishes all of them (docs/maintaining.md). Default: the service makes a key and stores it in the
       database.`),
 
   CURSOR_KEY: z

@@ -12,7 +12,7 @@ const read = `
 
 /** Only steps use them, with the rights of the owner. */
 const hidden = `
-  category_fields customer_fields expected_entry key_field misplaced_reader product_fields staged_table template tenant_fields variant_fields view_reference
+  category_fields customer_fields expected_entry key_field misplaced_reader product_fields quiet_step staged_table template tenant_fields variant_fields view_reference
   voucher_fields`
 
 /** The rights of the service on tables and views, besides the columns that its statements write. Others fail the test. */

@@ -262,6 +262,6 @@ export type Resolution = {
   voucher: ResolutionVoucher
   /** The tenant at which it was resolved, and its owner. */
   tenant: ResolutionTenant
-  /** The token for the redemption. It is shown once and expires soon. Left out when the voucher is not redeemable. */
+  /** A proof for the redemption: a JWT that expires soon. The keys that check it are at /.well-known/jwks.json. Left out when the voucher is not redeemable. */
   redemption_token?: string
 }

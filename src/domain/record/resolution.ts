@@ -3,7 +3,7 @@ import type { Sql } from '../../db/sql.ts'
 import { badInput, GatewayError, notFound } from '../errors.ts'
 import type { Token } from '../token/token.ts'
 import type { IssueRedemptionToken } from './redemption-token.ts'
-import { type Found, findBy, type Lookup, type ResolutionTenant, type VoucherState } from './voucher-lookup.ts'
+import { type Found, findBy, type ResolutionTenant, type VoucherLookup, type VoucherState } from './voucher-lookup.ts'
 import type { VoucherName } from './voucher-name.ts'
 import { type ReasonCode, reasonAgainstRedemption } from './voucher-status.ts'
 
