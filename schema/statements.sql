@@ -1307,15 +1307,11 @@ from (
 
 delete /* redemption_token.delete_expired */ from gateway.redemption_token where expires_at < now() - interval '1 day';
 
-select /* removal.count */ (
-  select count(*) from gateway.removal where tenant_id = wanted.tenant_id and record = any('{tenant,product,voucher,customer}'::gateway.record_type[]) and case record when 'tenant' then (
-    select tenant_id from gateway.tenant_path where tenant_id = removal.id
-    and (path && $1::text::bigint[] or tenant_id = any($2::text::bigint[]))) when 'product' then (select id from gateway.product listed where listed.tenant_id = removal.tenant_id and listed.id = removal.id) when 'voucher' then (select id from gateway.voucher listed where listed.tenant_id = removal.tenant_id and listed.id = removal.id) when 'customer' then (select id from gateway.customer listed where listed.tenant_id = removal.tenant_id and listed.id = removal.id and marketing_opted) end is null and updated_at >= wanted.since
-) as count
-from unnest($3::text::bigint[],
-  $4::text::timestamptz[])
-with ordinality as wanted(tenant_id, since, place)
-order by place;
+-- removal.count, differs from customer.count:
+-   select count(*) from gateway.customer where tenant_id = wanted.tenant_id and marketing_opted and updated_at >= wanted.since
++   select count(*) from gateway.removal where tenant_id = wanted.tenant_id and record = any('{tenant,product,voucher,customer}'::gateway.record_type[]) and case record when 'tenant' then (
++     select tenant_id from gateway.tenant_path where tenant_id = removal.id
++     and (path && $::text::bigint[] or tenant_id = any($::text::bigint[]))) when 'product' then (select id from gateway.product listed where listed.tenant_id = removal.tenant_id and listed.id = removal.id) when 'voucher' then (select id from gateway.voucher listed where listed.tenant_id = removal.tenant_id and listed.id = removal.id) when 'customer' then (select id from gateway.customer listed where listed.tenant_id = removal.tenant_id and listed.id = removal.id and marketing_opted) end is null and updated_at >= wanted.since
 
 -- removal.list, form 1 (removals of few among many)
 select /* removal.list */ (select string_agg(row, '') from (select row from unnest('{tenant,customer}'::gateway.record_type[]) as value cross join lateral (
@@ -1434,43 +1430,16 @@ left join lateral (
   where voucher.tenant_id = record.tenant_id and (qr_token = text or gateway.trimmed(qr_token) = gateway.trimmed(text))
 ) found on true
 order by place, distance, is_exact desc;
-
-select /* resolution.find */ place, voucher, tenant, is_faulty, distance, is_exact,
-case when exists (select from gateway.changes_after(voucher is null, seen))
-then coalesce(seen, pg_current_snapshot())::text end
-from (
-  select place::integer, text, at::bigint, token_id::bigint, nullif(seen, '')::pg_snapshot as seen from (
-    values ($1,$2,$3,$4,$5)
-  ) as given(place, text, at, token_id, seen)
-) as wanted left join (select from gateway.voucher where false) locked on true cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place
-left join lateral (
-  select id, tenant_id, reference as stored from gateway.voucher_entry
-  where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(text)) collate "C" order by gateway.folded(gateway.trimmed(reference)) collate "C", tenant_id limit 9
-) record on true
-cross join lateral (select coalesce(record.tenant_id, wanted.at) as owner_id) owned
-cross join lateral (
-  select (select path from gateway.tenant_path where tenant_id = owner_id) as path offset 0
-) owner_path
-cross join lateral (
-  select exists (select from gateway.token_tenant
-    where token_tenant.token_id = wanted.token_id and token_tenant.tenant_id = any(path)
-    and (with_descendants or token_tenant.tenant_id = owner_id)) as is_granted,
-  (wanted.at = any(path) or owner_id = any(place_path)) and not exists (select from gateway.token where false for key share) as is_related
-  offset 0
-) scope
-left join lateral (
-  select row(voucher.id, voucher.reference, current_balance, initial_balance, currency, is_monetary, allow_part_redeem, product_title, recipient_name, customer_name, redemption_status, void, date_valid_start, date_valid_end, (now() at time zone gateway.time_zone(owner.time_zone))::date, floor(extract(epoch from now()))::bigint, case when voucher.id >= 9000000000000000
-    then coalesce((select key from gateway.identity where kind = 'voucher' and identity.id = voucher.id), voucher.id::text)
-    else voucher.id::text end)::text as voucher, row(tenant.id, tenant.name, tenant.type, owner.id, owner.name, owner.type)::text as tenant, error is not null as is_faulty,
-  coalesce(array_position(place_path, owner.id), cardinality(place_path) + 1) as distance,
-  (reference = text or gateway.trimmed(reference) = gateway.trimmed(text)) as is_exact
-  from (select (voucher).*, customer_name, error
-    from gateway.read_present_voucher(case when is_granted and is_related then record.id end)) voucher
-  join gateway.tenant owner on owner.id = voucher.tenant_id join gateway.tenant on tenant.id = wanted.at
-  where voucher.tenant_id = record.tenant_id and (reference = stored
-    or gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(text)) collate "C")
-) found on true
-order by place, distance, is_exact desc;
+-- resolution.find, form 2 (resolving by voucher_reference), differs from resolution.find, form 1:
+-   select id, tenant_id, qr_token as stored from gateway.voucher_entry
+-   where left(gateway.trimmed(qr_token), 600) collate "C" = left(gateway.trimmed(text), 600) collate "C" order by left(gateway.trimmed(qr_token), 600) collate "C", tenant_id limit 9
++   select id, tenant_id, reference as stored from gateway.voucher_entry
++   where gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(text)) collate "C" order by gateway.folded(gateway.trimmed(reference)) collate "C", tenant_id limit 9
+-   (qr_token = text or gateway.trimmed(qr_token) = gateway.trimmed(text)) as is_exact
++   (reference = text or gateway.trimmed(reference) = gateway.trimmed(text)) as is_exact
+-   where voucher.tenant_id = record.tenant_id and (qr_token = text or gateway.trimmed(qr_token) = gateway.trimmed(text))
++   where voucher.tenant_id = record.tenant_id and (reference = stored
++     or gateway.folded(gateway.trimmed(reference)) collate "C" = gateway.folded(gateway.trimmed(text)) collate "C")
 
 select /* rights.read */ quote_ident(session_user) as login,
 coalesce((select has_schema_privilege(pg_namespace.oid, 'usage') and has_table_privilege(pg_class.oid, 'select') is not false
@@ -1575,7 +1544,7 @@ on conflict (name) do nothing;
 select /* setting.get */ value from gateway.setting where name = $;
 
 insert /* signing_key.create */ into gateway.signing_key (number, private_key, signs_from)
-select 1, $1, now() where not exists (select from gateway.signing_key)
+select 1, $, now() where not exists (select from gateway.signing_key)
 on conflict do nothing;
 
 delete /* signing_key.delete_former */ from gateway.signing_key
@@ -1585,23 +1554,17 @@ select /* signing_key.read */ private_key as scalar, signs_from <= now() as sign
 from gateway.signing_key order by number desc;
 
 with /* signing_key.rotate */ removed as (
-  delete from gateway.signing_key where $1::boolean
+  delete from gateway.signing_key where $::boolean
 ), created as (
   insert into gateway.signing_key (number, private_key, signs_from)
-  select coalesce(max(number), 0) + 1, $2, now() + $3::integer * interval '1 second'
+  select coalesce(max(number), 0) + 1, $, now() + $::integer * interval '1 second'
   from gateway.signing_key
   returning number
 )
 insert into gateway.audit_entry (actor, address, action, administrator_id, detail)
-select $4::text, $5::text, $6::text, null::bigint, $7::text::jsonb from created;
+select $::text, $::text, $::text, null::bigint, $::text::jsonb from created;
 
 select /* step.delete_passed_notes */ gateway.delete_passed_notes();
-
-select /* step.is_needed */
-stamp < clock_timestamp() - interval '0.5 seconds' or not is_complete or epoch <> (select epoch from gateway.sync_state)
-or exists (select from gateway.notes_after(snapshot)) or exists (select from gateway.open_scan)
-or exists (select from gateway.waiting_key where place > waited) or exists (select from gateway.waiting_row) as needed
-from gateway.step order by stamp desc limit 1;
 
 -- step.make, form 1 (a token of a tenant deep in the tree)
 set /* step.make */ transaction isolation level repeatable read;
@@ -1612,6 +1575,8 @@ select /* step.make */ more, keys from gateway.make_step(1000);
 set /* step.make */ local statement_timeout = '1000ms';set /* step.make */ transaction isolation level repeatable read;
 lock /* step.make */ table gateway.step_lock in exclusive mode nowait;
 select /* step.make */ more, keys from gateway.make_step(1000);
+
+select /* step.make_quiet */ gateway.make_quiet_step() and not exists (select from gateway.broken_mapping) as "isEnough";
 
 select /* step.read_completeness */ is_complete as "isComplete" from gateway.step order by stamp desc limit 1;
 
@@ -1638,7 +1603,7 @@ end as "secondsBehind",
 array_to_json(array(
     select json_build_object(
       'record', record, 'key', key, 'reason', gateway.without_values(reason))
-    from gateway.rejected order by record, key limit $)) as "rejectedKeys",
+    from gateway.rejected order by record, key limit 10)) as "rejectedKeys",
 json_build_object(
   'late', json_build_object(
     'seconds', round(extract(epoch from clock_timestamp() - coalesce(stamp, (select max(run_at) from gateway.migration)))),
