@@ -83,7 +83,8 @@ create type gateway.written as (
   latest timestamp with time zone,
   changed bigint[],
   parents bigint[],
-  crosses boolean
+  crosses boolean,
+  heads gateway.list_head[]
 );
 
 create table gateway.administrator (
@@ -296,6 +297,16 @@ create table gateway.large_transaction (
   constraint large_transaction_pkey PRIMARY KEY (xid)
 );
 grant select on gateway.large_transaction to voucher_gateway;
+
+-- The stamp of the last change of each list; removals are changes too
+create table gateway.list_head (
+  tenant_id bigint not null,
+  record gateway.record_type not null,
+  changed_at timestamp with time zone not null,
+  constraint list_head_pkey PRIMARY KEY (tenant_id, record)
+);
+CREATE INDEX list_head_changed_at ON gateway.list_head USING btree (changed_at);
+grant select on gateway.list_head to voucher_gateway;
 
 create table gateway.made_object (
   name text not null,
@@ -1292,6 +1303,10 @@ CREATE OR REPLACE FUNCTION gateway.has_word(words text, word text) RETURNS boole
 revoke execute on function gateway.has_word(text,text) from public;
 grant execute on function gateway.has_word(text,text) to voucher_gateway;
 
+CREATE OR REPLACE FUNCTION gateway.head_differences() RETURNS SETOF gateway.list_head LANGUAGE sql STABLE;
+revoke execute on function gateway.head_differences() from public;
+grant execute on function gateway.head_differences() to voucher_gateway;
+
 CREATE OR REPLACE FUNCTION gateway.id_of(of_kind text, of_key text, assigns boolean) RETURNS bigint LANGUAGE plpgsql;
 revoke execute on function gateway.id_of(text,text,boolean) from public;
 
@@ -1329,6 +1344,10 @@ revoke execute on function gateway.is_time_zone(text) from public;
 
 CREATE OR REPLACE FUNCTION gateway.keys_of(type gateway.record_type, ids bigint[]) RETURNS text[] LANGUAGE sql STABLE;
 revoke execute on function gateway.keys_of(gateway.record_type,bigint[]) from public;
+
+CREATE OR REPLACE FUNCTION gateway.last_changes() RETURNS SETOF gateway.list_head LANGUAGE plpgsql STABLE SET search_path TO 'pg_catalog', 'pg_temp';
+revoke execute on function gateway.last_changes() from public;
+grant execute on function gateway.last_changes() to voucher_gateway;
 
 CREATE OR REPLACE FUNCTION gateway.last_day(ends_at timestamp with time zone, zone text) RETURNS date LANGUAGE sql IMMUTABLE PARALLEL SAFE;
 revoke execute on function gateway.last_day(timestamp with time zone,text) from public;
@@ -1793,6 +1812,9 @@ revoke execute on function gateway.write_entries(bigint[]) from public;
 CREATE OR REPLACE FUNCTION gateway.write_first_figures() RETURNS void LANGUAGE plpgsql;
 revoke execute on function gateway.write_first_figures() from public;
 
+CREATE OR REPLACE FUNCTION gateway.write_heads(heads gateway.list_head[]) RETURNS void LANGUAGE sql;
+revoke execute on function gateway.write_heads(gateway.list_head[]) from public;
+
 CREATE OR REPLACE FUNCTION gateway.write_keys(type gateway.record_type, keys text[], latest timestamp with time zone, counts boolean, OUT written gateway.written, OUT outcome text) RETURNS record LANGUAGE plpgsql;
 revoke execute on function gateway.write_keys(gateway.record_type,text[],timestamp with time zone,boolean) from public;
 
@@ -1895,10 +1917,15 @@ begin
     from unnest(stale_rows) stale left join unnest(fresh_rows || leaving_rows) fresh using (id)
     where (fresh.tenant_id is distinct from stale.tenant_id )
     returning tenant_id, reason, updated_at
+  ), head as (
+    select tenant_id, max(updated_at) as changed_at
+    from (select tenant_id, updated_at from removal union all select tenant_id, updated_at from unnest(written_rows) ) change
+    where counts group by tenant_id
   )
   select coalesce(max(updated_at), written.latest),
-         array_agg((tenant_id, updated_at)::gateway.consent_withdrawal) filter (where reason = 'consent_withdrawn')
-  into written.latest, withdrawals from removal;
+         array_agg((tenant_id, updated_at)::gateway.consent_withdrawal) filter (where reason = 'consent_withdrawn'),
+         (select array_agg((tenant_id, 'voucher', changed_at)::gateway.list_head) from head)
+  into written.latest, withdrawals, written.heads from removal;
 
   perform gateway.write_entries(array(
     select id from unnest(written_rows) fresh full join unnest(stale_rows) stale using (id)

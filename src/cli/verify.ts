@@ -78,7 +78,7 @@ function advice({ asOf, records, figures, references }: Found, repair: boolean):
 }
 
 const describeFigures = ({ kind, rows, tenants, firstTenant }: FigureDifference): string =>
-  `figures ${kind}: ${counted(rows, 'row')} of ${counted(tenants, 'tenant')} differ, first tenant ${firstTenant}`
+  `${kind === 'head' ? 'heads of lists' : `figures ${kind}`}: ${counted(rows, 'row')} of ${counted(tenants, 'tenant')} differ, first tenant ${firstTenant}`
 
 const describeReferences = ({ record, column, kind, lost, references, firstId }: LostReferences): string =>
   `${record}: ${column} finds no ${kind} in ${lost} of ${counted(references, 'reference')}, first id ${firstId}`

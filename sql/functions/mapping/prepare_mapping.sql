@@ -85,6 +85,7 @@ begin
   if mapped not in ('tenant', 'category', 'variant') then
     more_writes := E'\n' || gateway.filled('record_removals', jsonb_build_object(
       'record', mapped,
+      'listed', case mapped when 'customer' then 'where marketing_opted' end,
       'withdrawn', case mapped when 'customer' then 'when fresh.marketing_opted is not true then ''consent_withdrawn''' end,
       'or_withdrawn', case mapped when 'customer' then 'or fresh.marketing_opted is not true) and (stale.marketing_opted' end));
   end if;

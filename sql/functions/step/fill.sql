@@ -1,5 +1,5 @@
--- Goes on with the first fill: writes all records, then creates one index at a time, then writes the figures and collects the
--- statistics that plans need.
+-- Goes on with the first fill: writes all records, then creates one index at a time, then writes the figures and
+-- the heads of lists, and collects the statistics that plans need.
 --
 -- latest: the last stamp that was given.
 -- Returns whether all of it is done.
@@ -26,10 +26,11 @@ begin
   elsif not has_figures then
     latest := (gateway.write_tenant_paths(array(select id from gateway.tenant), latest)).latest;
     perform gateway.write_first_figures();
+    perform gateway.write_heads(array(select change from gateway.last_changes() change));
     -- The planner takes an empty table for a larger one, but not after it was analysed. One that a vacuum has locked is left to it.
     for command in
       select format('analyze (skip_locked) gateway.%I', name)
-      from unnest(enum_range(null::gateway.record_type)::text[] || '{tenant_path,voucher_entry,figure_member,figure_rollup}') name
+      from unnest(enum_range(null::gateway.record_type)::text[] || '{tenant_path,voucher_entry,figure_member,figure_rollup,list_head}') name
       where pg_relation_size('gateway.' || name) > 0
     loop
       execute command;

@@ -3,7 +3,7 @@
 -- It evaluates a slice of the keys of each type, and goes on until the instant `until`: the others wait.
 --
 -- fresh: how many of the keys, the first ones, did not wait before. The ones that are left are noted again.
--- counts: whether figures change too.
+-- counts: whether figures and heads of lists change too.
 create or replace function gateway.write_records(
   keys gateway.record_key[], fresh integer, latest timestamptz, at_most integer, counts boolean, until timestamptz default 'infinity')
 returns timestamptz
@@ -22,6 +22,7 @@ declare
   outcome text;
   changed bigint[];
   products bigint[] := '{}';
+  heads gateway.list_head[];
   moved boolean := false;
   crosses boolean := false;
 begin
@@ -53,6 +54,7 @@ begin
       rest := rest[at_once + 1:];
       latest := (result.written).latest;
       changed := changed || (result.written).changed;
+      heads := heads || (result.written).heads;
       crosses := crosses or coalesce((result.written).crosses, false);
       if type = 'variant' and counts then -- The first fill evaluates all products later.
         products := products || (result.written).parents;
@@ -86,6 +88,7 @@ begin
     insert into gateway.waiting_key (record, key)
     select record, key from gateway.rejected where type = 'tenant' and tenant_id = any(changed) on conflict do nothing;
   end loop;
+  perform gateway.write_heads(heads) where heads is not null;
   if counts and (moved or crosses) then
     perform gateway.update_members(
       case when moved then array(select member from gateway.tree_members() member) end);

@@ -8,6 +8,7 @@ language plpgsql
 as $$
 declare
   stamps bigint;
+  heads gateway.list_head[];
 begin
   with recursive affected (id) as (
     select unnest(changed)
@@ -42,15 +43,23 @@ begin
     from (select id, row_number() over (order by id) as place from differing
           where fresh is not null and stale is not null and id <> all(changed)) moved_along
     where tenant.id = moved_along.id
-    returning 1
+    returning tenant.id, updated_at
   ), departed as (
     insert into gateway.removal (record, tenant_id, id, reason, updated_at)
     select 'tenant', former, id, case when fresh is null then 'deleted' else 'moved' end::gateway.removal_reason,
            latest + ((select count(*) from stamped) + row_number() over (order by id, former)) * interval '1 microsecond'
     from differing, unnest(case when cardinality(stale) > 1 then stale[2:] else stale end) former
     where former <> all(coalesce(fresh, '{}'))
-    returning 1
+    returning tenant_id, id, updated_at
+  ), head as (
+    select id as tenant_id, updated_at from gateway.tenant where id = any(changed)
+    union all select id, updated_at from stamped
+    -- Of a tenant that left, too: a token may name it alone.
+    union all select unnest(array[tenant_id, id]), updated_at from departed
   )
-  select (select count(*) from stamped) + (select count(*) from departed), exists (select from differing) into stamps, moved;
+  select (select count(*) from stamped) + (select count(*) from departed), exists (select from differing),
+         (select array_agg((tenant_id, 'tenant', updated_at)::gateway.list_head) from head)
+  into stamps, moved, heads;
+  perform gateway.write_heads(heads);
   latest := latest + stamps * interval '1 microsecond';
 end $$;

@@ -3,10 +3,11 @@ import { lastStamp } from '../sync/server-time.ts'
 import type { Instant } from '../value/instant.ts'
 import { instantText } from './interval.ts'
 
-/** Rows of rollups that differ from the records. */
+/** Rows of rollups, or heads of lists, that differ from the records. */
 export interface FigureDifference {
   /**
-   * `sale`, `balance`, `product`, `consent` or `withdrawal`, or `member` for a tenant that a rollup must include, or must not.
+   * `sale`, `balance`, `product`, `consent` or `withdrawal`; `member` for a tenant that a rollup must include, or must not; or
+   * `head` for a list whose head is not the stamp of its last change.
    */
   kind: string
   rows: number
@@ -23,7 +24,7 @@ interface FigureCheck {
 }
 
 /**
- * Compares the rollups with the records and with the tree of tenants, in one snapshot.
+ * Compares the rollups with the records and with the tree of tenants, and the heads of lists with the records, in one snapshot.
  *
  * @param sql a pool without a statement timeout: it reads all records
  */
@@ -38,6 +39,8 @@ export async function checkFigures(sql: Sql): Promise<FigureCheck> {
           select 'member', ancestor_id
           from gateway.figure_member_differences(array(select member from gateway.tree_members() member)),
                unnest(lacking || surplus)
+          union all
+          select 'head', tenant_id from gateway.head_differences()
         ) difference
         where ${lastStamp(sql)} is not null
         group by kind
@@ -45,7 +48,7 @@ export async function checkFigures(sql: Sql): Promise<FigureCheck> {
   return check
 }
 
-/** Corrects the figures that differ from the records. */
+/** Corrects the figures and the heads that differ from the records. */
 export async function repairFigures(sql: Sql): Promise<void> {
   await sql`select /* figure.repair */ gateway.repair_figures()`
 }
