@@ -1,7 +1,8 @@
 import type { RecordType } from '../domain/record/resource.ts'
 import { listPermissions, type Permission } from '../domain/token/permission.ts'
 import type { Context } from './context.ts'
-import type { GlobalId } from './record-id.ts'
+import { requirePermissions } from './policy.ts'
+import type { RecordPlace } from './record-id.ts'
 
 /** A type of records, and how the schema fetches one. */
 export interface NodeType extends RecordType {
@@ -33,6 +34,23 @@ export const findNodeType = (type: string): NodeType | undefined => types.get(ty
 export function listNodeTypes(): readonly NodeType[] {
   listed = true
   return [...types.values()]
+}
+
+/**
+ * Returns the types that a caller asks for, or else all that its token is permitted to read.
+ *
+ * @param wanted names of types in SQL
+ * @throws `FORBIDDEN` with the first permission that the token lacks
+ */
+export function permittedTypes(context: Context, wanted: readonly string[] | null | undefined): readonly NodeType[] {
+  const nodeTypes = listNodeTypes()
+  if (!wanted) {
+    const held = context.caller.token.permissions
+    return nodeTypes.filter(({ permissions }) => permissions.every(name => held.includes(name)))
+  }
+  const asked = nodeTypes.filter(({ record }) => wanted.includes(record))
+  for (const { permissions } of asked) requirePermissions(context, permissions)
+  return asked
 }
 
 /** Returns the sentence that names the permissions of a field, for its description; empty when it needs none. */

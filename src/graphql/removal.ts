@@ -11,10 +11,8 @@ import { builder } from './builder.ts'
 import { exposeColumns } from './columns.ts'
 import { pageComplexity } from './complexity.ts'
 import { readConnection, updatedSinceDescription } from './connection.ts'
-import type { Context } from './context.ts'
 import { createTableLoaders, type Reader } from './loaders.ts'
-import { listNodeTypes, type NodeType } from './node-types.ts'
-import { requirePermissions } from './policy.ts'
+import { listNodeTypes, type NodeType, permittedTypes } from './node-types.ts'
 import { Tenant } from './tenant.ts'
 
 const nodeTypes = listNodeTypes()
@@ -48,19 +46,6 @@ const Removal = builder.objectRef<Row>('Removal').implement({
     removedAt: t.expose('updatedAt', { type: 'DateTime', description: 'When it left.' }),
   }),
 })
-
-/** Returns the types that the caller asks for, or else all that its token is permitted to read. */
-function permittedTypes(context: Context, wanted: readonly string[] | null | undefined): readonly NodeType[] {
-  if (!wanted) {
-    const held = context.caller.token.permissions
-    return nodeTypes.filter(({ permissions }) => permissions.every(name => held.includes(name)))
-  }
-  for (const resource of wanted) {
-    const { permissions = [] } = nodeTypes.find(({ record }) => record === resource) ?? {}
-    requirePermissions(context, permissions)
-  }
-  return nodeTypes.filter(({ record }) => wanted.includes(record))
-}
 
 type RemovalLoaders = (reader: Reader) => ReturnType<typeof createTableLoaders<Row>>
 

@@ -8,8 +8,9 @@ import './catalog-voucher.ts'
 import './purchased-voucher.ts'
 import './figures/figures.ts'
 import './resources.ts'
-// Imported after the files of all types whose records can be removed.
+// Imported after the files of all types that have lists.
 import './removal.ts'
+import './changes.ts'
 import './resolution.ts'
 import './viewer.ts'
 

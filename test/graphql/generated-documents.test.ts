@@ -55,6 +55,7 @@ const values: Record<string, unknown[]> = {
   DateTime: ['2020-01-01T00:00:00Z', 'never'],
   Boolean: [true, false],
   RemovalResource: ['TENANT', 'CATALOG_VOUCHER'],
+  ListName: ['TENANTS', 'PURCHASED_VOUCHERS'],
 }
 
 const makeDocument = (draw: fc.GeneratorValue) =>
@@ -64,7 +65,8 @@ const makeDocument = (draw: fc.GeneratorValue) =>
 const callers = await Promise.all(
   [
     { tenants: [tenantId], permissions },
-    { tenants: [tenantId, foreignId], permissions: [] },
+    // In the order of the database.
+    { tenants: [foreignId, tenantId], permissions: [] },
     { tenants: [], permissions },
   ].map(async given => {
     const { id: tokenId, secret } = await build.token(given.tenants, { permissions: given.permissions, name: 'Sync' })

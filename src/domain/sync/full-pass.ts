@@ -24,17 +24,22 @@ export async function readSyncState(sql: Sql): Promise<SyncState> {
 }
 
 /**
- * Rejects a page of removals that resumes from before the removals are complete.
+ * Rejects an answer to a client that resumes from before the removals are complete.
  *
- * @param updatedSince the instant from which the client resumes
+ * @param since the instant from which the client resumes
+ * @param argument the argument that has the instant
  * @param state read after the page's statement. A purge that commits between the two reads may cause a needless full
  *   pass. A state that was read before the page would not show a purge that deleted removals of the page.
- * @throws `BAD_USER_INPUT` with an error of the field `updatedSince`
+ * @throws `BAD_USER_INPUT` with an error of the argument
  */
-export function requireCompleteRemovals(updatedSince: Instant, { removalsCompleteSince }: SyncState): void {
-  if (removalsCompleteSince === null || updatedSince >= removalsCompleteSince) return
+export function requireCompleteRemovals(
+  since: Instant,
+  { removalsCompleteSince }: SyncState,
+  argument = 'updatedSince',
+): void {
+  if (removalsCompleteSince === null || since >= removalsCompleteSince) return
   throw badInput({
-    updatedSince: [
+    [argument]: [
       `The removals are complete since ${removalsCompleteSince} only, so a full pass is needed: ` +
         'read all lists again without updatedSince, and drop the records that they no longer hold.',
     ],

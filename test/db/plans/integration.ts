@@ -134,6 +134,16 @@ export const integration: Journey[] = [
     ['purchasedVouchers', 'voucher.chunk export_lease.take export_lease.release'],
     ['marketingSignups', 'customer.chunk export.record'],
   ].map(([list = '', runs = '']) => journey(`an export of ${list}`, runs, exporting(list))),
+  journey(
+    'the lists that changed: none',
+    'changes.read',
+    graphql('{ changes(after: "2099-01-01T00:00:00Z") { serverTime } }'),
+    {
+      mostRows: 100,
+    },
+  ),
+  journey('the lists that changed: all', 'changes.read', graphql('{ changes { serverTime } }'), { mostRows: 30_000 }),
+  journey('the lists that changed of a tenant', 'changes.read', graphql('{ changes(tenantIds: [1]) { serverTime } }')),
   journey('removals', 'removal.list sync_state.read', ofTenant('removals { nodes { recordId } }')),
   journey(
     'removals of few among many',

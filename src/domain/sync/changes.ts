@@ -1,0 +1,97 @@
+/** Finds the lists that changed (`gateway.list_head`, I12 of docs/projection.md), so that a client reads no list in vain. */
+import { hash } from 'node:crypto'
+import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
+import { instantText } from '../figures/interval.ts'
+import { beforeAll, type Instant } from '../value/instant.ts'
+import { grantedBy } from '../tenant/granted.ts'
+import type { Token } from '../token/token.ts'
+import type { SyncState } from './full-pass.ts'
+import { lastStamp, recordsMissing } from './server-time.ts'
+
+/** A list that changed. */
+export interface ListChange {
+  tenantId: number
+  /** The type of its records, as `RecordType` has it. */
+  record: string
+  /** The stamp of its last change. */
+  since: Instant
+}
+
+/** The lists that changed, in the order of their stamps. */
+export interface Changes extends SyncState {
+  lists: ListChange[]
+  /** The instant up to which these are all. */
+  serverTime: Instant
+  /** True when later changes were not read. */
+  hasMore: boolean
+}
+
+interface ChangesRequest {
+  /** Only later changes; null: all lists. */
+  after: Instant | null
+  /** Only lists of these tenants, for which the token is authorised; null: all tenants of the token. */
+  tenantIds: readonly number[] | null
+  records: readonly string[]
+}
+
+/** The most heads that an answer reads in the order of their stamps, of all tenants: what a unit of the rate may cost (R31). */
+export const mostHeads = 2_000
+
+/** The most tenants whose heads are looked up one by one. */
+const mostTenants = 100
+
+/**
+ * Reads the lists of a token that changed. The heads of few tenants are looked up. For more, it reads heads in the order of their
+ * stamps, and then looks whose they are: so it finds at once that nothing changed, however many tenants the token has.
+ *
+ * @throws `UNAVAILABLE` during the first fill
+ */
+export async function readChanges(sql: RecordSql, token: Token, request: ChangesRequest): Promise<Changes> {
+  const { after, tenantIds, records } = request
+  const few = tenantIds ?? fewOf(token)
+  const [changes] = await sql<Changes[]>`
+    with /* changes.read */ head as materialized (
+      select tenant_id, record, changed_at
+      from ${few ? headsOf(sql, few) : sql`gateway.list_head`}
+      where changed_at > ${after ?? beforeAll}::text::timestamptz
+      -- Heads of a repair have the same stamp.
+      order by changed_at fetch first ${sql.unsafe(`${mostHeads}`)} rows with ties
+    ), bound as (
+      select max(changed_at) as reached, count(*) >= ${mostHeads}::integer as "hasMore" from head
+    )
+    select ${instantText(sql, sql`case when "hasMore" then least(reached, stamp) else stamp end`)} as "serverTime",
+           "hasMore", epoch, nullif(removals_complete_since, '-infinity') as "removalsCompleteSince",
+           (select coalesce(json_agg(json_build_object('tenantId', tenant_id, 'record', record, 'since', since)), '[]') from (
+              select tenant_id, record, ${instantText(sql, sql`changed_at`)} as since from head
+              where record::text = any(${arrayText(records)}::text::text[]) and ${few ? sql`true` : isGranted(sql, token)}
+              order by changed_at
+            ) changed) as lists
+    from bound, gateway.sync_state, (select ${lastStamp(sql)} as stamp) last where stamp is not null`
+  if (!changes) throw recordsMissing()
+  return changes
+}
+
+/** Returns the tenants of a token when they are few, and its grants name all of them; else null. */
+const fewOf = ({ tenants }: Token): number[] | null =>
+  tenants.length <= mostTenants && tenants.every(({ withDescendants }) => !withDescendants)
+    ? tenants.map(({ tenantId }) => tenantId)
+    : null
+
+/** Returns the relation of the heads of tenants. With `offset`, each is looked up by its key. */
+const headsOf = (sql: RecordSql, tenantIds: readonly number[]): Fragment => sql`
+  (select distinct unnest(${arrayText(tenantIds)}::text::bigint[]) as id) named
+  cross join lateral (select * from gateway.list_head where tenant_id = named.id offset 0) of_tenant`
+
+/** Returns the condition of a head of a tenant for which a token is authorised (R21). A grant also names a tenant that was deleted. */
+function isGranted(sql: RecordSql, token: Token): Fragment {
+  const { named, withDescendants } = grantedBy(token)
+  return sql`(tenant_id in (select unnest(${named}::text::bigint[])) or exists (
+    select from gateway.tenant_path cross join unnest(path) above
+    where tenant_path.tenant_id = head.tenant_id and above in (select unnest(${withDescendants}::text::bigint[]))))`
+}
+
+/** Returns a text that is another one when the token is authorised for other tenants, or has other permissions. */
+export function accessOf({ permissions, tenants }: Token): string {
+  const grants = tenants.map(({ tenantId, withDescendants }) => `${tenantId} ${withDescendants}`)
+  return hash('sha256', JSON.stringify([grants.sort(), [...permissions].sort()]), 'base64url').slice(0, 22)
+}

@@ -1,0 +1,161 @@
+/** `changes` names each list that changed since an instant, and no list of others. */
+import { describe, expect, test } from 'vitest'
+import { whole } from '../support/builders.ts'
+import { globalId } from '../support/graphql.ts'
+import { projected } from '../support/projected.ts'
+import { startService } from '../support/service.ts'
+
+const { build, client, database } = await startService()
+const { platform, pool } = database
+
+const parent = await build.tenant()
+const child = await build.tenant({ parent_id: parent })
+const foreign = await build.tenant()
+for (const tenant of [parent, child, foreign]) {
+  await build.product(tenant)
+  await build.voucher(tenant)
+  await build.customer(tenant)
+}
+const { secret } = await build.token([whole(parent)])
+const alone = await build.token([parent])
+
+const query = `query ($after: DateTime, $tenants: [ID!], $lists: [ListName!]) {
+  changes(after: $after, tenantIds: $tenants, lists: $lists) {
+    lists { tenantId list since } serverTime hasMore epoch access
+  }
+}`
+
+async function changes(variables: Record<string, unknown> = {}, token = secret) {
+  const { body } = await client.graphql(token, query, variables)
+  return { ...body.data?.changes, errors: body.errors }
+}
+
+const namesOf = ({ lists }: { lists: { tenantId: number; list: string }[] }) =>
+  lists.map(({ tenantId, list }) => `${tenantId} ${list}`)
+
+/** Returns the lists that a change moves, for a token. */
+async function movedBy(change: () => PromiseLike<unknown>, token = secret) {
+  const { serverTime } = await changes({}, token)
+  await change()
+  return namesOf(await changes({ after: serverTime }, token))
+}
+
+const code = ({ errors }: { errors?: { extensions: { code: string } }[] }) => errors?.[0]?.extensions.code
+
+test('without an instant: all lists of the scope, in the order of their stamps; from the end: none', async () => {
+  const all = await changes()
+  expect(namesOf(all).sort()).toEqual(
+    [parent, child].flatMap(id =>
+      ['CATALOG_VOUCHERS', 'MARKETING_SIGNUPS', 'PURCHASED_VOUCHERS', 'TENANTS'].map(list => `${id} ${list}`),
+    ),
+  )
+  const stamps = all.lists.map(({ since }: { since: string }) => since)
+  expect(stamps).toEqual([...stamps].sort())
+  expect(stamps.at(-1) < all.serverTime).toBe(true)
+  expect(await changes({ after: all.serverTime })).toMatchObject({ lists: [], hasMore: false, access: all.access })
+  // The instant itself is what the client has.
+  expect(namesOf(await changes({ after: stamps.at(-2) }))).toEqual(namesOf(all).slice(-1))
+})
+
+test('a change is in the list that is named, from the instant before it on', async () => {
+  const { serverTime } = await changes()
+  const id = await build.voucher(child)
+  const found = await changes({ after: serverTime })
+  expect(namesOf(found)).toEqual([`${child} PURCHASED_VOUCHERS`])
+  const read = `{ tenant(id: ${child}) { purchasedVouchers(updatedSince: "${found.lists[0].since}") { nodes { databaseId updatedAt } } } }`
+  const { tenant } = await client.read(secret, read)
+  expect(tenant.purchasedVouchers.nodes).toEqual([{ databaseId: id, updatedAt: found.lists[0].since }])
+  expect(await movedBy(() => platform`delete from purchased_voucher where id = ${id}`)).toEqual([
+    `${child} PURCHASED_VOUCHERS`,
+  ])
+})
+
+describe('the lists of a token', () => {
+  test('a grant of a tenant alone does not reach those below, and no grant reaches others (R21)', async () => {
+    const sell = async () => {
+      for (const tenant of [foreign, child, parent]) await build.voucher(tenant)
+    }
+    expect(await movedBy(sell)).toEqual([`${child} PURCHASED_VOUCHERS`, `${parent} PURCHASED_VOUCHERS`])
+    expect(await movedBy(sell, alone.secret)).toEqual([`${parent} PURCHASED_VOUCHERS`])
+    expect(namesOf(await changes({}, (await build.token([])).secret))).toEqual([])
+  })
+
+  test('a tenant that comes, moves or is deleted changes the list of tenants of all that see it', async () => {
+    const other = await build.token([whole(foreign)])
+    const moved = await build.tenant({ parent_id: child })
+    const named = await build.token([moved])
+    await projected(pool)
+    const before = (await changes()).serverTime
+    await platform`update tenant set parent_id = ${foreign} where id = ${moved}`
+    expect(namesOf(await changes({ after: before }))).toEqual([`${parent} TENANTS`, `${child} TENANTS`].sort())
+    expect(namesOf(await changes({ after: before }, other.secret))).toEqual([`${moved} TENANTS`])
+    expect(await movedBy(() => platform`delete from tenant where id = ${moved}`, named.secret)).toEqual([
+      `${moved} TENANTS`,
+    ])
+  })
+
+  test('only permitted lists, and only those that are asked for', async () => {
+    const { secret: ofProducts } = await build.token([whole(parent)], { permissions: ['view_vouchers'] })
+    const lists = namesOf(await changes({}, ofProducts)).map(name => name.split(' ')[1])
+    expect(new Set(lists)).toEqual(new Set(['CATALOG_VOUCHERS', 'TENANTS']))
+    const refused = await changes({ lists: ['CATALOG_VOUCHERS', 'PURCHASED_VOUCHERS'] }, ofProducts)
+    expect([code(refused), refused.errors[0].message]).toEqual(['FORBIDDEN', expect.stringContaining('view_orders')])
+    const asked = await changes({ lists: ['MARKETING_SIGNUPS'], tenants: [globalId('Tenant', child)] })
+    expect(namesOf(asked)).toEqual([`${child} MARKETING_SIGNUPS`])
+    expect(await changes({ lists: [] })).toMatchObject({ lists: [] })
+    expect(await changes({ tenants: [] })).toMatchObject({ lists: [] })
+    const twice = [child, child].map(String)
+    expect(namesOf(await changes({ tenants: twice })).sort()).toEqual(
+      namesOf(await changes({ tenants: twice.slice(1) })).sort(),
+    )
+  })
+
+  test('tenants that are named are checked as a tenant in the path is (R19)', async () => {
+    expect(code(await changes({ tenants: [String(parent), String(foreign)] }))).toBe('FORBIDDEN')
+    expect(code(await changes({ tenants: ['999999'] }))).toBe('NOT_FOUND')
+    expect(code(await changes({ tenants: [String(child)] }, alone.secret))).toBe('FORBIDDEN')
+  })
+
+  test('`access` is another text when grants or permissions are', async () => {
+    const grants = [[parent], [parent, child], [whole(parent)]]
+    const tokens = await Promise.all([
+      ...grants.map(tenants => build.token(tenants)),
+      build.token([parent], { permissions: ['view_vouchers'] }),
+    ])
+    const texts = await Promise.all(tokens.map(async token => (await changes({}, token.secret)).access))
+    expect(new Set(texts).size).toBe(4)
+    expect((await changes({}, alone.secret)).access).toBe(texts[0])
+  })
+})
+
+test('an instant from before a full pass is an error, and the epoch has grown', async () => {
+  const { serverTime, epoch } = await changes()
+  await platform`select gateway.require_full_pass()`
+  const refused = await changes({ after: serverTime })
+  expect([code(refused), refused.errors[0].extensions.errors.after[0]]).toEqual([
+    'BAD_USER_INPUT',
+    expect.stringContaining('a full pass is needed'),
+  ])
+  const fresh = await changes()
+  expect(fresh.epoch).toBeGreaterThan(epoch)
+  expect(await changes({ after: fresh.serverTime })).toMatchObject({ lists: [], epoch: fresh.epoch })
+  expect(code(await changes({ after: 'yesterday' }))).toBe('BAD_USER_INPUT')
+})
+
+test('more changes than an answer reads come in several answers, of one unit each', async () => {
+  await platform`insert into tenant (name, parent_id) select 'Tenant ' || n, case when n % 2 = 0 then ${parent}::bigint end from generate_series(1, 4500) n`
+  await projected(pool)
+  const { body } = await client.graphql(secret, query)
+  expect(body.extensions.cost).toMatchObject({ requested: 1, actual: 1 })
+  let after: string | null = null
+  const found: string[] = []
+  let answers = 0
+  for (let hasMore = true; hasMore; answers++) {
+    const part = await changes({ after })
+    found.push(...namesOf(part))
+    hasMore = part.hasMore
+    after = part.serverTime
+  }
+  expect([answers, found.length, new Set(found).size]).toEqual([3, 2250 + 8, 2250 + 8])
+  expect((await changes({ after })).lists).toEqual([])
+})
