@@ -37,6 +37,24 @@ export const CountMarketingSignups: TrustedDocument = {
 }`,
 }
 
+/** The query Changes. */
+export const Changes: TrustedDocument = {
+  id: 'sha256:c05a533df7e52a28253ae34ce955ba4e4550603e992cb4ed1e96ab363d19125c',
+  text: `query Changes($after: DateTime, $tenants: [ID!]) {
+  changes(after: $after, tenantIds: $tenants) {
+    lists {
+      tenantId
+      list
+      since
+    }
+    serverTime
+    hasMore
+    epoch
+    access
+  }
+}`,
+}
+
 /** The query Removals. */
 export const Removals: TrustedDocument = {
   id: 'sha256:297d2b8503f334016c046f19a983c7dd46a4afee3bf44549e3d881520952a1c8',

@@ -86,7 +86,8 @@ export class VoucherGatewayError extends Error {
 
   /** True when removals can no longer bring the copy up to date: read all lists from their beginning. */
   get needsFullPass(): boolean {
-    return this.code === 'BAD_USER_INPUT' && !!this.fieldErrors.updatedSince?.some(text => text.includes('full pass'))
+    const { updatedSince = [], after = [] } = this.fieldErrors
+    return this.code === 'BAD_USER_INPUT' && [...updatedSince, ...after].some(text => text.includes('full pass'))
   }
 }
 

@@ -1,4 +1,5 @@
 /** The client of Voucher Gateway. */
+import { type ChangeOptions, type ListChanges, readChanges } from './changes.ts'
 import { countRecords } from './count.ts'
 import type { RecordList } from './list.ts'
 import { RecordReader, resolution, type TenantListName } from './reads.ts'
@@ -8,6 +9,7 @@ import { createRemovals, type Removal, type RemovalOptions, type RemovalPage } f
 import type { CallOptions } from './transport.ts'
 
 export type { ExportOptions } from './bulk-export.ts'
+export type { ChangeOptions, ListChange, ListChanges } from './changes.ts'
 export { type ErrorCode, VoucherGatewayError } from './error.ts'
 export type { ListOptions, Page, RecordList } from './list.ts'
 export { type TenantListName, tenantListNames, tenantLists } from './reads.ts'
@@ -43,6 +45,19 @@ export class VoucherGateway extends RecordReader {
     const body = { qr_token: qrToken, voucher_reference: voucherReference }
     const path = `/api/external/v1/tenants/${pathId(tenantId)}/redemptions/resolve`
     return readRecord(this.transport, { path, body, repeatable: false, signal: options.signal }, resolution)
+  }
+
+  /**
+   * Reads which lists changed, of all tenants of the token, as one operation of the rate limit. A client that keeps a copy then reads
+   * these lists alone, and their removals. For a time that is too early it throws an error with `needsFullPass`.
+   *
+   * @example
+   * const { lists, serverTime } = await client.changes({ after: lastTime })
+   * for (const { tenantId, list } of lists) await readAgain(tenantId, list)
+   * lastTime = serverTime
+   */
+  changes(options: ChangeOptions = {}): Promise<ListChanges> {
+    return readChanges(this.transport, options)
   }
 
   /** Lists the records that left a tenant's lists, so that a copy can follow. Read it before the lists. */
