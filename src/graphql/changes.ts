@@ -1,6 +1,5 @@
 /** `changes`: which lists of the token changed, for clients that keep a copy of them. */
 import { badInput } from '../domain/errors.ts'
-import { instantMessage, parseInstant } from '../domain/value/instant.ts'
 import {
   accessOf,
   type Changes as ChangesRow,
@@ -10,6 +9,7 @@ import {
 } from '../domain/sync/changes.ts'
 import { requireCompleteRemovals } from '../domain/sync/full-pass.ts'
 import { tenantRecords } from '../domain/tenant/tenant.ts'
+import { instantMessage, parseInstant } from '../domain/value/instant.ts'
 import { builder } from './builder.ts'
 import { unitComplexity } from './complexity.ts'
 import { describePermissions, listNodeTypes, permittedTypes } from './node-types.ts'

@@ -2,7 +2,7 @@ import type { RecordType } from '../domain/record/resource.ts'
 import { listPermissions, type Permission } from '../domain/token/permission.ts'
 import type { Context } from './context.ts'
 import { requirePermissions } from './policy.ts'
-import type { RecordPlace } from './record-id.ts'
+import type { GlobalId } from './record-id.ts'
 
 /** A type of records, and how the schema fetches one. */
 export interface NodeType extends RecordType {

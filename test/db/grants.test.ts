@@ -6,9 +6,9 @@ const { platform } = await createDatabase()
 
 const read = `
   administrator audit_entry broken_mapping category check_progress consent_withdrawal customer definition figure_member figure_rollup foreign_right
-  invitation kind_grain large_transaction list_head made_object mapping migration note open_scan present_object product rate_window record_figure rejected removal request_count request_error
-  rule scan session setting step step_failure subscription sync_state tenant tenant_path token token_export token_tenant variant voucher voucher_count
-  voucher_entry waiting_key waiting_row`
+  identity invitation kind_grain large_transaction list_head made_object mapping migration note open_scan present_object product rate_window
+  record_figure rejected removal request_count request_error rule scan session setting signing_key step step_failure subscription sync_state tenant
+  tenant_path token token_export token_tenant variant voucher voucher_count voucher_entry waiting_key waiting_row`
 
 /** Only steps use them, with the rights of the owner. */
 const hidden = `

@@ -2,9 +2,9 @@
 import { hash } from 'node:crypto'
 import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import { instantText } from '../figures/interval.ts'
-import { beforeAll, type Instant } from '../value/instant.ts'
 import { grantedBy } from '../tenant/granted.ts'
 import type { Token } from '../token/token.ts'
+import { beforeAll, type Instant } from '../value/instant.ts'
 import type { SyncState } from './full-pass.ts'
 import { lastStamp, recordsMissing } from './server-time.ts'
 
