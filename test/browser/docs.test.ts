@@ -197,7 +197,7 @@ test('the samples of code in the reference are requests that the service accepts
   const { page } = await open('/docs/reference')
   await scalarShown(page)
   const samples = page.locator('pre', { hasText: /^curl / })
-  await expect.poll(async () => new Set(await samples.allInnerTexts()).size, { timeout: 20_000 }).toBe(12)
+  await expect.poll(async () => new Set(await samples.allInnerTexts()).size, { timeout: 20_000 }).toBe(13)
   for (const sample of new Set(await samples.allInnerTexts())) {
     const [url = ''] = /http:\S+/.exec(sample) ?? []
     const headers = new Headers(
