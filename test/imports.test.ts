@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path/posix'
 import { expect, it } from 'vitest'
 
 /**
- * The folders and files of src/, from the top. Each imports from lines below its own: those of one line know nothing of each
+ * The folders and files of src/, from the top. Each imports from lines below its own: folders of one line know nothing of each
  * other. `db`, `domain` and `http` stand for the files that are in none of their folders.
  */
 const order = `

@@ -11,7 +11,7 @@ export type Person = {
   email_verified?: unknown
   xms_edov?: unknown
   groups?: unknown
-  /** The claims of the ID token beside `sub`; the others are user info. */
+  /** The claims of the ID token without `sub`; the others are user info. */
   idToken?: { email?: string; email_verified?: boolean; xms_edov?: boolean; groups?: string }
 }
 

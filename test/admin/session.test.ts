@@ -299,7 +299,7 @@ describe('the headers', () => {
     expect(elsewhere.headers['content-security-policy']).toBeUndefined()
   })
 
-  test('files beside the assets are not served', async () => {
+  test('files next to the assets are not served', async () => {
     const browser = createBrowser(client.app)
     for (const path of ['/assets/', '/assets/scalar', '/assets/page.tsx', '/assets/..%2fguides.json']) {
       expect((await browser.get(path)).status).toBe(404)

@@ -155,7 +155,7 @@ describe('the link of the first administrator', () => {
     expect(await emails()).toHaveLength(1)
   })
 
-  test('is valid beside a newer one, and invalid after 24 hours or once an administrator exists', async () => {
+  test('stays valid after a newer one, and is invalid after 24 hours or once an administrator exists', async () => {
     const old = await inviteFirstAdministrator(pool, tester)
     expect(
       await pool`select 1 from gateway.invitation where expires_at = created_at + interval '24 hours'`,

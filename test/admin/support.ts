@@ -48,7 +48,7 @@ const textOf = (html: string) =>
     .replaceAll(/\s+/g, ' ')
     .trim()
 
-/** Returns the texts of the cells of a page's tables, or of those in a part of it, row by row. */
+/** Returns the texts of the cells of a page's tables, or of a part of it, row by row. */
 export const rowsOf = (html: string): string[][] =>
   [...html.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row = '']) =>
     [...row.matchAll(/<t[hd]\b[^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell = '']) => textOf(cell)),
@@ -206,7 +206,7 @@ const rootKey =
 
 type Accounts = Pick<TestDatabase, 'pool'>
 
-/** Creates an administrator, or ends the sessions of the one with this e-mail. The password is that of `root`. */
+/** Creates an administrator, or ends the sessions of the administrator with this e-mail. The password is the password of `root`. */
 export async function createAccount({ pool }: Accounts, email = root.email): Promise<void> {
   await setPassword(pool, tester, pool`account as (select ${email}::text as email)`, rootKey)
 }

@@ -397,7 +397,7 @@ test('the list shows each token, and applies search and filters', async () => {
   }
 })
 
-test('the list hides ended tokens, and shows those that were never used or end soon', async () => {
+test('the list hides ended tokens, and shows tokens that were never used or end soon', async () => {
   // The search finds hints of secrets, too: a part of one has four random characters.
   const options = (name: string, expiresAt: Date) => ({ name: `Needed ${name}`, expiresAt })
   const inDays = (days: number) => new Date(Date.now() + days * 86_400_000)

@@ -6,7 +6,7 @@ import { createMark } from '../sync/mark.ts'
 import type { Random } from '../sync/random.ts'
 import type { Transaction, Work } from '../sync/writers.ts'
 
-/** Keys that exist, or existed. Each writer adds those of its rows. */
+/** Keys that exist, or existed. Each writer adds the keys of its rows. */
 export interface Known {
   /** Venues that are not moved or deleted: the first two are below `group`, the others below `group/branch`. */
   owners: string[]

@@ -156,7 +156,7 @@ test('nothing is kept of a token that ended without a connection', async () => {
   const { page } = await open(`tenant=${alder}&${firstHalf}`)
   await sold(page, '£10.00')
   await page.context().setOffline(true)
-  await page.getByRole('alert').getByText('The figures are those of').waitFor()
+  await page.getByRole('alert').getByText('The figures are of').waitFor()
   await intercept(page, DashboardFigures, route => route.fulfill({ status: 401, json: { errors: [] } }))
   await page.context().setOffline(false)
   await page.getByLabel('Token', { exact: true }).waitFor()
@@ -344,7 +344,7 @@ test('during the first fill it says so, and shows them as soon as it finds them'
 
     // The earlier figures stay, with their time.
     await page.goBack()
-    await page.getByText(/The figures are those of .* for the first time\. The dashboard tries/).waitFor()
+    await page.getByText(/The figures are of .* for the first time\. The dashboard tries/).waitFor()
     await sold(page, '£10.00')
   })
   await projected(database.pool)

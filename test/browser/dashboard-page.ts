@@ -14,7 +14,7 @@ export async function typeToken(page: Page, token: string): Promise<void> {
  * Opens the dashboard as `openPage` does, and types the token.
  *
  * @param token null: none is typed
- * @param options.clock the time of the browser's clock, in milliseconds since the epoch; default: that of the machine
+ * @param options.clock the time of the browser's clock, in milliseconds since the epoch; default: the time of the machine
  */
 export async function openDashboard(
   browser: Browser,

@@ -1,4 +1,4 @@
-/** The search of the dashboard: which field matched, and the customers beside the vouchers (R32). */
+/** The search of the dashboard: which field matched, and the customers next to the vouchers (R32). */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { DashboardCustomers } from '../../packages/dashboard/src/operations.ts'

@@ -46,7 +46,7 @@ test('in the demo all pages are signed in, by one navigation, and a sign-out hol
     if (place === 'Dashboard') await dashboardShown(page)
     await header(page).getByText('demo', { exact: false }).waitFor()
     await signOut(page).waitFor()
-    // Its header is that of the other places, whose own tests look at the rest.
+    // Its header is the header of the other pages, whose own tests look at the rest.
     if (place === 'Dashboard') await look(page, 'demo')
   }
   await page.getByRole('heading', { name: 'Tokens', level: 1 }).waitFor()

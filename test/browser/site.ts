@@ -42,7 +42,7 @@ export async function openPage(browser: Browser, url: string, { expected, ...opt
     void dialog.dismiss()
   })
   onTestFinished(async () => {
-    // Its scripts would go on beside the next tests.
+    // Its scripts would go on during the next tests.
     await context.close()
     expect(problems, `problems of ${url}`).toEqual([])
   })

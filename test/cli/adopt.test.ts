@@ -41,7 +41,7 @@ async function createPlatform() {
 
 const { platform, command, url, install } = await createPlatform()
 
-test('apply writes the records, and those of changed files', async () => {
+test('apply writes the records, and the records of changed files', async () => {
   expect(await command('apply', folder)).toMatchObject({ code: 0, stdout: '301 records are written.\n' })
   await platform`update shop."Gift Card" set code = ' ' where "No" = 'C2'`
   const { stdout } = await command('apply', folder)
@@ -85,7 +85,7 @@ test('the records are written also when a step ran out of time', async () => {
 const faulty = copyFolder(copy => rmSync(join(copy, 'voucher.from.item.sql')))
 const refused = { code: 1, stderr: expect.stringContaining('voucher.from.item.sql') }
 
-test('apply installs no mapping that has an error, and the former one stays', async () => {
+test('apply installs no mapping that has an error, and the former mapping stays', async () => {
   expect(await command('apply', faulty)).toMatchObject(refused)
   expect(await hasMappings(platform, readMappings(folder))).toBe(true)
 })
@@ -276,20 +276,20 @@ test('plan prints SQL that does what apply does; apply can be paused', async () 
 test('apply needs no instant at which all tables are free', async () => {
   const { platform, command } = await createPlatform()
   await migrate(platform, { adopted: null })
-  const applyBeside = (write: string, applied = folder) =>
+  const applyDuring = (write: string, applied = folder) =>
     platform.begin(async transaction => {
       await transaction.unsafe(write)
       return command('apply', applied, '--wait', '1')
     })
-  expect(await applyBeside(`update shop.venue set name = 'Spa'`)).toMatchObject({
+  expect(await applyDuring(`update shop.venue set name = 'Spa'`)).toMatchObject({
     code: 1,
     stderr: expect.stringMatching(/did not get a lock/),
   })
   const sale = `update shop."Gift Card" set code = 'X' where "No" = 'C1'`
-  expect(await applyBeside(sale)).toMatchObject({ code: 0 })
+  expect(await applyDuring(sale)).toMatchObject({ code: 0 })
   // A changed select needs no lock.
   const changed = withVouchers(['code as reference', 'upper(code) as reference'])
-  expect(await applyBeside(sale, changed)).toMatchObject({ code: 0 })
+  expect(await applyDuring(sale, changed)).toMatchObject({ code: 0 })
 })
 
 test('ids are kept by a database that reads them, and remove leaves nothing but what the platform uses', async () => {

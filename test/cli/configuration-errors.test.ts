@@ -127,7 +127,7 @@ describe.runIf(process.platform === 'linux')('the limits of the process', () => 
     expect(reasonOf(outcome)).toMatch(sentence)
   })
 
-  test('beside more idle connections than may be open the service is ready, and the log has a warning', async () => {
+  test('with more idle connections than may be open the service is ready, and the log has a warning', async () => {
     const service = await serve(environment, { shell: 'ulimit -n 300; exec "$@"' })
     const { port } = new URL(service.restAddress)
     const idle = Array.from({ length: 400 }, () => connect(Number(port), '127.0.0.1').on('error', () => {}))

@@ -229,7 +229,7 @@ test('a host that drops packets is named within seconds, whichever server it has
   expect(performance.now() - began).toBeLessThan(30_000)
 })
 
-test('a clock that differs from that of the database is named', async () => {
+test('a clock that differs from the clock of the database is named', async () => {
   const { url } = await createDatabase()
   await makeOneStep(url)
   const { code, stdout } = await run(['doctor', '--json'], { DATABASE_URL: url }, { preload: clockBy(-3 * 86_400_000) })

@@ -221,7 +221,7 @@ test('of many faults the first twenty are listed', async () => {
   expect([code, JSON.parse(stdout).faults.length, JSON.parse(stdout).count]).toEqual([1, 20, 750])
 })
 
-test('rows that break a constraint are listed, those of former files are not imported', async () => {
+test('rows that break a constraint are listed, and rows of former files are not imported', async () => {
   const tenant = await build.tenant()
   const voucher = await build.voucher(tenant, { reference: 'TAKEN' })
   const { code, stderr } = await importFiles({

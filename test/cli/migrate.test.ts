@@ -1,4 +1,4 @@
-/** `migrate` beside other transactions: it gives way to them, and leaves no lock when it is killed. */
+/** `migrate` during other transactions: it gives way to them, and leaves no lock when it is killed. */
 import { expect, onTestFinished, test } from 'vitest'
 import postgres from '#postgres'
 import { createDatabase } from '../support/database.ts'
@@ -29,7 +29,7 @@ async function createFormerDatabase() {
   return { open, sql, environment: { DATABASE_URL: url } }
 }
 
-/** Returns the files of migrations that the database has beside those of this version. */
+/** Returns the files of migrations that the database has and this version lacks. */
 const readFurther = async (sql: postgres.Sql) =>
   (await sql<{ name: string }[]>`select name from gateway.migration where version = 99`).map(({ name }) => name)
 
@@ -126,7 +126,7 @@ test.each([
   ['--status', '--check'],
   ['--dry-run', '--check'],
   ['--dry-run', '--status'],
-])('%s is refused beside %s', async (one, other) => {
+])('%s is refused together with %s', async (one, other) => {
   const stderr = `error: option '${one}' cannot be used with option '${other}'\n`
   expect(await run(['migrate', other, one], {})).toEqual({ code: 2, stdout: '', stderr })
 })

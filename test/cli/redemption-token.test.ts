@@ -55,7 +55,7 @@ The audience is redemption, and not tills (REDEMPTION_AUDIENCE).`,
   await expect.poll(expiry).toMatch(/^It has expired at 2\d{3}-.*\. Resolve the voucher again\.$/)
 })
 
-test('a rotated key is published, and with --lost the former one is not', async () => {
+test('a rotated key is published, and with --lost the former key is not', async () => {
   const former = await issue()
   const rotated = await command(['keys', 'rotate', '--json'])
   expect(JSON.parse(rotated.stdout)).toEqual({ kid: expect.stringMatching(/^[\w-]{43}$/), signs_in_seconds: 600 })

@@ -51,7 +51,7 @@ async function partition({ platform }: TestDatabase): Promise<void> {
     // A primary key would have to include the tenant.
     if (key?.columns) await platform.unsafe(`create index on gateway.${table} (${key.columns})`)
   }
-  // The type of a partitioned table's rows cannot inherit from that of a mapping's rows.
+  // The type of a partitioned table's rows cannot inherit from the type of a mapping's rows.
   const fields = await platform<{ name: string }[]>`
     select attname as name from pg_attribute where attrelid = 'gateway.voucher_fields'::regclass and attnum > 0 order by attnum`
   await platform.unsafe(`

@@ -7,7 +7,7 @@ import { createDatabase } from '../support/database.ts'
 import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 
-/** Starts a primary, and a database beside it that takes no writes and shows the same step, as a standby does. */
+/** Starts a primary, and another database that takes no writes and shows the same step, as a standby does. */
 async function startStandby() {
   const [primary, copy] = [await createDatabase(), await createDatabase()]
   const { host, port, user, database } = copy.address

@@ -1,4 +1,4 @@
-/** deploy/systemd, by systemd's own checks, which need no running systemd, and beside the limits of the service. */
+/** deploy/systemd, by systemd's own checks, which need no running systemd, and against the limits of the service. */
 import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -48,7 +48,7 @@ test('both units have the same restrictions', () => {
   expect(restrictionsOf('voucher-gateway-migrate.service')).toBe(restrictionsOf('voucher-gateway.service'))
 })
 
-test('the limits of the unit leave room for those of the service', () => {
+test('the limits of the unit leave room for the limits of the service', () => {
   const unit = read('voucher-gateway.service')
   const environment = Object.fromEntries(
     valuesOf(unit, 'Environment').flatMap(all => all.split(' ').map(each => each.split(/=(.*)/s))),

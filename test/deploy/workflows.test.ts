@@ -1,4 +1,4 @@
-/** The workflows of .github, by actionlint, and beside .ci/run. */
+/** The workflows of .github, by actionlint, and compared with .ci/run. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -53,7 +53,7 @@ const npmSettings = {
 }
 
 /**
- * Does what the guide says: installs the client, beside the samples. Checks their types, too.
+ * Does what the guide says: installs the client in the folder of the samples. Checks their types, too.
  *
  * @param origin the service that has the client among its downloads
  */

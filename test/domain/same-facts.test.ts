@@ -37,7 +37,7 @@ test('tokens have the permissions of the service', async () => {
   expect([...check.matchAll(/'(\w+)'/g)].map(([, name]) => name).sort()).toEqual([...permissionNames].sort())
 })
 
-test('the longest names of vouchers are those of the document, in characters', async () => {
+test('the longest names of vouchers are as in the document, in characters', async () => {
   const document = readFileSync(new URL('../../schema/openapi.v1.json', import.meta.url), 'utf8')
   for (const [name, column] of [
     ['voucher_reference', 'reference'],

@@ -58,7 +58,7 @@ const Odd = new GraphQLScalarType({
   },
 })
 
-/** Writes values as they are, but for those that JSON has no text for. */
+/** Writes values as they are, except values for which JSON has no text. */
 const asIs = (name: string) =>
   new GraphQLScalarType({
     name,

@@ -47,7 +47,7 @@ async function openStalled(secret: string, headers: Record<string, string> = {},
   return open
 }
 
-/** The statements under way, without those of background jobs. */
+/** The statements under way, without the statements of background jobs. */
 const busy = () => platform<{ query: string }[]>`
   select query from pg_stat_activity
   where datname = current_database() and state <> 'idle' and query like '%chunk%' and pid <> pg_backend_pid()`
@@ -180,7 +180,7 @@ describe('personal data', () => {
   })
 })
 
-test('an export goes on beside a request that is under way for long', async () => {
+test('an export goes on during a request that takes long', async () => {
   const { secret: other } = await build.token([tenantId])
   const [answer] = await platform.begin(async sql => {
     await sql`lock table gateway.product`

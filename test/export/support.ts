@@ -99,7 +99,7 @@ export async function openExport(origin: string, secret: string, path: string, h
 }
 
 /**
- * Waits until a connection is full. @returns how many bytes have arrived at this end, also those that the kernel keeps for
+ * Waits until a connection is full. @returns how many bytes have arrived at this end, also bytes that the kernel keeps for
  * a reader that has stopped; outside Linux that is not known
  */
 export async function arrivedAt(socket: Socket): Promise<number> {

@@ -1,5 +1,5 @@
 /**
- * The first fill of a large database beside writers, by a service that is killed at random: no write waits for it, the next
+ * The first fill of a large database while writers write, by a service that is killed at random: no write waits for it, the next
  * service goes on, and the records are right in the end. Before it, no mapping is installed.
  */
 import { readFileSync } from 'node:fs'

@@ -90,7 +90,7 @@ test.each<[string, Partial<LoadOrder>]>([
   // Its checks have a time limit of a second: on a busy machine, some take longer.
   expect(ready.filter(took => took > 0).length).toBeGreaterThan(isShort ? ready.length / 2 : ready.length - 1)
   expect(megabytes()).toBeLessThan(mostMegabytes(order.connections ?? usualConnections))
-  // A capacity that was measured beside other work says little.
+  // A capacity that was measured during other work says little.
   if (isShort) return
   expect(refused.length).toBeGreaterThan(0)
   expect(outcome.quantile(200, 0.99)).toBeLessThan(1_000)
@@ -116,7 +116,7 @@ test('a flood of unknown tokens from one address is refused without look-ups, an
   })
   expect(Object.keys(beside.latencies).filter(status => status !== '200' && status !== '503')).toEqual([])
   expect(beside.latencies[200]?.length).toBeGreaterThan(0)
-  // A hundred in ten seconds, and those that were under way when the last of these was not found.
+  // A hundred in ten seconds, and the lookups that were under way when the last of these was not found.
   expect(outcome.latencies[401]?.length).toBeLessThanOrEqual(100 + connections)
   expect(outcome.latencies[429]?.length).toBeGreaterThan(0)
   if (isShort) return

@@ -1,4 +1,4 @@
-/** The server of a platform fails over: the gateway's copy of it becomes that of the new primary, also where this lost changes. */
+/** The server of a platform fails over: the gateway's copy follows the new primary, also where this lost changes. */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'

@@ -103,7 +103,7 @@ test('a service starts while Redis is dead', async () => {
   expect(await service.stop('SIGTERM')).toBe(0)
 })
 
-test('after a failover it counts in the new primary, although the former one keeps its connections', async () => {
+test('after a failover it counts in the new primary, although the former primary keeps its connections', async () => {
   const [former, next] = [await startRedis(), await startRedis()]
   const portOf = ({ url }: { url: string }) => Number(new URL(url).port)
   let primary = portOf(former)

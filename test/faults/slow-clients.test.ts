@@ -28,7 +28,7 @@ const bigRequest = `POST /graphql HTTP/1.1\r\n${[...headers, ...bodyHeaders].joi
 
 const megabytes = () => residentMb(service.child.pid ?? 0)
 
-/** Opens connections that send a text and read nothing. @returns those that are open */
+/** Opens connections that send a text and read nothing. @returns the open ones */
 function openMany(count: number, text: string): Set<Socket> {
   const open = new Set<Socket>()
   for (let index = 0; index < count; index++) {

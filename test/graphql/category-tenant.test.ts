@@ -1,4 +1,4 @@
-/** The platform may link products with categories of any tenant: a product shows those of its own. */
+/** The platform may link products with categories of any tenant: a product shows the categories of its own. */
 import { beforeEach, expect, it } from 'vitest'
 import { startService } from '../support/service.ts'
 
@@ -35,7 +35,7 @@ it('a product that moves shows the categories of its new tenant', async () => {
   expect(await readTitles(other)).toEqual(['Foreign'])
 })
 
-it('a category that moves leaves the products of its former tenant, and joins those of the new one', async () => {
+it('a category that moves leaves the products of its former tenant, and joins the products of the new one', async () => {
   await platform`update category set tenant_id = case id when ${own} then ${other}::bigint else ${tenant}::bigint end
                  where id in (${own}, ${foreign})`
   expect(await readTitles(tenant)).toEqual(['Foreign'])

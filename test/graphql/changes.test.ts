@@ -94,7 +94,7 @@ describe('the lists of a token', () => {
     ])
   })
 
-  test('only permitted lists, and only those that are asked for', async () => {
+  test('only permitted lists, and only lists that are asked for', async () => {
     const { secret: ofProducts } = await build.token([whole(parent)], { permissions: ['view_vouchers'] })
     const lists = namesOf(await changes({}, ofProducts)).map(name => name.split(' ')[1])
     expect(new Set(lists)).toEqual(new Set(['CATALOG_VOUCHERS', 'TENANTS']))

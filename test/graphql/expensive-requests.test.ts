@@ -10,7 +10,7 @@ import { startService } from '../support/service.ts'
 const { build, database } = await startService()
 const { platform, address } = database
 const timeouts = { statementTimeoutMs: 20_000, waitTimeoutMs: 20_000 }
-// One connection for all requests that are not expensive, and two for those that are.
+// One connection for all requests that are not expensive, and two for expensive ones.
 const pool = connect(address, { max: 1, ...timeouts, role: serviceRole })
 const watcher = connect(address, { max: 1, ...timeouts })
 afterFile(() => Promise.all([pool.end({ timeout: 1 }), watcher.end()]))

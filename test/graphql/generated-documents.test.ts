@@ -61,7 +61,7 @@ const values: Record<string, unknown[]> = {
 const makeDocument = (draw: fc.GeneratorValue) =>
   new DocumentMaker(draw, schema, { values, without: new Set(without) }).make()
 
-/** Callers with most permissions, with none, and without tenants: their tokens, and contexts like those of their requests. */
+/** Callers with most permissions, with none, and without tenants: their tokens, and contexts like the contexts of their requests. */
 const callers = await Promise.all(
   [
     { tenants: [tenantId], permissions },
@@ -87,7 +87,7 @@ async function executeByGraphql(
   return execute({ ...asked, hideSuggestions: true, options })
 }
 
-/** Checks the data and the errors of an answer against those of graphql-js. */
+/** Checks the data and the errors of an answer against the answer of graphql-js. */
 async function expectSame(
   { query, variables }: GeneratedDocument,
   createContext: () => Context,
@@ -178,7 +178,7 @@ const resources = `query ($r: [RemovalResource!]) ${ofTenant('removals(resources
 
 test.each<[string, string, Record<string, unknown>?, string?]>([
   [
-    'conditions beside merged fields',
+    'conditions next to merged fields',
     '{ viewer { name @skip(if: true) name permissions } viewer { name @include(if: false) } }',
   ],
   ['a default of another form', 'query ($t: ID! = "6") { tenant(id: $t) { name } }'],

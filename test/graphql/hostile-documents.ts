@@ -5,7 +5,7 @@ export interface HostileRequest {
   body: string
 }
 
-/** The longest text that a body holds beside the rest of it, in bytes of JSON. */
+/** The longest text that a body holds with the rest of it, in bytes of JSON. */
 const room = 95_000
 
 const repeat = (count: number, make: (n: number) => string): string =>

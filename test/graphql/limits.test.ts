@@ -220,7 +220,7 @@ it.each([
   ['30 aliases', `{ ${aliases(30)} }`],
   ['introspection with aliases', '{ schema: __schema { all: types { name } } query: __type(name: "Query") { kind } }'],
   [
-    'the introspection of tools, beside another',
+    'the introspection of tools, with another',
     `${getIntrospectionQuery()}`.replace('__schema', 'a: __schema { types { name } } __schema'),
   ],
   ['100 products', ofTenant(`${products('100')} more: catalogVouchers(first: 100) { edges { node { ${product} } } }`)],

@@ -133,7 +133,7 @@ describe('the vouchers of a product', async () => {
     return nodes.map(({ reference }: { reference: string }) => reference).sort()
   }
 
-  it('are those that its tenant sold, also of a variant', async () => {
+  it('are the vouchers that its tenant sold, also of a variant', async () => {
     const secret = await secretOf(whole(chain))
     expect(await referencesOf(secret)).toEqual(ofChain)
     expect(await referencesOf(secret, '(filter: { status: [VOID] })')).toEqual(['CHAIN-3'])
@@ -203,7 +203,7 @@ describe('the children of a tenant', () => {
     expect(namesOfNodes(await children(await secretOf(whole(group)), inn))).toEqual([])
   })
 
-  it('are those that a grant includes', async () => {
+  it('are the tenants that a grant includes', async () => {
     const shown = async (...grants: (number | TenantGrant)[]) => {
       const found = await children(await secretOf(...grants), north)
       expect(found.totalCount).toBe(found.nodes.length)

@@ -109,7 +109,7 @@ it.each<[string, string, string[], number]>([
   ],
   ['a record', tenant(`marketingSignup(id: ${customers[0]}) { email }`), ['record'], 1],
   ['a node', `{ node(id: "${signup(customers[0]!)}") { ... on MarketingSignup { email } } }`, ['record'], 1],
-  ['nodes, beside some that are denied', `{ ${nodes} { ... on MarketingSignup { email } } }`, ['record'], 3],
+  ['nodes, some of which are denied', `{ ${nodes} { ... on MarketingSignup { email } } }`, ['record'], 3],
   [
     'a text that a signup has',
     tenant('marketingSignups(filter: { text: "lee" }, first: 0) { nextCursor }'),

@@ -22,7 +22,7 @@ export async function capture(pool: Pool, work: () => Promise<unknown>): Promise
   return statements
 }
 
-/** The statements of the service beside answering (`src/background-jobs.ts`). */
+/** The statements of the service that answer no request (`src/background-jobs.ts`). */
 export const ofJobs: readonly string[] = [
   'capture.find_missing',
   'capture.repair',

@@ -62,7 +62,7 @@ const apollo = (hash: string) => ({ persistedQuery: { version: 1, sha256Hash: ha
 describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (mode, client) => {
   test.each([
     ['documentId', { documentId, operationName: 'Products', variables }],
-    ['documentId beside null', { query: null, documentId, operationName: 'Products', variables, extensions: null }],
+    ['documentId with null', { query: null, documentId, operationName: 'Products', variables, extensions: null }],
     ["Apollo's extension", { operationName: 'Products', variables, extensions: apollo(hashOf(page)) }],
   ])('a document of the operator runs: %s', async (_form, body) => {
     // From the second time on the document is cached.
@@ -153,7 +153,7 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (mode, client) => {
   })
 })
 
-test('with any documents, a query runs, even with the hash of another document beside it', async () => {
+test('with any documents, a query runs, even together with the hash of another document', async () => {
   for (let time = 0; time < 3; time++) {
     const { body } = await post(any, { query, extensions: apollo(hashOf(page)) })
     expect(body.data).toEqual({ viewer: { name: 'Explorer' } })
@@ -167,15 +167,15 @@ describe('with trusted documents only, a query does not run', () => {
     ['POST', () => post(trusted, { query })],
     ['POST with variables', () => post(trusted, { query, variables: {} })],
     ['the text of a trusted document', () => post(trusted, { query: permissions })],
-    ['beside a documentId', () => post(trusted, { query, documentId })],
-    ['beside the documentId of the same text', () => post(trusted, { query: page, documentId })],
-    ["beside Apollo's hash", () => post(trusted, { query, extensions: apollo(hashOf(page)) })],
+    ['with a documentId', () => post(trusted, { query, documentId })],
+    ['with the documentId of the same text', () => post(trusted, { query: page, documentId })],
+    ["with Apollo's hash", () => post(trusted, { query, extensions: apollo(hashOf(page)) })],
     ['an empty query', () => post(trusted, { query: '' })],
     ['a query that is no text', () => post(trusted, { query: 5 })],
     ['a query that is not valid', () => post(trusted, { query: '{ nothing' })],
     ['a parameter twice', () => post(trusted, `{"documentId":"${documentId}","query":null,"query":"${query}"}`)],
     ['GET', () => get(trusted, { query })],
-    ['GET beside a documentId', () => get(trusted, { query, documentId })],
+    ['GET with a documentId', () => get(trusted, { query, documentId })],
     ['introspection', () => post(trusted, { query: '{ __schema { types { name } } }' })],
     ['a mutation', () => post(trusted, { query: resolve, variables })],
   ])('%s', async (_form, ask) => {

@@ -22,7 +22,7 @@ const tenants = () => client.rest(secret, '/tenants')
 const isAnswered = ({ status }: Answer) => status === 200
 
 describe('with as many requests under way as an operation may have', () => {
-  test('further ones are 503, and those of another operation are answered', async () => {
+  test('further ones are 503, and requests of another operation are answered', async () => {
     const { under, refused, others, health } = await platform.begin(async sql => {
       await sql`lock table gateway.product`
       const under = Array.from({ length: 15 }, products)

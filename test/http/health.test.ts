@@ -116,7 +116,7 @@ describe('/readyz', () => {
     await platform`with shop as (insert into tenant (name) values ('New Mill') returning id)
       insert into product (tenant_id, slug, title, currency) select id, 'tea', 'Tea', 'EUR' from shop`
     await platform.begin(async sql => {
-      // A restore without triggers, beside which one session still writes.
+      // A restore without triggers, while one session still writes.
       await platform
         .unsafe(`alter table product disable trigger all;
           update product set title = 'Green tea';

@@ -63,7 +63,7 @@ test('instances that start at the same time have one key', async () => {
   for (const instance of instances) expect((await checkEverywhere(await issue(instance))).valid).toEqual(everywhere)
 })
 
-test('a new key is published by all instances before it signs, and the former one until its last token has ended', async () => {
+test('a new key is published by all instances before it signs, and the former key until its last token has ended', async () => {
   const former = await issue(first)
   const next = await rotateKeys(pool, tester, false)
   await untilPublished([kid, next])

@@ -1,4 +1,4 @@
-/** Capture beside the libraries with which platforms write: what they hold of a row stays true, and records follow. */
+/** Capture under the libraries with which platforms write: what they hold of a row stays true, and records follow. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'

@@ -97,13 +97,13 @@ const cases: Record<string, (platform: Platform) => Promise<unknown>> = {
   'an applier': ({ owner }) => run(owner, asApplier(changes)),
   'truncate after a write': ({ shop }) => run(shop, changes, 'truncate purchased_voucher', changes),
 
-  'a prepared transaction, beside a step': async ({ owner, shop }) => {
+  'a prepared transaction, during a step': async ({ owner, shop }) => {
     await run(shop, 'begin', changes, `prepare transaction 'capture'`)
     await projected(owner)
     await run(owner, `commit prepared 'capture'`)
   },
 
-  'SERIALIZABLE sessions that insert other rows, beside steps': async ({ owner, shop, other }) => {
+  'SERIALIZABLE sessions that insert other rows, during steps': async ({ owner, shop, other }) => {
     for (let turn = 0; turn < 20; turn++) {
       for (const [session, sql] of [shop, other].entries()) {
         await run(
@@ -321,7 +321,7 @@ test('rows written while triggers were disabled are named, and repaired', async 
   expect(await findRecordProblems(owner)).toMatchObject([{ record: 'voucher', keys: 3 }])
   await findRecordProblems(owner, true)
   await expectEqual(owner)
-  // `enable trigger all` lets the triggers of appliers fire in all sessions, and those of truncations in none of appliers.
+  // `enable trigger all` lets the triggers of appliers fire in all sessions, and the triggers of truncations in none of appliers.
   await run(owner, capture)
   expect(await findUncaptured(owner)).toEqual([])
 })
@@ -329,7 +329,7 @@ test('rows written while triggers were disabled are named, and repaired', async 
 const replacement = `create or replace trigger capture_updated after update on purchased_voucher`
 const rowsUpdated = 'referencing old table as former new table as changed'
 
-/** Triggers that differ from those of gateway.capture in one way each, by who can create them. */
+/** Triggers that differ from the triggers of gateway.capture in one way each, by who can create them. */
 const replaced: [way: string, by: 'shop' | 'owner', trigger: string, statement: string][] = [
   ['function', 'shop', 'capture_updated', `${replacement} ${rowsUpdated} execute function pg_temp.nothing()`],
   [

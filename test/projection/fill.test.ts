@@ -1,4 +1,4 @@
-/** The first fill: records, indexes and figures are written in steps, beside writers, and after each interruption. */
+/** The first fill: records, indexes and figures are written in steps, while writers write, and after each interruption. */
 import { expect, test } from 'vitest'
 import { migrate } from '../../src/db/migration/migrate.ts'
 import { checkFigures } from '../../src/domain/figures/check.ts'

@@ -11,7 +11,7 @@ import { connect, serviceRole } from '../support/connect.ts'
 import { createDatabase, createEmptyDatabase } from '../support/database.ts'
 import { until } from '../support/until.ts'
 
-/** With HOSTILE=long, sizes are those of an attack; otherwise such as let the file end soon. */
+/** With HOSTILE=long, sizes are the sizes of an attack; otherwise the file ends soon. */
 const isLong = process.env.HOSTILE === 'long'
 const large = isLong ? 86_000_000 : 3_000_000
 const deep = isLong ? 1500 : 200
@@ -71,7 +71,7 @@ async function attack({ pool, owner, sell }: Platform, { name, attack, reason, m
     await sell(owner, reference)
     const began = performance.now()
     await until(
-      `the other tenant's voucher is a record beside ${name}`,
+      `the other tenant's voucher is a record next to ${name}`,
       async () => (await pool`select from gateway.voucher where reference = ${reference}`).length > 0,
       limit,
     )

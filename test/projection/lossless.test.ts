@@ -29,7 +29,7 @@ beforeEach(expectEqual)
 const stopSteps = () => platform`
   update gateway.step set stamp = stamp - last + clock_timestamp() - interval '20 seconds' from (select max(stamp) as last from gateway.step) one`
 
-test('a step whose clock is behind that of the last one gives later stamps (I4)', async () => {
+test('a step whose clock is behind the clock of the last step gives later stamps (I4)', async () => {
   await platform`
     insert into gateway.step select stamp + interval '1 hour', snapshot, waited, epoch, is_complete
     from gateway.step order by stamp desc limit 1`

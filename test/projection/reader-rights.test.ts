@@ -103,7 +103,7 @@ await theirs
   .simple()
 
 /**
- * Expects the words of an attack to be those of refusals, and the session to be as before.
+ * Expects the words of an attack to be the words of refusals, and the session to be as before.
  *
  * @param isParsed whether the attack ran while a query was parsed: then writes are not refused, but undone
  */

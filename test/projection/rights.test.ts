@@ -108,7 +108,7 @@ test.each([
   expect(await platform`select actor from gateway.audit_entry where action = 'token.create'`).toHaveLength(1)
 })
 
-/** Functions that fit arguments of ours better than those of PostgreSQL, and operators of our types. */
+/** Functions that fit arguments of ours better than PostgreSQL's, and operators of our types. */
 const traps = [
   'array_to_json(text[]) returns json',
   'array_to_string(text[], text) returns text',
@@ -198,7 +198,7 @@ test('what a login makes in the schema public runs in no command, step or reques
   expect(await sql`select * from public.ran`).toEqual([])
 })
 
-test('the service captures no table again that the owner of the gateway may not alter: the reason stays, beside answers', async () => {
+test('the service captures no table again that the owner of the gateway may not alter: the reason stays, and requests are answered', async () => {
   const { as: sql, serviceEnvironment, open } = await migrated()
   await sql`grant select, trigger on public.variant, public.product to ${sql(owner)}`
   await execute(open(server.user), `alter table public.product owner to ${shop}`)

@@ -393,7 +393,7 @@ test('a small transaction overtakes a large one', async () => {
   await platform`update gateway.step set behind_since = behind_since - interval '1 minute'`
   expect(await platform`select id from gateway.voucher where id = ${small}`).toHaveLength(1)
   expect(await platform`select id from gateway.voucher where reference like 'LOAD-%'`).toHaveLength(299)
-  // New ones take three quarters of a step, before those that wait.
+  // New ones take three quarters of a step, before the keys that wait.
   await Promise.all(
     Array.from(
       { length: 400 },
@@ -413,7 +413,7 @@ test('a small transaction overtakes a large one', async () => {
   expect((await readStepState(pool)).secondsBehind).toBe(0)
 })
 
-test('records of a large transaction come after those that they refer to (I5)', async () => {
+test('records of a large transaction come after the records that they refer to (I5)', async () => {
   const id = 777_777
   await writeUncaptured(platform, async sql => {
     await sql`alter table purchased_voucher enable always trigger capture_inserted`
@@ -528,7 +528,7 @@ test('no change of a table makes a write fail; a mapping that does not fit is na
 })
 
 test('changes without end do not hold up a scan', async () => {
-  // A scan reads all vouchers, a few with each step: those of the tests above would make it long.
+  // A scan reads all vouchers, a few with each step: the vouchers of the tests above would make it long.
   const { pool, platform } = await createDatabase()
   await platform`insert into tenant (id, name) values (1, 'Old Mill')`
   const vouchers = await platform<{ id: number }[]>`

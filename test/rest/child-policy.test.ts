@@ -86,7 +86,7 @@ describe.each(['Children', 'Property'])('a field below a list without its resolv
     }
   })
 
-  test('runs a resolver that is put before that of a marked field', async () => {
+  test('runs a resolver that is put before the resolver of a marked field', async () => {
     open.resolve = () => {
       throw new GraphQLError('not for you', { extensions: { code: 'FORBIDDEN' } })
     }

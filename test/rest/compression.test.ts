@@ -60,7 +60,7 @@ test.each([
   if (coding !== undefined) expect(answer.bytes.length).toBeLessThan(unpacked.bytes.length / 4)
 })
 
-test('GraphQL answers are compressed, also those of known documents, and long lists of errors', async () => {
+test('GraphQL answers are compressed, also of known documents, and long lists of errors', async () => {
   const query = `{ tenant(id: ${tenantId}) { catalogVoucher(id: ${product}) { databaseId descriptionHtml } } }`
   for (const coding of ['br', 'gzip', undefined, 'br', 'gzip', undefined]) {
     const answer = await client.post(secret, { query }, headersOf(coding))
@@ -84,7 +84,7 @@ test('short answers are not compressed: records, errors and HEAD', async () => {
   expect(record.body.data.id).toBe(place.voucher)
 })
 
-test('the API access page is never compressed, because it shows secrets beside input', async () => {
+test('the API access page is never compressed, because it shows secrets together with input', async () => {
   const answer = await ask(client, '/admin/login', 'br, gzip')
   expect(answer.status).toBe(200)
   expect(answer.bytes.length).toBeGreaterThan(compressibleFrom)

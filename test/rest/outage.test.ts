@@ -125,7 +125,7 @@ test('calls succeed while a column is added, changed or dropped', async () => {
   }
 })
 
-test('an error of the service is 500 with a message that shows nothing of it, or INTERNAL beside other fields', async () => {
+test('an error of the service is 500 with a message that shows nothing of it, or INTERNAL with the data of other fields', async () => {
   const records = ['product', 'voucher', 'customer']
   for (const name of records) await platform.unsafe(`alter table gateway.${name} rename to secret_${name}`)
   try {

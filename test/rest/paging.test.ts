@@ -11,7 +11,7 @@ const { platform } = database
  * Fills a list with records. Where stamps are given, they ascend as ids descend, so that the list's order differs from the
  * order of ids.
  *
- * @param stamp SQL of the stamp of record number `n`, from 1; default: those of their step
+ * @param stamp SQL of the stamp of record number `n`, from 1; default: the stamps of their step
  */
 type Fill = (count: number, stamp?: string) => Promise<{ path: string; secret: string }>
 

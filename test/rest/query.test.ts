@@ -7,7 +7,7 @@ for (const record of ['tenant', 'product', 'voucher', 'customer']) {
 }
 const catalog = `/tenants/${tenantId}/catalog/vouchers`
 
-/** Instants up to that of every record above, in all forms (R6). */
+/** Instants up to the stamp of every record above, in all forms (R6). */
 const finding = [
   ...['2026-03-01T12:00:00.123456Z', '2026-03-01T12:00:00.123456z', '2026-03-01t12:00:00.123456Z'],
   ...['2026-03-01T12:00:00.1234569Z', '2026-03-01T12:00:00.12345699999999999999Z', '2026-03-01T12:00:00,123456Z'],

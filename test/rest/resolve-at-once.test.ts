@@ -56,7 +56,7 @@ test('a voucher that was moved is found at its new tenant alone', async () => {
   })
 })
 
-test('the vouchers of a tenant that was moved, and of those above it, are found by the new tree', async () => {
+test('the vouchers of a tenant that was moved, and of the tenants above it, are found by the new tree', async () => {
   const above = await build.voucher(one, { reference: 'ABOVE' })
   await repeat(async name => {
     const tenant = await build.tenant({ parent_id: one })

@@ -29,7 +29,7 @@ describe('the body of a resolution', () => {
     ['a number as token', '{"qr_token":5}', ['qr_token']],
     ['an object as reference', '{"voucher_reference":{}}', ['voucher_reference']],
     ['an array as reference', '{"voucher_reference":["WORLD-1"]}', ['voucher_reference']],
-    ['false beside a reference', '{"qr_token":false,"voucher_reference":"WORLD-1"}', ['qr_token']],
+    ['false and a reference', '{"qr_token":false,"voucher_reference":"WORLD-1"}', ['qr_token']],
     ['neither a string', '{"qr_token":0,"voucher_reference":true}', both],
     ['a token too long', JSON.stringify({ qr_token: 'q'.repeat(2049) }), ['qr_token']],
     ['a reference too long', JSON.stringify({ voucher_reference: 'r'.repeat(256) }), ['voucher_reference']],
@@ -44,8 +44,8 @@ describe('the body of a resolution', () => {
     ['in any case', { voucher_reference: 'world-1' }],
     ['not trimmed', { voucher_reference: ' \t WORLD-1\r\n' }],
     ['with invisible edges', { voucher_reference: '\ufeff\u2028\u200fWORLD-1\u00a0\u0000\u009f\u2060' }],
-    ['with a null beside', { voucher_reference: worldReference, qr_token: null }],
-    ['with a blank beside', { voucher_reference: worldReference, qr_token: '  ' }],
+    ['with a null', { voucher_reference: worldReference, qr_token: null }],
+    ['with a blank', { voucher_reference: worldReference, qr_token: '  ' }],
     ['with unknown fields', { voucher_reference: worldReference, tenant: 5, constructor: 1, extra: { deep: [] } }],
   ])('a reference %s is found', async (_, body) => {
     const { status, body: answer } = await resolve(body)

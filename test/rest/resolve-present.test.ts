@@ -88,7 +88,7 @@ test('a voucher is not shown by a tree that has changed, or an unknown one calle
   expect((await resolve(secret, tenantId, name)).status).toBe(503)
 })
 
-test('of 400 changes, each resolution shows those that were committed before it', async () => {
+test('of 400 changes, each resolution shows the changes that were committed before it', async () => {
   const names = await Promise.all(Array.from({ length: 20 }, () => buildOne()))
   await stopSteps()
   // Two writers: a resolution must not share a statement that began before its own change.

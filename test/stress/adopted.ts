@@ -68,7 +68,7 @@ async function crash(sql: postgres.Sql, kind: string): Promise<void> {
   await until('the server answers', () => sql`select 1`.catch(() => null), 60_000)
 }
 
-/** Starts a platform with writers, and adopts it beside them. */
+/** Starts a platform with writers, and adopts it while they write. */
 export async function startAdopted(options: StressOptions): Promise<Sources> {
   const { seed, longest, seconds, bulkRows } = options
   const isReplicated = options.sources === 'replicated'

@@ -18,7 +18,7 @@ import type { StressOptions } from './options.ts'
 export interface Sources {
   /** The database of the gateway. */
   sql: postgres.Sql
-  /** Connections to it as those of the service. */
+  /** Connections to it as the service has them. */
   pool: Pool
   instances: readonly Instance[]
   grants: Record<ClientKind['scope'], Parameters<typeof createTestToken>[1]>

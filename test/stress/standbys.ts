@@ -51,7 +51,7 @@ async function delay({ use }: FaultServer, time: string): Promise<void> {
 /**
  * Starts a primary with standbys.
  *
- * @param programs those of the packaged server; null: those of the embedded one
+ * @param programs the programs of the packaged server; null: of the embedded one
  * @param isRouted whether Pgpool-II leads the reads of one pool to all of them
  */
 export async function startReplicated(

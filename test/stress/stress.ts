@@ -25,7 +25,7 @@ const command = new Command('stress')
       .default('plain'),
   )
   .option('--seconds <seconds>', 'how long the writers run at least', number, 60)
-  .option('--writers <count>', 'how many writers; a fifth of those of plain sources at a publisher', number, 10)
+  .option('--writers <count>', 'how many writers; at a publisher, a fifth as many as for plain sources', number, 10)
   .option('--clients <count>', `how many clients; ${clientKinds.length} at most`, number, clientKinds.length)
   .option('--longest <seconds>', 'the longest transaction', number, 6)
   .option('--seed <number>', 'seed of the random numbers', number, Date.now() % 1_000_000)

@@ -3,6 +3,6 @@ import * as own from '../../src/db/connection/connect.ts'
 
 export { addressUrl, type PoolOptions, serviceRole } from '../../src/db/connection/connect.ts'
 
-/** Opens a pool. Without a role, names without a schema are those of `public`, as in the sessions of most applications. */
+/** Opens a pool. Without a role, names without a schema are in `public`, as in the sessions of most applications. */
 export const connect = (address: own.DatabaseAddress, options: own.PoolOptions) =>
   own.connect(address, { ...(options.role === undefined && { searchPath: 'public' }), ...options })

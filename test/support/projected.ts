@@ -7,7 +7,7 @@ export async function projected(sql: Pool): Promise<void> {
   while (await makeNextStep(sql));
 }
 
-/** Makes one step, after the one that the service may make at this moment. The arguments are those of `makeStep`. */
+/** Makes one step, after a step that the service may make at this moment. The arguments are the arguments of `makeStep`. */
 export async function makeNextStep(...step: Parameters<typeof makeStep>): ReturnType<typeof makeStep> {
   for (;;) {
     try {

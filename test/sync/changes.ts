@@ -247,7 +247,7 @@ const moveRecords = (table: string, title: string, known: Known, most: number) =
       where id in ${some(context, known, most)}`,
   )
 
-/** Moves a product to another tenant, sometimes with its links to categories of the former one, which it no longer shows. */
+/** Moves a product to another tenant, sometimes with its links to categories of the former tenant, which it no longer shows. */
 const moveProduct: Change = async context => {
   const { sql, mark, random } = context
   const id = one(context, 'products')

@@ -12,7 +12,7 @@ import { sync } from '../support/reference-sync.ts'
 const service = await startHostileService()
 const runs = 60
 
-/** A new place for a copy, and the files beside the copy, which an attack would change. */
+/** A new place for a copy, and the files next to the copy, which an attack would change. */
 interface Target {
   place: Place
   schema?: string

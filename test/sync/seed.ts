@@ -17,7 +17,7 @@ export const poolAddress = ({ password, ...address }: Address) =>
 
 /** Ids that exist, or existed, for the writers. Each writer adds the ids of its rows. */
 export interface KnownIds {
-  /** The tenant above all others, except those that moved below `elsewhere`. */
+  /** The tenant above all others, except tenants that moved below `elsewhere`. */
   root: number
   /** A tenant below the root, with some others below it: a token is authorised for this part of the tree. */
   branch: number

@@ -175,7 +175,7 @@ const [{ streaming }] = await sql<[{ streaming: 'on' | 'parallel' }]>`
 describe('with streaming', () => {
   subscribed({ streaming })
 
-  test('a large transaction is applied beside a small one that commits first and changes the same product', async () => {
+  test('a large transaction is applied while a small one commits first and changes the same product', async () => {
     const rows = await applyRows()
     const streamed = async () =>
       (await platform`select sum(stream_count)::int as count from pg_stat_replication_slots`)[0]?.count

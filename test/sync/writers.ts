@@ -6,7 +6,7 @@ import { type Address, insertOnlyRole, type KnownIds, open } from './seed.ts'
 
 export type Transaction = postgres.TransactionSql
 
-/** What writers do at a platform. A number is that of the rows that were written. */
+/** What writers do at a platform. A number counts the rows that were written. */
 export interface Work {
   /** One statement, or a few that belong together. @param checked whether foreign keys are checked */
   change(sql: Transaction, random: Random, checked: boolean): Promise<number>

@@ -1,7 +1,7 @@
 /**
  * The upgrade of each dumped release under load: the old service and the new one answer on one database, before, during and
  * after the migration, while the platform writes. No request is refused, and no change is lost. With UPGRADE=long the old service is
- * the release itself, and the tables are those of an adopted platform too, in the database of the gateway or on another server.
+ * the release itself, and the tables are tables of an adopted platform too, in the database of the gateway or on another server.
  */
 import { expect, onTestFinished, test } from 'vitest'
 import { startLoad } from '../faults/support/load.ts'

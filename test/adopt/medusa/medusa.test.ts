@@ -22,7 +22,7 @@ const regions = [
   { region: 'reg_kw', currency: 'KWD', unit: 2.5 },
 ]
 
-/** Returns those of some objects of which no record has all members. */
+/** Returns the objects among some of which no record has all members. */
 function missing(objects: object[], records: Records): object[] {
   const hasMembersOf = (object: object): { asymmetricMatch: (other: unknown) => boolean } =>
     expect.objectContaining(object)

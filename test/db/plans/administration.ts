@@ -24,7 +24,7 @@ function expectStatus(page: Page, status: number): Page {
   return page
 }
 
-/** A day in the middle of those that have entries. */
+/** A day in the middle of the days that have entries. */
 const day = new Date(Date.now() - 30 * 86_400_000).toISOString().slice(0, 10)
 
 const same = (password: string) => ({ password, again: password })

@@ -5,7 +5,7 @@ import { whole } from '../../support/builders.ts'
 import { globalId } from '../../support/graphql.ts'
 import { type Journey, journey, type Parts } from './journey.ts'
 
-const amongGranted = 'Reads the list, and looks up each tenant among those of the token.'
+const amongGranted = 'Reads the list, and looks up each tenant among the tenants of the token.'
 const counted = 'A count reads all counted rows as a range of an index.'
 
 /** The lists of records, by the nouns of their statements. */

@@ -29,7 +29,7 @@ export const namesIn = (text: string): string[] =>
 /**
  * Creates a pool like the one of the service; the server reports the plan of each statement that it runs, with row counts.
  *
- * @param kind generic plans are for all parameters, custom ones for those of one execution; the server prefers generic
+ * @param kind generic plans are for all parameters, custom ones for the parameters of one execution; the server prefers generic
  *   plans when they do not cost more than the custom ones did
  */
 export async function createPlanReader({ platform, address }: TestDatabase, kind: 'generic' | 'custom') {

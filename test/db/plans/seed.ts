@@ -34,7 +34,7 @@ const sources: Record<string, string> = {
            'ann' || n || '@example.com' ${numbers}`,
 }
 
-/** The statements that fill the other large tables, but those of records. */
+/** The statements that fill the other large tables, without tables of records. */
 const others: Record<string, string> = {
   'gateway.figure_member': `select ancestor_id, unnest(lacking)
     from gateway.figure_member_differences(array(select member from gateway.tree_members() member))`,

@@ -53,7 +53,7 @@ const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] =
   ['request_count.delete_expired', deleteExpiredRequestCounts],
 ]
 
-/** The journeys of the service itself: as it starts, and beside answering. */
+/** The journeys of the service itself: as it starts, and between requests. */
 export const service: Journey[] = [
   ...ofPool.map(([runs, run, excused]) =>
     journey(runs, runs, async ({ pool }) => run(pool), excused ? { excused } : {}),

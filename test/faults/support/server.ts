@@ -59,7 +59,7 @@ const settings: Record<string, string> = {
  * Creates a server that does not run yet.
  *
  * @param options settings
- * @param programs the directory of another server's programs; null: those of the embedded one
+ * @param programs the directory of another server's programs; null: the programs of the embedded one
  */
 export async function createFaultServer(
   options: Record<string, string> = {},
@@ -93,7 +93,7 @@ function serverOf(
   const open = (database: string, max = 1) =>
     postgres({ host: '127.0.0.1', port, user: 'postgres', database, max, onnotice: () => {}, connect_timeout: 2 })
 
-  /** The processes of the server: its main one, and those that it started. */
+  /** The processes of the server: its main one, and the processes that it started. */
   const processes = () => (child?.pid === undefined ? [] : [child.pid, ...childrenOf(child.pid)])
 
   function send(signal: NodeJS.Signals): void {

@@ -9,7 +9,7 @@ import { createWorld } from './world.ts'
  */
 const quiet = { RATE_LIMIT_PER_MINUTE: '1000000', LOG_LEVEL: 'fatal' }
 
-/** Starts a server, which is removed after the file's tests. The parameters are those of `createFaultServer`. */
+/** Starts a server, which is removed after the file's tests. The parameters are the parameters of `createFaultServer`. */
 export async function startFaultServer(settings?: Record<string, string>, programs?: string | null) {
   const server = await createFaultServer(settings, programs)
   await server.start()

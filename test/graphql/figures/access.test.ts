@@ -128,7 +128,7 @@ const all = `asOf timeZone periods { from sales { value } } totals { value } con
   expiring { balance } soon: expiring(withinDays: 7) { balance } status { share } topProducts { value }
   byNumber: topProducts(by: VOUCHERS) { value }`
 
-it('all figures beside each other are read by one statement', async () => {
+it('all figures of one level are read by one statement', async () => {
   const query = `{ tenant(id: ${root}) {
     a: figures(${january}) { ${all} }
     b: figures(${january}, by: MONTH) { status { vouchers } }

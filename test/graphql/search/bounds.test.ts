@@ -110,7 +110,7 @@ describe('a page', () => {
   })
 })
 
-/** Returns the vouchers that a plan node and its children read, including those that they filtered out. */
+/** Returns the vouchers that a plan node and its children read, including vouchers that they filtered out. */
 function rowsRead(step: Step): number {
   const ofTable = step['Relation Name'] === 'voucher' && step['Node Type'] !== 'Bitmap Index Scan'
   const read = (step['Actual Rows'] + (step['Rows Removed by Filter'] ?? 0)) * step['Actual Loops']

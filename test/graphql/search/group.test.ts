@@ -90,7 +90,7 @@ it.each(
 describe('a page of a group costs', () => {
   const costOf = async (more: Partial<Asked>) => {
     const { extensions } = await ask(client, await newToken(), asked(more), { first: 100 })
-    // Without the count beside the page.
+    // Without the count of the page's list.
     return extensions.cost.actual - 2
   }
   const byPurchase = { field: 'PURCHASED_AT' }

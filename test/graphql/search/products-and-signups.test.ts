@@ -176,7 +176,7 @@ it.each<[Omit<Asked, 'tenantId'>, string[]]>([
   ])
 })
 
-it('finds, with the tenants below, records of those that the token is granted', async () => {
+it('finds, with the tenants below, records of the tenants that the token is granted', async () => {
   const deep = await build.tenant({ parent_id: below })
   const owners = new Map(products.map(({ id, tenantId }) => [id, tenantId]))
   owners.set(await build.product(deep), deep)
