@@ -29,7 +29,7 @@ const platforms = [
 /** The packages for integrators: the client, and the command `sync` with its stores. */
 const clients = [
   'packages/client/test/**/*.test.ts',
-  'test/sync/{directory-lock,foreign-answers,hostile-service,reference-first-pass,reference-sync,self-check}.test.ts',
+  'test/sync/{changed-lists,directory-lock,foreign-answers,hostile-service,reference-first-pass,reference-sync,self-check}.test.ts',
 ]
 
 /** Needs the programs of the packaged server. */

@@ -3,6 +3,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { Changes } from '../../packages/client/src/documents.ts'
 import { afterFile } from './cleanups.ts'
 import { listen } from './free-port.ts'
 
@@ -24,6 +25,12 @@ const product = exampleOf('listCatalogVouchers', 5)
 export const voucherRecord = (id: unknown) => exampleOf('listPurchasedVouchers', id)
 
 const signup = exampleOf('listMarketingSignups', 9)
+
+/** The error of a service that has no changes. */
+const unknownField = {
+  message: 'Cannot query field "changes" on type "Query".',
+  extensions: { code: 'GRAPHQL_VALIDATION_FAILED' },
+}
 
 /** The answers of the service, by the requested resource. */
 export const honestAnswers = () => structuredClone(honest)
@@ -50,6 +57,19 @@ const honest = {
     serviceId: 'service',
     removalsCompleteSince: null as unknown,
   },
+  changes: {
+    lists: [1, 2].flatMap(tenantId =>
+      ['TENANTS', 'CATALOG_VOUCHERS', 'PURCHASED_VOUCHERS', 'MARKETING_SIGNUPS'].map(list => ({
+        tenantId,
+        list,
+        since: time,
+      })),
+    ),
+    serverTime: time,
+    hasMore: false,
+    epoch: 1,
+    access: 'access',
+  } as object | null,
   count: 5_000 as unknown,
   /** The status and the body of each answer instead of these, when it is set. */
   error: null as { status: number; body: string } | null,
@@ -83,7 +103,10 @@ export async function startHostileService() {
       text += chunk
     })
     request.on('end', () => {
-      const { variables } = JSON.parse(text)
+      const { variables, documentId } = JSON.parse(text)
+      const { changes } = answers
+      if (changes && documentId === Changes.id) return send({ data: { changes } })
+      if (documentId === Changes.id) return send({ errors: [unknownField] })
       if (!('first' in variables)) return send({ data: { tenant: { list: { totalCount: answers.count } } } })
       const removals = variables.after ? { ...answers.removals, nextCursor: null } : answers.removals
       send({ data: { tenant: { removals } } })

@@ -118,6 +118,10 @@ const fields: [string, (value: unknown) => boolean, place: string][] = [
   ['records[0].recordId', isId, 'removals.records.0.recordId'],
   ['removals.epoch', isCount, 'removals.epoch'],
   ['removals.nextCursor', isCursor, 'removals.nextCursor'],
+  ['changes.lists[3].tenantId', isId, 'changes.lists.3.tenantId'],
+  ['changes.lists[1].since', isInstant, 'changes.lists.1.since'],
+  ['changes.serverTime', isInstant, 'changes.serverTime'],
+  ['changes.epoch', isCount, 'changes.epoch'],
   ['totalCount', isCount, 'count'],
 ]
 

@@ -47,6 +47,21 @@ const tenantStateSchema = z.object({
 /** The positions to which the lists and the removals of a tenant are read. */
 export type TenantState = z.infer<typeof tenantStateSchema>
 
+const changePositionSchema = z.object({
+  /** Lists have all changes up to this `server_time`, whatever older bound they have, when they are read to their end. */
+  after: z.string(),
+  /** The `access` of the token then. */
+  access: z.string(),
+  /** The tenants and the lists that the sync had selected; null: all. */
+  tenants: z.array(z.int()).nullable(),
+  lists: z.array(z.enum(tenantListNames)).nullable(),
+  /** The number of tenants of the copy then. */
+  known: z.int(),
+})
+
+/** The position to which a copy has the changes that the service names. */
+export type ChangePosition = z.infer<typeof changePositionSchema>
+
 const copyStateSchema = z.object({
   /** The address of the service: cursors and times of another service are not valid here. */
   source: z.string(),
@@ -54,6 +69,8 @@ const copyStateSchema = z.object({
   service: z.string().nullable().default(null),
   /** The epoch at the start of the last full pass; null before the first one. */
   epoch: z.int().nullable(),
+  /** Null when the service does not name changes, or was not asked yet. */
+  changes: changePositionSchema.nullable().default(null),
 })
 
 /** The state of the whole copy. */
@@ -64,6 +81,10 @@ export const newListState: ListState = { pass: 1, bound: null, reading: null, sw
 
 /** Returns whether a list was read at all. */
 export const hasBegun = ({ pass, bound, reading }: ListState): boolean => pass > 1 || bound !== null || reading !== null
+
+/** Returns whether a list is read to its end: from then on, it lacks later changes alone. */
+export const isInStep = ({ bound, reading, swept, refused }: ListState): boolean =>
+  bound !== null && reading === null && swept && !refused
 
 /** Resets a list, so that it is read again from its beginning. */
 export const restartList = (state: ListState, refused = false): ListState =>
@@ -100,11 +121,19 @@ export class Checkpoint {
     }
   }
 
-  /** Returns the state of a tenant. @throws Error when it is not in the copy */
+  /** Returns the state of a tenant, with the position of the copy. @throws Error when it is not in the copy */
   tenant(tenantId: number): TenantState {
     const state = this.tenants.get(tenantId)
     if (!state) throw new Error(`Tenant ${tenantId} is not in the copy.`)
-    return state
+    const position = this.copy?.changes
+    return position && (position.tenants?.includes(tenantId) ?? true) ? advance(state, position) : state
+  }
+
+  /** Writes the position of the copy into the states of its tenants, and drops it. @returns the changed positions */
+  settle(): Positions {
+    if (!this.copy?.changes) return new Map()
+    const tenants = [...this.tenants.keys()].flatMap(tenantId => [...this.setTenant(tenantId, this.tenant(tenantId))])
+    return new Map([...tenants, ...this.setCopy({ ...this.copy, changes: null })])
   }
 
   /** Returns the state of a list. */
@@ -140,6 +169,19 @@ export class Checkpoint {
   dropTenants(tenantIds: readonly number[]): Positions {
     for (const tenantId of tenantIds) this.tenants.delete(tenantId)
     return new Map(tenantIds.map(tenantId => [tenantKey(tenantId), null]))
+  }
+}
+
+/** Returns the state of a tenant that has all changes up to a position. */
+function advance({ removals, lists }: TenantState, { after, lists: selected }: ChangePosition): TenantState {
+  const later = (bound: string) => (bound > after ? bound : after)
+  const advanced = Object.entries(lists).map(([name, state]) => {
+    const isCovered = selected?.some(list => list === name) ?? true
+    return [name, isCovered && isInStep(state) ? { ...state, bound: later(state.bound ?? after) } : state]
+  })
+  return {
+    removals: removals.reading ? removals : { ...removals, bound: later(removals.bound) },
+    lists: Object.fromEntries(advanced),
   }
 }
 

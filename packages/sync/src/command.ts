@@ -62,6 +62,7 @@ interface Options {
   tenant: number[]
   list: TenantListName[]
   watch?: number
+  follow: boolean
   tokenFile?: string
   schema: string
   json: boolean
@@ -146,23 +147,28 @@ export const syncCommand = new Command('sync')
       .default([], 'all that the token may read'),
   )
   .option('--watch <interval>', 'stay, and begin a round at this interval, such as 30s or 5m', readInterval)
+  .addOption(
+    new Option('--follow', 'stay, and take each change within a second of its listing')
+      .default(false)
+      .conflicts(['watch']),
+  )
   .option('--token-file <file>', 'the file that holds the token; it is read again before each round')
   .option('--schema <name>', 'the schema of a copy in PostgreSQL', readSchema, defaultSchema)
   .option('--full', 'read all lists again from their beginning, and then drop what they no longer hold', false)
   .addOption(
     new Option('--verify', 'bring the copy in step, and compare each record with the service')
       .default(false)
-      .conflicts(['full', 'watch']),
+      .conflicts(['full', 'watch', 'follow']),
   )
   .addOption(
     new Option('--dry-run', 'write nothing, and say what would be received and removed')
       .default(false)
-      .conflicts(['verify', 'watch']),
+      .conflicts(['verify', 'watch', 'follow']),
   )
   .addOption(
     new Option('--status', 'say what the copy holds and how old it is, without the service')
       .default(false)
-      .conflicts(['dryRun', 'full', 'verify', 'watch']),
+      .conflicts(['dryRun', 'full', 'verify', 'watch', 'follow']),
   )
   .option('--json', 'print one JSON object for each event', false)
   .option('--quiet', 'print errors only', false)
@@ -207,7 +213,7 @@ export const syncCommand = new Command('sync')
           tenants: options.tenant.length > 0 ? new Set(options.tenant) : null,
           lists: options.list.length > 0 ? new Set(options.list) : null,
         },
-        watch: options.watch ?? null,
+        watch: options.follow ? 'follow' : (options.watch ?? null),
       },
       report,
       stop.signal,

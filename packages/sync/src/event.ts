@@ -25,6 +25,8 @@ export type SyncEvent =
   | { event: 'left'; tenant: number }
   /** The token lacks the permission for a list. */
   | { event: 'skipped'; list: TenantListName; message: string }
+  /** The service does not name the lists that changed: each round reads all lists. */
+  | { event: 'no_changes'; message: string }
   /** A round is complete. */
   | { event: 'in_step'; server_time: string; tenants: number; received: number; removed: number; seconds: number }
   /** A dry run has found a list that a sync would read to its end; `count` leaves out what an earlier run has read. */

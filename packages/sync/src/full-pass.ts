@@ -18,7 +18,9 @@ export async function beginFullPass(sync: Sync, reason: string | null): Promise<
   // The epoch first: when it grows after this, the next round sees it.
   const { serviceId = null, epoch = null } = (await readIdentity(sync)) ?? {}
   const { serverTime } = await source.firstTenants()
-  const positions = new Map<string, unknown>(checkpoint.setCopy({ source: source.url, service: serviceId, epoch }))
+  const positions = new Map<string, unknown>(
+    checkpoint.setCopy({ source: source.url, service: serviceId, epoch, changes: null }),
+  )
   for (const [tenantId, { lists }] of checkpoint.tenants) {
     const state: TenantState = { removals: { bound: serverTime, reading: null }, lists: {} }
     for (const list of tenantListNames) {

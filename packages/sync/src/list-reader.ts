@@ -5,7 +5,7 @@ import { fetchTenantAccess } from './removals.ts'
 import { codeOf, isGone, isUnknownCursor, retryAfterOf } from './service-error.ts'
 import type { ListPage } from './source.ts'
 import type { Change, StoredRecord } from './store.ts'
-import type { RoundResult, Sync } from './sync.ts'
+import { noteServerTime, type RoundResult, type Sync } from './sync.ts'
 
 /** Lists of up to this many records are read by pages: the number of exports in an hour is limited. */
 const smallList = 1_000
@@ -113,6 +113,7 @@ async function write({ sync, tenantId, list, total, result }: Part, via: ListRea
   const changes: Change[] = records.length > 0 ? [{ kind: 'put', list, tenantId, pass: state.pass, records }] : []
   await store.commit(changes, checkpoint.setList(tenantId, list, next))
   result.received += records.length
+  noteServerTime(result, page.serverTime)
   if (state.bound === null) {
     const received = next.reading?.received ?? (state.reading?.received ?? 0) + records.length
     report({ event: 'progress', tenant: tenantId, list, via, received, total, done: page.cursor === null })

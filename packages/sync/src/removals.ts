@@ -5,7 +5,7 @@ import { exitCodes, SyncError } from './errors.ts'
 import { removalResourceOf } from './lists.ts'
 import { isGone, isOfGraphql, isUnknownCursor, messageOf, needsFullPass } from './service-error.ts'
 import type { Change } from './store.ts'
-import type { RoundResult, Sync } from './sync.ts'
+import { noteServerTime, type RoundResult, type Sync } from './sync.ts'
 
 /** The outcome of a tenant's removals: applied, the token lost the tenant, or all lists have to be read again. */
 type RemovalOutcome = 'applied' | 'gone' | 'full pass'
@@ -64,7 +64,7 @@ async function readPages(sync: Sync, tenantId: number, result: RoundResult): Pro
   const pages = source.removals(tenantId, { resources, updatedSince: bound, cursor: reading?.cursor ?? null })
   for await (const { records: removals, nextCursor: cursor, serverTime, epoch } of pages) {
     if (epoch > (checkpoint.copy?.epoch ?? epoch)) return 'full pass'
-    result.serverTime ||= serverTime
+    noteServerTime(result, serverTime)
     const state = checkpoint.tenant(tenantId)
     const until = state.removals.reading?.until ?? serverTime
     const changes = changesOf(sync, tenantId, removals)

@@ -1,5 +1,9 @@
-/** One round of the recipe in docs/guides/keeping-in-step.md: removals, then the list of tenants, then the lists of each tenant. */
+/**
+ * One round of the recipe in docs/guides/keeping-in-step.md: removals, then the list of tenants, then the lists of each tenant; of
+ * these, what changed since the last round.
+ */
 import { type TenantListName, tenantListNames } from '#client'
+import { type Due, everything, findDue } from './changes.ts'
 import { hasBegun, newListState, restartList, type TenantState } from './checkpoint.ts'
 import { beginFullPass } from './full-pass.ts'
 import { readList } from './list-reader.ts'
@@ -7,7 +11,7 @@ import { titleOf } from './lists.ts'
 import { fetchTenantAccess, readRemovals } from './removals.ts'
 import { isGone, messageOf } from './service-error.ts'
 import type { Change } from './store.ts'
-import type { RoundResult, Sync } from './sync.ts'
+import { noteServerTime, type RoundResult, type Sync } from './sync.ts'
 
 /**
  * Brings the copy in step with all that changed before the round.
@@ -19,13 +23,20 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
   const result: RoundResult = { received: 0, removed: 0, beganAnew: false, serverTime: '', unreadable: [] }
   if (checkpoint.copy?.epoch == null) await beginFullPass(sync, null)
   await restartUnselected(sync)
-  await applyRemovals(sync, result)
-  await readTenants(sync, result)
+  let due = await findDue(sync)
+  if (due.position) noteServerTime(result, due.position.after)
+  if (due.isEverything) await store.commit([], checkpoint.settle())
+  if (await applyRemovals(sync, due, result)) due = everything(due.position)
+  if (due.tenants) await readTenants(sync, result)
   const lacking = new Map<TenantListName, string>()
   for (const tenantId of selectedTenants(sync)) {
     for (const list of tenantListNames) {
       if (!checkpoint.tenants.has(tenantId)) break
       if (!isListSelected(sync, list)) continue
+      if (!due.list(tenantId, list)) {
+        if (checkpoint.list(tenantId, list).refused) await refuse(sync, tenantId, list, result)
+        continue
+      }
       if (!lacking.has(list)) await readOrSkip(sync, tenantId, list, lacking, result)
       if (lacking.has(list)) await refuse(sync, tenantId, list, result)
     }
@@ -40,9 +51,20 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
       result.unreadable.push(`The token is not authorised for tenant ${tenantId}, or there is no such tenant.`)
     }
   }
+  if (due.isNothing && isRecent(sync, result)) return result
+  if (due.position && checkpoint.copy) {
+    const changes = { ...due.position, after: result.serverTime, known: checkpoint.tenants.size }
+    await store.commit([], checkpoint.setCopy({ ...checkpoint.copy, changes }))
+  }
   await store.publish()
   return result
 }
+
+/** The position of a copy is written at this interval while nothing changes, in milliseconds. */
+const positionInterval = 20_000
+
+const isRecent = ({ checkpoint }: Sync, { serverTime }: RoundResult) =>
+  Date.parse(serverTime) - Date.parse(checkpoint.copy?.changes?.after ?? '') < positionInterval
 
 /** Returns whether the copy is to hold a tenant. */
 export const isSelected = ({ selection }: Pick<Sync, 'selection'>, tenantId: number) =>
@@ -54,17 +76,18 @@ const isListSelected = ({ selection }: Pick<Sync, 'selection'>, list: TenantList
 /** Returns the tenants of the copy that are read. */
 export const selectedTenants = (sync: Sync) => [...sync.checkpoint.tenants.keys()].filter(id => isSelected(sync, id))
 
-/** Step 1: drops the records that left the lists. */
-async function applyRemovals(sync: Sync, result: RoundResult): Promise<void> {
+/** Step 1: drops the records that left the lists. @returns whether a full pass has begun */
+async function applyRemovals(sync: Sync, due: Due, result: RoundResult): Promise<boolean> {
   for (const tenantId of selectedTenants(sync)) {
-    if (!sync.checkpoint.tenants.has(tenantId)) continue
+    if (!sync.checkpoint.tenants.has(tenantId) || !due.removals(tenantId)) continue
     const outcome = await readRemovals(sync, tenantId, result)
     if (outcome === 'gone') await dropTenant(sync, tenantId)
     if (outcome === 'full pass') {
       await beginFullPass(sync, 'the service was restored, or no longer knows all removals since the last round.')
-      return
+      return true
     }
   }
+  return false
 }
 
 /**
@@ -77,7 +100,7 @@ async function readTenants(sync: Sync, result: RoundResult): Promise<void> {
   for await (const { records, serverTime } of source.tenants()) {
     removalsSince ??= serverTime
     const bound = removalsSince
-    result.serverTime ||= serverTime
+    noteServerTime(result, serverTime)
     const selected = records.filter(({ id }) => isSelected(sync, id))
     const added = selected.filter(({ id }) => !checkpoint.tenants.has(id))
     const positions = new Map<string, unknown>()

@@ -1,6 +1,7 @@
 /** Runs a sync to its end: rounds until the copy is in step, once or at intervals. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { takeAddress } from './address.ts'
+import { ChangeAvailability } from './change-availability.ts'
 import { Checkpoint } from './checkpoint.ts'
 import { CopyError } from './copy-error.ts'
 import { createDryStore } from './dry-run.ts'
@@ -34,8 +35,11 @@ export interface SyncOptions {
   /** True when all lists are read again from their beginning. */
   full?: boolean
   selection: CopySelection
-  /** Seconds from the start of a round to the start of the next; null: it ends as soon as the copy is in step. */
-  watch: number | null
+  /**
+   * Seconds from the start of a round to the start of the next; `follow`: so soon that each change is taken within a second; null: it
+   * ends as soon as the copy is in step.
+   */
+  watch: number | 'follow' | null
 }
 
 /**
@@ -103,9 +107,13 @@ async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortS
   let copy: Awaited<ReturnType<typeof openStore>> | null = await openStore(options)
   report({ event: 'start', url, to, resumed: copy.checkpoint.copy !== null })
   const exports = new ExportAvailability()
+  const changes = new ChangeAvailability()
   const skipped: Sync['skipped'] = new Set()
   let hasBegun = false
   let outages = 0
+  let isFollowing = false
+  const reported = new Set<string>()
+  const isNew = (message: string) => reported.size < reported.add(message).size
   try {
     for (;;) {
       const started = performance.now()
@@ -116,24 +124,28 @@ async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortS
         if (!hasBegun) await requireService(createSource({ ...connection, maxAttempts: 1 }))
         const source = createSource(connection)
         const isDryRun = task === 'dry run'
-        const sync: Sync = { source, exports, ...copy, selection, report, skipped, isDryRun, stop }
+        const sync: Sync = { source, exports, changes, ...copy, selection, report, skipped, isDryRun, stop }
         if (!hasBegun) await takeAddress(sync, to, full)
         if (full && !hasBegun) await beginAgain(sync)
         hasBegun = true
-        const unreadable = await bringInStep(sync, started)
+        const unreadable = await bringInStep(sync, started, watch === 'follow' && isFollowing)
+        isFollowing = true
         if (task === 'verify') await verifyCopy(sync)
         if (watch === null) {
           if (unreadable.length > 0) throw new SyncError(exitCodes.refused, unreadable.join('\n'))
           return exitCodes.inStep
         }
         outages = 0
-        for (const message of unreadable) report({ event: 'failed', message, request_id: null })
+        for (const message of watch === 'follow' ? unreadable.filter(isNew) : unreadable) {
+          report({ event: 'failed', message, request_id: null })
+        }
       } catch (failure) {
         const error = stop.aborted ? failure : ownErrorOf(failure, to)
         // A copy that was open once is opened again, whatever is wrong: its lock may outlast an outage for some time.
         const isOutage = copy === null || error instanceof CopyError
         if (stop.aborted || watch === null || !(isOutage || exitCodeOf(error) === exitCodes.unreachable)) throw error
         report({ event: 'failed', message: messageOf(error), request_id: requestIdOf(error) })
+        isFollowing = false
         least = Math.min(Math.max(1, retryAfterOf(error) ?? 0), longestPause.service)
         if (isOutage) {
           // After a commit with an unknown outcome, only the store has the checkpoint.
@@ -143,7 +155,8 @@ async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortS
           report({ event: 'wait', seconds: least, reason: 'until the copy is opened again' })
         }
       }
-      const left = copy ? watch - (performance.now() - started) / 1000 : 0
+      const interval = watch === 'follow' ? changes.pause() : watch
+      const left = copy ? interval - (performance.now() - started) / 1000 : 0
       await pause(Math.max(least, left) * 1000, undefined, { signal: stop })
     }
   } finally {
@@ -180,9 +193,10 @@ const longRound = 10_000
 /**
  * Runs a round, and another one after a long first pass, so that the copy is up to date.
  *
+ * @param isQuiet true when a round that changed nothing is not reported
  * @returns the lists that the token may not read
  */
-async function bringInStep(sync: Sync, started: number): Promise<string[]> {
+async function bringInStep(sync: Sync, started: number, isQuiet: boolean): Promise<string[]> {
   let received = 0
   let removed = 0
   for (;;) {
@@ -196,6 +210,7 @@ async function bringInStep(sync: Sync, started: number): Promise<string[]> {
       return result.unreadable
     }
     if (result.beganAnew && performance.now() - began > longRound) continue
+    if (isQuiet && received + removed === 0) return result.unreadable
     const seconds = Math.round(performance.now() - started) / 1000
     sync.report({ event: 'in_step', server_time: result.serverTime, tenants, received, removed, seconds })
     return result.unreadable

@@ -60,6 +60,8 @@ function textOf(event: SyncEvent, rate: ReadingRate | null): string {
       return `Tenant ${event.tenant} is deleted, or the token is not authorised for it any more: its records are dropped.`
     case 'skipped':
       return `Leaves out ${titleOf(event.list)}: ${event.message}`
+    case 'no_changes':
+      return `Reads all lists in each round, because the service does not name the lists that changed: ${event.message}`
     case 'in_step':
       return (
         `In step at ${event.server_time}: ${amount(event.tenants, 'tenant')}, ${amount(event.received, 'record')} ` +

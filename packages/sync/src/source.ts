@@ -104,6 +104,9 @@ export function createSource({ url, token, stop: signal, report, maxAttempts, al
     removals: (tenantId: number, { cursor, ...query }: RemovalQuery) =>
       client.removals(tenantId, { signal, cursor: cursor ?? undefined, ...query }).pages(),
 
+    /** Reads which lists changed. */
+    changes: (after: string) => client.changes({ after, signal }),
+
     /** Reads the id and the epoch of the service, which each tenant reports. */
     readIdentity: (tenantId: number) => client.identity(tenantId, { signal }),
 

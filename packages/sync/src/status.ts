@@ -22,7 +22,7 @@ export async function reportStatus(to: string, reader: CopyReader | null, report
     tenantListNames.flatMap(list => {
       if (!lists[list]) return []
       // A list that is in step in the journal alone is not in step for a reader of the files.
-      const found = published.tenants.get(tenant)?.lists[list] ?? newListState
+      const found = (published.tenants.has(tenant) && published.tenant(tenant).lists[list]) || newListState
       const { state, bound } = statusOf(lists[list]).state === 'in_step' ? statusOf(found) : statusOf(lists[list])
       const records = counts.get(`${list} ${tenant}`) ?? 0
       return [{ event: 'list' as const, tenant, list, records, state, server_time: bound }]
@@ -30,7 +30,7 @@ export async function reportStatus(to: string, reader: CopyReader | null, report
   )
   const isFinished = tenants.size > 0 && published.copy !== null && lists.every(({ state }) => state !== 'reading')
   const bounds = [
-    ...[...published.tenants.values()].map(({ removals }) => removals.bound),
+    ...[...published.tenants.keys()].map(tenant => published.tenant(tenant).removals.bound),
     ...lists.flatMap(({ state, server_time: bound }) => (state === 'in_step' && bound !== null ? [bound] : [])),
   ]
   // Bounds can be compared as texts.

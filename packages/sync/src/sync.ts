@@ -1,5 +1,6 @@
 /** The parts that all steps of a sync share. */
 import type { TenantListName } from '#client'
+import type { ChangeAvailability } from './change-availability.ts'
 import type { Checkpoint } from './checkpoint.ts'
 import type { ExportAvailability } from './export-availability.ts'
 import type { ReportEvent } from './report.ts'
@@ -18,6 +19,7 @@ export interface CopySelection {
 export interface Sync {
   source: Source
   exports: ExportAvailability
+  changes: ChangeAvailability
   store: Store
   checkpoint: Checkpoint
   selection: CopySelection
@@ -30,13 +32,18 @@ export interface Sync {
   stop: AbortSignal
 }
 
+/** Records the `server_time` of an answer of a round. */
+export function noteServerTime(result: RoundResult, serverTime: string): void {
+  if (result.serverTime === '' || serverTime < result.serverTime) result.serverTime = serverTime
+}
+
 /** The result of a round. */
 export interface RoundResult {
   received: number
   removed: number
   /** True when a list was read from its beginning. */
   beganAnew: boolean
-  /** The `server_time` of the first answer: the copy has all changes that were published up to it. */
+  /** The earliest `server_time` of the answers: the copy has all changes that were published up to it. */
   serverTime: string
   /** Sentences about what the token may not read, although it was asked for or was in the copy. */
   unreadable: string[]

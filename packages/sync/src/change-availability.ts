@@ -1,0 +1,23 @@
+/** Whether a service names changes, and how often it can be asked: each request spends a unit of the rate. */
+import type { ListChanges } from '#client'
+
+/** The changes of a service, as far as they are known. All rounds of a run share it. */
+export class ChangeAvailability {
+  /** False when the service gives none: it has an earlier version, or does not trust the document. */
+  available = true
+  private rate: ListChanges['rate'] = null
+
+  take({ rate }: ListChanges): void {
+    this.rate = rate
+  }
+
+  /**
+   * Returns the pause until the next question of a sync that follows changes, in seconds: short enough for a change to be taken
+   * within a second, and longer when little is left of the rate limit. Lists need a part of it too. Not all syncs ask at once.
+   */
+  pause(): number {
+    const { remaining, resetsIn } = this.rate ?? { remaining: 100, resetsIn: 60 }
+    const seconds = this.available ? Math.max(0.7, resetsIn / Math.max(1, remaining - 10)) : 30
+    return seconds * (1 + Math.random() / 10)
+  }
+}

@@ -1,0 +1,81 @@
+/** Finds the lists that a round has to read: the service names those that changed, so a round in which none did is one request. */
+import { isDeepStrictEqual } from 'node:util'
+import { type ListChanges, type TenantListName, tenantListNames } from '#client'
+import { type ChangePosition, isInStep } from './checkpoint.ts'
+import { isGone, messageOf, namesNoChanges, needsFullPass } from './service-error.ts'
+import type { Sync } from './sync.ts'
+
+/** What a round reads. */
+export interface Due {
+  /** The position of the copy after the round; null: the service names no changes. */
+  position: ChangePosition | null
+  /** True when everything is read. */
+  isEverything: boolean
+  /** True when there is nothing to read. */
+  isNothing: boolean
+  tenants: boolean
+  removals(tenantId: number): boolean
+  list(tenantId: number, list: TenantListName): boolean
+}
+
+/** Makes a round read everything. */
+export const everything = (position: ChangePosition | null): Due => ({
+  position,
+  ...{ isEverything: true, isNothing: false, tenants: true, removals: () => true, list: () => true },
+})
+
+/** After all changes: a copy without a position asks only for one. */
+const never = '9999-12-31T00:00:00Z'
+
+/**
+ * Asks what changed since the position of the copy. It reads everything when the copy has none, the token has other rights than
+ * before, the sync has another selection, or the copy has lost a tenant.
+ */
+export async function findDue(sync: Sync): Promise<Due> {
+  const { checkpoint, selection } = sync
+  const former = checkpoint.copy?.changes ?? null
+  const found = await readChanges(sync, former?.after ?? never)
+  if (found === null) return everything(null)
+  const position = {
+    after: found.serverTime,
+    access: found.access,
+    tenants: selection.tenants && [...selection.tenants].sort(),
+    lists: selection.lists && [...selection.lists].sort(),
+    known: checkpoint.tenants.size,
+  }
+  const isSame = isDeepStrictEqual({ ...former, after: found.serverTime }, position)
+  if (!isSame || found.epoch !== checkpoint.copy?.epoch) return everything(position)
+  const changed = new Set(found.lists.map(({ tenantId, list }) => `${tenantId} ${list}`))
+  const changedTenants = new Set(found.lists.map(({ tenantId }) => tenantId))
+  const due = {
+    position,
+    tenants: found.lists.some(({ list }) => list === 'tenants'),
+    removals: (tenantId: number) =>
+      changedTenants.has(tenantId) || checkpoint.tenants.get(tenantId)?.removals.reading != null,
+    list: (tenantId: number, list: TenantListName) => {
+      const state = checkpoint.tenants.get(tenantId)?.lists[list]
+      // A list that the token may not read is left out, and asked for again when the command names it.
+      const isUnread = state ? !isInStep(state) && !state.refused : selection.lists?.has(list)
+      return (isUnread ?? false) || changed.has(`${tenantId} ${list}`)
+    },
+  }
+  const isRead = (tenantId: number) =>
+    !due.removals(tenantId) && !tenantListNames.some(list => due.list(tenantId, list))
+  return { ...due, isEverything: false, isNothing: changed.size === 0 && [...checkpoint.tenants.keys()].every(isRead) }
+}
+
+async function readChanges({ source, changes, report }: Sync, after: string): Promise<ListChanges | null> {
+  if (!changes.available) return null
+  try {
+    const found = await source.changes(after)
+    changes.take(found)
+    return found
+  } catch (error) {
+    // The removals answer the same: a round that reads everything does what is right.
+    if (needsFullPass(error) || isGone(error)) return null
+    if (!namesNoChanges(error)) throw error
+    changes.available = false
+    report({ event: 'no_changes', message: messageOf(error) })
+    return null
+  }
+}

@@ -1,0 +1,127 @@
+/** The command sync asks which lists changed, and reads these alone. */
+import { expect, test, vi } from 'vitest'
+import type { SyncEvent } from '../../packages/sync/src/event.ts'
+import { directoryPlace, readService } from '../support/copies.ts'
+import { startHostileService } from '../support/hostile-service.ts'
+import { projected } from '../support/projected.ts'
+import { createWorld, sync } from '../support/reference-sync.ts'
+
+const tenants = 150
+
+/** Returns the paths that a sync requests. */
+async function requestsOf(run: () => Promise<unknown>): Promise<string[]> {
+  const requests = vi.spyOn(globalThis, 'fetch')
+  try {
+    await run()
+    return requests.mock.calls.map(([url]) =>
+      String(url)
+        .replace(/^.*\/v1/, '')
+        .replace(/^http:\/\/[^/]+/, '')
+        .replace(/\?.*/, ''),
+    )
+  } finally {
+    requests.mockRestore()
+  }
+}
+
+/** The request with which each run looks whether the service is there. */
+const probe = '/tenants'
+
+test('a round over many tenants of which none changed is one request; else it reads what changed', async () => {
+  const { database, chain, venue, sold, copyIn } = await createWorld(60)
+  const { platform } = database
+  await platform`insert into tenant (name, parent_id) select 'Tenant ' || n, ${chain} from generate_series(1, ${tenants}::int) n`
+  const { run, expectInStep } = copyIn(directoryPlace())
+  expect((await run()).code).toBe(0)
+  expect(await requestsOf(() => run())).toEqual([probe, '/graphql'])
+  await platform`update purchased_voucher set void = true where id = ${sold[0]!}`
+  await platform`delete from customer where tenant_id = ${venue}`
+  expect(await requestsOf(() => run())).toEqual([
+    ...[probe, '/graphql', '/graphql', '/graphql'],
+    `/tenants/${chain}/sales/purchased-vouchers`,
+    `/tenants/${venue}/customers/marketing-signups`,
+  ])
+  await expectInStep()
+  await platform`update tenant set name = 'Renamed' where id = ${venue}`
+  const pages = Math.ceil((tenants + 2) / 50)
+  expect(await requestsOf(() => run())).toEqual([probe, '/graphql', '/graphql', ...Array(pages).fill('/tenants')])
+  await expectInStep()
+})
+
+test('a copy that was read with another selection, or whose token got another tenant, lacks nothing', async () => {
+  const { database, build, origin, chain, sold, token, copyIn } = await createWorld(20)
+  const { platform } = database
+  const { run, expectInStep } = copyIn(directoryPlace())
+  expect((await run()).code).toBe(0)
+  await build.product(chain)
+  await platform`delete from customer where tenant_id = ${chain}`
+  const selection = { tenants: null, lists: new Set(['purchased-vouchers'] as const) }
+  for (let round = 0; round < 2; round++) {
+    await platform`update purchased_voucher set void = true where id = ${sold[round]!}`
+    expect((await run({ selection })).code).toBe(0)
+  }
+  expect((await run({ selection: { tenants: new Set([chain]), lists: null } })).code).toBe(0)
+  expect((await run()).code).toBe(0)
+  await expectInStep()
+
+  const other = await build.tenant()
+  await build.voucher(other)
+  await projected(database.pool)
+  expect((await run()).code).toBe(0)
+  await platform`insert into gateway.token_tenant (token_id, tenant_id) values (${token.id}, ${other})`
+  // The service keeps a token for half a second.
+  await expect
+    .poll(() => readService(origin, token.secret).then(found => JSON.stringify(found)))
+    .toContain(`"tenant_id":${other}`)
+  expect((await run()).code).toBe(0)
+  await expectInStep()
+})
+
+test('--follow takes each change, and reports only these', async () => {
+  const { database, origin, chain, venue, token } = await createWorld(20)
+  const place = directoryPlace()
+  const writes = [
+    () =>
+      database.platform`update purchased_voucher set void = true where id = (select min(id) from purchased_voucher where tenant_id = ${chain})`,
+    () => database.platform`delete from customer where tenant_id = ${venue}`,
+    () => database.platform`update tenant set parent_id = null where id = ${venue}`,
+  ]
+  await projected(database.pool)
+  let writing: Promise<unknown> = Promise.resolve()
+  const { code, events } = await sync(origin, token.secret, place, {
+    watch: 'follow',
+    stopAt({ event }: SyncEvent) {
+      if (event !== 'in_step') return false
+      const write = writes.shift()
+      writing = Promise.resolve(write?.()).then(() => projected(database.pool))
+      return write === undefined
+    },
+  })
+  await writing
+  expect([code, events.at(-1)]).toEqual([0, { event: 'stopped' }])
+  const rounds = events
+    .filter(event => event.event === 'in_step')
+    .map(({ received, removed }) => [received > 0, removed])
+  expect(rounds).toEqual([
+    [true, 0],
+    [true, 0],
+    [false, 1],
+    [expect.any(Boolean), 1],
+  ])
+  expect(await place.read()).toEqual(await readService(origin, token.secret))
+})
+
+test('a service that names no changes is read as a whole, and that is said once', async () => {
+  const service = await startHostileService()
+  service.answers.changes = null
+  let rounds = 0
+  const { code, events } = await sync(service.url, 'token', directoryPlace(), {
+    watch: 1,
+    stopAt: ({ event }: SyncEvent) => event === 'in_step' && ++rounds === 3,
+  })
+  expect(code).toBe(0)
+  expect(events.filter(({ event }) => event === 'no_changes')).toEqual([
+    { event: 'no_changes', message: 'Cannot query field "changes" on type "Query".' },
+  ])
+  expect(events.filter(({ event }) => event === 'failed')).toEqual([])
+})
