@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import type { Pool } from '../src/db/sql.ts'
-import { readChanges } from '../src/domain/sync/changes.ts'
+import { readChanges } from '../src/domain/record/list-changes.ts'
 import { makeStep } from '../src/projection/step.ts'
 import { type CpuClock, postgresCpu, processCpu } from './harness/cpu-time.ts'
 import { createMigrated, type DatabaseServer, measureOnServers } from './harness/database-server.ts'

@@ -6,7 +6,7 @@ import {
   type ListChange as ListChangeRow,
   mostHeads,
   readChanges,
-} from '../domain/sync/changes.ts'
+} from '../domain/record/list-changes.ts'
 import { requireCompleteRemovals } from '../domain/sync/full-pass.ts'
 import { tenantRecords } from '../domain/tenant/tenant.ts'
 import { instantMessage, parseInstant } from '../domain/value/instant.ts'

@@ -1,7 +1,7 @@
 import type { Sql } from '../../db/sql.ts'
 import { lastStamp } from '../sync/server-time.ts'
 import type { Instant } from '../value/instant.ts'
-import { instantText } from './interval.ts'
+import { instantText } from '../value/instant.ts'
 
 /** Rows of rollups, or heads of lists, that differ from the records. */
 export interface FigureDifference {

@@ -1,5 +1,6 @@
 /** SQL of the intervals of a period, and of the events in them. */
 import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
+import { instantText } from '../value/instant.ts'
 import type { FiguresRequest } from './figure.ts'
 
 /** Returns the instant at which a calendar day begins. An hour that is repeated at midnight begins with its first time. */
@@ -82,7 +83,3 @@ export const rollupSums = (sql: RecordSql, kind: string): Fragment => sql`
 /** Returns the members of a JSON object that say which interval it is. */
 export const intervalMembers = (sql: RecordSql): Fragment => sql`
   'from', from_day, 'to', to_day, 'start', ${instantText(sql, sql`starts_at`)}, 'end', ${instantText(sql, sql`ends_at`)}`
-
-/** Returns the text of an instant (R13). */
-export const instantText = (sql: RecordSql, instant: Fragment): Fragment =>
-  sql`to_char(${instant} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`

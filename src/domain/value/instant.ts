@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { Fragment, RecordSql } from '../../db/sql.ts'
 
 /** An instant as text (R13), `2026-01-02T03:04:05.123456Z`: instants sort as their texts do. */
 export type Instant = string
@@ -36,3 +37,7 @@ export function parseInstant(text: string): Instant | null {
   if (time.getUTCFullYear() < 1) return '0001-01-01T00:00:00.000000Z'
   return `${time.toISOString().slice(0, 19)}.${fraction.slice(0, 6).padEnd(6, '0')}Z`
 }
+
+/** Returns the text of an instant (R13). */
+export const instantText = (sql: RecordSql, instant: Fragment): Fragment =>
+  sql`to_char(${instant} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`

@@ -1,12 +1,11 @@
 /** Finds the lists that changed (`gateway.list_head`, I12 of docs/projection.md), so that a client reads no list in vain. */
 import { hash } from 'node:crypto'
 import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
-import { instantText } from '../figures/interval.ts'
+import type { SyncState } from '../sync/full-pass.ts'
+import { lastStamp, recordsMissing } from '../sync/server-time.ts'
 import { grantedBy } from '../tenant/granted.ts'
 import type { Token } from '../token/token.ts'
-import { beforeAll, type Instant } from '../value/instant.ts'
-import type { SyncState } from './full-pass.ts'
-import { lastStamp, recordsMissing } from './server-time.ts'
+import { beforeAll, type Instant, instantText } from '../value/instant.ts'
 
 /** A list that changed. */
 export interface ListChange {
