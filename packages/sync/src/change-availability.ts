@@ -12,12 +12,13 @@ export class ChangeAvailability {
   }
 
   /**
-   * Returns the pause until the next question of a sync that follows changes, in seconds: short enough for a change to be taken
-   * within a second, and longer when little is left of the rate limit. Lists need a part of it too. Not all syncs ask at once.
+   * Returns the time from a question of a sync that follows changes to its next one, in seconds: short enough for a change to be taken
+   * within a second, and longer when little is left of the rate limit, of which each changed list needs two units too. With jitter, so
+   * that not all syncs ask at once.
    */
   pause(): number {
     const { remaining, resetsIn } = this.rate ?? { remaining: 100, resetsIn: 60 }
-    const seconds = this.available ? Math.max(0.7, resetsIn / Math.max(1, remaining - 10)) : 30
-    return seconds * (1 + Math.random() / 10)
+    const seconds = this.available ? Math.max(0.85, resetsIn / Math.max(1, remaining - 5)) : 30
+    return seconds * (1 + Math.random() / 20)
   }
 }
