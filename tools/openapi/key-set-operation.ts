@@ -43,7 +43,7 @@ const headers = {
 const description = `The keys with which a redemption checks a \`redemption_token\`, a JWT that is signed with ES256. A new key is here ten minutes
 before its first token, and a former one until its last token has ended. Needs no token, and costs nothing of the rate.`
 
-/** Adds the operation to the paths, and its schema to the schemas. Its tag is that of resolutions. */
+/** Adds the operation to the paths, and its schema to the schemas. Its tag is the tag of resolutions. */
 export function addKeySet({ paths, schemas }: Pick<DocumentParts, 'paths' | 'schemas'>): void {
   schemas.KeySet = toJsonSchema(keySet)
   paths[keySetPath] = {
@@ -58,6 +58,9 @@ export function addKeySet({ paths, schemas }: Pick<DocumentParts, 'paths' | 'sch
       responses: {
         200: { description: 'The keys.', headers, content: { 'application/json': { schema: schemaRef('KeySet') } } },
         304: { description: 'They are as `If-None-Match` names them.', headers, content: {} },
+        400: { $ref: '#/components/responses/BadRequest' },
+        408: { $ref: '#/components/responses/RequestTimeout' },
+        431: { $ref: '#/components/responses/RequestHeaderFieldsTooLarge' },
       },
     },
   }
