@@ -128,6 +128,7 @@ create table gateway.broken_mapping (
   record gateway.record_type not null,
   reason text not null,
   since timestamp with time zone default clock_timestamp() not null,
+  is_unprepared boolean default false not null, -- Whether an upgrade could not prepare it: its functions are of the version before
   constraint broken_mapping_pkey PRIMARY KEY (record)
 );
 grant select on gateway.broken_mapping to voucher_gateway;

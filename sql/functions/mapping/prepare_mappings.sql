@@ -1,5 +1,5 @@
--- Prepares all mappings again: a later version prepares them otherwise, or types have other fields. One that does not fit the tables
--- stays as it is.
+-- Prepares all mappings again: a later version prepares them otherwise, or types have other fields. A mapping that does not fit the
+-- tables stays as it is until it fits: then a step prepares it (gateway.check_fitting).
 --
 -- compares: whether steps compare all records.
 create or replace procedure gateway.prepare_mappings(compares boolean)
@@ -13,7 +13,8 @@ begin
       call gateway.prepare_mapping(mapping.record, mapping.files ->> 'select', mapping.files -> 'rules', mapping.is_plain, mapping.files ->> 'path');
       perform gateway.request_scan(mapping.record, 'Its mapping was prepared again.') where compares;
     exception when syntax_error_or_access_rule_violation then
-      insert into gateway.broken_mapping (record, reason) values (mapping.record, left(sqlerrm, 2000)) on conflict do nothing;
+      insert into gateway.broken_mapping (record, reason, is_unprepared) values (mapping.record, left(sqlerrm, 2000), true)
+      on conflict (record) do update set is_unprepared = true;
     end;
   end loop;
 end $$;

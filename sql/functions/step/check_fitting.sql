@@ -5,6 +5,7 @@ as $$
 declare
   type gateway.record_type;
   rule record;
+  mapping gateway.mapping;
 begin
   foreach type in array types loop
     begin
@@ -19,6 +20,9 @@ begin
         elsif rule.affects is not null then
           execute format('select from %s(''{}'')', rule.affects);
         end if;
+      end loop;
+      for mapping in select kept.* from gateway.mapping kept join gateway.broken_mapping using (record) where record = type and is_unprepared loop
+        call gateway.prepare_mapping(type, mapping.files ->> 'select', mapping.files -> 'rules', mapping.is_plain, mapping.files ->> 'path');
       end loop;
     exception
       when syntax_error_or_access_rule_violation then
