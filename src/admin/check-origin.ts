@@ -14,7 +14,7 @@ const onlyAt = (publicUrl: string) =>
 const fromAnotherSite =
   'This was not sent from a page of this service, and nothing was changed. Open the page at its own address, and try again.'
 
-const forbidden = (message: string) => new GatewayError('FORBIDDEN', message)
+const forbiddenError = (message: string) => new GatewayError('FORBIDDEN', message)
 
 /**
  * `PUBLIC_URL`, or without it an origin of this machine, for direct connections only. Over plain http, where no
@@ -25,11 +25,11 @@ const forbidden = (message: string) => new GatewayError('FORBIDDEN', message)
 function requirePublicOrigin(request: FastifyRequest, { publicUrl }: Config): string {
   if (publicUrl?.startsWith('https:')) return publicUrl
   if (publicUrl !== undefined) {
-    if (localOrigin(request) !== publicUrl) throw forbidden(onlyAt(publicUrl))
+    if (localOrigin(request) !== publicUrl) throw forbiddenError(onlyAt(publicUrl))
     return publicUrl
   }
   const origin = directLocalOrigin(request)
-  if (origin === null) throw forbidden(onlyOnThisMachine)
+  if (origin === null) throw forbiddenError(onlyOnThisMachine)
   return origin
 }
 
@@ -37,5 +37,5 @@ function requirePublicOrigin(request: FastifyRequest, { publicUrl }: Config): st
 export function checkOrigin(request: FastifyRequest, config: Config): void {
   request.publicOrigin = requirePublicOrigin(request, config)
   const reads = request.method === 'GET' || request.method === 'HEAD'
-  if (!reads && request.headers.origin !== request.publicOrigin) throw forbidden(fromAnotherSite)
+  if (!reads && request.headers.origin !== request.publicOrigin) throw forbiddenError(fromAnotherSite)
 }

@@ -1,6 +1,6 @@
 // Forms and query strings as the pages read them.
 import type { FastifyRequest } from 'fastify'
-import { trimmed } from '../domain/trimmed.ts'
+import { trimInvisible } from '../domain/trimmed.ts'
 
 /** Returns the form that was posted, or null. */
 export const findForm = ({ body }: FastifyRequest): URLSearchParams | null =>
@@ -15,4 +15,4 @@ export const queryParameters = (request: FastifyRequest): URLSearchParams =>
 
 /** Returns the trimmed value without NUL, which Postgres rejects; empty when the field is missing. */
 export const textField = (form: URLSearchParams, name: string): string =>
-  trimmed(form.get(name) ?? '').replaceAll('\0', '')
+  trimInvisible(form.get(name) ?? '').replaceAll('\0', '')

@@ -66,7 +66,7 @@ export async function checkMapping(
 }
 
 /** A finding as a function of sql/functions/adoption returns it. */
-type Found = Omit<Finding, 'file' | 'line' | 'keys'> & { keys?: string[] | null }
+type FindingDetails = Omit<Finding, 'file' | 'line' | 'keys'> & { keys?: string[] | null }
 
 class Check {
   readonly #findings: Finding[] = []
@@ -216,7 +216,7 @@ class Check {
     ]
   }
 
-  #add(file: string, { keys, ...found }: Found, line: number | null = null) {
+  #add(file: string, { keys, ...found }: FindingDetails, line: number | null = null) {
     this.#findings.push({ file, line, ...found, keys: keys ?? [] })
   }
 
@@ -224,7 +224,7 @@ class Check {
   async #collect(file: string, call: Fragment): Promise<boolean> {
     const before = this.#findings.length
     await this.#attempt(file, async sql => {
-      for (const found of await sql<Found[]>`select * from ${call}`) this.#add(file, found)
+      for (const found of await sql<FindingDetails[]>`select * from ${call}`) this.#add(file, found)
     })
     return this.#hasNoError(before)
   }

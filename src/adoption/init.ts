@@ -22,7 +22,7 @@ type Description = z.infer<typeof Descriptions>[string]
 const descriptions = new URL('../../schema/mapping-columns.json', import.meta.url)
 
 /** The files for a type of records. */
-export interface Draft {
+export interface MappingDraft {
   record: string
   /** The tables that may have its records, the likeliest first. The files read the first; without one there are none. */
   candidates: string[]
@@ -106,7 +106,7 @@ function toFiles(
  * @returns one draft for each type of records
  * @throws GatewayError when the folder has one of the files: none is written then
  */
-export async function initMapping(sql: Pool, folder: string): Promise<Draft[]> {
+export async function initMapping(sql: Pool, folder: string): Promise<MappingDraft[]> {
   const described = Object.entries(Descriptions.parse(JSON.parse(readFileSync(descriptions, 'utf8'))))
   const records = described.map(([record]) => record)
   const session = sql.openSession()

@@ -1,7 +1,7 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config/config.ts'
 import { FaultyLinesError } from '../import/faults.ts'
-import { type Imported, importSources } from '../import/import.ts'
+import { type ImportReport, importSources } from '../import/import.ts'
 import { readFolder, standardInput } from '../import/source.ts'
 import { tableNames } from '../import/table.ts'
 import { readDateFormat } from '../import/values.ts'
@@ -104,7 +104,7 @@ Examples:
     }
   })
 
-const toRow = ({ table, rows, written, deleted }: Imported) => ({
+const toRow = ({ table, rows, written, deleted }: ImportReport) => ({
   ...{ table, rows: rows.toLocaleString('en'), written: written.toLocaleString('en') },
   deleted: deleted.toLocaleString('en'),
 })

@@ -8,7 +8,7 @@ import { findLostReferences, type LostReferences } from '../projection/reference
 import { readStepState } from '../projection/step-state.ts'
 import { describeReason, type Reason } from '../reasons.ts'
 import { withDatabase } from './database/database.ts'
-import { counted, jsonOption, printResult } from './terminal/output.ts'
+import { formatQuantity, jsonOption, printResult } from './terminal/output.ts'
 import { shellCommand } from './terminal/shell-command.ts'
 
 export const verifyCommand = new Command('verify')
@@ -54,7 +54,7 @@ export const verifyCommand = new Command('verify')
     })
   })
 
-interface Found {
+interface VerifyReport {
   asOf: string | null
   reasons: Reason[]
   records: RecordProblem[]
@@ -63,7 +63,7 @@ interface Found {
 }
 
 /** Returns the next step for a person. */
-function advice({ asOf, records, figures, references }: Found, repair: boolean): string {
+function advice({ asOf, records, figures, references }: VerifyReport, repair: boolean): string {
   if (asOf === null) return 'The service writes the records for the first time. Run verify again when it has.'
   const differs = figures.length > 0 || records.some(({ reason }) => reason === null)
   if (differs && repair) return 'The service writes these records with its next steps. Figures are corrected.'
@@ -78,14 +78,14 @@ function advice({ asOf, records, figures, references }: Found, repair: boolean):
 }
 
 const describeFigures = ({ kind, rows, tenants, firstTenant }: FigureDifference): string =>
-  `${kind === 'head' ? 'heads of lists' : `figures ${kind}`}: ${counted(rows, 'row')} of ${counted(tenants, 'tenant')} differ, first tenant ${firstTenant}`
+  `${kind === 'head' ? 'heads of lists' : `figures ${kind}`}: ${formatQuantity(rows, 'row')} of ${formatQuantity(tenants, 'tenant')} differ, first tenant ${firstTenant}`
 
 const describeReferences = ({ record, column, kind, lost, references, firstId }: LostReferences): string =>
-  `${record}: ${column} finds no ${kind} in ${lost} of ${counted(references, 'reference')}, first id ${firstId}`
+  `${record}: ${column} finds no ${kind} in ${lost} of ${formatQuantity(references, 'reference')}, first id ${firstId}`
 
 function describeRecords({ record, reason, keys, firstKeys, differences }: RecordProblem): string {
   if (firstKeys.length === 0) return `${record}: not compared: ${reason}`
-  const subject = `${record}: ${counted(keys, 'key')}`
+  const subject = `${record}: ${formatQuantity(keys, 'key')}`
   if (reason !== null)
     return `${subject} rejected: ${reason}${keys === 1 ? ', key' : ', first keys'} ${firstKeys.join(', ')}`
   const lines = differences.map(({ key, columns, reason }) => `\n  ${record} ${key}: ${reason ?? columns.join(', ')}`)

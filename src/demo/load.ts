@@ -9,7 +9,7 @@ const progressStep = 2_000
 const countedTables = new Set(['tenant', 'product', 'purchased_voucher', 'customer'])
 
 /** Returns whether the database has the demo data: whether the demo voucher exists. */
-export async function isDemo(sql: Sql): Promise<boolean> {
+export async function hasDemoData(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ demo: boolean }[]>`
     select /* demo.is_demo */ exists (
       select from public.purchased_voucher

@@ -38,11 +38,11 @@ export class GatewayError extends Error {
 export const unauthenticated = () => new GatewayError('UNAUTHENTICATED', 'A valid bearer token is required.')
 
 /** The token lacks the permission of this name. */
-export const lacksPermission = (permission: string) =>
+export const missingPermission = (permission: string) =>
   new GatewayError('FORBIDDEN', `This token lacks the permission ${permission}.`)
 
 /** The tenant exists, but the token is not authorised for it (R19). */
-export const lacksTenant = () => new GatewayError('FORBIDDEN', 'This token is not authorised for this tenant.')
+export const tenantNotAuthorised = () => new GatewayError('FORBIDDEN', 'This token is not authorised for this tenant.')
 
 /** A record does not exist in the authorised scope. The noun is, for example, `purchased voucher`. */
 export const notFound = (noun: string) => new GatewayError('NOT_FOUND', `No such ${noun}.`)

@@ -8,7 +8,7 @@ export const visibleCharacter = new RegExp(`[^${invisible.slice(1)}`)
 const isInvisible = new RegExp(invisible)
 
 /** Returns a text without the invisible characters at both ends (R27); empty when it has no others. */
-export function trimmed(text: string): string {
+export function trimInvisible(text: string): string {
   const start = text.search(visibleCharacter)
   if (start < 0) return ''
   // A regular expression for the end would begin at each invisible character.

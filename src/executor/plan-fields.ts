@@ -32,7 +32,7 @@ import { prepareArguments } from './variables.ts'
 const mostCollected = 25_000
 
 /** The plan of a part of an operation, with its size. Null: only graphql-js can run the part. */
-interface Planned<Plan> {
+interface PlannedSelection<Plan> {
   plan: Plan | null
   estimate: Estimate
 }
@@ -53,7 +53,7 @@ export class FieldPlanner {
   fields = 0
   readonly #numbers = new Map<FieldNode, number>()
   /** By their type and nodes. Null: under way. */
-  readonly #planned = new Map<string, Planned<FieldPlan> | null>()
+  readonly #planned = new Map<string, PlannedSelection<FieldPlan> | null>()
   #collected = 0
 
   constructor(private readonly selection: Selection) {}
@@ -63,13 +63,13 @@ export class FieldPlanner {
    *
    * @throws when the operation is not valid, or too large to be planned
    */
-  planRoot(type: GraphQLObjectType): Planned<ObjectPlan> {
+  planRoot(type: GraphQLObjectType): PlannedSelection<ObjectPlan> {
     const { shared, conditions } = this.selection
     const { schema, fragments, operation } = shared
     return this.#planObject(type, collectFields(schema, fragments, conditions, type, operation.selectionSet))
   }
 
-  #planObject(type: GraphQLObjectType, nodes: ReadonlyMap<string, readonly FieldNode[]>): Planned<ObjectPlan> {
+  #planObject(type: GraphQLObjectType, nodes: ReadonlyMap<string, readonly FieldNode[]>): PlannedSelection<ObjectPlan> {
     const planned = [...nodes].map(([key, same]) => this.#planField(type, key, same))
     const estimate = this.estimates.ofFields(planned.map(field => field.estimate))
     const fields = planned.map(({ plan }) => plan).filter(plan => plan !== null)
@@ -77,7 +77,7 @@ export class FieldPlanner {
     return { plan: { kind: 'object', type, fields, columnsOf: createColumnFinder(fields) }, estimate }
   }
 
-  #planField(parentType: GraphQLObjectType, key: string, nodes: readonly FieldNode[]): Planned<FieldPlan> {
+  #planField(parentType: GraphQLObjectType, key: string, nodes: readonly FieldNode[]): PlannedSelection<FieldPlan> {
     this.#collected += nodes.length
     if (this.#collected > mostCollected) throw new Error(`It selects more than ${mostCollected} fields.`)
     const place = `${parentType.name} ${nodes.map(node => this.#numberOf(node)).join()}`
@@ -91,7 +91,7 @@ export class FieldPlanner {
     return planned
   }
 
-  #makeField(parentType: GraphQLObjectType, key: string, nodes: readonly FieldNode[]): Planned<FieldPlan> {
+  #makeField(parentType: GraphQLObjectType, key: string, nodes: readonly FieldNode[]): PlannedSelection<FieldPlan> {
     const node = nodes[0]!
     const { value: name } = node.name
     const { shared, omitNull } = this.selection
@@ -117,7 +117,7 @@ export class FieldPlanner {
     return { plan, estimate }
   }
 
-  #planValue(type: GraphQLOutputType, nodes: readonly FieldNode[]): Planned<ValuePlan> {
+  #planValue(type: GraphQLOutputType, nodes: readonly FieldNode[]): PlannedSelection<ValuePlan> {
     if (isNonNullType(type)) return this.#planValue(type.ofType, nodes)
     if (isListType(type)) {
       const { plan: item, estimate } = this.#planValue(type.ofType, nodes)
@@ -134,7 +134,7 @@ export class FieldPlanner {
     return type.isTypeOf ? { ...planned, plan: null } : planned
   }
 
-  #planSubfields(type: GraphQLObjectType, nodes: readonly FieldNode[]): Planned<ObjectPlan> {
+  #planSubfields(type: GraphQLObjectType, nodes: readonly FieldNode[]): PlannedSelection<ObjectPlan> {
     const { shared, conditions } = this.selection
     return this.#planObject(type, collectSubfields(shared.schema, shared.fragments, conditions, type, nodes))
   }

@@ -31,11 +31,11 @@ type AnswerRequest = (
 const mostMemory = 32_000_000
 
 /** A document that can be parsed and is valid, or its errors. */
-type Known = ParsedDocument | readonly ShownError[]
+type CachedDocument = ParsedDocument | readonly ShownError[]
 
-const isRejected = (known: Known): known is readonly ShownError[] => Array.isArray(known)
+const isRejected = (known: CachedDocument): known is readonly ShownError[] => Array.isArray(known)
 
-const sizeOf = (known: Known, text: string): number =>
+const sizeOf = (known: CachedDocument, text: string): number =>
   isRejected(known)
     ? known.reduce((sum, { body }) => sum + body.message.length, text.length + 1)
     : text.length + known.memory
@@ -44,10 +44,10 @@ const failed = (errors: readonly ShownError[]): Answer => ({ data: null, errors 
 
 /** Creates the function that answers the requests of one service. */
 export function createPipeline(gateway: Gateway): AnswerRequest {
-  const documents = new LRUCache<string, Known>({ max: 1000, maxSize: mostMemory, sizeCalculation: sizeOf })
+  const documents = new LRUCache<string, CachedDocument>({ max: 1000, maxSize: mostMemory, sizeCalculation: sizeOf })
 
   /** Keeps a document. The size of the document in the cache may have grown. */
-  const keep = (text: string, known: Known) => {
+  const keep = (text: string, known: CachedDocument) => {
     documents.delete(text)
     documents.set(text, known)
   }

@@ -9,7 +9,7 @@ import { offerColumn } from './direct-resolver.ts'
 
 type Fields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>
 
-type Described = Readonly<Record<string, Column>>
+type DescribedColumns = Readonly<Record<string, Column>>
 
 type AddField = (column: string, options: FieldOptions) => FieldRef<Types>
 
@@ -34,7 +34,7 @@ interface FieldOptions {
 }
 
 /** Adds the fields of the columns that have a description. The global id is `id`, so the numeric one is `databaseId`. */
-function addFields(columns: Described, add: AddField): Record<string, FieldRef<Types>> {
+function addFields(columns: DescribedColumns, add: AddField): Record<string, FieldRef<Types>> {
   const fields: Record<string, FieldRef<Types>> = {}
   for (const [name, { kind, nullable, description }] of Object.entries(columns)) {
     if (description === undefined) continue
@@ -46,7 +46,7 @@ function addFields(columns: Described, add: AddField): Record<string, FieldRef<T
 }
 
 /** Exposes each column that has a description, with the type of its kind. The column `id` becomes `databaseId`. */
-export function exposeColumns<Of extends Described, Row extends RowOf<Of>>(t: Fields<Row>, columns: Of) {
+export function exposeColumns<Of extends DescribedColumns, Row extends RowOf<Of>>(t: Fields<Row>, columns: Of) {
   // The row has the columns, but TypeScript cannot follow which property of it has which type.
   const untyped = t as Fields<Record<string, never>>
   return addFields(columns, (name, options) => untyped.expose(name, options))

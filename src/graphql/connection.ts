@@ -22,7 +22,7 @@ const CountType = builder.objectRef<Count>('Count').implement({
   }),
 })
 
-type Listed = { id: number; updatedAt: Instant }
+type ListedRecord = { id: number; updatedAt: Instant }
 
 type SourcePage<Row> = RecordPage<Row> & Partial<KeyedPage<Row>>
 
@@ -50,7 +50,7 @@ const noTotal = () =>
  * @param list the list that cursors belong to
  * @throws `BAD_USER_INPUT` with the errors of the arguments; `UNAVAILABLE` during the first fill
  */
-export async function readConnection<Row extends Listed>(
+export async function readConnection<Row extends ListedRecord>(
   { cursors, fieldErrors }: Context,
   list: ListIdentity,
   args: PageArguments,
@@ -66,7 +66,7 @@ export async function readConnection<Row extends Listed>(
 // only when a field reads them.
 
 /** A page of a list, which is also its own page info. */
-class Connection<Row extends Listed> {
+class Connection<Row extends ListedRecord> {
   #totalCount?: Promise<number>
   #count?: Promise<Count>
   #matchedFields?: Promise<ReadonlyMap<Row, readonly string[]>>
@@ -148,7 +148,7 @@ class Connection<Row extends Listed> {
   }
 }
 
-class Edge<Row extends Listed> {
+class Edge<Row extends ListedRecord> {
   constructor(
     readonly connection: Connection<Row>,
     readonly node: Row,

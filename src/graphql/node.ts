@@ -7,13 +7,13 @@ import { requirePermissions } from './policy.ts'
 import { type GlobalId, parseGlobalId } from './record-id.ts'
 
 /** A record that the caller may ask for. */
-interface Authorised {
+interface AuthorisedLoaders {
   nodeType: NodeType
   place: GlobalId
 }
 
 /** Finds the type and the place of a record; throws `FORBIDDEN` or `NOT_FOUND` when the caller may not ask for it. */
-async function authorise(context: Context, id: string): Promise<Authorised> {
+async function authorise(context: Context, id: string): Promise<AuthorisedLoaders> {
   const place = parseGlobalId(id)
   const nodeType = place && findNodeType(place.type)
   if (!nodeType) throw notFound('record')
@@ -22,7 +22,7 @@ async function authorise(context: Context, id: string): Promise<Authorised> {
   return { nodeType, place }
 }
 
-async function fetchRecord(context: Context, { nodeType, place }: Authorised): Promise<object> {
+async function fetchRecord(context: Context, { nodeType, place }: AuthorisedLoaders): Promise<object> {
   const record = orNotFound('record')(await nodeType.find(context, place))
   return Object.assign(record, { __typename: typeNameOf(nodeType.noun) })
 }

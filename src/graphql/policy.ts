@@ -7,7 +7,7 @@ import SchemaBuilder, {
 } from '@pothos/core'
 import { defaultFieldResolver, type GraphQLFieldResolver, type GraphQLSchema, isObjectType } from 'graphql'
 import { mapMaybePromise } from '../async/maybe-promise.ts'
-import { lacksPermission } from '../domain/errors.ts'
+import { missingPermission } from '../domain/errors.ts'
 import type { Permission } from '../domain/token/permission.ts'
 import type { FieldComplexity } from './complexity.ts'
 import type { Context } from './context.ts'
@@ -37,7 +37,7 @@ export const policyPlugin = 'policy'
 /** Throws `FORBIDDEN` with the first permission that the token lacks. */
 export function requirePermissions({ caller }: Pick<Context, 'caller'>, permissions: readonly Permission[]): void {
   const lacking = permissions.find(permission => !caller.token.permissions.includes(permission))
-  if (lacking) throw lacksPermission(lacking)
+  if (lacking) throw missingPermission(lacking)
 }
 
 /**

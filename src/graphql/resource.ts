@@ -2,7 +2,7 @@ import type { ObjectRef } from '@pothos/core'
 import { notFound, orNotFound } from '../domain/errors.ts'
 import { exportOf } from '../domain/record/export.ts'
 import type { Resource, ResourceRow } from '../domain/record/resource.ts'
-import { shareTable } from '../domain/record/shared-table.ts'
+import { withSharedStatements } from '../domain/record/shared-table.ts'
 import { costOfSearch } from '../domain/search/search.ts'
 import { builder, type Types } from './builder.ts'
 import { exposeColumns } from './columns.ts'
@@ -64,7 +64,7 @@ function addType(
   const { description, noun, permissions, columns, table, personalData, search } = resource
   const type = typeNameOf(noun)
   const field = type.charAt(0).toLowerCase() + type.slice(1)
-  const sharedBy = shareTable(table)
+  const sharedBy = withSharedStatements(table)
   const loadersOf = (reader: Reader) => {
     const read = sharedBy(reader.group)
     return createTableLoaders(reader, personalData ? exportOf(reader, read, reader.group) : read)

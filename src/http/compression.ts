@@ -6,7 +6,7 @@ import Negotiator from 'negotiator'
  * The shortest body that is compressed, in bytes (of a text: characters). A shorter body fits into one packet with its
  * headers, so compression would not make it arrive sooner (docs/performance.md, Compression).
  */
-export const compressibleFrom = 1024
+export const minCompressedBytes = 1024
 
 /** Brotli at its fastest level. */
 export const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
@@ -42,7 +42,7 @@ export function compressResponses(scope: FastifyInstance): void {
   scope.addHook('onSend', (request, reply, payload, done) => {
     // Other payloads are streams or undefined.
     const whole = typeof payload === 'string' || Buffer.isBuffer(payload)
-    if (!whole || payload.length < compressibleFrom) {
+    if (!whole || payload.length < minCompressedBytes) {
       done(null, payload)
       return
     }

@@ -1,7 +1,7 @@
 /** The search for lines that break a constraint, after PostgreSQL has refused the rows. */
 import type { Fragment, Sql } from '../db/sql.ts'
 import { type Faults, mostListed } from './faults.ts'
-import type { Staged } from './stage.ts'
+import type { StagedFile } from './stage.ts'
 import { type Constraint, columnList, stagingOf } from './table.ts'
 
 /**
@@ -12,8 +12,8 @@ import { type Constraint, columnList, stagingOf } from './table.ts'
  */
 export async function findBrokenConstraints(
   sql: Sql,
-  staged: Staged,
-  files: Staged[],
+  staged: StagedFile,
+  files: StagedFile[],
   replace: boolean,
   faults: Faults,
 ): Promise<void> {
@@ -22,7 +22,7 @@ export async function findBrokenConstraints(
     if (!columns.every(name => given.includes(name))) continue
     const rows = await sql<{ line: number; reason: string; total: number }[]>`
       select /* import.find_broken_constraints */ line, reason, count(*) over () as total
-      from (${target ? dangling(sql, staged, columns, target, files) : duplicates(sql, staged, columns, replace)}) broken
+      from (${target ? selectDangling(sql, staged, columns, target, files) : duplicates(sql, staged, columns, replace)}) broken
       order by line limit ${mostListed}`
     faults.add(
       rows.map(({ line, reason }) => ({ file: staged.source.name, line, reason })),
@@ -32,7 +32,7 @@ export async function findBrokenConstraints(
 }
 
 /** Selects the rows whose values another row has, of an earlier line or of the table. */
-function duplicates(sql: Sql, { table, columns: all }: Staged, columns: string[], replace: boolean): Fragment {
+function duplicates(sql: Sql, { table, columns: all }: StagedFile, columns: string[], replace: boolean): Fragment {
   const given = columnList(sql, columns, 'given')
   const keys = all.filter(({ isKey }) => isKey).map(({ name }) => name)
   const rows = sql`${sql(stagingOf(table.name))}`
@@ -54,12 +54,12 @@ function duplicates(sql: Sql, { table, columns: all }: Staged, columns: string[]
 }
 
 /** Selects the rows that refer to a row that neither the table nor a file has. */
-function dangling(
+function selectDangling(
   sql: Sql,
-  { table }: Staged,
+  { table }: StagedFile,
   columns: string[],
   target: NonNullable<Constraint['target']>,
-  files: Staged[],
+  files: StagedFile[],
 ): Fragment {
   const given = columnList(sql, columns, 'given')
   const isTarget = sql`(${columnList(sql, target.columns, 'target')}) = (${given})`

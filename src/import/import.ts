@@ -5,11 +5,11 @@ import type { Pool, Transaction } from '../db/sql.ts'
 import { findBrokenConstraints } from './broken-constraints.ts'
 import { Faults, FaultyLinesError } from './faults.ts'
 import type { Source } from './source.ts'
-import { type Formats, type Staged, stage } from './stage.ts'
+import { type Formats, type StagedFile, stage } from './stage.ts'
 import { columnList, stagingOf } from './table.ts'
 
 /** What an import did to a table. */
-export interface Imported {
+export interface ImportReport {
   table: string
   /** The rows of the file. */
   rows: number
@@ -32,7 +32,7 @@ export async function importSources(
   sql: Pool,
   sources: Source[],
   { formats, replace, onProgress }: { formats: Formats; replace: boolean; onProgress: (phrase: string) => void },
-): Promise<Imported[]> {
+): Promise<ImportReport[]> {
   return await sql.begin(async transaction => {
     // A pooler may drop the settings with which the connection started. Times without a zone are of UTC.
     await transaction`
@@ -40,7 +40,7 @@ export async function importSources(
              set_config('TimeZone', ${timeFormat.TimeZone}, true), set_config('DateStyle', ${timeFormat.DateStyle}, true)`
     await requirePlainTables(transaction)
     const faults = new Faults()
-    const files: Staged[] = []
+    const files: StagedFile[] = []
     for (const source of sources) {
       onProgress(`reading ${source.name}`)
       const staged = await stage(transaction, source, formats, faults)
@@ -58,11 +58,11 @@ export async function importSources(
 /** Writes the rows of all files, then deletes others, then checks what is unique: two rows may exchange their references. */
 async function write(
   sql: Transaction,
-  files: Staged[],
+  files: StagedFile[],
   replace: boolean,
   onProgress: (phrase: string) => void,
-): Promise<Imported[]> {
-  const imported: Imported[] = []
+): Promise<ImportReport[]> {
+  const imported: ImportReport[] = []
   for (const staged of files) {
     onProgress(`writing ${staged.table.name}`)
     imported.push(await writeRows(sql, staged))
@@ -78,7 +78,7 @@ async function write(
 }
 
 /** Writes the rows of a file that are new, or differ from the rows of the table. */
-async function writeRows(sql: Transaction, { table, columns }: Staged): Promise<Imported> {
+async function writeRows(sql: Transaction, { table, columns }: StagedFile): Promise<ImportReport> {
   const list = (names: string[], relation?: string) => columnList(sql, names, relation)
   const all = columns.map(({ name }) => name)
   const keys = columns.filter(({ isKey }) => isKey).map(({ name }) => name)
@@ -107,7 +107,7 @@ async function writeRows(sql: Transaction, { table, columns }: Staged): Promise<
 }
 
 /** Finds the rows that break a constraint, for which all were refused. */
-async function explain(sql: Transaction, files: Staged[], replace: boolean, error: unknown): Promise<unknown> {
+async function explain(sql: Transaction, files: StagedFile[], replace: boolean, error: unknown): Promise<unknown> {
   // 23: broken constraints; 21000: two rows have the same key.
   if (!(error instanceof postgres.PostgresError && /^(23|21000$)/.test(error.code))) return error
   const faults = new Faults()
@@ -118,7 +118,7 @@ async function explain(sql: Transaction, files: Staged[], replace: boolean, erro
 }
 
 /** Deletes the rows whose keys a file lacks. @returns how many */
-async function deleteOthers(sql: Transaction, { source, table, columns }: Staged, rows: number): Promise<number> {
+async function deleteOthers(sql: Transaction, { source, table, columns }: StagedFile, rows: number): Promise<number> {
   const keys = columns.filter(({ isKey }) => isKey).map(({ name }) => name)
   try {
     const { count } = await sql`

@@ -16,7 +16,7 @@ export interface Formats {
 }
 
 /** A file whose rows are in a staging table. */
-export interface Staged {
+export interface StagedFile {
   source: Source
   table: PlainTable
   /** The columns that the file has. */
@@ -34,7 +34,7 @@ export async function stage(
   source: Source,
   formats: Formats,
   faults: Faults,
-): Promise<Staged | null> {
+): Promise<StagedFile | null> {
   const table = await readTable(transaction, source.table)
   const typed = table.columns.map(({ name, type }) => transaction`, ${transaction(name)} ${transaction.unsafe(type)}`)
   const staging = transaction(stagingOf(table.name))

@@ -25,10 +25,11 @@ export interface PlatformTable {
 }
 
 /** Returns a name as SQL. */
-export const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`
+export const quoteIdentifier = (name: string) => `"${name.replaceAll('"', '""')}"`
 
 /** Returns the name of a table with its schema, as SQL. */
-export const pathOf = ({ schema, name }: Pick<PlatformTable, 'schema' | 'name'>) => `${quoted(schema)}.${quoted(name)}`
+export const pathOf = ({ schema, name }: Pick<PlatformTable, 'schema' | 'name'>) =>
+  `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`
 
 /**
  * Reads the tables of all schemas but the system's. A partitioned table is one table; generated columns are left out, because

@@ -4,7 +4,7 @@ import { liftLimits } from '../db/connection/lift-limits.ts'
 import { type LockRetryOptions, retryLocks } from '../db/connection/lock-retries.ts'
 import { sendCopy } from '../db/row/copy.ts'
 import { arrayText, type DriverPool, type Pool, type Sql } from '../db/sql.ts'
-import { type PlatformTable, pathOf, quoted, readPlatformTables } from './platform-tables.ts'
+import { type PlatformTable, pathOf, quoteIdentifier, readPlatformTables } from './platform-tables.ts'
 import type { Server } from './server.ts'
 
 /** How long a slot waits for transactions of the platform before it is tried again, in milliseconds. */
@@ -81,7 +81,7 @@ export async function copyTables(
         `create /* staging.create_copy */ unlogged table ${copy} as table ${pathOf(table)} with no data`,
       )
     }
-    const columns = table.columns.map(({ name }) => quoted(name)).join(', ')
+    const columns = table.columns.map(({ name }) => quoteIdentifier(name)).join(', ')
     await beginReading(source, snapshot)
     const rows = await source
       .unsafe(`copy /* staging.read_rows */ (select ${columns} from ${pathOf(table)}) to stdout`)

@@ -4,7 +4,7 @@ import { requireVersion } from '../db/connection/server-version.ts'
 import { arrayText, type Pool } from '../db/sql.ts'
 import { type CopyOptions, copyPlatform } from './copy.ts'
 import { findObstacles } from './obstacles.ts'
-import { type PlatformTable, pathOf, quoted, readPlatformTables } from './platform-tables.ts'
+import { type PlatformTable, pathOf, quoteIdentifier, readPlatformTables } from './platform-tables.ts'
 import { planPublication, readReplicationName } from './publication.ts'
 import { connectPlatform, requirePlatform } from './server.ts'
 
@@ -57,7 +57,7 @@ export async function checkPlatform(
     findings.push(...(await findObstacles({ owner, platform, platformUrl, name, tables })))
     const grants = [
       ...[...new Set(tables.map(({ schema }) => schema))].map(
-        schema => `grant usage on schema ${quoted(schema)} to ${login.name};`,
+        schema => `grant usage on schema ${quoteIdentifier(schema)} to ${login.name};`,
       ),
       ...(tables.length > 0 ? [`grant select on ${tables.map(pathOf).join(', ')} to ${login.name};`] : []),
       ...(await planPublication(platform, name, tables)),
@@ -75,7 +75,9 @@ const withoutKey = {
 
 /** Quotes all parts of a name that is SQL: PostgreSQL leaves quotes out where it needs none. */
 const quotedPath = (name: string) =>
-  (name.match(/"(?:[^"]|"")+"|[^."]+/g) ?? []).map(part => (part.startsWith('"') ? part : quoted(part))).join('.')
+  (name.match(/"(?:[^"]|"")+"|[^."]+/g) ?? [])
+    .map(part => (part.startsWith('"') ? part : quoteIdentifier(part)))
+    .join('.')
 
 /**
  * Publishes the tables that a mapping reads, and copies them when this database does not have all of them yet.
@@ -101,7 +103,7 @@ export async function stagePlatform(
   // Rules and selects need the indexes that they have at the platform.
   for (const table of tables) {
     const read = columns.get(pathOf(table))
-    for (const index of table.indexes.filter(([first = '']) => read?.has(quoted(first)))) {
+    for (const index of table.indexes.filter(([first = '']) => read?.has(quoteIdentifier(first)))) {
       await owner`select /* staging.index_table */ gateway.index_table(${pathOf(table)}::text::regclass, ${arrayText(index)}::text::text[])`
     }
   }

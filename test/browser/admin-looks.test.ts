@@ -11,7 +11,7 @@ import { freePort } from '../support/free-port.ts'
 import { startService } from '../support/service.ts'
 import { pickTenant, signIn, trySignIn } from './admin-actions.ts'
 import { fillLifelike } from './lifelike.ts'
-import { hasPictures, look, picture } from './look.ts'
+import { look, saveScreenshot, takesScreenshots } from './look.ts'
 
 const browser = await startBrowser()
 
@@ -31,12 +31,12 @@ const busyId = await fillLifelike(full)
 await signIn(full.page, full.origin, ada)
 
 // `PICTURES=on npm test -- --project browser` puts them where the docs show them.
-test.runIf(hasPictures)('the pictures of the docs', async () => {
+test.runIf(takesScreenshots)('takes the screenshots for the docs', async () => {
   const { page, origin } = full
   await page.goto(`${origin}/admin/tokens`)
-  await picture(page, 'tokens')
+  await saveScreenshot(page, 'tokens')
   await page.goto(`${origin}/admin/tokens/${busyId}`)
-  await picture(page, 'token')
+  await saveScreenshot(page, 'token')
 })
 
 /** Opens a page of the service that has the lifelike data, and looks at it. */

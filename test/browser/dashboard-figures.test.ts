@@ -4,7 +4,7 @@ import { loadDemo } from '../../src/demo/load.ts'
 import { whole } from '../support/builders.ts'
 import { projected } from '../support/projected.ts'
 import { downloadCsv, openDashboard, table, tables } from './dashboard-page.ts'
-import { hasPictures, look, picture } from './look.ts'
+import { look, saveScreenshot, takesScreenshots } from './look.ts'
 import { startSite } from './site.ts'
 
 const { database, build, origin, browser } = await startSite()
@@ -517,8 +517,8 @@ test('all of it is accessible and fits, wide and narrow, light and dark', async 
 })
 
 // `PICTURES=on npm test -- --project browser` puts it where the README shows it.
-test.runIf(hasPictures)('the picture of the README', async () => {
+test.runIf(takesScreenshots)('takes the screenshot for the README', async () => {
   const { page } = await open('currency=GBP')
   await page.getByRole('figure', { name: 'Top products' }).waitFor()
-  await picture(page, 'dashboard', 1113)
+  await saveScreenshot(page, 'dashboard', 1113)
 })

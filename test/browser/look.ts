@@ -5,8 +5,8 @@ import { expect } from 'vitest'
 
 const screenshots = 'test/screenshots'
 
-/** True when `PICTURES=on` asks for pictures: each takes as long as the checks of its page. */
-export const hasPictures = process.env.PICTURES === 'on'
+/** True when `PICTURES=on` asks for screenshots: each takes as long as the checks of its page. */
+export const takesScreenshots = process.env.PICTURES === 'on'
 
 /** True when `LOOKS=long` asks for all of it, as at night: axe-core takes most of the time of these tests. */
 export const isLong = process.env.LOOKS === 'long'
@@ -29,7 +29,7 @@ export const checkedViews: readonly View[] = isLong ? views : [views[1]]
 /**
  * Checks the current page, wide and light, then narrow and dark, without loading it again: the page is not wider than the
  * screen, and axe-core finds nothing in the checked views. The findings fail the test when it ends. With `PICTURES=on` it leaves a
- * picture of each in test/screenshots.
+ * screenshot of each in test/screenshots.
  */
 export async function look(page: Page, name: string): Promise<void> {
   const problems: string[] = []
@@ -69,9 +69,9 @@ export async function untilAccessible(page: Page, name: string, ...rules: (reado
   await screenshot(page, name)
 }
 
-/** Leaves a picture of the whole page in test/screenshots, when pictures are asked for. */
+/** Saves a screenshot of the whole page in test/screenshots when `PICTURES=on`. */
 async function screenshot(page: Page, name: string): Promise<void> {
-  if (!hasPictures) return
+  if (!takesScreenshots) return
   mkdirSync(screenshots, { recursive: true })
   await page.screenshot({ path: `${screenshots}/${name}.png`, fullPage: true })
 }
@@ -99,11 +99,11 @@ const excessOf = (page: Page) =>
   page.evaluate<number>('document.documentElement.scrollWidth - document.documentElement.clientWidth')
 
 /**
- * Puts a picture into the docs.
+ * Saves a screenshot for the docs.
  *
  * @param height how much of a long page it shows, in pixels
  */
-export async function picture(page: Page, name: string, height?: number): Promise<void> {
+export async function saveScreenshot(page: Page, name: string, height?: number): Promise<void> {
   await page.setViewportSize({ width: 1280, height: 900 })
   await page.emulateMedia({ colorScheme: 'light' })
   const clip = height === undefined ? undefined : { x: 0, y: 0, width: 1280, height }

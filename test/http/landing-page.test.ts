@@ -182,7 +182,7 @@ describe('an address where nothing is', () => {
 test('browsers find an icon, and crawlers what they may read', async () => {
   const icon = await client.app.inject('/favicon.ico')
   expect([icon.statusCode, icon.headers['content-type']]).toEqual([200, 'image/x-icon'])
-  // The signature of an icon with one picture.
+  // The signature of an icon with one image.
   expect(icon.rawPayload.subarray(0, 6).toString('hex')).toBe('000001000100')
   const { headers, text } = await client.ask({ method: 'GET', url: '/robots.txt' })
   expect(headers['content-type']).toBe('text/plain; charset=utf-8')

@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
-import { trimmed } from '../../src/domain/trimmed.ts'
+import { trimInvisible } from '../../src/domain/trimmed.ts'
 import { bearer, createWorld, faultyFields, flawOf, worldReference } from './support.ts'
 
 const { client, build, secret, tenantId, pool } = await createWorld()
@@ -70,7 +70,8 @@ describe('the body of a resolution', () => {
     const blank = new Set(rows.map(({ code }) => code))
     for (let code = 1; code < 65536; code++) {
       const character = String.fromCharCode(code)
-      if (blank.has(code) !== (trimmed(character) === '')) expect.fail(`U+${code.toString(16)} is trimmed in one place`)
+      if (blank.has(code) !== (trimInvisible(character) === ''))
+        expect.fail(`U+${code.toString(16)} is trimmed in one place`)
       const is = /[\p{White_Space}\p{Cc}\ufeff\u200b-\u200f\u202a-\u202e\u2060-\u2064]/u.test(character)
       if (is && !blank.has(code)) expect.fail(`U+${code.toString(16)} is not trimmed`)
       if (/[\p{L}\p{N}\p{P}\p{S}]/u.test(character) && !/\p{Default_Ignorable_Code_Point}/u.test(character))

@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { applyPatch, parsePatch } from 'diff'
-import { digestOf, patchedDigest } from '../../src/db/connection/driver.ts'
+import { hashDirectory, patchedDigest } from '../../src/db/connection/driver.ts'
 
 const source = new URL('.', import.meta.resolve('postgres'))
 const targets = ['../../dist/postgres/', '../../packages/sync/dist/postgres/'].map(
@@ -13,7 +13,7 @@ const targets = ['../../dist/postgres/', '../../packages/sync/dist/postgres/'].m
 const patchFile = 'postgres+3.4.9.patch'
 
 // A running service may be reading these files, so patched ones are not written again.
-for (const target of targets) if (digestOf(target) !== patchedDigest) build(target)
+for (const target of targets) if (hashDirectory(target) !== patchedDigest) build(target)
 
 function build(target: URL): void {
   const patches = new Map(
@@ -29,7 +29,7 @@ function build(target: URL): void {
       throw new Error(`${patchFile} does not fit src/${name} of the installed postgres package. Run: npm ci`)
     writeFileSync(new URL(name, target), text)
   }
-  const digest = digestOf(target)
+  const digest = hashDirectory(target)
   if (digest !== patchedDigest) {
     throw new Error(
       `The patched driver has the digest ${digest}, not the one in src/db/connection/driver.ts. ` +

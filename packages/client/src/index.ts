@@ -5,7 +5,7 @@ import type { RecordList } from './list.ts'
 import { RecordReader, resolution, type TenantListName } from './reads.ts'
 import { pathId, readRecord } from './record.ts'
 import type { Resolution } from './records.ts'
-import { createRemovals, type Removal, type RemovalOptions, type RemovalPage } from './removals.ts'
+import { createRemovalList, type Removal, type RemovalOptions, type RemovalPage } from './removals.ts'
 import type { CallOptions } from './transport.ts'
 
 export type { ExportOptions } from './bulk-export.ts'
@@ -62,7 +62,7 @@ export class VoucherGateway extends RecordReader {
 
   /** Lists the records that left a tenant's lists, so that a copy can follow. Read it before the lists. */
   removals(tenantId: number, options: RemovalOptions = {}): RecordList<Removal, RemovalPage> {
-    return createRemovals(this.transport, tenantId, options)
+    return createRemovalList(this.transport, tenantId, options)
   }
 
   /**
@@ -70,7 +70,7 @@ export class VoucherGateway extends RecordReader {
    * from before a full pass with the copy. The id is the same at every address of the service.
    */
   async identity(tenantId: number, options: CallOptions = {}): Promise<Pick<RemovalPage, 'epoch' | 'serviceId'>> {
-    for await (const { epoch, serviceId } of createRemovals(this.transport, tenantId, options, 0).pages())
+    for await (const { epoch, serviceId } of createRemovalList(this.transport, tenantId, options, 0).pages())
       return { epoch, serviceId }
     throw new Error('The list of removals has no page.')
   }

@@ -55,7 +55,7 @@ export interface RemovalOptions extends ListOptions {
 }
 
 /** Creates the list of a tenant's removals. */
-export function createRemovals(
+export function createRemovalList(
   transport: Transport,
   tenant: number,
   { updatedSince, cursor: from, resources, signal }: RemovalOptions,

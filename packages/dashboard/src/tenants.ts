@@ -1,6 +1,6 @@
 // The tenants of the token, as far as they are loaded.
 import type { DashboardTenantFragment } from './operations.ts'
-import { folded, searchWords } from './search-words.ts'
+import { foldCase, searchWords } from './search-words.ts'
 
 /** A tenant in the tree. */
 export interface TreeTenant {
@@ -58,8 +58,8 @@ export const byName = (one: TreeTenant, other: TreeTenant): number => collator.c
 export function search(tenants: TenantMap, text: string): TreeTenant[] {
   const words = searchWords(text)
   const [first = ''] = words
-  const startsFirst = ({ name }: TreeTenant) => (folded(name).startsWith(first) ? 0 : 1)
+  const startsFirst = ({ name }: TreeTenant) => (foldCase(name).startsWith(first) ? 0 : 1)
   return [...tenants.values()]
-    .filter(({ id, name }) => id === words.join() || words.every(word => folded(name).includes(word)))
+    .filter(({ id, name }) => id === words.join() || words.every(word => foldCase(name).includes(word)))
     .sort((one, other) => startsFirst(one) - startsFirst(other) || byName(one, other))
 }

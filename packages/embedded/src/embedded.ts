@@ -11,7 +11,15 @@ import * as fs from 'node:fs'
 import { Socket } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Account, clusterOf, findBinaries, findCluster, SOCKET_DIR, serverAccount, USE_OTHER } from './paths.ts'
+import {
+  type Account,
+  clusterOf,
+  findBinaries,
+  findCluster,
+  SOCKET_DIR_PREFIX,
+  serverAccount,
+  USE_OTHER,
+} from './paths.ts'
 import { findRunningServer, isAlive, readPidFile, removeStaleFiles } from './pid-file.ts'
 
 /** The address of a running server, and how to stop it. */
@@ -184,7 +192,7 @@ async function launch(
   log: Log,
 ): Promise<EmbeddedPostgres> {
   removeStaleFiles(cluster, account)
-  const host = fs.mkdtempSync(SOCKET_DIR)
+  const host = fs.mkdtempSync(SOCKET_DIR_PREFIX)
   fs.chownSync(host, account.uid, account.gid)
   const fixed = { listen_addresses: '', port: String(PORT), unix_socket_directories: host }
   const flags = Object.entries({ ...settings, ...fixed }).flatMap(([name, value]) => ['-c', `${name}=${value}`])

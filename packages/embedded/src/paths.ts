@@ -21,7 +21,7 @@ export const USE_OTHER = 'To use your own PostgreSQL server instead, set DATABAS
  * The prefix of socket directories. It is not in TMPDIR, because the path of a Unix socket has at most about 100
  * bytes.
  */
-export const SOCKET_DIR = '/tmp/voucher-gateway-'
+export const SOCKET_DIR_PREFIX = '/tmp/voucher-gateway-'
 
 /** Returns the cluster of an existing data directory, without symbolic links; the cluster may not exist yet. */
 export function clusterOf(dataDir: string): string {

@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { join } from 'node:path'
-import { type Account, SOCKET_DIR } from './paths.ts'
+import { type Account, SOCKET_DIR_PREFIX } from './paths.ts'
 
 /** The pid file (`postmaster.pid`) that a server writes into its cluster. */
 interface PidFile {
@@ -54,7 +54,7 @@ export function removeStaleFiles(cluster: string, account: Account): void {
   // In a copy of a cluster the file names the socket directory of the original server, which may be in use.
   if (stale.cluster !== cluster) return
   const { socketDir } = stale
-  if (!socketDir.startsWith(SOCKET_DIR) || !/^\w+$/.test(socketDir.slice(SOCKET_DIR.length))) return
+  if (!socketDir.startsWith(SOCKET_DIR_PREFIX) || !/^\w+$/.test(socketDir.slice(SOCKET_DIR_PREFIX.length))) return
   if (fs.lstatSync(socketDir, { throwIfNoEntry: false })?.uid !== account.uid) return
   fs.rmSync(socketDir, { recursive: true, force: true })
 }

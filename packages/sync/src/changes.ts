@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type ListChanges, type TenantListName, tenantListNames } from '#client'
 import { type ChangePosition, isInStep } from './checkpoint.ts'
-import { isGone, messageOf, namesNoChanges, needsFullPass } from './service-error.ts'
+import { isGone, lacksChangesQuery, messageOf, needsFullPass } from './service-error.ts'
 import type { Sync } from './sync.ts'
 
 /** What a round reads. */
@@ -73,7 +73,7 @@ async function readChanges({ source, changes, report }: Sync, after: string): Pr
   } catch (error) {
     // The removals answer the same: a round that reads everything does what is right.
     if (needsFullPass(error) || isGone(error)) return null
-    if (!namesNoChanges(error)) throw error
+    if (!lacksChangesQuery(error)) throw error
     changes.available = false
     report({ event: 'no_changes', message: messageOf(error) })
     return null

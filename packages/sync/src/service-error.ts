@@ -24,7 +24,7 @@ export const retryAfterOf = (error: unknown): number | null =>
 export const needsFullPass = (error: unknown): boolean => error instanceof VoucherGatewayError && error.needsFullPass
 
 /** Returns whether the service names no changes: it does not know the field, or does not trust the document. */
-export const namesNoChanges = (error: unknown): boolean =>
+export const lacksChangesQuery = (error: unknown): boolean =>
   ['GRAPHQL_VALIDATION_FAILED', 'DOCUMENT_NOT_TRUSTED'].includes(codeOf(error) ?? '')
 
 /** Returns the id under which the service's log has the failed request; null when there was none. */

@@ -26,7 +26,7 @@ const maxExamples = 5
 const confirmingRounds = 3
 
 /** The records of a list of the copy, and the ids that differ. */
-interface Found {
+interface ListDifferences {
   tenantId: number
   list: TenantListName
   copy: number
@@ -50,7 +50,7 @@ export async function verifyCopy(sync: Sync): Promise<void> {
   const service = await readService(sync)
   const { store, changed } = watchChanges(sync.store)
   let { serverTime } = await runRound({ ...sync, store })
-  const found: Found[] = []
+  const found: ListDifferences[] = []
   for (const [tenantId, lists] of service) {
     if (!sync.checkpoint.tenants.has(tenantId)) continue
     for (const [list, checksums] of lists) {
@@ -141,7 +141,7 @@ async function compare(
   tenantId: number,
   expected: Checksums,
   changed: ReadonlySet<number>,
-): Promise<Found> {
+): Promise<ListDifferences> {
   const extra: number[] = []
   const different: number[] = []
   let copy = 0
@@ -158,16 +158,17 @@ async function compare(
   return { tenantId, list, copy, missing, extra, different }
 }
 
-const isDifferent = ({ missing, extra, different }: Found) => missing.length + extra.length + different.length > 0
+const isDifferent = ({ missing, extra, different }: ListDifferences) =>
+  missing.length + extra.length + different.length > 0
 
 /** Leaves out records that the service has changed during the comparison. */
-function leaveOut(found: Found, changed: ReadonlySet<number> | 'all' | undefined): void {
+function leaveOut(found: ListDifferences, changed: ReadonlySet<number> | 'all' | undefined): void {
   for (const kind of ['missing', 'extra', 'different'] as const) {
     found[kind] = found[kind].filter(id => changed !== 'all' && !changed?.has(id))
   }
 }
 
-const toComparison = ({ tenantId, list, copy, missing, extra, different }: Found): Comparison => ({
+const toComparison = ({ tenantId, list, copy, missing, extra, different }: ListDifferences): Comparison => ({
   event: 'compared',
   tenant: tenantId,
   list,

@@ -26,7 +26,7 @@ export const invite: Handler = async ({ sql }, request, reply) => {
   if (email === null) throw badInput({ email: ['Give an e-mail, such as ann@example.com.'] })
   const secret = await inviteAdministrator(sql, actorOf(request), email, getSignedIn(request))
   const link = `${request.publicOrigin}${setupPath}/${secret}`
-  return sendPage(reply.code(201), <Invited email={email} link={link} />)
+  return sendPage(reply.code(201), <InvitationMessage email={email} link={link} />)
 }
 
 /** Withdraws an invitation. */
@@ -104,7 +104,7 @@ const invitationColumns: Column<PendingInvitation>[] = [
   },
 ]
 
-const Invited = ({ email, link }: { email: string; link: string }) => (
+const InvitationMessage = ({ email, link }: { email: string; link: string }) => (
   <Layout title="The link is created" section="administrators" narrow>
     <p class="warning">
       Hand it to {email} through a safe channel: anyone who has it becomes an administrator. It is shown only once.

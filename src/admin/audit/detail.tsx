@@ -57,7 +57,11 @@ export function Detail({ entry, tenants }: { entry: AuditEntry; tenants: TenantN
     <ul>
       {parts.map(([name, value]) => {
         const change = Change.safeParse(value).data
-        const show = change ? <Changed {...{ name, tenants, ...change }} /> : <Value {...{ name, tenants, value }} />
+        const show = change ? (
+          <ChangedValue {...{ name, tenants, ...change }} />
+        ) : (
+          <Value {...{ name, tenants, value }} />
+        )
         return (
           <li>
             <span class="muted">{labels[name] ?? name}:</span> {show}
@@ -108,7 +112,7 @@ function Value({ name, value, tenants }: ValueProps) {
   return <span class="stored-value">{typeof value === 'string' ? value : JSON.stringify(value)}</span>
 }
 
-function Changed({ name, from, to, tenants }: Omit<ValueProps, 'value'> & z.infer<typeof Change>) {
+function ChangedValue({ name, from, to, tenants }: Omit<ValueProps, 'value'> & z.infer<typeof Change>) {
   const [before, after] = [itemsOf(name, from, tenants), itemsOf(name, to, tenants)]
   if (before && after) return <Differences before={before} after={after} />
   return (

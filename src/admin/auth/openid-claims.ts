@@ -17,13 +17,13 @@ const affirmations: readonly unknown[] = [true, 'true', 1, '1']
  * @returns the e-mail when the provider has verified it, otherwise null; and why it allows no sign-in by its domain
  */
 function readEmail({ email, email_verified, xms_edov }: Claims): { email: string | null; flaw: string } {
-  const flawed = (claim: string, flaw: string) => ({ email: null, flaw: `the claim ${claim} ${flaw}` })
-  if (email === undefined) return flawed('email', 'is missing')
+  const flawOf = (claim: string, flaw: string) => ({ email: null, flaw: `the claim ${claim} ${flaw}` })
+  if (email === undefined) return flawOf('email', 'is missing')
   // Microsoft Entra has `xms_edov` instead: the domain of the e-mail is verified.
   const verified = email_verified ?? xms_edov
-  if (verified === undefined) return flawed('email_verified', 'is missing')
+  if (verified === undefined) return flawOf('email_verified', 'is missing')
   if (!affirmations.includes(verified)) {
-    return flawed(email_verified === undefined ? 'xms_edov' : 'email_verified', 'is not true')
+    return flawOf(email_verified === undefined ? 'xms_edov' : 'email_verified', 'is not true')
   }
   return { email: typeof email === 'string' ? parseEmail(email) : null, flaw: 'the claim email has no allowed domain' }
 }

@@ -1,12 +1,12 @@
 // The parts of the tenant picker that its script loads.
 import { notFound } from '../../domain/errors.ts'
-import { listTreeLevels, placeTenants } from '../../domain/tenant/tree.ts'
+import { listTreeChildren, placeTenants } from '../../domain/tenant/tree.ts'
 import { parseIdentifier } from '../../domain/value/identifier.ts'
 import { sendFragment } from '../../pages/html-page.tsx'
 import { formatCount } from '../components/format.tsx'
 import type { Handler } from '../context.ts'
 import { formBody, queryParameters } from '../form-body.ts'
-import { Chosen, describeMatches, Found } from './lists.tsx'
+import { ChosenTenants, describeMatches, SearchMatches } from './lists.tsx'
 import { loadLists } from './load.ts'
 import { levelLength, parseParent, readPicker } from './state.ts'
 import { Level } from './tree.tsx'
@@ -18,7 +18,7 @@ export const showLevel: Handler = async ({ sql }, request, reply) => {
   if (parentId === undefined) throw notFound('tenant')
   const afterId = parseIdentifier(query.get('after') ?? '')
   const [levels, [parent = null]] = await Promise.all([
-    listTreeLevels(sql, [{ parentId, afterId, size: levelLength }]),
+    listTreeChildren(sql, [{ parentId, afterId, size: levelLength }]),
     parentId === null ? [] : placeTenants(sql, [parentId]),
   ])
   if (parentId !== null && !parent) throw notFound('tenant')
@@ -40,8 +40,8 @@ export const showLists: Handler = async ({ sql }, request, reply) => {
   return sendFragment(
     reply,
     <div data-status={status}>
-      <Chosen chosen={chosen} />
-      <Found {...lists} />
+      <ChosenTenants chosen={chosen} />
+      <SearchMatches {...lists} />
     </div>,
   )
 }

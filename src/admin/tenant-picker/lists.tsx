@@ -6,7 +6,7 @@ import { AddSelected, PickBox, ScrollPane, TenantPath } from './parts.tsx'
 import { maxChosen } from './state.ts'
 
 /** The chosen tenants, each with its reach. */
-export const Chosen = ({ chosen }: Pick<PickerLists, 'chosen'>) => (
+export const ChosenTenants = ({ chosen }: Pick<PickerLists, 'chosen'>) => (
   <div id="chosen">
     {chosen.length === 0 ? (
       <p class="muted">No tenant is chosen yet.</p>
@@ -42,7 +42,7 @@ export const Chosen = ({ chosen }: Pick<PickerLists, 'chosen'>) => (
 )
 
 /** The tenants that the search finds; an empty element without a search. */
-export function Found({ chosen, searched, matches }: PickerLists) {
+export function SearchMatches({ chosen, searched, matches }: PickerLists) {
   const chosenIds = new Set(chosen.map(({ grant }) => grant.tenantId))
   return (
     <div id="found">

@@ -2,10 +2,10 @@
 import type { Sql } from '../../db/sql.ts'
 import {
   listFoundTenants,
-  listTreeLevels,
+  listTreeChildren,
   placeTenants,
   searchTenants,
-  type TreeLevel,
+  type TreeChildren,
 } from '../../domain/tenant/tree.ts'
 import type { TenantGrant } from '../../domain/token/token.ts'
 import { maxChosen, type PickerState, readPicker } from './state.ts'
@@ -26,7 +26,7 @@ export async function loadPicker(sql: Sql, posted: URLSearchParams | null, grant
   if (!posted) state.grants = grants
   const [lists, levels] = await Promise.all([
     loadLists(sql, state),
-    listTreeLevels(
+    listTreeChildren(
       sql,
       [...state.levels].map(([parentId, size]) => ({ parentId, afterId: null, size })),
     ),
@@ -60,7 +60,7 @@ async function addMatches(sql: Sql, { grants, searched }: PickerState): Promise<
 }
 
 /** Returns the opened levels that the tree shows, without those below a closed tenant. */
-function reachable(levels: Map<number | null, TreeLevel>, opened: PickerState['levels']): PickerState['levels'] {
+function reachable(levels: Map<number | null, TreeChildren>, opened: PickerState['levels']): PickerState['levels'] {
   const shown = new Set<number | null>([null])
   const visit = (parentId: number | null) => {
     for (const { id } of levels.get(parentId)?.tenants ?? []) {

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { assetsPath } from '../../http/paths.ts'
 import { ErrorSummary, FieldError, FieldGroup } from '../components/field.tsx'
 import { PostForm } from '../components/layout.tsx'
-import { Chosen, Found } from './lists.tsx'
+import { ChosenTenants, SearchMatches } from './lists.tsx'
 import type { Picker } from './load.ts'
 import { AddSelected, ScrollPane } from './parts.tsx'
 import { canShowMore, levelsText, listsPath, maxSearchLength } from './state.ts'
@@ -22,7 +22,7 @@ export function TenantPicker({ picker }: { picker: Picker }) {
       >
         <FieldError name="tenants" />
         <input type="hidden" name="opened" value={levelsText(state.levels)} />
-        <Chosen chosen={chosen} />
+        <ChosenTenants chosen={chosen} />
         <div class="field" id="find">
           <label for="search">Find a tenant</label>
           <p class="hint" id="search-hint">
@@ -44,7 +44,7 @@ export function TenantPicker({ picker }: { picker: Picker }) {
             </button>
           </div>
         </div>
-        <Found chosen={chosen} searched={searched} matches={matches} />
+        <SearchMatches chosen={chosen} searched={searched} matches={matches} />
         <p class="muted">Or choose in the tree:</p>
         {!canShowMore(state.levels) && <p class="warning">Close a tenant before you open another.</p>}
         <ScrollPane label="Tree of tenants">

@@ -1,10 +1,10 @@
-import type { TenantLabel, TreeLevel } from '../../domain/tenant/tree.ts'
+import type { TenantLabel, TreeChildren } from '../../domain/tenant/tree.ts'
 import { formatCount } from '../components/format.tsx'
 import { PickBox, TenantName } from './parts.tsx'
 import { levelLength, levelPath, parentText } from './state.ts'
 
 interface LevelProps {
-  levels: Map<number | null, TreeLevel>
+  levels: Map<number | null, TreeChildren>
   /** Null: the tenants without a parent. */
   parent: TenantLabel | null
   chosen: ReadonlySet<number>

@@ -9,12 +9,12 @@ import { findForm, formBody, textField } from '../form-body.ts'
 import { loadPicker } from '../tenant-picker/load.ts'
 import { readPicker } from '../tenant-picker/state.ts'
 import { checkForm, readTokenInput, TokenForm } from './form.tsx'
-import { NotActive, tokenOf, tokenPath } from './parts.tsx'
+import { InactiveTokenPage, tokenOf, tokenPath } from './parts.tsx'
 
 /** GET /admin/tokens/:id/edit */
 export const showEdit: HandlerById = async (context, request, reply) => {
   const token = await tokenOf(context, request.params)
-  if (tokenStatus(token) !== 'active') return sendPage(reply, <NotActive token={token} action="Edit" />)
+  if (tokenStatus(token) !== 'active') return sendPage(reply, <InactiveTokenPage token={token} action="Edit" />)
   return sendPage(
     reply,
     <Layout title={`Edit ${token.name}`} section="tokens" narrow>

@@ -97,7 +97,7 @@ export const tokenOf = ({ sql }: AdminContext, { id }: { id: string }): Promise<
   getToken(sql, requireIdentifier(id, 'token'))
 
 /** The page in place of a form that works only on an active token. */
-export function NotActive({ token, action }: { token: TokenRecord; action: string }) {
+export function InactiveTokenPage({ token, action }: { token: TokenRecord; action: string }) {
   return (
     <Layout title={`${action} ${token.name}`} section="tokens" narrow>
       <p class="warning">This token is not active: it {token.revokedAt ? 'is revoked' : 'has expired'}.</p>

@@ -1,12 +1,12 @@
 import { revokeToken } from '../../domain/token/lifecycle.ts'
 import { ConfirmForm, Layout } from '../components/layout.tsx'
 import { actorOf, type HandlerById, redirectWithFlash, sendPage } from '../context.ts'
-import { Fact, LastUse, NotActive, tokenOf, tokenPath } from './parts.tsx'
+import { Fact, InactiveTokenPage, LastUse, tokenOf, tokenPath } from './parts.tsx'
 
 /** GET /admin/tokens/:id/revoke */
 export const showRevoke: HandlerById = async (context, request, reply) => {
   const token = await tokenOf(context, request.params)
-  if (token.revokedAt) return sendPage(reply, <NotActive token={token} action="Revoke" />)
+  if (token.revokedAt) return sendPage(reply, <InactiveTokenPage token={token} action="Revoke" />)
   return sendPage(
     reply,
     <Layout title={`Revoke ${token.name}?`} section="tokens" narrow>

@@ -7,7 +7,7 @@ import { IdempotencyField, readIdempotencyKey } from '../components/idempotency-
 import { ButtonLink, Layout, PostForm } from '../components/layout.tsx'
 import { actorOf, type HandlerById, sendPage } from '../context.ts'
 import { formBody, textField } from '../form-body.ts'
-import { NotActive, tokenOf, tokenPath } from './parts.tsx'
+import { InactiveTokenPage, tokenOf, tokenPath } from './parts.tsx'
 import { sendSecret } from './secret.tsx'
 
 const secondsPerHour = 3600
@@ -25,7 +25,7 @@ const overlaps = [
 export const showRotate: HandlerById = async (context, request, reply) => {
   const token = await tokenOf(context, request.params)
   if (token.rotatedTo !== null) return sendPage(reply, <AlreadyReplaced token={token} successor={token.rotatedTo} />)
-  if (tokenStatus(token) !== 'active') return sendPage(reply, <NotActive token={token} action="Rotate" />)
+  if (tokenStatus(token) !== 'active') return sendPage(reply, <InactiveTokenPage token={token} action="Rotate" />)
   return sendPage(
     reply,
     <Layout title={`Rotate ${token.name}`} section="tokens" narrow>

@@ -5,7 +5,7 @@ import { defaultPath } from '../../db/mapping/mappings.ts'
 import { hasSchema } from '../../db/migration/migrations.ts'
 import { checkPlatform } from '../../staging/stage.ts'
 import { requireMigrated, withUnmigratedDatabase } from '../database/database.ts'
-import { counted, jsonOption, printResult } from '../terminal/output.ts'
+import { formatQuantity, jsonOption, printResult } from '../terminal/output.ts'
 
 /** The option for a platform whose database is not the gateway's. */
 export const fromOption = () =>
@@ -46,7 +46,7 @@ export const checkCommand = new Command('check')
         : '-- What the platform has to allow, and to publish:',
       ...grants,
       '',
-      `${counted(errors, 'error')}, ${counted(findings.length - errors, 'warning')}`,
+      `${formatQuantity(errors, 'error')}, ${formatQuantity(findings.length - errors, 'warning')}`,
     ]
     printResult(json, { findings, grants }, lines.join('\n'))
     if (errors > 0) process.exitCode = 1

@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { checkMapping, type RecordChange } from '../../adoption/check.ts'
 import { readConfig } from '../../config/config.ts'
 import { withDatabase } from '../database/database.ts'
-import { counted, jsonOption, printResult } from '../terminal/output.ts'
+import { formatQuantity, jsonOption, printResult } from '../terminal/output.ts'
 import { requireNone, searchPathOption } from './check.ts'
 
 export const diffCommand = new Command('diff')
@@ -23,5 +23,5 @@ export const diffCommand = new Command('diff')
 
 const describe = ({ record, change, records, firstKey, columns }: RecordChange): string => {
   const differing = columns.length > 0 ? `, in ${columns.join(', ')}` : ''
-  return `${record}: ${counted(records, 'record')} would ${change}, first key ${firstKey}${differing}`
+  return `${record}: ${formatQuantity(records, 'record')} would ${change}, first key ${firstKey}${differing}`
 }

@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { type Draft, initMapping } from '../../adoption/init.ts'
+import { initMapping, type MappingDraft } from '../../adoption/init.ts'
 import { readConfig } from '../../config/config.ts'
 import { GatewayError } from '../../domain/errors.ts'
 import { withUnmigratedDatabase } from '../database/database.ts'
@@ -30,7 +30,7 @@ export const initCommand = new Command('init')
   })
 
 /** Returns the files of a type, or why it has none. */
-function describe({ record, candidates: [source], sought, files }: Draft): string {
+function describe({ record, candidates: [source], sought, files }: MappingDraft): string {
   const names = Object.keys(files).join(', ')
   if (source) return `${names}: from ${source}`
   const reason = `because no table with a primary key of one column is called ${sought.join(', ')}.`

@@ -8,7 +8,7 @@ import { letDriverCompile } from '../../db/connection/compilable.ts'
 import { findExcessRights } from '../../db/connection/rights.ts'
 import { migrate } from '../../db/migration/migrate.ts'
 import type { Pool } from '../../db/sql.ts'
-import { isDemo, isEmpty, loadDemo } from '../../demo/load.ts'
+import { hasDemoData, isEmpty, loadDemo } from '../../demo/load.ts'
 import { hasNoAdministrator } from '../../domain/administrator/administrator.ts'
 import { inviteFirstAdministrator } from '../../domain/administrator/invitation.ts'
 import { createTokenDirectory } from '../../domain/token/directory.ts'
@@ -183,7 +183,7 @@ async function prepareEmbedded(config: Config, { owner, pool }: Database): Promi
     // The records must exist when the addresses are printed.
     await createSteps(pool, new AbortController().signal)()
   }
-  if (!(await isDemo(owner))) return null
+  if (!(await hasDemoData(owner))) return null
   const stored = readDataFile(config.dataDir, 'demo-token')
   const valid = stored !== null && (await createTokenDirectory(pool).find(stored)).status === 'active'
   return valid ? stored : createDemoToken(config, pool)

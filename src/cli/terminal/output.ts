@@ -39,7 +39,7 @@ export function printTable(rows: readonly Readonly<Record<string, string>>[]): v
 }
 
 /** Returns a number with its noun: `1 row`, `2 rows`. */
-export const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+export const formatQuantity = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
 /** Prints the result of a command: as JSON for a program, or as a sentence for a person. */
 export function printResult(json: boolean, result: object, sentence: string): void {

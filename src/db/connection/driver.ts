@@ -16,7 +16,7 @@ export const patchedDigest = 'ed5e41e377413a41e76b00d0092278624d4fbaff71111e8fce
  * @param directory a URL that ends with a slash
  * @returns the SHA-256, in hexadecimal, of their names and contents; null when the directory does not exist
  */
-export function digestOf(directory: URL): string | null {
+export function hashDirectory(directory: URL): string | null {
   if (!existsSync(directory)) return null
   const hash = createHash('sha256')
   for (const name of readdirSync(directory).sort()) {
@@ -33,6 +33,6 @@ export function digestOf(directory: URL): string | null {
  */
 export function requirePatchedDriver(): void {
   const directory = new URL('.', import.meta.resolve('#postgres'))
-  if (digestOf(directory) === patchedDigest) return
+  if (hashDirectory(directory) === patchedDigest) return
   throw new ReasonError(reason('DRIVER_NOT_PATCHED', { directory: fileURLToPath(directory) }))
 }

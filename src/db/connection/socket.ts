@@ -27,7 +27,7 @@ const longestGap = 500
 const pause = { lost: 0.05, failedStart: 0.25, refused: 1 }
 
 /** An open socket, and the progress of its statement. */
-interface Watched {
+interface WatchedSocket {
   socket: Socket
   /** From a statement until the server is ready for the next one. */
   isBusy: boolean
@@ -61,7 +61,7 @@ export function poolSockets({
   let nextPause = pause.lost
   let isClosed = false
   const all = new Set<Socket>()
-  const watched = new Set<Watched>()
+  const watched = new Set<WatchedSocket>()
   /** The counted time until the latest check, in milliseconds. */
   let time = 0
   let checkedAt = 0
@@ -69,7 +69,7 @@ export function poolSockets({
 
   /** The driver ignores an error thrown here and loses the connection's place in the pool: errors are emitted. */
   async function socket(): Promise<Socket> {
-    if (isClosed) return failing(databaseError('CONNECTION_ENDED', 'The pool is closed.'))
+    if (isClosed) return failedSocket(databaseError('CONNECTION_ENDED', 'The pool is closed.'))
     const plain = path === undefined ? connect(port, host) : connect(path)
     keep(plain)
     failOnEnd(plain)
@@ -84,7 +84,7 @@ export function poolSockets({
     } catch (error) {
       plain.destroy()
       nextPause = pause.failedStart
-      return failing(error)
+      return failedSocket(error)
     }
   }
 
@@ -95,7 +95,7 @@ export function poolSockets({
 
   function watch(opened: Socket): void {
     let started = false
-    const state: Watched = { socket: opened, isBusy: true, rest: null, heardAt: time, busySince: time }
+    const state: WatchedSocket = { socket: opened, isBusy: true, rest: null, heardAt: time, busySince: time }
     opened.on('data', (chunk: Buffer) => {
       state.heardAt = time
       if (endsReady(state.rest && chunk.length < readyLength ? Buffer.concat([state.rest, chunk]) : chunk)) {
@@ -154,7 +154,7 @@ export function poolSockets({
     }
   }
 
-  const closeSilent = ({ socket }: Watched) =>
+  const closeSilent = ({ socket }: WatchedSocket) =>
     socket.destroy(databaseError('ETIMEDOUT', `The database has not answered in ${answerTimeoutMs} ms.`))
 
   function close(): void {
@@ -204,7 +204,7 @@ async function startTls(plain: Socket, host: string, { mode, options }: Tls): Pr
 }
 
 /** Returns a socket that fails with the error once the driver listens. */
-function failing(error: unknown): Socket {
+function failedSocket(error: unknown): Socket {
   const socket = new Socket()
   setImmediate(() => socket.destroy(error instanceof Error ? error : new Error(String(error))))
   return socket

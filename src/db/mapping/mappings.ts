@@ -97,7 +97,7 @@ export function throwWithFile(error: unknown, { record, select, rules }: Mapping
 }
 
 /** The mappings of a database. */
-interface Installed {
+interface InstalledMappings {
   /** Whether it has these mappings alone, as their files have them. */
   is_current: boolean
   /** Whether it captures the sources of its mappings. */
@@ -110,8 +110,8 @@ interface Installed {
   lacks_reader: boolean
 }
 
-async function readInstalled(sql: Sql, mappings: Mapping[]): Promise<Installed> {
-  const [installed] = await sql<[Installed]>`
+async function readInstalled(sql: Sql, mappings: Mapping[]): Promise<InstalledMappings> {
+  const [installed] = await sql<[InstalledMappings]>`
     select /* mapping.read */ exists (select from gateway.mapping where not is_plain) as is_adopted,
            not exists (select from gateway.mapping) and to_regclass('public.purchased_voucher') is null as is_empty,
            not exists (

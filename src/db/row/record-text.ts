@@ -34,7 +34,7 @@ export function readRecordText(bytes: Buffer, count: number, start = 0, limit = 
   let at = start
   let written = 0
   for (let record = 0; at < length && record < limit; record++) {
-    if (written + 2 * count > bounds.length) bounds = doubled(bounds)
+    if (written + 2 * count > bounds.length) bounds = doubleCapacity(bounds)
     at++
     for (let left = count; left > 0; left--) {
       let code = bytes[at]
@@ -63,7 +63,7 @@ export function readRecordText(bytes: Buffer, count: number, start = 0, limit = 
   return { bytes, bounds: bounds.slice(0, written), end: at }
 }
 
-function doubled(small: Int32Array): Int32Array {
+function doubleCapacity(small: Int32Array): Int32Array {
   const large = new Int32Array(small.length * 2)
   large.set(small)
   return large

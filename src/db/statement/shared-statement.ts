@@ -4,7 +4,7 @@ import type { Sql } from '../sql.ts'
 type ReadItems<Item, Result, Via> = (sql: Via, items: readonly Item[]) => Promise<readonly Result[]>
 
 /** An item that waits for the end of the turn of the event loop. */
-interface Waiting<Item, Result, Via> {
+interface WaitingItem<Item, Result, Via> {
   sql: Via
   item: Item
   resolve: (result: Result | PromiseLike<Result>) => void
@@ -20,14 +20,14 @@ interface Waiting<Item, Result, Via> {
  * @returns a function that reads an item by a request's `sql`; requests with the same `group` share statements
  */
 export function shareStatements<Item, Result, Via = Sql>(read: ReadItems<Item, Result, Via>, maxItems = 8) {
-  const waitingOf = new WeakMap<object, Waiting<Item, Result, Via>[]>()
+  const waitingOf = new WeakMap<object, WaitingItem<Item, Result, Via>[]>()
 
-  const readAlone = async ({ sql, item }: Waiting<Item, Result, Via>): Promise<Result> => {
+  const readAlone = async ({ sql, item }: WaitingItem<Item, Result, Via>): Promise<Result> => {
     const [result] = await read(sql, [item])
     return result as Result
   }
 
-  async function readTogether(waiting: readonly Waiting<Item, Result, Via>[]): Promise<void> {
+  async function readTogether(waiting: readonly WaitingItem<Item, Result, Via>[]): Promise<void> {
     const [first, second] = waiting
     if (!first) return
     if (!second) return first.resolve(readAlone(first))

@@ -10,7 +10,7 @@ const sweepMs = 100
 /** The most statements of a class that may wait for each connection. */
 const waitingPerConnection = 200
 
-interface Waiting {
+interface WaitingStatement {
   readonly statement: Statement
   readonly isWanted: () => boolean
   /** The time at which it fails unless it was sent, in milliseconds of `performance.now()`. */
@@ -22,7 +22,7 @@ interface StatementClass {
   readonly key: unknown
   underWay: number
   /** In the order in which they came. */
-  readonly waiting: Set<Waiting>
+  readonly waiting: Set<WaitingStatement>
 }
 
 /**
@@ -118,7 +118,7 @@ export class StatementQueue {
   }
 
   /** Rejects waiting statements. @param errorOf returns the error of a statement; null: it waits on */
-  #failWaiting(errorOf: (entry: Waiting) => StatementNotSentError | null): void {
+  #failWaiting(errorOf: (entry: WaitingStatement) => StatementNotSentError | null): void {
     for (const statements of this.#classes.values()) {
       for (const entry of statements.waiting) {
         const error = errorOf(entry)
@@ -146,7 +146,7 @@ export class StatementQueue {
     this.#draining = false
   }
 
-  #nextWithRoom(): { statements: StatementClass; entry: Waiting } | null {
+  #nextWithRoom(): { statements: StatementClass; entry: WaitingStatement } | null {
     for (const statements of this.#classes.values()) {
       const [entry] = statements.waiting
       if (entry && this.#hasRoom(statements)) return { statements, entry }

@@ -92,7 +92,7 @@ export class CallerGoneError extends StatementNotSentError {
  * Makes the server plan a statement for its own parameters, and not keep it. Use it for statements whose text depends
  * on a caller's arguments: a connection would keep one of them for each combination. The driver has no option for that.
  */
-export function unprepared<Sent extends object>(statement: Sent): Sent {
+export function withoutPreparing<Sent extends object>(statement: Sent): Sent {
   if ('options' in statement && typeof statement.options === 'object')
     Object.assign(statement.options ?? {}, { prepare: false })
   return statement

@@ -1,6 +1,6 @@
 import type { Sql } from '../../db/sql.ts'
 import { badInput, notFound } from '../errors.ts'
-import { invisible, trimmed } from '../trimmed.ts'
+import { invisible, trimInvisible } from '../trimmed.ts'
 import type { Instant } from '../value/instant.ts'
 import { type Actor, auditEntry } from './audit.ts'
 
@@ -25,7 +25,7 @@ const emailForm = new RegExp(`^${emailPart}@${emailPart}$`)
 
 /** Returns the e-mail in lower case, or null when the text is not an e-mail. `gateway.administrator` has the same rule. */
 export function parseEmail(text: string): string | null {
-  const email = trimmed(text).toLowerCase()
+  const email = trimInvisible(text).toLowerCase()
   return [...email].length <= 254 && emailForm.test(email) ? email : null
 }
 

@@ -1,5 +1,5 @@
 import type { Fragment, RecordSql } from '../../db/sql.ts'
-import { unprepared } from '../../db/statement/statement.ts'
+import { withoutPreparing } from '../../db/statement/statement.ts'
 import { badInput, type GatewayError } from '../errors.ts'
 import { lastStamp, recordsMissing } from '../sync/server-time.ts'
 import { grantedBy } from '../tenant/granted.ts'
@@ -31,7 +31,7 @@ export async function readFigures(
       ${reads.map((read, place) => sql`${place > 0 ? sql`union all` : sql``} ${figuresOf(sql, token, read, place)}`)}
     ) read order by place`
   try {
-    const figures = await (reads.length > 1 ? unprepared(statement) : statement)
+    const figures = await (reads.length > 1 ? withoutPreparing(statement) : statement)
     if (figures.length > 0) return figures
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && timeZoneErrors.includes(error.code))) throw error

@@ -3,7 +3,7 @@ import type { Sql } from '../../db/sql.ts'
 import type { KeySet } from './signing-key.ts'
 
 /** What a redemption token says of the resolution that issued it. */
-interface Resolved {
+interface ResolvedFields {
   /** The key of the voucher in the source. */
   sourceKey: string
   voucherId: number
@@ -17,7 +17,7 @@ interface Resolved {
 }
 
 /** Issues a redemption token. */
-export type IssueRedemptionToken = (resolved: Resolved) => string
+export type IssueRedemptionToken = (resolved: ResolvedFields) => string
 
 /** The values of tokens that the configuration gives. */
 export interface TokenSettings {

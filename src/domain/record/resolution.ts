@@ -3,7 +3,13 @@ import type { Sql } from '../../db/sql.ts'
 import { badInput, GatewayError, notFound } from '../errors.ts'
 import type { Token } from '../token/token.ts'
 import type { IssueRedemptionToken } from './redemption-token.ts'
-import { type Found, findBy, type ResolutionTenant, type VoucherLookup, type VoucherState } from './voucher-lookup.ts'
+import {
+  type FoundVoucher,
+  findBy,
+  type ResolutionFields,
+  type ResolutionTenant,
+  type VoucherLookup,
+} from './voucher-lookup.ts'
 import type { VoucherName } from './voucher-name.ts'
 import { type ReasonCode, reasonAgainstRedemption } from './voucher-status.ts'
 
@@ -14,7 +20,7 @@ interface Verdict {
   reasonCode: ReasonCode | null
 }
 
-export type ResolvedVoucher = VoucherState & Verdict
+export type ResolvedVoucher = ResolutionFields & Verdict
 
 export interface Resolution extends Verdict {
   voucher: ResolvedVoucher
@@ -77,7 +83,7 @@ let waiting = 0
  * @param look looks in the records; its argument is the snapshot of the first look. Fails when the caller is gone
  * @throws `UNAVAILABLE` when steps take too long
  */
-async function findPresent(look: (seen: string | null) => Promise<VoucherLookup>): Promise<Found | null> {
+async function findPresent(look: (seen: string | null) => Promise<VoucherLookup>): Promise<FoundVoucher | null> {
   let { found, missing } = await look(null)
   if (missing === null) return found
   if (waiting >= mostWaiting) throw changesWait()

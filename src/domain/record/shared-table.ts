@@ -10,7 +10,7 @@ const maxPages = 4
  *
  * @returns a function that returns the reader for a request: those with the same `group` share statements
  */
-export function shareTable<Row>(table: TenantTable<Row>): (group: object) => TenantTable<Row> {
+export function withSharedStatements<Row>(table: TenantTable<Row>): (group: object) => TenantTable<Row> {
   const readPage = shareStatements(table.pages, maxPages)
   const readRecord = shareStatements(table.records)
   return group => ({

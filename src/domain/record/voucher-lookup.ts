@@ -43,13 +43,13 @@ export const resolutionTenantColumns = {
 }
 
 /** The state of a voucher that a resolution depends on. */
-export type VoucherState = RowOf<typeof resolvedColumns>
+export type ResolutionFields = RowOf<typeof resolvedColumns>
 
 /** The tenant at which a voucher was resolved, and the tenant that owns the voucher (R24). */
 export type ResolutionTenant = RowOf<typeof resolutionTenantColumns>
 
 /** A voucher that a request looks for, by a text that names it. */
-interface Wanted {
+interface WantedVoucher {
   text: string
   at: number
   tokenId: number
@@ -58,8 +58,8 @@ interface Wanted {
 }
 
 /** A voucher that was found, and the tenants of its resolution. */
-export interface Found {
-  voucher: VoucherState
+export interface FoundVoucher {
+  voucher: ResolutionFields
   tenant: ResolutionTenant
   /** True when v1 cannot show the voucher as its source has it (R35). */
   isFaulty: boolean
@@ -69,12 +69,12 @@ export interface Found {
 
 /** What one look in the records found. */
 export interface VoucherLookup {
-  found: Found | null
+  found: FoundVoucher | null
   /** The snapshot of the first look, while the records lack changes that it shows and that may change the result; else null. */
   missing: string | null
 }
 
-const voucherRow = rowCodec<VoucherState>(resolvedColumns)
+const voucherRow = rowCodec<ResolutionFields>(resolvedColumns)
 const tenantRow = rowCodec<ResolutionTenant>(resolutionTenantColumns)
 
 /** How vouchers are found by a column. Conditions compare it with `text`. */
@@ -150,7 +150,7 @@ const mostAtOnce = 8
  */
 function findByName(name: NameColumn) {
   const { column, indexed, isMatch } = name
-  return shareStatements<Wanted, VoucherLookup>(async (sql, wanted) => {
+  return shareStatements<WantedVoucher, VoucherLookup>(async (sql, wanted) => {
     const key = sql.unsafe(indexed(column))
     // Values, because PostgreSQL takes 200 µs more for `unnest`. The records are ordered, so that no plan reads all of a name.
     const rows = await sql`
@@ -185,7 +185,7 @@ function findByName(name: NameColumn) {
         if (others.length + 2 > mostAtOnce)
           return findCrowded(sql, name, wanted[place]!).then(found => ({ found, missing }))
         const isAmbiguous = !!second && `${first?.slice(4, 6)}` === `${second.slice(4, 6)}`
-        return { found: toFound(first?.[1], first?.[2], String(first?.[3]) === 't', isAmbiguous), missing }
+        return { found: toFoundVoucher(first?.[1], first?.[2], String(first?.[3]) === 't', isAmbiguous), missing }
       }),
     )
   })
@@ -193,7 +193,7 @@ function findByName(name: NameColumn) {
 
 type Cell = Buffer | null | undefined
 
-function toFound(vouchers: Cell, tenants: Cell, isFaulty: boolean, isAmbiguous: boolean): Found | null {
+function toFoundVoucher(vouchers: Cell, tenants: Cell, isFaulty: boolean, isAmbiguous: boolean): FoundVoucher | null {
   const [voucher] = voucherRow.read(vouchers)
   const [tenant] = tenantRow.read(tenants)
   return voucher && tenant ? { voucher, tenant, isFaulty, isAmbiguous } : null
@@ -206,7 +206,11 @@ const mostNamed = 100
  * Finds a voucher as `findByName` does, however many have the name: one distance after the other, and at most two that match. The
  * last one of `related` has no tenant: it stands for those below.
  */
-async function findCrowded(sql: Sql, { column, indexed, ranges }: NameColumn, wanted: Wanted): Promise<Found | null> {
+async function findCrowded(
+  sql: Sql,
+  { column, indexed, ranges }: NameColumn,
+  wanted: WantedVoucher,
+): Promise<FoundVoucher | null> {
   const key = sql.unsafe(indexed(column))
   const most = sql.unsafe(String(mostNamed))
   const found = ranges
@@ -265,5 +269,5 @@ async function findCrowded(sql: Sql, { column, indexed, ranges }: NameColumn, wa
     ) scoped
     cross join lateral (select coalesce(${found}) as found offset 0) nearest
     where found is not null order by distance limit 1`.raw()
-  return row ? toFound(row[0], row[1], `${row[2]}` === 'true', `${row[3]}` === '2') : null
+  return row ? toFoundVoucher(row[0], row[1], `${row[2]}` === 'true', `${row[3]}` === '2') : null
 }

@@ -1,5 +1,5 @@
 import { type FieldErrors, hasErrors, throwIfErrors } from '../errors.ts'
-import { trimmed, visibleCharacter } from '../trimmed.ts'
+import { trimInvisible, visibleCharacter } from '../trimmed.ts'
 
 /** A voucher by its reference or by its QR token: the first of the texts that is one. */
 export interface VoucherName {
@@ -25,7 +25,7 @@ export function readVoucherName(
   const read = (field: keyof typeof maxLengths) => {
     const text = given[field] ?? ''
     if ([...text].length > maxLengths[field]) fieldErrors[field] = [`Give at most ${maxLengths[field]} characters.`]
-    return trimmed(text) || null
+    return trimInvisible(text) || null
   }
   const qrToken = read('qrToken')
   const voucherReference = read('voucherReference')
@@ -51,11 +51,11 @@ function qrTokensIn(text: string): string[] {
     const value = url.searchParams.get(name) ?? ''
     if (visibleCharacter.test(value)) return [value, withPlus.get(name) ?? value]
   }
-  const segments = url.pathname.split('/').map(decoded)
+  const segments = url.pathname.split('/').map(decodeSegment)
   return [segments.findLast(part => visibleCharacter.test(part)) ?? text]
 }
 
-function decoded(segment: string): string {
+function decodeSegment(segment: string): string {
   try {
     return decodeURIComponent(segment)
   } catch {

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import type { Fragment, RecordSql } from '../../db/sql.ts'
 import type { Permission } from '../token/permission.ts'
-import { trimmed } from '../trimmed.ts'
+import { trimInvisible } from '../trimmed.ts'
 import { dateMessage, parseDate } from '../value/date.ts'
 import { instantMessage, parseInstant } from '../value/instant.ts'
 import type { SearchedWords, TextField } from './matched-fields.ts'
@@ -148,7 +148,7 @@ export const currencyMessage = 'Give the ISO 4217 code of a currency, for exampl
 
 /** Returns the ISO 4217 code that was typed, in upper case; null when the text does not have the form of a code. */
 export function parseCurrency(text: string): string | null {
-  const code = trimmed(text).toUpperCase()
+  const code = trimInvisible(text).toUpperCase()
   return /^[A-Z]{3}$/.test(code) ? code : null
 }
 

@@ -12,7 +12,7 @@ export interface Owners {
 /**
  * Returns the tenants. Several tenants are read once for all statements of a search, because that read walks the tree.
  */
-export async function readOwners(sql: RecordSql, { tenantId, descendantsOf }: Search): Promise<Owners> {
+export async function readSearchedTenants(sql: RecordSql, { tenantId, descendantsOf }: Search): Promise<Owners> {
   const day = sql`(now() at time zone gateway.time_zone(time_zone))::date as today`
   if (descendantsOf === null) {
     const relation = sql`

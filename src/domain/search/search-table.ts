@@ -1,12 +1,12 @@
 import { z } from 'zod'
 import type { RowCodec } from '../../db/row/row-codec.ts'
 import type { Fragment, RecordSql } from '../../db/sql.ts'
-import { unprepared } from '../../db/statement/statement.ts'
+import { withoutPreparing } from '../../db/statement/statement.ts'
 import { type PageWindow, type RecordPage, toPage } from '../paging/page.ts'
 import { lastStamp, readServerTime, toServerTime } from '../sync/server-time.ts'
 import type { Instant } from '../value/instant.ts'
 import { type Condition, parsedOnce } from './field.ts'
-import { readOwners } from './owners.ts'
+import { readSearchedTenants } from './owners.ts'
 import { Ranges, type SearchedTable } from './ranges.ts'
 import type { Search } from './search.ts'
 import { narrowestRange, type Reading, rareText } from './selectivity.ts'
@@ -72,7 +72,7 @@ export function searchTable<Row extends { id: number }>({
 }: SearchTableOptions<Row>): SearchTable<Row> {
   async function open(sql: RecordSql, unbounded: Search, window: PageWindow): Promise<Reading> {
     const search = since(unbounded, window.updatedSince)
-    const owners = await readOwners(sql, search)
+    const owners = await readSearchedTenants(sql, search)
     // A short list of several tenants is read as a whole: a scan would end at the place where the rows of one tenant
     // end.
     const all = owners.count > 1 && search.ranges.length === 0 ? [{ key: '', where: everything }] : search.ranges
@@ -123,7 +123,7 @@ export function searchTable<Row extends { id: number }>({
     const between = ranges.between(sql`missing`, sql`sort_key`, sql`record_id`)
     const count = sql`(select count(*) from candidate)`
     const page = sql`candidate where matches ${between} and ${count} <= ${mostCandidates}`
-    const [found] = await unprepared(
+    const [found] = await withoutPreparing(
       sql`
       with ${sql.unsafe(`/* ${name}.search_range */`)}
       ${owners.relation},
@@ -162,7 +162,7 @@ export function searchTable<Row extends { id: number }>({
       : sql`
         listed as (${ranges.first(sql`owner`, depth)}
         )`
-    const [found] = await unprepared(
+    const [found] = await withoutPreparing(
       sql`
       with ${sql.unsafe(`/* ${name}.search */`)}
       ${owners.relation},
@@ -199,7 +199,7 @@ export function searchTable<Row extends { id: number }>({
       const reading = await open(sql, unbounded, wholeList)
       let most = 0
       const countWhere = async (indexed: string, where: Condition): Promise<Count | null> => {
-        const [found] = await unprepared(sql<{ count: number; read: number }[]>`
+        const [found] = await withoutPreparing(sql<{ count: number; read: number }[]>`
           with ${sql.unsafe(`/* ${name}.search_count */`)}
           ${reading.owners.relation}
           select count(*) filter (where matches) as count, count(*) as read

@@ -1,6 +1,6 @@
 /** Finds the conditions of a search that few rows meet, so that an index is read instead of the list. */
 import type { RecordSql } from '../../db/sql.ts'
-import { unprepared } from '../../db/statement/statement.ts'
+import { withoutPreparing } from '../../db/statement/statement.ts'
 import type { Condition, IndexRange } from './field.ts'
 import type { Owners } from './owners.ts'
 import type { Ranges } from './ranges.ts'
@@ -45,7 +45,7 @@ export async function narrowestRange(
   const all = search.ranges.filter(({ key }) => isCounted(key))
   if (all.length === 0) return null
   const sizes = all.map(({ key, where }) => ranges.size(key, where, most + 1))
-  const [found] = await unprepared(
+  const [found] = await withoutPreparing(
     sql`
     with ${sql.unsafe(`/* ${name}.search_sizes */`)}
     ${owners.relation}
@@ -63,7 +63,7 @@ export async function rareText({ sql, name, search, owners, ranges }: Reading): 
   const { relation, count } = owners
   if (textConditions.length === 0 || count > mostTenants) return null
   const met = textConditions.map(condition => sql`count(*) filter (where ${condition(sql)})`)
-  const [found] = await unprepared(
+  const [found] = await withoutPreparing(
     sql`
     with ${sql.unsafe(`/* ${name}.search_sample */`)}
     ${relation}

@@ -48,7 +48,7 @@ export const searchedText = (description: string, ...texts: readonly SearchedTex
           .map(word => isInAny(sql, expression => sql`gateway.has_word(${expression}, ${word})`))
           .reduce((one, other) => sql`${one} and ${other}`),
       textConditions: trigramsOf(words).map(
-        trigram => sql => isInAny(sql, expression => sql`${expression} like ${hidden(sql, trigram)}`),
+        trigram => sql => isInAny(sql, expression => sql`${expression} like ${hideFromPlanner(sql, trigram)}`),
       ),
       searchesPersonalData: searched.some(({ permission }) => permission),
       words: { words, fields: fieldsOf(searched) },
@@ -78,4 +78,4 @@ function trigramsOf(words: readonly string[]): string[] {
  * Returns a pattern that the planner does not know. The planner assumes that each pattern is rare, and always uses the
  * trigram index. For a known common trigram it would read the table, also at a tenant without such a row.
  */
-const hidden = (sql: RecordSql, trigram: string) => sql`(select ${`%${trigram}%`}::text)`
+const hideFromPlanner = (sql: RecordSql, trigram: string) => sql`(select ${`%${trigram}%`}::text)`

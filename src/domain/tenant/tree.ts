@@ -30,7 +30,7 @@ interface LevelRange {
 }
 
 /** Tenants of one level, by name. */
-export interface TreeLevel {
+export interface TreeChildren {
   tenants: TreeTenant[]
   /** The number of tenants that follow. */
   more: number
@@ -104,7 +104,10 @@ export async function listRootTenants(sql: Sql, limit: number): Promise<number[]
  * @param ranges one for each parent
  * @returns the level of each parent that has tenants in its range
  */
-export async function listTreeLevels(sql: Sql, ranges: readonly LevelRange[]): Promise<Map<number | null, TreeLevel>> {
+export async function listTreeChildren(
+  sql: Sql,
+  ranges: readonly LevelRange[],
+): Promise<Map<number | null, TreeChildren>> {
   const roots = ranges.find(({ parentId }) => parentId === null) ?? { afterId: null, size: 0 }
   const below = ranges.filter(({ parentId }) => parentId !== null)
   const rows = await sql<(TreeTenant & { parentId: number | null; count: number })[]>`
@@ -127,7 +130,7 @@ export async function listTreeLevels(sql: Sql, ranges: readonly LevelRange[]): P
          order by gateway.text_order(name) collate "C", id limit wanted.size) as child)
     ) as level
     order by gateway.text_order(name) collate "C", id`
-  const levels = new Map<number | null, TreeLevel>()
+  const levels = new Map<number | null, TreeChildren>()
   for (const { parentId, count, ...tenant } of rows) {
     const level = levels.get(parentId) ?? { tenants: [], more: count }
     level.tenants.push(tenant)

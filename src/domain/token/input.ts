@@ -1,5 +1,5 @@
 import type { FieldErrors } from '../errors.ts'
-import { trimmed } from '../trimmed.ts'
+import { trimInvisible } from '../trimmed.ts'
 import { permissionNames } from './permission.ts'
 import type { TenantGrant, TokenRecord } from './token.ts'
 
@@ -32,8 +32,8 @@ export function normalizeTokenInput(input: TokenInput): TokenInput {
     grants.set(tenantId, withDescendants || (grants.get(tenantId) ?? false))
   }
   return {
-    name: trimmed(input.name),
-    contact: trimmed(input.contact ?? '') || null,
+    name: trimInvisible(input.name),
+    contact: trimInvisible(input.contact ?? '') || null,
     rateLimit: input.rateLimit,
     permissions: permissionNames.filter(name => input.permissions.includes(name)),
     tenants: [...grants]

@@ -1,7 +1,7 @@
 import { createLoadingCache } from '../../async/loading-cache.ts'
 import { mapMaybePromise } from '../../async/maybe-promise.ts'
 import { arrayText, type Sql } from '../../db/sql.ts'
-import { lacksTenant, notFound } from '../errors.ts'
+import { notFound, tenantNotAuthorised } from '../errors.ts'
 import { lastStamp, recordsMissing } from '../sync/server-time.ts'
 import type { Token } from './token.ts'
 
@@ -30,7 +30,7 @@ export function createTenantScope(sql: Sql) {
   async function requireFresh(token: Token, tenantId: number): Promise<void> {
     const path = await paths.reload(tenantId)
     if (!path) throw notFound('tenant')
-    if (!covers(token, path)) throw lacksTenant()
+    if (!covers(token, path)) throw tenantNotAuthorised()
   }
 
   return {

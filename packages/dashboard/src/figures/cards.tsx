@@ -8,11 +8,11 @@ import { outstandingIn, soldIn } from '../vouchers/filter.ts'
 import { VouchersLink } from '../vouchers/vouchers-link.tsx'
 import {
   balanceIn,
+  type ComparisonFigures,
   type Currency,
   countConsents,
   describeWithout,
   type Figures,
-  type FiguresBefore,
   redeemedShare,
   type Sales,
   salesIn,
@@ -21,7 +21,7 @@ import {
 interface CardsProps {
   figures: Figures
   /** The figures of `view.compared`. */
-  before: FiguresBefore | null
+  before: ComparisonFigures | null
   currency: Currency
 }
 

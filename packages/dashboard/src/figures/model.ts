@@ -11,7 +11,7 @@ type TenantFigures = NonNullable<DashboardFiguresQuery['tenant']>
 export type Figures = NonNullable<TenantFigures['figures']>
 
 /** The figures with which they are compared. */
-export type FiguresBefore = NonNullable<TenantFigures['before']>
+export type ComparisonFigures = NonNullable<TenantFigures['before']>
 
 /** An interval of a period. */
 export type FigurePeriod = NonNullable<Figures['periods']>[number]

@@ -4,7 +4,7 @@ import { formatMoney, formatNumberOf, nameCurrency } from '../format.ts'
 import { DashboardTenantsBelow, type DashboardTenantsBelowQuery } from '../operations.ts'
 import { useView } from '../shown-view.ts'
 import { Empty, Failure, Placeholder } from '../states.tsx'
-import { type Column, DataTable, numberColumn, readSort, sortText, tableCsv } from '../tables/data-table.tsx'
+import { type Column, DataTable, formatSort, numberColumn, readSort, tableCsv } from '../tables/data-table.tsx'
 import { ListDownload } from '../tables/list-download.tsx'
 import { isPart, Pager, pageOf, useFirstPage } from '../tables/pager.tsx'
 import { fileOf, WholeTable } from '../tables/whole-table.tsx'
@@ -136,7 +136,7 @@ export function TenantTable({ currency: chosen, request, figures }: TenantTableP
         rows={pageInfo.hasPreviousPage ? rows : [own, ...rows]}
         foot={{ ...total, name: 'Total of all pages' }}
         sort={readSort(params.sort)}
-        onSort={next => replaceParams({ sort: sortText(next) })}
+        onSort={next => replaceParams({ sort: formatSort(next) })}
         busy={answer.loading}
       />
       <Pager label="Pages of tenants" pageInfo={pageInfo} onPage={page => go({ params: page })} />

@@ -36,14 +36,14 @@ export interface Sort {
   descending: boolean
 }
 
-/** Parses the sort order in the address, as `sortText` writes it; null: the rows keep their order. */
+/** Parses the sort order in the address, as `formatSort` writes it; null: the rows keep their order. */
 export function readSort(text: string | undefined): Sort | null {
   const match = text?.match(/^(-?)(\d\d?)$/)
   return match ? { column: Number(match[2]), descending: match[1] === '-' } : null
 }
 
 /** Returns the index of the column, with `-` when it descends. */
-export const sortText = ({ column, descending }: Sort): string => `${descending ? '-' : ''}${column}`
+export const formatSort = ({ column, descending }: Sort): string => `${descending ? '-' : ''}${column}`
 
 /** Rows, and the currency of their amounts. */
 interface CsvPart<Row> {

@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact'
 import { type CsvCell, downloadCsv } from '../csv.ts'
 import { SearchInput } from '../search-input.tsx'
-import { folded, searchWords } from '../search-words.ts'
+import { foldCase, searchWords } from '../search-words.ts'
 import { useView } from '../shown-view.ts'
 import { Empty } from '../states.tsx'
 import type { View } from '../view.ts'
-import { type Column, DataTable, readSort, sortRows, sortText } from './data-table.tsx'
+import { type Column, DataTable, formatSort, readSort, sortRows } from './data-table.tsx'
 
 interface WholeTableProps<Row> {
   label: string
@@ -63,7 +63,7 @@ export function WholeTable<Row>(props: WholeTableProps<Row>) {
           {...{ label, columns, sort }}
           rows={shown}
           foot={shown === rows ? foot : null}
-          onSort={next => onParams({ sort: sortText(next) })}
+          onSort={next => onParams({ sort: formatSort(next) })}
         />
       )}
     </>
@@ -73,5 +73,5 @@ export function WholeTable<Row>(props: WholeTableProps<Row>) {
 /** Returns the text of a row's first cell, folded. */
 function searchText<Row>(columns: readonly Column<Row>[], row: Row, name: (row: Row) => CsvCell): string {
   const cell = columns[0]?.cell(row)
-  return folded(String(typeof cell === 'string' ? cell : name(row)))
+  return foldCase(String(typeof cell === 'string' ? cell : name(row)))
 }

@@ -58,11 +58,11 @@ function describeRest(count: number, hasNextPage: boolean): string {
   return count === 0 ? 'No customer has these words.' : ''
 }
 
-type Found = NonNullable<NonNullable<DashboardCustomersQuery['tenant']>['marketingSignups']>['edges'][number]
+type CustomerEdge = NonNullable<NonNullable<DashboardCustomersQuery['tenant']>['marketingSignups']>['edges'][number]
 
 interface CustomerProps {
-  customer: Found['node']
-  fields: Found['matchedFields']
+  customer: CustomerEdge['node']
+  fields: CustomerEdge['matchedFields']
   search: string
   withTenant: boolean
 }

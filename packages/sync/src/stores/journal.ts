@@ -12,7 +12,7 @@ import { type ListName, listNames } from '../lists.ts'
 import { escapeLineEnds } from '../sentence.ts'
 import type { Change } from '../store.ts'
 import { readLines } from './lines.ts'
-import { appendFlags, openOwnFile, throwWithName } from './own-file.ts'
+import { appendFlags, openOwnFile, rethrowWithPath } from './own-file.ts'
 
 /** The position of a record in the journal, in bytes. */
 interface RecordPosition {
@@ -166,8 +166,8 @@ export class Journal extends JournalContent {
       else addPlain(['sweep', change.list, change.tenantId, change.pass])
     }
     addPlain(['commit', Object.fromEntries(positions)])
-    await this.file.writeFile(parts.join('')).catch(throwWithName(this.path))
-    await this.file.datasync().catch(throwWithName(this.path))
+    await this.file.writeFile(parts.join('')).catch(rethrowWithPath(this.path))
+    await this.file.datasync().catch(rethrowWithPath(this.path))
     this.length = size
     for (const { entry, position } of entries) this.apply(entry, position)
   }

@@ -1,6 +1,6 @@
 /** Files of lines: read with the offsets of their lines, and written so that a crash leaves the old or the new file. */
 import { open, rename, rm } from 'node:fs/promises'
-import { isMissing, openOwnFile, throwWithName, writeFlags } from './own-file.ts'
+import { isMissing, openOwnFile, rethrowWithPath, writeFlags } from './own-file.ts'
 
 /** A line of a file, without its line feed. */
 interface Line {
@@ -44,8 +44,8 @@ export async function replaceFile(path: string, lines: AsyncIterable<string | Bu
   const file = await openOwnFile(draft, writeFlags)
   try {
     try {
-      for await (const block of blocksOf(lines)) await file.writeFile(block).catch(throwWithName(draft))
-      await file.sync().catch(throwWithName(draft))
+      for await (const block of blocksOf(lines)) await file.writeFile(block).catch(rethrowWithPath(draft))
+      await file.sync().catch(rethrowWithPath(draft))
     } finally {
       await file.close()
     }

@@ -26,7 +26,7 @@ export async function openOwnFile(path: string, flags: number = constants.O_RDON
 }
 
 /** Adds the name of an open file to an error, as Node does for a path, and throws it. */
-export const throwWithName =
+export const rethrowWithPath =
   (path: string) =>
   (error: Error): never => {
     error.message += ` '${path}'`
