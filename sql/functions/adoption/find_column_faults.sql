@@ -12,7 +12,7 @@ begin
     from gateway.mapped_fields(mapped, view) where is_required and given is null
     union all
     select 'error', format('A %2$s has no column %1$s', attname, mapped),
-           (select format('Leave it out, or give it the name of one that is missing: %s', string_agg(column_name, ', ' order by place))
+           (select format('Leave it out, or give it the name of a missing column: %s', string_agg(column_name, ', ' order by place))
             from gateway.mapped_fields(mapped, view) where given is null), null
     from pg_attribute
     where attrelid = view and attnum > 0 and format('%s.%s', mapped, attname) <> 'voucher.customer_name'

@@ -1,4 +1,4 @@
--- Returns the large tables of which a query reads all rows, although it needs few: those without an index for it.
+-- Returns the large tables without an index for a query, which reads all of their rows although it needs few.
 create or replace function gateway.find_plan_faults(query text, reader text) returns setof gateway.finding
 language sql
 as $$

@@ -1,4 +1,4 @@
--- Creates the functions and the triggers that capture a source for its rules; again, if it is called again. Drops them when it has
+-- Creates the functions and the triggers that capture a source for its rules; again in each call. Drops them when the source has
 -- no rule.
 --
 -- The functions run with the rights of their owner, and read nothing that a caller can set: each name in them is qualified, and
@@ -90,7 +90,7 @@ begin
   insert into gateway.note (record, reason)
   select record, 'Capture was created again.' from gateway.rule where source = table_name;
 
-  -- A partition inherits the triggers of rows. It has some of its own if it was captured before it became one.
+  -- A partition inherits the triggers of rows. It has some of its own if it was captured before it was attached.
   execute (select coalesce(string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; '), '')
            from pg_partition_tree(captured) join pg_trigger on tgrelid = relid
            where relid <> captured and tgparentid = 0 and tgname like 'capture\_%' and tgname <> 'capture_truncated');
@@ -99,7 +99,7 @@ begin
   execute gateway.filled('capture_row_trigger', jsonb_build_object(
     'table', captured, 'function', row_function, 'mode', case when is_partitioned then 'always' else 'replica' end));
   update gateway.rule set is_captured = true where source = table_name;
-  -- Ordinary sessions note all rows of a statement at once. Appliers fire no such triggers, and partitions inherit none.
+  -- Ordinary sessions note all rows of a statement together. Appliers fire no such triggers, and partitions inherit none.
   if not is_partitioned then
     execute gateway.filled('capture_statement_triggers', jsonb_build_object('table', captured, 'function', statement_function));
   end if;

@@ -1,5 +1,5 @@
 -- Captures the first source again whose triggers are missing, disabled or replaced, and returns its name; null when there is none that
--- the owner of this function may alter. A call locks one source, and leaves out one whose lock it does not get at once. One session
+-- the owner of this function may alter. A call locks one source, and skips a source whose lock it does not get immediately. One session
 -- repairs a source at a time: it locks the rules, and then looks again.
 create or replace function gateway.repair_capture() returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '100ms'

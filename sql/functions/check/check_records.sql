@@ -1,9 +1,9 @@
 -- Compares the next records of the check, and notes the keys of records that differ, and of rejected rows. Returns the keys of records
 -- that differ. A type that steps compare, or whose mapping does not fit, is left out. When more than a tenth of the records
 -- have no row in the source, or it cannot be read, steps compare the whole type: a scan stops before it removes too much. A mapping
--- that has stopped to fit is recorded at once: maybe no row was written since.
+-- that has stopped to fit is recorded immediately: maybe no row was written since.
 --
--- Its transaction is REPEATABLE READ, so that no step comes between its statements. Returns nothing while another one compares.
+-- Its transaction is REPEATABLE READ, so that no step comes between its statements. Returns nothing while another session compares.
 create or replace function gateway.check_records(at_most integer) returns setof gateway.record_key
 language plpgsql security definer set search_path = pg_catalog, pg_temp set row_security = off set jit = off
 as $$

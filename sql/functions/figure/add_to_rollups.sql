@@ -1,4 +1,4 @@
--- Adds sums to rows of rollups, in the order of the index: sums that lie side by side are read and written one after the other.
+-- Adds sums to rows of rollups, in the order of the index: adjacent sums are read and written in turn.
 create or replace function gateway.add_to_rollups(changes gateway.figure_rollup[]) returns void
 language sql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$

@@ -1,6 +1,6 @@
 -- Returns the additions of a voucher to the figures of its tenant. gateway.add_voucher_figures names the columns that it reads.
 --
--- sign: 1; -1 for what it takes away; 0: only its balance changed.
+-- sign: 1 to add; -1 to subtract; 0: only its balance changed.
 -- balance: the balance that it adds.
 create or replace function gateway.figures_of(voucher gateway.voucher, sign integer, balance numeric) returns setof gateway.figure
 language sql stable parallel safe

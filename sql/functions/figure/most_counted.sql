@@ -1,3 +1,3 @@
--- Returns the most vouchers of a tenant that a read counts: a tenant with more vouchers has a rollup.
+-- Returns the maximum number of vouchers that a read counts for one tenant. A tenant with more vouchers has a rollup.
 create or replace function gateway.most_counted() returns integer language sql immutable parallel safe return 20000;
 grant execute on function gateway.most_counted to voucher_gateway;

@@ -4,7 +4,7 @@
 --
 -- result: the type that it returns, and its volatility.
 -- is_safe: whether it runs nothing that others made or may replace (gateway.runs_only_ours): then nothing is rolled back, which
--- takes as long as a voucher's read. Steps roll back for their locks too, which end then.
+-- takes as long as a voucher's read. Steps also roll back to release their locks.
 -- on_error: what it does with an error.
 create or replace procedure gateway.create_reader(
   signature text, result text, statements text, is_safe boolean default false, reads_only boolean default true,

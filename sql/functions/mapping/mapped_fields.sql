@@ -2,7 +2,8 @@
 --
 -- expression: over a view of the mapping; null for a key that gateway.identity gives an id.
 -- key_text: such a key as a text, or as the text of an array.
--- assigned: over the expressions as `mapping`, whose array `keys` has the texts of keys. Its caller has a value `assigns`, as gateway.id_of has.
+-- assigned: over the expressions as `mapping`, whose array `keys` has the texts of keys.
+-- The function that runs the expression must declare `assigns`, with the meaning of the parameter of gateway.id_of.
 create or replace function gateway.mapped_fields(mapped gateway.record_type, view regclass)
 returns table (name text, place smallint, column_name text, type text, kind text, is_required boolean, standard text, given text,
                is_integer boolean, expression text, key_text text, assigned text)

@@ -1,5 +1,5 @@
--- Lets steps compare all records of a type. A scan that has stopped begins again; one that goes on begins again at its end, so that
--- requests without end do not keep it from its last key. It keeps how many records it has removed and whether it may remove more:
+-- Lets steps compare all records of a type. A scan that has stopped begins again; a scan that goes on begins again at its end, so that
+-- requests without end do not keep it from its last key. A scan keeps the number of removed records and whether it may remove more:
 -- else some requests would let it remove all of them. Without tenants no record is shown: a truncation removes no more of them either.
 create or replace function gateway.request_scan(scanned gateway.record_type, why text, allows boolean default false) returns void
 language sql

@@ -1,5 +1,5 @@
 -- Returns the next keys, of the source and of the records: up to `at_most` of each. Keys of records come first when the
--- type of the mapping's keys does not have them. Plans are made for the value of `bound`: one that is not null is the bound of an index.
+-- type of the mapping's keys does not have them. Plans are made for the value of `bound`: if it is not null, it is the bound of an index.
 --
 -- reached: the key up to which these are all; null: the last.
 -- lost: how many of them are keys of records alone.

@@ -1,4 +1,4 @@
--- Ends the evaluation of keys that takes too long: a step then evaluates fewer at once.
+-- Ends the evaluation of keys that takes too long: steps then evaluate fewer keys at a time.
 create or replace function gateway.stop_reading() returns boolean
 language plpgsql
 as $$

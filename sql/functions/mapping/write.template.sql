@@ -1,5 +1,5 @@
 -- Evaluates the mapping for some keys, and writes the records that differ, with stamps after the latest one. With `counts`, it
--- changes the figures too, and returns the heads of lists.
+-- changes the figures, and returns the heads of lists.
 create or replace function gateway.write_{record}(keys text[], latest timestamptz, counts boolean) returns gateway.written
 language plpgsql
 as $body$

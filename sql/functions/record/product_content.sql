@@ -1,4 +1,4 @@
--- Returns a digest of what a product shows besides its own columns: its categories of its own tenant, and its variants.
+-- Returns a digest of the rows related to a product: its categories with the same tenant, and its variants.
 create or replace function gateway.product_content(product_id bigint, tenant_id bigint, category_ids bigint[]) returns text
 language sql stable
 begin atomic

@@ -1,4 +1,4 @@
--- Returns the indexes of lists, resolutions, searches and figures. The first fill creates them when it has written all records:
+-- Returns the indexes of lists, resolutions, searches and figures. The first fill creates them after all records:
 -- adding each row to existing indexes takes many times longer.
 create or replace function gateway.record_indexes() returns table (name text, definition text)
 language sql stable set search_path = pg_catalog, pg_temp

@@ -1,5 +1,5 @@
--- Gives a staged table the columns of its table of the platform. New ones are added at once, because the subscription waits for
--- them. What was renamed, retyped or dropped may still be in changes that were not applied: it is changed after them.
+-- Gives a staged table the columns of its table of the platform. New columns are added immediately, because the subscription waits for
+-- them. Changes that are not applied yet may still have renamed, retyped or dropped columns: these are changed later.
 --
 -- is_applied: whether the changes before this definition are applied.
 -- Returns why the rows have to be copied again, and notes it in the same transaction; null: they need not.
@@ -46,7 +46,7 @@ begin
       where phase = 1 or new.name is not null
       order by phase, place
     loop
-      -- A column whose name another one had is not there yet.
+      -- A column with the former name of another column is not there yet.
       continue when not exists (
         select from pg_attribute where attrelid = source::regclass and attname = fresh.current_name and not attisdropped);
       if fresh.name is null then

@@ -1,6 +1,6 @@
 -- Makes a staged table equal to a copy with the same columns. Only rows that differ are written, so that steps evaluate these alone.
 --
--- key_columns: the key of the copy. With another one, the staged table is emptied first.
+-- key_columns: the key of the copy. If the staged table has another key, it is emptied first.
 create or replace procedure gateway.take_copy(staged regclass, copied regclass, key_columns text[])
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$

@@ -1,7 +1,7 @@
 -- Makes one step. In the transaction, only `lock table gateway.step_lock` came before it.
 --
 -- at_most: how many keys it takes, of notes, waiting keys and a scan together.
--- more: whether there is more to do at once; null: there was no key to evaluate.
+-- more: whether another step can begin immediately; null: there was no key to evaluate.
 -- keys: how many it took; null in the first fill.
 create or replace function gateway.make_step(at_most integer, out more boolean, out keys integer)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set row_security = off

@@ -1,4 +1,4 @@
--- Records that a step has failed. Returns whether only one without a limit of time can go on: a step of the first fill creates an
+-- Records that a step has failed. Returns whether only a step without a time limit can continue: a step of the first fill creates an
 -- index, or sums all figures, as one does that moves tenants.
 create or replace function gateway.record_step_failure(failed_code text, failed_message text) returns boolean
 language sql security definer set search_path = pg_catalog, pg_temp

@@ -7,7 +7,7 @@ create or replace function gateway.take_noted(snapshot pg_snapshot, at_most inte
 language plpgsql
 as $$
 declare
-  at_most_new constant integer := ceil(at_most * 0.75); -- Keys that wait are worked off too.
+  at_most_new constant integer := ceil(at_most * 0.75); -- The other quarter is for keys that wait.
   xids constant xid8[] := gateway.take_transactions(snapshot, at_most_new);
   affected constant gateway.record_key[] := array(select take_affected from gateway.take_affected(xids, at_most_new));
 begin

@@ -2,8 +2,8 @@
 --
 -- It evaluates a slice of the keys of each type, and goes on until the instant `until`: the others wait.
 --
--- fresh: how many of the keys, the first ones, did not wait before. The ones that are left are noted again.
--- counts: whether figures and heads of lists change too.
+-- fresh: the number of leading keys that did not wait before. Keys that are left are noted again.
+-- counts: whether to change figures and heads of lists.
 create or replace function gateway.write_records(
   keys gateway.record_key[], fresh integer, latest timestamptz, at_most integer, counts boolean, until timestamptz default 'infinity')
 returns timestamptz
@@ -75,7 +75,7 @@ begin
       select array(select unnest(rest) except select key from noted) into rest;
     end if;
     insert into gateway.waiting_key (record, key) select type, unnest(rest) on conflict do nothing;
-    if type = 'tenant' and counts then -- The first fill writes all paths at once.
+    if type = 'tenant' and counts then -- The first fill writes all paths together.
       select * into latest, moved from gateway.write_tenant_paths(changed, latest);
     elsif type = 'category' then
       products := array(select id from gateway.product where category_ids && changed);

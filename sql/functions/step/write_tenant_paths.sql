@@ -1,5 +1,5 @@
 -- Brings the paths of changed tenants, and of all below them, up to date. A tenant leaves the lists of the tenants that are
--- no longer above it. One that stays gets a stamp, so that the tenants that are above it now list it. One with more than 49
+-- no longer above it. A tenant that stays gets a stamp, so that its new ancestors list it. One with more than 49
 -- above it is rejected: it is in the lists of the nearest ones.
 --
 -- moved: whether a path has changed.
@@ -54,7 +54,7 @@ begin
   ), head as (
     select id as tenant_id, updated_at from gateway.tenant where id = any(changed)
     union all select id, updated_at from stamped
-    -- Of a tenant that left, too: a token may name it alone.
+    -- Including a tenant that left: a token may name it alone.
     union all select unnest(array[tenant_id, id]), updated_at from departed
   )
   select (select count(*) from stamped) + (select count(*) from departed), exists (select from differing),

@@ -3,7 +3,7 @@ create or replace function gateway.bounded(words text, longest integer) returns 
 language sql immutable parallel safe
 return case when octet_length(words) > 4 * longest then left(words, longest + 1) else words end;
 
--- Returns texts, or one that is too long instead of them. It looks at the stored size first, which takes no time.
+-- Returns the texts, or a single text that is too long if any of them is. It looks at the stored size first, which takes no time.
 create or replace function gateway.bounded(words text[], longest integer) returns text[]
 language sql stable parallel safe
 return case when pg_column_size(words) < longest / 25 then words

@@ -1,4 +1,4 @@
--- Returns whether a text contains another one, in any case.
+-- Returns whether a text contains another text, in any case.
 create or replace function gateway.has_text(words text, part text) returns boolean
 language sql immutable parallel safe
 return position(gateway.folded(part) in gateway.folded(words)) > 0;
