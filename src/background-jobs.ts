@@ -56,7 +56,7 @@ export async function registerBackgroundJobs(
     return done
   }
 
-  /** Runs a job after each interval, in milliseconds. @returns a function that runs it at once */
+  /** Runs a job after each interval, in milliseconds. @returns a function that runs it immediately */
   const every = (interval: number, name: string, job: () => Promise<unknown>) => {
     const run = () => start(name, job)
     timers.push(setInterval(run, interval).unref())
@@ -69,7 +69,7 @@ export async function registerBackgroundJobs(
 
   const { background } = pool
   const checks = [
-    // The log has what begins and ends, also when nothing asks `/readyz`.
+    // The log reports reasons that begin or end, even when nothing calls `/readyz`.
     every(10 * second, 'look at what is wrong', checkReadiness),
     everyOnce(second, 'compare the database server with the former one', async () => {
       const former = await reportServerChange(background)

@@ -36,7 +36,7 @@ export interface OperationWork {
 /** A pool of connections. */
 export interface PoolUse {
   readonly name: string
-  /** The most that it opens. */
+  /** The maximum number of connections in the pool. */
   readonly connections: number
   /** Statements that are sent, or that wait in the driver. */
   busy: number
@@ -47,7 +47,7 @@ export interface StatementWork {
   /** The name in its leading comment, such as `voucher.list`; null without one. */
   readonly name: string | null
   readonly pool: PoolUse
-  /** The time in the queue; absent when it was sent at once. */
+  /** The time in the queue; absent when it was sent immediately. */
   secondsWaited?: number
   /** The time from when it was sent to its rows; absent when it was not sent. */
   seconds?: number

@@ -24,7 +24,7 @@ const stackInterval = 60 * second
 /** The SQLSTATE of a write for which the disk has no room, and the time after the last one for which it is a reason. */
 const diskFull = { code: '53100', time: 20 * second }
 
-/** The most kinds of failures with counts of their own, and the most causes and request ids in a line. */
+/** The maximum numbers: of kinds of failures with counts of their own, and of causes and request ids in a line. */
 const limits = { kinds: 50, causes: 10, requestIds: 5 }
 
 /** Failures of one second with the same cause. */
@@ -90,7 +90,7 @@ export function createFailureLog(log: FastifyBaseLogger) {
   }
 
   return {
-    /** Writes the first failure of its kind at once, with its stack; counts further ones for the line of this second. */
+    /** Writes the first failure of a kind immediately, with the stack; counts further ones for the line of this second. */
     report({ error, message, kind, request }: Failure): void {
       const level = kind === 'fault' ? 'error' : 'warn'
       const { code, statement } = summarizeError(error)

@@ -1,4 +1,4 @@
-/** The limits of this process, which are checked before it meets them: its open files, and its heap. */
+/** The limits of this process, which are checked before they are reached: open files, and the heap. */
 import { existsSync, readFileSync } from 'node:fs'
 import { getHeapStatistics } from 'node:v8'
 import type { Config } from './config/config.ts'

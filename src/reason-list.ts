@@ -44,11 +44,11 @@ export const errors = {
   DATABASE_UNRELEASED: `The database that DATABASE_URL names was made by an unreleased version of this service and cannot be upgraded.
     Create an empty one, name it in DATABASE_URL, and run: {migrate}. Then let the platform fill it, or load demo data with: {demo}.`,
   DATABASE_NOT_UTF8: `The database has the encoding {encoding}, in which some texts cannot be stored. It must be UTF8.
-    Create another one, and set DATABASE_URL to it: create database gateway encoding 'UTF8' locale 'C' template template0;`,
+    Create another database, and set DATABASE_URL to it: create database gateway encoding 'UTF8' locale 'C' template template0;`,
   TABLE_LOCKED: `All others are shut out from {tables} by {blocker}. Behind it wait: {waiters}.
     Let it end, or end it: {statement}`,
   POSTGRES_TOO_OLD: `The server that {variable} names is PostgreSQL {version}; this service needs {oldest} or later.
-    Upgrade that server, or set {variable} to another one.`,
+    Upgrade that server, or set {variable} to another server.`,
   DATABASE_FAILED: `The database cannot be used ({error}).
     The log has the error.`,
   DATABASE_SILENT: `The database did not answer within a second.
@@ -124,7 +124,7 @@ const warnings = {
     Look at its replay: whether it is paused or delayed, and which statements delay it.`,
   STANDBY_PROMOTED: `Standby {standby} of DATABASE_REPLICA_URLS takes writes: it was promoted, or is no standby.
     Let it follow the primary, or remove its address.`,
-  STANDBY_REPLACED: `Standby {standby} of DATABASE_REPLICA_URLS follows another server than the primary, or one that it has replaced.
+  STANDBY_REPLACED: `Standby {standby} of DATABASE_REPLICA_URLS follows another server than the primary, or a server that it has replaced.
     Let it follow the primary, or remove its address.`,
   FIRST_FILL: `Steps still write the records of all rows: until their end lists, searches, figures and exports answer 503.
     Wait: voucher-gateway adopt status shows how far they are.`,

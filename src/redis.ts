@@ -13,7 +13,7 @@ redis.call('set', KEYS[1], 0, 'PX', ARGV[2], 'NX')
 return { redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1]) }`
 
 /**
- * Connects to Redis, and again whenever the connection ends. A command fails at once while there is no connection, and
+ * Connects to Redis, and again whenever the connection ends. A command fails immediately while there is no connection, and
  * it is never sent twice, because a call would then count twice.
  *
  * @param url `redis://` or `rediss://`

@@ -1,6 +1,7 @@
 /**
- * Spans of what the service does, for an OpenTelemetry SDK that the operator has loaded (docs/monitoring.md). They have names and
- * codes, and no values of requests, statements or records. Attributes are named by OpenTelemetry's semantic conventions.
+ * Spans of the work of the service, for an OpenTelemetry SDK that the operator has loaded (docs/monitoring.md). They
+ * have names and codes, and no values of requests, statements or records. Attributes are named by OpenTelemetry's
+ * semantic conventions.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { TracingChannel } from 'node:diagnostics_channel'

@@ -63,7 +63,7 @@ export const actorOf = (request: FastifyRequest): Actor => ({
   address: clientAddress(request),
 })
 
-/** Returns the value that CSRF tokens are bound to: the session's, or a fixed one without a session. */
+/** Returns the value that CSRF tokens are bound to: the session's, or a fixed value without a session. */
 export const csrfBinding = (request: FastifyRequest): string =>
   findSignedIn(request) ? request.session.sessionId : 'not signed in'
 

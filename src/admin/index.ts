@@ -13,7 +13,7 @@ import type { AdminContext } from './context.ts'
 import { sendErrorPage } from './error-page.tsx'
 import { registerPages } from './routes.ts'
 
-/** The largest form that is read, in bytes: one with 2,000 tenants fits. */
+/** The maximum size of a form that is read, in bytes: a form with 2,000 tenants fits. */
 const bodyLimit = 128 * 1024
 
 /** Registers the API access page under `/admin`: its headers, its sessions and all its pages. */

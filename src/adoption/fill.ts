@@ -14,7 +14,7 @@ export interface Progress {
   rejected: number
 }
 
-/** The least time between two reports, in milliseconds. */
+/** The minimum time between two reports, in milliseconds. */
 const interval = 200
 
 /** Reads how far steps have come. */

@@ -1,9 +1,9 @@
-/** What a column of a mapping may be, by the names and types of a platform's columns (`names.ts`). */
+/** Guesses the expression for each column of a mapping from the names and types of the platform's columns (`names.ts`). */
 import * as names from './names.ts'
 import { keyColumnOf, type Platform, singular, toSnakeCase } from './platform.ts'
 import type { Column, Table } from './tables.ts'
 
-/** What a column of a mapping may be: an expression, or null, and a sentence for who compares it. */
+/** The guess for a column of a mapping: an expression, or null; and a note for the person who checks it. */
 interface Guess {
   value: string | null
   note?: string | undefined

@@ -76,7 +76,7 @@ export const columnNames = (column: string): string[] => namesOf(column, columns
 /** Columns that have the opposite of `void`. */
 export const activeNames = ['active', 'is_active', 'enabled', 'is_enabled']
 
-/** Columns, and words of an enum, of what is on sale. */
+/** Columns, and words of an enum, that say that a product is on sale. */
 export const shownNames = [...activeNames, 'published', 'is_published', 'visible', 'is_visible']
 export const shownWords = ['published', 'active']
 

@@ -2,7 +2,7 @@
 import { columnNames, tableNames } from './names.ts'
 import type { Column, Table } from './tables.ts'
 
-/** A platform's tables, as far as their names and keys say what they are. */
+/** The tables of a platform, with the meaning that their names and keys suggest. */
 export interface Platform {
   tables: Table[]
   /** The tables that may have the records of each type, the likeliest first. */
@@ -29,8 +29,8 @@ const withoutSeparators = (name: string) => toSnakeCase(name).replaceAll('_', ''
 export const singular = (name: string) => name.replace(/ies$/, 'y').replace(/(?<=ch|sh|ss|x)es$|(?<!s)s$/, '')
 
 /**
- * Groups the tables that have a key by name: the whole one, and the one after a prefix that most tables have, or that the name
- * repeats (`giftcard_giftcardevent`).
+ * Groups the tables that have a key by name: the whole name, and the name after a prefix that most tables have, or that
+ * the name repeats (`giftcard_giftcardevent`).
  */
 function groupByName(tables: readonly Table[]): Map<string, Table[]> {
   const groups = new Map<string, Table[]>()

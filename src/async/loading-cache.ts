@@ -2,7 +2,7 @@ import DataLoader from 'dataloader'
 import { LRUCache } from 'lru-cache'
 
 /**
- * Loads values by key, many at once, and keeps them for a limited time: an integration sends the same keys often.
+ * Loads values by key, in batches, and keeps them for a limited time: an integration sends the same keys often.
  *
  * @param loadMany loads the value of each key, in order; null where there is none
  * @param lifetime how old a cached value may be, in milliseconds

@@ -1,9 +1,9 @@
 /**
- * Most steps of a request have their result at once. Waiting for a promise at each step would cost much time, so these
+ * Most steps of a request have their result immediately. Waiting for a promise at each step would cost much time, so these
  * functions wait only for promises.
  */
 
-/** Calls `go` with the value: at once, or when the promise is fulfilled. Throws when `go` throws at once. */
+/** Calls `go` with the value: immediately, or when the promise is fulfilled. Throws when an immediate `go` throws. */
 export const mapMaybePromise = <Value, Next>(
   value: Value | Promise<Value>,
   go: (value: Value) => Next | Promise<Next>,

@@ -39,7 +39,7 @@ export function createWriteBuffer<Row>(
     add,
     /** Writes all rows. When it fails, they are kept for the next call. */
     flush(): Promise<void> {
-      // Flushes run one at a time: a flush also writes the rows that an earlier one could not write.
+      // Flushes run one at a time: a flush also writes the rows that an earlier flush could not write.
       flushing = flushing.catch(() => {}).then(writeAll)
       return flushing
     },

@@ -10,7 +10,11 @@ const rotate = new Command('rotate')
   .description(
     'Add a key that signs redemption tokens. The former ones stay published until their last token has ended.',
   )
-  .option('--lost', 'the former keys are no longer secret: end their tokens, and sign with the new key at once', false)
+  .option(
+    '--lost',
+    'the former keys are no longer secret: end their tokens, and sign with the new key immediately',
+    false,
+  )
   .addOption(jsonOption())
   .addHelpText('after', '\nExample:\n  keys rotate')
   .action(async ({ lost, json }: { lost: boolean; json: boolean }) => {

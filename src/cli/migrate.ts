@@ -20,7 +20,7 @@ interface MigrateOptions {
 export const migrateCommand = new Command('migrate')
   .description('Apply the migrations that the database lacks.')
   .option('--wait <seconds>', 'how long to wait for transactions that hold a lock', readSeconds, defaultLockWait)
-  .option('--check', 'change nothing; look for what would stop it, and exit with 1 for an error')
+  .option('--check', 'change nothing; look for problems that would stop it, and exit with 1 for an error')
   .addOption(new Option('--status', 'change nothing; print when each migration was applied').conflicts('check'))
   .addOption(
     new Option('--dry-run', 'change nothing; print the SQL, which psql can run').conflicts(['check', 'status']),
@@ -40,7 +40,7 @@ async function apply(owner: Pool, wait: number, json: boolean): Promise<void> {
   printResult(json, upgrade, describe(upgrade, 'applied', 'made') || upToDate)
 }
 
-/** The most functions that are named. */
+/** The maximum number of functions that are named. */
 const mostNamed = 10
 
 /** Returns lines about an upgrade. */

@@ -26,7 +26,7 @@ export const verifyCommand = new Command('verify')
       const pool = connect(address, { max: 1, statementTimeoutMs: 0, startupParameters, role: serviceRole })
       const session = pool.openSession()
       try {
-        // In a transaction, the limits are of its session alone, also behind a pooler.
+        // In a transaction, the limits apply to its session alone, even behind a pooler.
         await session.unsafe('begin /* verify.begin */')
         await liftLimits(session, true)
         const { asOf, differences: figures } = await checkFigures(session)

@@ -41,7 +41,7 @@ export const unknownVariable = (variable: string, similar: readonly string[]) =>
  * with which it begins (`DATABASE_URL_FILE`), or else those of its family.
  *
  * @param known the names of all variables
- * @param unset those without a value: where `DATABASE_URL` is set, `DATABASE_URL_UNPOOLED` is of another program
+ * @param unset the variables without a value: where `DATABASE_URL` is set, `DATABASE_URL_UNPOOLED` is of another program
  * @returns none when the variable is probably of another program
  */
 export function similarNames(name: string, known: readonly string[], unset = known): string[] {

@@ -24,7 +24,7 @@ export type Pool = DriverPool & {
   expensive(isWanted: () => boolean, caller: number): Sql
   /** Sends the statements of steps, which must wait for no other job. */
   steps: Sql
-  /** Sends statements for which no caller waits, and which may take long: one after the other. */
+  /** Sends statements for which no caller waits, and which may take long, in sequence. */
   background: Sql
   /** Sends the statements of bulk exports, which must not take the connections of other requests. */
   exports: Sql
@@ -70,6 +70,6 @@ export type Fragment = postgres.Fragment
  */
 export const onPrimary = (sql: Sql): Fragment => sql`not exists (select from gateway.token where false for key share)`
 
-/** Returns an array as PostgreSQL's text for it, to be cast: `any(${arrayText(ids)}::text::bigint[])`. */
+/** Returns the PostgreSQL array literal; the caller must cast it: `any(${arrayText(ids)}::text::bigint[])`. */
 export const arrayText = (values: readonly (number | string | boolean | null)[]): string =>
   `{${values.map(value => (typeof value === 'string' ? `"${value.replaceAll(/["\\]/g, '\\$&')}"` : `${value}`)).join(',')}}`

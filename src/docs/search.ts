@@ -32,7 +32,7 @@ const ignored = new Set('a an and are can do does for how i in is it my of on or
 
 const wordsOf = (text: string) => text.match(/[\p{L}\p{N}_]+/gu) ?? []
 
-/** Returns a word and its parts: `date_valid_end` and `dateValidEnd` are found by `valid` too. */
+/** Returns a word and its parts: `date_valid_end` and `dateValidEnd` are also found by `valid`. */
 const withParts = (word: string) => [...new Set([word, ...word.split(/_|(?<=\p{Ll})(?=\p{Lu})/u)])]
 
 const toTerm = (word: string) => (ignored.has(word.toLowerCase()) ? null : word.toLowerCase())

@@ -19,7 +19,7 @@ const secretText = /vg[wr]_\w{20,}|(?<=\/setup\/)[\w-]+/g
 /** The password in a URL. */
 const urlPassword = /(:\/\/[^\s/:@]*:)[^\s/@]+@/g
 
-/** The most lines of a log. */
+/** The maximum number of lines of a log. */
 const logLines = 500
 
 /** What PostgreSQL has counted. */

@@ -12,7 +12,7 @@ import { createReasonLog } from './reason-log.ts'
 
 const readyTimeoutMs = 1_000
 
-/** The time for each part of what is wrong although requests are answered, in milliseconds. */
+/** The time limit of each part of the checks that run although requests are answered, in milliseconds. */
 const partTimeoutMs = 400
 
 /** The SQLSTATE of a statement that the role may not run. */
@@ -55,7 +55,7 @@ const failing = (...reasons: Reason[]): Readiness => ({
 /**
  * Makes the check of `/readyz`: the database answers within a second, is a primary that can be written, is migrated, and the first
  * fill is done. What does not keep requests from their answers is a reason alone, because all instances share it. Each result is
- * no older than its call, so a repair shows at once. The log has each reason that begins or ends.
+ * no older than its call, so a repair shows immediately. The log has each reason that begins or ends.
  *
  * @param own a separate connection, because all connections of requests may be busy
  * @param pool the connections of requests, which are asked when the separate one fails or is late: the database may be

@@ -10,7 +10,7 @@ import type { StandbyPools, StandbyState } from '../db/standby/standby.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { readServer as readPlatformServer } from '../staging/server.ts'
 
-/** Facts of the server. The names of the inner ones are those in the texts of their reasons. */
+/** Facts of the server. The names of nested facts are the names in the texts of their reasons. */
 interface ServerFacts {
   version: string
   /** The login, quoted for SQL. */

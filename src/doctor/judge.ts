@@ -10,7 +10,7 @@ export interface Check {
   reasons: Reason[]
 }
 
-/** The most objects that a reason names. */
+/** The maximum number of objects that a reason names. */
 const mostNamed = 10
 
 /** The checks by name, in the order of their lines. */

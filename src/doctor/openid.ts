@@ -53,7 +53,7 @@ async function findProblem(
   if (!data?.keys.some(({ kty }) => kty !== 'oct') || algorithms?.every(name => /^(HS|none)/.test(name))) {
     return ['it signs no ID tokens with a published key', 'Let it sign them, for example with RS256.']
   }
-  // A provider that knows the client refuses this code; another one refuses the client.
+  // A provider that knows the client refuses this code; any other provider refuses the client.
   const grant = { code: client.randomState(), redirect_uri, code_verifier: client.randomPKCECodeVerifier() }
   const refusal: unknown = await client.genericGrantRequest(provider, 'authorization_code', grant).catch(error => error)
   const isOfClient = refusal instanceof client.ResponseBodyError && refusal.error.endsWith('_client')

@@ -1,4 +1,4 @@
-/** The quick part of `doctor`, which `/readyz` runs too. */
+/** The quick part of `doctor`, which `/readyz` runs as well. */
 import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migration/migrations.ts'
 import type { Pool } from '../db/sql.ts'
 import { findUncaptured } from '../projection/capture.ts'
@@ -40,8 +40,11 @@ async function findUnfilled(sql: Pool): Promise<Reason[]> {
   return step?.isComplete ? [] : [reason('FIRST_FILL')]
 }
 
-/** The checks of what requests need, by name: each runs when those before it find nothing. */
+/**
+ * The checks that must succeed before the service can answer requests, by name. A check runs only when all earlier checks
+ * find no reason.
+ */
 export const requestChecks = { database: findUnwritable, migrations: findUnmigrated, fill: findUnfilled }
 
-/** The checks of what records and single requests need. */
+/** The checks on which updates of records, and some requests, depend. */
 export const furtherChecks = { capture: findUncaptured, rights: findMissingGrants, clock: findClockDifference }

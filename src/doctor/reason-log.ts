@@ -4,7 +4,7 @@ import type { Reason } from '../reasons.ts'
 /** The time in a message, which grows while the reason lasts. */
 const durations = /\b\d{1,9}(\.\d{1,9})? s\b/g
 
-/** Creates the log of what is wrong while the service runs: a line when a reason begins, and one when it has ended. */
+/** Creates the log of problems while the service runs: a line when a reason begins, and a line when it has ended. */
 export function createReasonLog(log: FastifyBaseLogger) {
   let known = new Map<string, Reason>()
   /**

@@ -1,4 +1,7 @@
-/** A character that is trimmed (R27): white space, a control character or one without a width; as in `gateway.visible` (`sql/0002`). */
+/**
+ * A character that is trimmed (R27): white space, a control character or a character without a width; as in
+ * `gateway.visible` (`sql/0002`).
+ */
 export const invisible =
   '[\\u0000-\\u0020\\u007f-\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f' +
   '\\u205f-\\u206f\\u3000\\u3164\\ufe00-\\ufe0f\\ufeff\\uffa0]'

@@ -27,7 +27,7 @@ export class BodyWriter {
     this.#length = length
   }
 
-  /** Returns a copy of what was written. */
+  /** Returns a copy of the written bytes. */
   finish(): Buffer {
     const body = Buffer.allocUnsafe(this.#length)
     scratch.copy(body, 0, 0, this.#length)

@@ -6,7 +6,7 @@ import type { FieldPlan } from './field-plan.ts'
 export interface Size {
   /** Its fields, each counted as often as the lists around it are long. */
   complexity: number
-  /** The most quota units that it costs (R28). */
+  /** The maximum cost of the field in quota units (R28). */
   cost: number
 }
 
@@ -28,7 +28,7 @@ type Step = (request: SizedRequest, sizeOf: SizeOf) => Size
 /** The size of a selection without fields. */
 export const emptySize: Size = { complexity: 0, cost: 0 }
 
-/** A field whose arguments are faulty fails before its policy counts it, and before anything below it is read. */
+/** A field whose arguments are faulty fails before its policy counts it and before its selection is read. */
 const failing: Size = { complexity: 1, cost: 0 }
 
 /**
@@ -76,7 +76,7 @@ export class Estimates {
     }))
   }
 
-  /** Estimates a field. @param inner the estimate of what is selected below it */
+  /** Estimates a field. @param inner the estimate of the selection below the field */
   ofField(
     parentType: GraphQLObjectType,
     field: GraphQLField<unknown, unknown>,

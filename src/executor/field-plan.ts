@@ -51,7 +51,7 @@ export type FieldSource =
  */
 export interface FieldPlan {
   key: string
-  /** `,"key":`, and for `__typename` the value too. */
+  /** `,"key":`, and for `__typename` including the value. */
   prefix: Buffer
   nodes: readonly FieldNode[]
   parentType: GraphQLObjectType

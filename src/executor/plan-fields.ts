@@ -26,8 +26,8 @@ import type { Run } from './resolve.ts'
 import { prepareArguments } from './variables.ts'
 
 /**
- * The most fields that are collected for one plan, with repetitions: a document can merge its fields in exponentially
- * many ways.
+ * The maximum number of fields that are collected for one plan, with repetitions: a document can merge its fields in
+ * exponentially many ways.
  */
 const mostCollected = 25_000
 

@@ -34,7 +34,7 @@ export interface RecordSelection {
   shared: Run['shared']
 }
 
-/** The most plans that are kept for one document, one for each combination of `@skip` and `@include`. */
+/** The maximum number of plans that are kept for one document, one for each combination of `@skip` and `@include`. */
 const mostVariants = 8
 
 /** The plan for one combination of `@skip` and `@include`. */
@@ -52,7 +52,7 @@ export class OperationPlan {
   readonly #readVariables: ReadVariables
   /** The names of the variables in directives: in `@skip` and `@include`. */
   readonly #conditions: readonly string[]
-  /** By the values of these variables. */
+  /** By the values of the variables. */
   readonly #variants = new Map<string, Variant>()
   #fields = 0
 
@@ -127,7 +127,7 @@ export class OperationPlan {
     for (const [index, name] of this.#conditions.entries()) conditions[name] = values[index]
     const planner = new FieldPlanner({ shared: this.#shared, conditions, omitNull: this.omitNull })
     const { plan, estimate } = planner.planRoot(this.#rootType)
-    // The executor runs fields together, and the fields of a mutation must run one after the other.
+    // The executor runs fields together, and the fields of a mutation must run in sequence.
     const isSerial = this.operation.operation === OperationTypeNode.MUTATION && plan !== null && plan.fields.length > 1
     const variant = { root: isSerial ? null : plan, estimate, estimates: planner.estimates }
     if (this.#variants.size < mostVariants) {
@@ -163,7 +163,7 @@ export class BoundOperation {
    * Runs the operation, with an undefined root value. The document is valid.
    *
    * @param context the context value of the resolvers
-   * @returns the outcome, at once when no resolver returns a promise
+   * @returns the outcome, without a promise when no resolver returns a promise
    */
   run(context: unknown): ExecutionOutcome | Promise<ExecutionOutcome> {
     if (!operationChannel.hasSubscribers) return this.#execute(context)

@@ -14,7 +14,7 @@ const stepSize = 100
 /** After this time without progress, a reader gets its next records from a new statement; in milliseconds. */
 const stallMs = 1_000
 
-/** The longest time that an export keeps its records while other exports wait, in milliseconds. */
+/** The maximum time that an export keeps its records while other exports wait, in milliseconds. */
 const turnMs = 500
 
 interface ExportRun {

@@ -23,13 +23,13 @@ import { exportLines } from './lines.ts'
 import { type BulkExport, bulkExports } from './routes.ts'
 import { ExportStream } from './stream.ts'
 
-/** The number of exports of this process that hold a chunk of records; the others wait. */
+/** The maximum number of exports in this process that hold a chunk of records at a time; other exports wait. */
 const maxChunks = 20
 
 /** The parts of the service that exports need, without the parts that all requests share. */
 interface ExportOptions {
   tokens: TokenDirectory
-  /** The most exports that a token may begin in an hour. */
+  /** The maximum number of exports that a token may begin in an hour. */
   startsPerHour: number
   /** True when responses are compressed as `Accept-Encoding` asks. */
   compression: boolean
@@ -158,7 +158,7 @@ function readPosition(
   }
 }
 
-/** The longest wait of a step for other requests, in milliseconds: a service that is always busy exports slowly. */
+/** The maximum wait of a step for other requests, in milliseconds: a service that is always busy exports slowly. */
 const maxWaitMs = 4
 
 /**

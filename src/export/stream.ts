@@ -141,7 +141,7 @@ export class ExportStream {
   }
 }
 
-/** Returns an encoder that passes on all data at once, or null when the response is not compressed. */
+/** Returns an encoder that passes on all data immediately, or null when the response is not compressed. */
 function createEncoder(coding: string): Transform | null {
   if (coding === 'br') return createBrotliCompress({ ...brotliOptions, flush: constants.BROTLI_OPERATION_FLUSH })
   return coding === 'gzip' ? createGzip({ level: 1, flush: constants.Z_SYNC_FLUSH }) : null

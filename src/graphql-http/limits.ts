@@ -21,25 +21,25 @@ import { isJsonObject } from './trusted-documents.ts'
 export const limits = {
   depth: 10,
   aliases: 30,
-  /** The most characters of one alias. An error's `path` repeats it. */
+  /** The maximum number of characters of one alias. An error's `path` repeats it. */
   aliasLength: 100,
   tokens: 2000,
-  /** The most brackets of any kind within each other: more than a valid document of the allowed depth needs. */
+  /** The maximum number of brackets of any kind within each other: more than a valid document of the allowed depth needs. */
   brackets: 100,
   /**
    * The length up to which the errors of a document have locations. graphql-js reads the text from its beginning for
    * each error, and a document may cause thousands of errors.
    */
   located: { characters: 8_000, lines: 200 },
-  /** The most complexity of the operation that runs. */
+  /** The maximum complexity of the operation that runs. */
   complexity: 25_000,
-  /** The most items of a list in an argument. A list of an enum has at most as many items as the enum has values. */
+  /** The maximum number of items of a list in an argument. A list of an enum is at most as long as the enum. */
   listItems: 100,
-  /** The most errors that graphql-js reports before it stops. */
+  /** The maximum number of errors that graphql-js reports before it stops. */
   errors: 10,
 }
 
-/** Returns the most items that a list of this type may have. */
+/** Returns the maximum number of items that a list of this type may have. */
 function maxItemsOf(type: GraphQLInputType): number {
   const item = getNamedType(type)
   return isEnumType(item) ? Math.min(limits.listItems, item.getValues().length) : limits.listItems

@@ -27,7 +27,7 @@ type AnswerRequest = (
   onOperation: (operation: OperationDefinitionNode) => void,
 ) => Answer | Promise<Answer>
 
-/** The most memory for documents, in bytes, as `sizeOf` estimates it. */
+/** The maximum memory for documents, in bytes, as `sizeOf` estimates it. */
 const mostMemory = 32_000_000
 
 /** A document that can be parsed and is valid, or its errors. */

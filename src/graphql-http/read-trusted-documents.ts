@@ -52,7 +52,7 @@ export function readTrustedDocuments(path: string | undefined, admitsOthers: boo
 
 const ownDocuments = new URL('../../schema/trusted-documents.json', import.meta.url)
 
-/** Reads the documents of a file or of a directory, with those below it. @param refuse called for what cannot be read */
+/** Reads the documents of a file, or of a directory and its subdirectories. @param refuse called for each problem */
 function readDocuments(path: string, refuse: Refuse): FoundDocument[] {
   try {
     const names = statSync(path).isDirectory() ? readdirSync(path, { recursive: true, encoding: 'utf8' }).sort() : null

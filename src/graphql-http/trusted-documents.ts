@@ -29,7 +29,7 @@ const notTrusted = () =>
     extensions: { code: 'DOCUMENT_NOT_TRUSTED', http: { status: 403 } },
   })
 
-/** The trusted documents of a service, and whether others run too. */
+/** The trusted documents of a service, and whether other documents may run. */
 export class TrustedDocuments {
   /** @param texts by id */
   constructor(

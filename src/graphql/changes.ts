@@ -25,7 +25,7 @@ const ListName = builder.enumType('ListName', {
         value: record,
         description:
           record === tenantRecords.record
-            ? 'The list of tenants. It changes at the tenant itself, and at each tenant above one that leaves.'
+            ? 'The list of tenants. It changes at the tenant itself, and at each ancestor of a tenant that leaves.'
             : `The ${noun}s of the tenant.${describePermissions(permissions)}`,
       },
     ]),
@@ -59,7 +59,7 @@ const Changes = builder.objectRef<ChangesRow>('Changes').implement({
     hasMore: t.exposeBoolean('hasMore', {
       description:
         `True when the service read ${mostHeads.toLocaleString('en')} changed lists, of all tenants that it has, and did not read ` +
-        'the rest: ask again at once, with `serverTime` as `after`.',
+        'the rest: ask again immediately, with `serverTime` as `after`.',
     }),
     epoch: t.expose('epoch', {
       type: 'BigInt',

@@ -24,7 +24,7 @@ export async function readLists<Parent extends { id: number }, Child>(
   return lists.map(list => list.map(({ id }) => byParent.get(id) ?? []))
 }
 
-/** The most lists of parents, of requests that share a statement. */
+/** The maximum number of lists of parents, of requests that share a statement. */
 const maxShared = 4
 
 /** Defines the loader of children. Requests share its statements. */

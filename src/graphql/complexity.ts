@@ -4,7 +4,10 @@
  */
 import { defaultPageSize, type PageArguments } from '../domain/paging/page.ts'
 
-/** The complexity that a field adds itself, and the most objects that it returns. Without it, a field adds 1. */
+/**
+ * The complexity that a field adds itself, and the maximum number of objects that it returns. Without it, a field adds
+ * 1.
+ */
 interface Complexity {
   field: number
   multiplier: number

@@ -125,7 +125,7 @@ class Connection<Row extends ListedRecord> {
     return row === undefined ? null : this.cursorOf(row)
   }
 
-  /** Finds the fields of all rows at once. */
+  /** Finds the fields of all rows together. */
   async matchedFieldsOf(row: Row): Promise<readonly string[]> {
     this.#matchedFields ??= this.source.matchedFields?.(this.page.rows) ?? Promise.resolve(new Map())
     return (await this.#matchedFields).get(row) ?? []

@@ -2,7 +2,7 @@
  * The resolvers that the executor may replace by something faster with the same result. Only the policy plugin marks
  * one, and the mark belongs to the function: a field whose resolver is wrapped later has another function and no mark.
  */
-/** Reads a field for many parents at once: for each, in order, what the field's resolver would return. */
+/** Reads a field for many parents in one call: for each, in order, what the field's resolver would return. */
 export type ResolveBatch = (parents: readonly never[], context: never) => Promise<readonly unknown[]>
 
 /**

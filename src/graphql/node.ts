@@ -46,7 +46,7 @@ builder.queryFields(t => ({
     args: { ids: t.arg.idList({ required: true, description: 'Global ids: values of `id` fields; at most 100.' }) },
     policy: { cost: args => (Array.isArray(args.ids) ? args.ids.length : 1) },
     complexity: ({ ids }) => ({ field: unitComplexity * ids.length, multiplier: ids.length }),
-    // Some tenants are found at once and others later. Records are loaded when all ids are known, so they share one
+    // Some tenants are found immediately and others later. Records are loaded when all ids are known, so they share one
     // batch.
     resolve: (_root, { ids }, context) => {
       const authorised = ids.map(id => authorise(context, id))

@@ -44,7 +44,7 @@ export function requirePermissions({ caller }: Pick<Context, 'caller'>, permissi
  * Requires that the token is authorised for a tenant and has permissions, in R1's order.
  *
  * @param tenantId null: no tenant is named
- * @returns without a promise when the scope answers at once
+ * @returns without a promise when the scope answers without one
  * @throws `NOT_FOUND` and `FORBIDDEN` (R19)
  */
 export function requireAccess(

@@ -59,7 +59,7 @@ builder.objectField(PurchasedVoucher, 'product', t =>
   }),
 )
 
-/** Reads the arguments of the list of a product's vouchers. @param id null: for what they cost */
+/** Reads the arguments of the list of a product's vouchers. @param id null: to estimate the cost */
 const ofProduct = (args: Parameters<typeof readSearchArguments>[1], id: number | null): SearchArguments => {
   const { filter, ...wanted } = readSearchArguments(search, args) ?? {}
   return { ...wanted, filter: { ...filter, productId: { id } } }

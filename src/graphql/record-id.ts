@@ -9,7 +9,10 @@ export interface GlobalId {
   id: number
 }
 
-/** The longest text that is decoded, in characters. A field below a list decodes its argument for each record. */
+/**
+ * The maximum length of a text that is decoded, in characters. A field below a list decodes its argument for each
+ * record.
+ */
 const maxGlobalIdLength = 100
 
 /** Encodes a global id: the name of the GraphQL type, and a key that identifies a record of this type. */

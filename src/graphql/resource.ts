@@ -46,7 +46,7 @@ export const resourceLists = (): string[] => [...resources.keys()]
  * Adds a resource: its type with its columns, its list and its records by id on `Tenant`, its global ids and
  * its removals.
  *
- * @returns the types of its records and of its lists, and the inputs of its filters and orders; null: it has none
+ * @returns the types of its records and of its lists, and the inputs of its filters and orders; null: the resource has none
  */
 export function addResource<Row extends ResourceRow>(resource: Resource<Row>) {
   const record = builder.objectRef<Row>(typeNameOf(resource.noun))

@@ -14,7 +14,7 @@ const ViewerTenant = builder.objectRef<TenantGrant>('ViewerTenant').implement({
   fields: t => ({
     tenant: t.field({ type: Tenant, description: 'The tenant.', resolve: grant => ({ id: grant.tenantId }) }),
     withDescendants: t.exposeBoolean('withDescendants', {
-      description: 'True when the token is authorised for all tenants below it too.',
+      description: 'True when the token is also authorised for all tenants below it.',
     }),
   }),
 })

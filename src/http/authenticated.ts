@@ -6,11 +6,11 @@ import type { Authenticate } from './caller.ts'
 import { readTextBodies } from './text-body.ts'
 import { registerNotFound } from './unknown-paths.ts'
 
-/** The longest body that is read, in bytes (R9). */
+/** The maximum size of a body that is read, in bytes (R9). */
 export const bodyLimit = 64 * 1024
 
 /**
- * Registers routes below a path. Each request is authenticated first, also one of an unknown path or method (R8).
+ * Registers routes below a path. Each request is authenticated first, even with an unknown path or method (R8).
  *
  * @param prefix the path, without a slash at its end
  * @param addRoutes registers the routes; their bodies arrive as text

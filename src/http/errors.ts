@@ -20,7 +20,7 @@ export const statusOf: Record<ErrorCode, number> = {
   INTERNAL: 500,
 }
 
-/** Returns one to five seconds at random, so that refused callers do not all retry at once. */
+/** Returns one to five seconds at random, so that refused callers do not all retry at the same time. */
 export const spreadRetryAfter = () => 1 + Math.floor(Math.random() * 5)
 
 /**

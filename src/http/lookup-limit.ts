@@ -3,14 +3,14 @@ import { rateLimited } from '../domain/errors.ts'
 import { hashSecret } from '../domain/secret/hash.ts'
 import { networkOf } from './client-address.ts'
 
-/** The most unknown tokens that a network may send in a window before further look-ups are refused. */
+/** The maximum number of unknown tokens that a network may send in a window before further look-ups are refused. */
 const maxUnknown = 100
 const windowMs = 10_000
 
 /** The time for which a known token is exempt from the limit of its network, in milliseconds. */
 const foundMs = 60 * 60_000
 
-/** The most networks and tokens that are remembered. */
+/** The maximum number of networks and tokens that are remembered. */
 const max = 10_000
 
 /**

@@ -7,10 +7,13 @@ import { clientAddress } from './client-address.ts'
 import { graphqlPath } from './paths.ts'
 import { errorsOf } from './request-count.ts'
 
-/** The most lines of refused requests in a second; the others are counted. A flood of them must not fill a disk. */
+/**
+ * The maximum number of lines of refused requests in a second; the others are counted. A flood of them must not fill a
+ * disk.
+ */
 const maxRefused = 50
 
-/** The most errors of one request in its line: a GraphQL response may have thousands. */
+/** The maximum number of errors of one request in its line: a GraphQL response may have thousands. */
 const maxErrors = 5
 
 /** Health checks are frequent, and are not requests of callers. */

@@ -29,8 +29,8 @@ const faults: Partial<Record<CsvError['code'], string>> = {
 }
 
 /**
- * Reads the rows of a file, after the line with the names. Empty lines are skipped. LF, CRLF and CR end a line, in one file too.
- * A fault of quotation marks ends the file.
+ * Reads the rows of a file, after the line with the names. Empty lines are skipped. LF, CRLF and CR end a line, even
+ * within one file. A fault of quotation marks ends the file.
  */
 export async function* readCsv(source: Source, dialect: Dialect): AsyncGenerator<FileLine> {
   const unreadable = await findUnreadable(source)

@@ -7,7 +7,7 @@ interface Fault {
   reason: string
 }
 
-/** The most faults that are listed; further ones are counted. */
+/** The maximum number of faults that are listed; further faults are counted. */
 export const mostListed = 20
 
 /** Collects faults. */

@@ -9,7 +9,7 @@ export async function* readJsonLines({ open }: Source): AsyncGenerator<FileLine>
   let line = 0
   for await (const bytes of splitLines(open())) {
     line += 1
-    // A byte order mark is trimmed, too.
+    // Also trims a byte order mark.
     const text = bytes.toString().trim()
     if (text === '') continue
     let row: Record<string, unknown>

@@ -47,7 +47,7 @@ export const standardInput = (table: string): Source => ({
   open: () => process.stdin,
 })
 
-/** The longest row of a file, in bytes. */
+/** The maximum size of a row of a file, in bytes. */
 export const maxRowLength = 16 * 2 ** 20
 
 /** The reason why a longer row is refused. */

@@ -93,7 +93,10 @@ export function readValue({ name, type, isRequired }: Column, value: unknown, da
   return found
 }
 
-/** Returns whether a text has U+0000 or half of a pair of surrogates. The first expression is faster, and finds pairs too. */
+/**
+ * Returns whether a text has U+0000 or half of a pair of surrogates. The first expression is faster, and also finds
+ * whole pairs.
+ */
 const isUnstorable = (value: unknown): boolean =>
   typeof value === 'string' && /[\0\ud800-\udfff]/.test(value) && /\0|\p{Surrogate}/u.test(value)
 

@@ -15,7 +15,7 @@ import { v1 } from '../rest/v1/routes.ts'
 /** The media ranges that allow text: curl sends the last one. */
 const textRanges = new Set(['text/plain', 'text/*', '*/*'])
 
-/** Returns whether `Accept` allows text, as it does when it is missing (RFC 9110 §12.5.1). */
+/** Returns whether `Accept` allows text. A missing header does (RFC 9110 §12.5.1). */
 const allowsText = (accept: string | undefined): boolean =>
   new Negotiator({ headers: { accept } }).mediaTypes().some(range => textRanges.has(range))
 

@@ -7,7 +7,7 @@ type Description = Required<
 
 interface Series {
   labels: Record<string, string>
-  /** Of each bucket, without those below; the last is above all bounds. */
+  /** Of each bucket, without lower buckets; the last is above all bounds. */
   counts: number[]
   sum: number
 }
@@ -46,7 +46,7 @@ export class HotHistogram extends Histogram {
     return series
   }
 
-  /** Returns all series. prom-client calls it for its text and for its JSON. */
+  /** Returns all series. prom-client calls this for text and for JSON. */
   async getForPromString() {
     const { name, help, buckets } = this.#described
     const values = [...this.#series.values()].flatMap(({ labels: sharedLabels, counts, sum }) => {

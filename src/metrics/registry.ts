@@ -48,7 +48,7 @@ export const statementSeconds = new HotHistogram({
 
 export const poolWaitSeconds = new HotHistogram({
   name: 'vgw_pool_wait_seconds',
-  help: 'Time that statements waited for a connection; without statements that were sent at once.',
+  help: 'Time that statements waited for a connection; without statements that were sent immediately.',
   labelNames: ['pool'],
   ...{ buckets, registers },
 })
@@ -204,7 +204,7 @@ export function measureProcess(): void {
 export const setOrRemove = (gauge: Gauge, value: number | null | undefined): void =>
   value == null ? gauge.remove() : gauge.set(value)
 
-/** The metrics of a process, as it sends them to another one. */
+/** The metrics of a process, as it sends them to another process. */
 export type ProcessMetrics = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
 /** Adds up the metrics of several processes. */

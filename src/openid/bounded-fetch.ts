@@ -2,7 +2,7 @@
  * Fetches like `fetch`, but reads no more of a body than a bound: a server may never end it. The body that is returned
  * is complete.
  *
- * @param maxBytes the most bytes of the body, decompressed
+ * @param maxBytes the maximum number of bytes of the body, decompressed
  * @throws Error when the body is longer; what `fetch` throws
  */
 export async function fetchBounded(maxBytes: number, ...request: Parameters<typeof fetch>): Promise<Response> {

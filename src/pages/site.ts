@@ -4,7 +4,7 @@ import { adminPath, dashboardPath, docsPath, graphiqlPath } from '../http/paths.
 /**
  * Returns the settings that the header of all pages depends on.
  *
- * @param isDemo whether the service is the demo, which signs in browsers on its own machine
+ * @param isDemo whether the service runs as the demo, where a browser on the same machine needs no password
  * @param hasTill whether the demo has a platform that redeems
  */
 export const describeSite = ({ graphiql, publicUrl }: Config, isDemo: boolean, hasTill: boolean) => ({

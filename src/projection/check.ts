@@ -63,7 +63,7 @@ export const checkInterval = 10
  * Compares a part of the records with their sources, so that all are compared within a day, and lets steps evaluate the records that
  * differ.
  *
- * @returns the keys of these, as `voucher 7`
+ * @returns the keys of the records, as `voucher 7`
  */
 export async function checkSomeRecords(sql: Sql): Promise<string[]> {
   // One snapshot, so that no step comes between its statements: the statements of a message are one transaction.

@@ -98,7 +98,7 @@ export async function readStepState(sql: Sql): Promise<StepState> {
 
 /** Returns the reason for which no step is made. */
 function judgeLate({ seconds, isComplete, failure, holder }: StepFacts['late']): Reason[] {
-  // The session may be one that makes a step, which takes long in the first fill when it creates an index.
+  // The session may be making a step, which takes long in the first fill when it creates an index.
   const isStep = holder?.table === 'step_lock' && (!isComplete || (holder.seconds ?? lateAfter) < lateAfter)
   if (seconds <= lateAfter || (failure === null && isStep)) return []
   const [why, remedy] =

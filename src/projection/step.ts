@@ -2,10 +2,10 @@ import { type StepWork, stepChannel } from '../channels.ts'
 import { codeOf } from '../db/connection/outage.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 
-/** The most keys that a step evaluates. */
+/** The maximum number of keys that a step evaluates. */
 const stepSize = 1000
 
-/** The pause of an instance that has met another one making a step, in milliseconds. */
+/** The pause of an instance while another instance makes a step, in milliseconds. */
 const pauseMs = 1000
 
 /** The interval of steps, in milliseconds: half of it is the usual lag of a change. */
@@ -18,7 +18,7 @@ const idleInterval = 400
 /** After this time a step evaluates no further keys, in milliseconds: records of all tenants wait for it. */
 const stepLimitMs = 1000
 
-/** The longest time of a step that cannot do less, in minutes: one of the first fill creates an index, or sums all figures. */
+/** The maximum time of an indivisible step, in minutes: a step of the first fill creates an index, or sums all figures. */
 const longStepMinutes = 60
 
 const limitTo = (time: string) => `set /* step.make */ local statement_timeout = '${time}';`

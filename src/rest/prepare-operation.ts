@@ -53,7 +53,9 @@ export function pathToBody(document: DocumentNode): FieldNode[] {
   while (!fields.some(field => responseKey(field) === 'data')) {
     const [field, ...others] = fields
     if (!field || others.length > 0)
-      throw new Error('The document must have a key `data`, alone at each level above it.')
+      throw new Error(
+        'The document must have a field with the response key `data`, and each selection above it must have one field only.',
+      )
     path.push(field)
     fields = fieldsOf(field.selectionSet)
   }

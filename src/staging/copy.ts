@@ -17,7 +17,7 @@ import { switchTo } from './switch.ts'
 const copyLock = 7_302_155_602
 
 export interface CopyOptions extends CopyProgress {
-  /** The URL of the platform's database, also for the subscription. */
+  /** The URL of the platform's database, which the subscription also uses. */
   platformUrl: string
   /** The time to wait for transactions of the platform: a slot begins when the present ones have ended; in seconds. */
   lockWait?: number

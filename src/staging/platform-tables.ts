@@ -112,7 +112,7 @@ export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = nu
           where pg_class.relkind = 'p' and part.relkind = 'r' having count(*) > 0) marked (name, mark)
   ) of_marks
   cross join lateral (
-    -- The command that creates a partition writes its columns. The command that attaches a table writes all of these again.
+    -- The command that creates a partition writes its columns. The command that attaches a table writes all columns again.
     select coalesce(json_agg(part.relfilenode::bigint), '[]') as attached
     from pg_partition_tree(pg_class.oid) leaf join pg_class part on part.oid = leaf.relid
     where pg_class.relkind = 'p' and part.relkind = 'r' and pg_relation_size(part.oid) > 0 and exists (

@@ -17,7 +17,7 @@ export async function readReplicationName(owner: Sql): Promise<string> {
   return own.name
 }
 
-/** Returns whether a login lacks a right for what it tried. */
+/** Returns whether an error is a missing right of the login. */
 export const isForbidden = (error: unknown): error is Error => codeOf(error) === '42501'
 
 /** The time that a statement waits for a lock at the platform, in milliseconds. */
@@ -39,7 +39,7 @@ const creationOf = (name: string, paths: readonly string[]) =>
   `create publication ${name} for ${listOf(paths)} with (${option});`
 
 /**
- * Returns the statements that publish tables whole. A list of columns would refuse the platform's migrations of these.
+ * Returns the statements that publish tables whole. A list of columns would refuse the platform's migrations of the tables.
  *
  * @param sql the platform's database
  * @param name the name of the publication
@@ -55,7 +55,7 @@ export async function planPublication(sql: Sql, name: string, tables: readonly P
 interface Surplus {
   /** It has the statements for the platform. */
   reason: Reason
-  /** What is ignored: tables of which empty ones without a subscription are made. */
+  /** The ignored tables: empty tables without a subscription are made for them. */
   tables: PlatformTable[]
   /** Whether there are others, which a new subscription would write: a token into `gateway.token`. */
   isForbidden: boolean
@@ -95,7 +95,7 @@ export async function findSurplus(
 }
 
 /**
- * Publishes tables that are not, one at a time: no lock is held while another one is waited for.
+ * Publishes the unpublished tables, one at a time: no lock is held while waiting for another lock.
  *
  * @param name the name of the publication
  * @param tables all tables that are staged

@@ -32,7 +32,7 @@ export async function createSlot(
   // The connection keeps the snapshot, in a transaction that does nothing.
   await liftLimits(walSender, false)
   await send(`set /* staging.limit_wait */ lock_timeout = ${lockMs}`)
-  // A standby that synchronises slots has this one after a failover.
+  // A standby that synchronises slots has this slot after a failover.
   const failover = server.version >= 170_000 ? ', FAILOVER' : ''
   const attempt = retryLocks(platform, Number(session?.pid), {
     ...options,

@@ -163,7 +163,7 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     if (needsCopy === null) await dropOtherSlot(owner, platform)
     const why = needsCopy ?? tableNeedsCopy
     if (why === null || waits || performance.now() < copyAfter) return
-    // Each attempt reads all tables: after a failure it is not repeated at once.
+    // Each attempt reads all tables: after a failure it is not repeated immediately.
     copyAfter = performance.now() + copyPauseMs
     const onBegin = () => onCopy(why)
     if (await copyPlatform(owner, { platformUrl, signal: closing.signal, onBegin })) copyAfter = 0

@@ -70,7 +70,7 @@ describe('inviting', () => {
 })
 
 describe('an invitation', () => {
-  test('becomes invalid when its creator is removed, also when both happen at once', async () => {
+  test('becomes invalid when its creator is removed, even when both happen at the same time', async () => {
     const ann = await signIn(client, database, { email: 'ann@example.com' })
     const link = linkOn((await ann.submit('/admin/administrators', { email: 'back@example.com' })).text)
     const kept = linkOn((await browser.submit('/admin/administrators', { email: 'bob@example.com' })).text)

@@ -149,7 +149,7 @@ test('an error is shown at its field, and all values stay', async () => {
   expect(kept?.getAll('permission')).toEqual(['view_orders'])
   expect(kept?.get('expiry')).toBe('date')
   expect(kept?.get('expiresAt')).toBe('2020-02-30')
-  expect(page.text).toContain('v1 needs view_vouchers too')
+  expect(page.text).toContain('v1 also needs view_vouchers')
 
   const wrong: [Fields, string][] = [
     [{ tenant: '999999' }, 'No such tenant: 999999'],

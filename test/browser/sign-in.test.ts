@@ -98,7 +98,7 @@ test('in the demo the example Resolve is answered as it is delivered', async () 
   await run(page, /"status":\s"redeemable"/)
 })
 
-test('a token that is typed on one page is used by the others, and a sign-out ends an administrator’s session too', async () => {
+test('all pages use a token that was entered on one page; signing out also ends the administrator’s session', async () => {
   const { page } = await open(origin)
   await header(page).getByRole('link', { name: 'Sign in' }).click()
   expect(await page.getByRole('button', { name: 'Use the demo token' }).count()).toBe(0)

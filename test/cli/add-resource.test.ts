@@ -193,7 +193,7 @@ test('the data dictionary has the columns of its mapping', () => {
   )
 })
 
-test('GraphQL has its list, its records and its nodes', async () => {
+test('GraphQL serves the new resource as a list, a record and a node', async () => {
   const query = `{ tenant(id: ${tenant}) { locations { totalCount nodes { id name } } location(id: ${ids[1]}) { name postcode } } }`
   const { data } = await askJson('/graphql', query)
   expect(data.tenant).toMatchObject({ locations: { totalCount: 2 }, location: { name: 'Old Mill', postcode: null } })

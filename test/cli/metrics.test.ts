@@ -188,7 +188,7 @@ test('statements that wait, refused sign-ins, tokens that end and reasons are th
   await until('they are there again', async () => sample(await scrape(), 'vgw_rejected_keys') === 0)
 })
 
-test('one port adds up all workers, also one that was killed, and does not wait for one that is stopped', async () => {
+test('METRICS_PORT reports the sum of all workers, including a killed worker, and does not wait for a suspended worker', async () => {
   const { service, pool, build, scrape, scrapeFacts } = await startMeasured({}, ['--workers', '2'])
   const tenant = await build.tenant()
   const { secret } = await createTestToken(pool, [tenant])

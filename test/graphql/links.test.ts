@@ -133,7 +133,7 @@ describe('the vouchers of a product', async () => {
     return nodes.map(({ reference }: { reference: string }) => reference).sort()
   }
 
-  it('are the vouchers that its tenant sold, also of a variant', async () => {
+  it('include the vouchers that the product’s tenant sold, for the product or one of its variants', async () => {
     const secret = await secretOf(whole(chain))
     expect(await referencesOf(secret)).toEqual(ofChain)
     expect(await referencesOf(secret, '(filter: { status: [VOID] })')).toEqual(['CHAIN-3'])

@@ -45,7 +45,7 @@ test('none waits longer than four seconds', async () => {
   expect(sent).toHaveLength(20_000)
 })
 
-test('one beyond 20,000 is sent at once', async () => {
+test('a refusal beyond 20,000 is sent immediately', async () => {
   const { sent, refuse } = open()
   refuse(20_001)
   await vi.advanceTimersByTimeAsync(0)

@@ -60,7 +60,7 @@ const rateOf = (headers: Headers): ListChanges['rate'] => {
   return isRate ? { remaining: Number(remaining), resetsIn: Number(resetsIn) } : null
 }
 
-/** Reads which lists changed. An answer of the service has at most some thousands: it is asked until it has no more. */
+/** Reads which lists changed. An answer has at most some thousands of lists, so the client asks until no more are left. */
 export async function readChanges(
   transport: Transport,
   { after: given, tenants, signal }: ChangeOptions,

@@ -22,7 +22,7 @@ export const id = value<number>(each => Number.isSafeInteger(each) && Number(eac
 export const count = value<number>(each => Number.isSafeInteger(each) && Number(each) >= 0, 'not a count')
 /** A whole number. */
 export const integer = value<number>(Number.isSafeInteger, 'not a whole number')
-/** A number. JSON can hold one that is read as infinite. */
+/** A finite number: `JSON.parse` reads `1e999` as Infinity, which is rejected. */
 export const number = value<number>(Number.isFinite, 'not a number')
 /** True or false. */
 export const boolean = value<boolean>(each => typeof each === 'boolean', 'neither true nor false')

@@ -17,7 +17,7 @@ export type ErrorCode =
   | 'INTERNAL'
   /** The service runs trusted documents only, and does not trust the documents of this version of the client. */
   | 'DOCUMENT_NOT_TRUSTED'
-  /** No connection, or one that broke before the answer was whole. */
+  /** No connection, or the connection broke before the answer was complete. */
   | 'CONNECTION_FAILED'
   /** No byte arrived within `timeoutMs`. */
   | 'TIMEOUT'
@@ -66,7 +66,7 @@ export class VoucherGatewayError extends Error {
   readonly fieldErrors: Readonly<Record<string, string[]>>
   /** Identifies the request in the service's log. It is also set without an answer. */
   readonly requestId: string | undefined
-  /** The seconds after which the service asks to try again. */
+  /** The delay before the next attempt, in seconds (`Retry-After`). */
   readonly retryAfter: number | undefined
 
   /** @param message a sentence: the errors of fields and the reason of the cause are added to it */

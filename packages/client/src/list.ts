@@ -14,7 +14,7 @@ export interface ListOptions extends CallOptions {
 /** A page of a list, or a chunk of an export. */
 export interface Page<T> {
   records: readonly T[]
-  /** Continues after this page, also in another process; null at the end of the list. */
+  /** Continues after this page, even in another process; null at the end of the list. */
   nextCursor: string | null
   /** The list has all changes that were published up to this time. */
   serverTime: string

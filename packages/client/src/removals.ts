@@ -12,7 +12,7 @@ export type RemovalResource = 'TENANT' | (typeof tenantLists)[TenantListName]['r
 
 const resources = [...tenantListNames.map(name => tenantLists[name].removal), 'TENANT'] as const
 
-/** A record that left a list of the tenant in the call. Drop the one that is kept under this tenant and `recordId`. */
+/** A record that left a list of the tenant in the call. Drop the record that you keep under this tenant and `recordId`. */
 export interface Removal {
   resource: RemovalResource
   recordId: number
@@ -24,7 +24,7 @@ export interface Removal {
 export interface RemovalPage extends Page<Removal> {
   /** Grows when all copies must be rebuilt: keep the one of the start of a full pass. */
   epoch: number
-  /** Identifies the service, also at another address. */
+  /** Identifies the service. It is the same at each of the service's addresses. */
   serviceId: string
   /** The earliest valid `updatedSince`; null when there is none. */
   removalsCompleteSince: string | null

@@ -6,7 +6,7 @@ import { pause } from './pause.ts'
 
 /** The address of a service, and the rules for its requests. */
 export interface ClientOptions {
-  /** The address of the service, for example `https://vouchers.example.com`; the address of v1 is accepted too. */
+  /** The address of the service, for example `https://vouchers.example.com`; the address of v1 works as well. */
   url: string | URL
   /** The bearer token. */
   token: string
@@ -15,11 +15,11 @@ export interface ClientOptions {
    * can change them. Default: `http://` is for this machine only.
    */
   allowHttp?: boolean
-  /** The most times that a request is sent; default 8, with some 40 seconds of waits between them. */
+  /** The maximum number of attempts of a request; default 8, with about 40 seconds of waits in total. */
   maxAttempts?: number
   /** The time that a connection may be silent, in milliseconds; default 60,000. */
   timeoutMs?: number
-  /** The longest wait before another try, in milliseconds; default 90,000. The error of a longer one is thrown at once. */
+  /** The maximum wait before another attempt, in milliseconds; default 90,000. A longer `Retry-After` throws the error. */
   maxWaitMs?: number
   /** Called before each wait, for example to log it; `ms` is how long it takes. */
   onWait?: (error: VoucherGatewayError, ms: number) => void
@@ -52,7 +52,7 @@ interface Part {
   headers: Headers
 }
 
-/** The most characters of an answer, or of an export between two cursors: a server may never end one. */
+/** The maximum number of characters of an answer, or of an export between two cursors: a server may never end one. */
 const mostText = 64 * 1024 * 1024
 
 /** Throws VoucherGatewayError `INVALID_RESPONSE` when so many characters are too many. */
@@ -213,7 +213,7 @@ export class Transport {
     const isUnknown = error.code === 'CONNECTION_FAILED' || error.code === 'TIMEOUT'
     if (!isAskedFor && !(repeatable && isUnknown)) throw error
     // At least a second, whatever a proxy sends, and never shorter than Retry-After, because the rate window is fixed.
-    // Jitter, so that clients do not all retry at once.
+    // Jitter, so that clients do not all retry at the same time.
     const jitter = error.retryAfter === undefined ? Math.min(30_000, 500 * 2 ** (failures - 1)) : 1000
     const ms = Math.max(1, error.retryAfter ?? 0) * 1000 + Math.random() * jitter
     if (failures >= this.#options.maxAttempts || ms > this.#options.maxWaitMs) throw error

@@ -55,7 +55,7 @@ export interface Listener {
   onRate(rate: Rate): void
   /**
    * The field errors of an answer with data. Empty when the last answer of this operation had none, or when the request
-   * was cancelled, also after the answer.
+   * was cancelled, even after the answer.
    */
   onFieldErrors(operation: string, messages: readonly string[]): void
 }
@@ -83,7 +83,7 @@ interface Body<Data> {
   extensions?: { cost?: { requested?: number; actual?: number } }
 }
 
-/** The most times that an operation is sent while others use up the rate. */
+/** The maximum number of attempts of an operation while others use up the rate. */
 const mostAttempts = 5
 
 /** Creates the function that sends operations with a token. */
@@ -179,7 +179,8 @@ const explanations: Record<string, (message: string) => string> = {
   PERSISTED_DOCUMENT_NOT_FOUND: () => 'The service was updated since this page was loaded. Load the page again.',
   // When a program should try again: the dashboard does so by itself.
   UNAVAILABLE: message => message.replace(/ Try again .*/, ''),
-  RATE_LIMITED: () => 'This needs more operations than the rate of the token allows in a minute. Choose less at once.',
+  RATE_LIMITED: () =>
+    'This needs more operations than the rate of the token allows in a minute. Choose a shorter period or fewer tenants.',
 }
 
 const explain = ({ message, extensions }: FieldError): string => {

@@ -14,7 +14,7 @@ export function App({ adminAddress }: { adminAddress: string }) {
   }
   const end = () => {
     forgetToken()
-    setReason('This token is not valid any more: it is unknown, expired or revoked. Type another one.')
+    setReason('This token is not valid any more: it is unknown, expired or revoked. Type another token.')
     setToken(null)
   }
   if (token === null) return <SignIn reason={reason} onToken={use} adminAddress={`${adminAddress}/dashboard`} />

@@ -8,7 +8,7 @@ export function CopyLink() {
   const [label, setLabel] = useState('Copy link')
   if (!navigator.clipboard) return null
   const copy = async () => {
-    // The address of the page may leave the tenant out, which is another one for another token.
+    // The address of the page may leave the tenant out: the default tenant depends on the token.
     const copied = navigator.clipboard.writeText(new URL(hrefOf(view), location.href).href)
     setLabel(
       await copied.then(

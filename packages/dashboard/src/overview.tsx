@@ -32,7 +32,7 @@ interface OverviewProps {
   onRetry(): void
 }
 
-/** A tenant of an answer, with those above it. */
+/** A tenant of an answer, with its ancestors. */
 interface Path extends DashboardTenantFragment {
   parent?: Path | null
 }

@@ -14,7 +14,7 @@ export interface Days {
   to: string
 }
 
-/** The most intervals that the API answers. */
+/** The maximum number of intervals that the API answers. */
 const maxIntervals = 400
 
 const utc = (day: string) => new Date(`${day}T00:00:00Z`)

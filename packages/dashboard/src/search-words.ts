@@ -1,4 +1,4 @@
-/** Returns a text in one case, in every language of the viewer: `SS` for `ß`, too. */
+/** Returns a text in one case, in every language of the viewer, for example `SS` for `ß`. */
 export const foldCase = (text: string): string => text.toLowerCase().toUpperCase()
 
 /** Returns the words of a text that is searched, as `foldCase` has them, without invisible characters around them. */

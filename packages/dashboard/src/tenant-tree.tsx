@@ -11,7 +11,7 @@ interface TenantTreeProps {
   roots: readonly string[]
 }
 
-/** The most matches of a search that are shown. */
+/** The maximum number of matches of a search that are shown. */
 const maxMatches = 50
 
 /** Chooses the tenant. */
@@ -102,7 +102,7 @@ function Tree({ tenants, roots, opened, setOpened }: TreeProps) {
   useEffect(() => {
     if (single) setOpened(before => new Set([...before, single]))
   }, [single])
-  // Loads the missing children of an open tenant, also when the choice of a descendant has opened it.
+  // Loads the missing children of an open tenant, even when the choice of a descendant has opened it.
   useEffect(() => {
     if (complete || !started) return
     for (const id of opened) if (!tenants.loaded.has(id)) tenants.loadChildren(id)

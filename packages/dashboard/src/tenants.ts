@@ -22,7 +22,7 @@ export const toTreeTenant = ({ databaseId, parentId, name, timeZone }: Dashboard
   timeZone,
 })
 
-/** Returns the tenants above one that are known, root first. */
+/** Returns the known ancestors of a tenant, root first. */
 export function listAbove(tenants: TenantMap, id: string): TreeTenant[] {
   const above: TreeTenant[] = []
   const visited = new Set([id])

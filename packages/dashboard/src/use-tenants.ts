@@ -3,7 +3,7 @@ import { ApiError, type SendOperation } from './api.ts'
 import { DashboardChildren, type DashboardTenantFragment, DashboardTenants } from './operations.ts'
 import { type TenantMap, toTreeTenant } from './tenants.ts'
 
-/** The most tenants that a search loads, of all that the token may see. */
+/** The maximum number of tenants that a search loads. */
 export const maxSearched = 5000
 
 /** The tenants of the token, as far as they are loaded, and the functions that load more of them. */
@@ -24,7 +24,7 @@ export interface Tenants {
   loadAll(): void
 }
 
-/** Loads the tenants of the token: the first hundred at once, which are all of most tokens. */
+/** Loads the tenants of the token: the first hundred in one request, which is enough for most tokens. */
 export function useTenants(request: SendOperation): Tenants {
   const [known, setKnown] = useState<TenantMap>(new Map())
   const [started, setStarted] = useState(false)

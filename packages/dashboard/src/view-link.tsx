@@ -25,7 +25,7 @@ export function follow(go: Go, change: Change, reveals?: string): void {
   })
 }
 
-/** A link to another view. A plain click shows it without loading the page; it can be opened in a new tab too. */
+/** A link to another view. A plain click shows it without loading the page; the browser can open it in a new tab. */
 export function ViewLink({ change, current, reveals, class: name, children }: ViewLinkProps) {
   const { view, go } = useView()
   return (

@@ -77,9 +77,9 @@ export function readAddress(search: string): Address {
       ? `“${tenant}” in the address is not the number of a tenant: the first tenant is shown.`
       : null,
     dayFault !== null && (days.from || days.to)
-      ? `The days in the address are not a period: another one is shown. ${dayFault}`
+      ? `The days in the address are not a period: another period is shown. ${dayFault}`
       : null,
-    period !== '' && !preset ? `“${period}” in the address is not a period: another one is shown.` : null,
+    period !== '' && !preset ? `“${period}” in the address is not a period: another period is shown.` : null,
     code !== '' && currency === null
       ? `“${code}” in the address is not a currency code such as GBP: the most sold one is shown.`
       : null,
@@ -118,7 +118,7 @@ export function resolveView({ days, by, faults: _faults, ...address }: Address, 
 /** Returns the query string of a view after a change, without values that are the default. */
 export function hrefOf(view: View, change: Change = {}): string {
   const moved = change.tenant !== undefined && change.tenant !== view.tenant
-  // A cursor is a position in one list: all of these must be equal.
+  // A cursor is a position in one list: all of these properties must be equal.
   const isOtherList = placeNames.some(name => change[name] !== undefined && change[name] !== view[name])
   const typed = change.from !== undefined || change.to !== undefined
   const next: View = {

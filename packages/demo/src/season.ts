@@ -30,7 +30,7 @@ function mothersDayOf(country: Country, year: number): Day {
   return mothersDayIn === 'may' ? nextWeekday(dayIn(year, 5, 1), 0) + 7 : dayIn(year, 3, 21)
 }
 
-/** Returns the nearness of a day to a feast: 1 on its eve, 0 long before it and after it. */
+/** Returns the nearness of a day to a feast: 1 on the eve, 0 long before and after the feast. */
 const nearness = (day: Day, feast: Day, daysBefore: number) =>
   day > feast ? 0 : Math.max(0, 1 - Math.max(0, feast - day - 1) / daysBefore)
 

@@ -21,7 +21,7 @@ function scatter(number: number, key: number): [number, number] {
 }
 
 /**
- * Returns the reference of a voucher, for example `GIFT-7K3M-9QXA`. References are unique, also when case is ignored.
+ * Returns the reference of a voucher, for example `GIFT-7K3M-9QXA`. References are unique even when case is ignored.
  *
  * @param row the row number of the voucher, from 0 to 2^40 - 1
  */

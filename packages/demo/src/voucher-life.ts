@@ -67,7 +67,7 @@ export function randomLife(random: Random, sold: SoldVoucher, today: Day): Vouch
 function delivery(random: Random, { purchasedAt }: SoldVoucher, lastDay: Day) {
   const bought = dayOf(purchasedAt)
   if (random.percent(12)) {
-    // Valid from a later day, but sent at once.
+    // Valid from a later day, but sent immediately.
     return { issuedAt: purchasedAt, scheduledFor: null, validFrom: bought + random.between(30, 300) }
   }
   const eve = christmasEveAfter(bought)

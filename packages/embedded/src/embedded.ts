@@ -61,7 +61,7 @@ function makeDirectory(path: string): void {
 
 /**
  * Starts the PostgreSQL server of a data directory, and creates the cluster at the first start. The server ends with this
- * process, also when this process is killed, and does not keep its event loop alive.
+ * process, even when this process is killed, and does not keep its event loop alive.
  *
  * @returns the running server, which accepts connections
  * @throws Error on Windows, without binaries for this machine, when initdb or the server fails (with the end of the log),

@@ -58,8 +58,8 @@ function setAttributes(element, attributes) {
 }
 
 /**
- * Adds to Scalar's elements what screen readers and the keyboard need. A later version may make some of these changes
- * needless.
+ * Adds to Scalar's elements what screen readers and the keyboard need. A later version of Scalar may make some of the
+ * changes needless.
  */
 keepRepaired([
   ['button[aria-selected]:not([role])', button => button.removeAttribute('aria-selected')],

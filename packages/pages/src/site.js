@@ -80,7 +80,7 @@ function forgetSignIn() {
   if (demoToken !== null) storage.setItem(signedOutKey, 'yes')
 }
 
-/** Signs out of all pages: an administrator's session ends too. */
+/** Signs out of all pages, and ends an administrator's session. */
 async function signOut() {
   forgetSignIn()
   await fetch('/admin/session', { method: 'DELETE' }).catch(() => {})

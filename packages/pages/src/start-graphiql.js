@@ -10,7 +10,7 @@ const [form, input, status] = ['token-form', 'token', 'token-status'].map(id => 
 
 /** The text that GraphiQL adds to the answer to a request without a token. */
 const help = [
-  'This request had no token. Type one in the field “Token” above: all tabs use it.',
+  'This request had no token. Type a token in the field “Token” above: all tabs use it.',
   'Administrators of this service create tokens on its page “API access”:',
   String(new URL(adminAddress, location.origin)),
   'If you are none, ask one of them, or the person who gave you this address. Name the tenants that you need, and what you want to read.',
@@ -43,7 +43,7 @@ async function send(request, typedHeaders = {}) {
   if (response.status === 401 && sent === null) ask('The request had no token. Type one here: all tabs use it.')
   if (response.status === 401 && sent !== null && sent === authorization && readToken() === token) {
     forgetToken()
-    ask('The service refuses this token: it is unknown, expired or revoked. Type another one.')
+    ask('The service refuses this token: it is unknown, expired or revoked. Type another token.')
   }
   return { status: response.status, body, hadToken: sent !== null }
 }

@@ -12,9 +12,9 @@ export class ChangeAvailability {
   }
 
   /**
-   * Returns the time from a question of a sync that follows changes to its next one, in seconds: short enough for a change to be taken
-   * within a second, and longer when little is left of the rate limit, of which each changed list needs two units too. With jitter, so
-   * that not all syncs ask at once.
+   * Returns the pause until the next question of a sync that follows changes, in seconds: short enough for a change to be taken
+   * within a second, and longer when little is left of the rate limit. Lists also need a part of it. Not all syncs ask
+   * at the same time.
    */
   pause(): number {
     const { remaining, resetsIn } = this.rate ?? { remaining: 100, resetsIn: 60 }

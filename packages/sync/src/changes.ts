@@ -1,4 +1,7 @@
-/** Finds the lists that a round has to read: the service names those that changed, so a round in which none did is one request. */
+/**
+ * Finds the lists that a round has to read: the service names the changed lists, so a round without changes is one
+ * request.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import { type ListChanges, type TenantListName, tenantListNames } from '#client'
 import { type ChangePosition, isInStep } from './checkpoint.ts'

@@ -48,7 +48,7 @@ const tenantStateSchema = z.object({
 export type TenantState = z.infer<typeof tenantStateSchema>
 
 const changePositionSchema = z.object({
-  /** Lists have all changes up to this `server_time`, whatever older bound they have, when they are read to their end. */
+  /** A list that is read completely has all changes up to this `server_time`, even when its own bound is older. */
   after: z.string(),
   /** The `access` of the token then. */
   access: z.string(),
@@ -65,7 +65,7 @@ export type ChangePosition = z.infer<typeof changePositionSchema>
 const copyStateSchema = z.object({
   /** The address of the service: cursors and times of another service are not valid here. */
   source: z.string(),
-  /** The id of the service, which it has at each of its addresses; null when it is not known. */
+  /** The id of the service, the same at each of its addresses; null when it is not known. */
   service: z.string().nullable().default(null),
   /** The epoch at the start of the last full pass; null before the first one. */
   epoch: z.int().nullable(),

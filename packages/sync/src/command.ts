@@ -6,7 +6,7 @@ import { createJsonReport, createLineReport, type Output, onlyErrors } from './r
 import { DatabaseUrlError } from './stores/database-url.ts'
 import { readTarget } from './target.ts'
 
-/** The schema of a copy in PostgreSQL, unless the command names another one. */
+/** The schema of a copy in PostgreSQL, unless the command names another schema. */
 const defaultSchema = 'voucher_gateway_copy'
 
 /** The variable that holds the token. */
@@ -123,7 +123,7 @@ function taskOf({ dryRun, status, verify }: Options) {
   return verify ? 'verify' : 'sync'
 }
 
-/** `sync`: keeps a copy of what a token may read in step with the service. */
+/** `sync`: keeps a copy of the records that a token may read in step with the service. */
 export const syncCommand = new Command('sync')
   // One line: the completion of shells prints it after the command.
   .description('Keep a copy in step with the service: products, purchased vouchers, marketing signups and tenants.')
@@ -194,7 +194,7 @@ export const syncCommand = new Command('sync')
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
       process.once(signal, () => {
         stop.abort()
-        // Another signal ends the process at once.
+        // Another signal ends the process immediately.
         for (const again of ['SIGINT', 'SIGTERM'] as const) process.once(again, () => process.exit(1))
       })
     }

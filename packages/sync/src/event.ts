@@ -67,7 +67,7 @@ export type SyncEvent =
   | { event: 'error'; code: number; message: string; request_id: string | null }
 
 /**
- * The list is in step up to its bound; or it is being read from its beginning; or it is unchanged because the
+ * The list is in step up to its bound; or is being read from its beginning; or is unchanged because the
  * permission is missing.
  */
 export type ListStatus = 'in_step' | 'reading' | 'refused'

@@ -1,4 +1,7 @@
-/** Brings one list of one tenant in step: from its beginning, from where a former sync stopped, or from its bound. */
+/**
+ * Updates the copy of one list of one tenant: from the start of the list, from the checkpoint of an interrupted sync, or
+ * from `bound`, the time of the last complete read.
+ */
 import type { TenantListName } from '#client'
 import { type ListReading, type ListState, restartList } from './checkpoint.ts'
 import { fetchTenantAccess } from './removals.ts'

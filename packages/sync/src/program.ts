@@ -19,7 +19,7 @@ export function endWithOutput(): void {
 }
 
 /**
- * Makes a command and those below it report an unknown option before a missing one, so that `--too` is not answered by
+ * Makes a command and its subcommands report an unknown option before a missing option, so that `--too` is not answered by
  * the lack of `--to`.
  */
 export function requireOptionsLast(command: Command): void {

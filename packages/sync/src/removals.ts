@@ -10,7 +10,7 @@ import { noteServerTime, type RoundResult, type Sync } from './sync.ts'
 /** The outcome of a tenant's removals: applied, the token lost the tenant, or all lists have to be read again. */
 type RemovalOutcome = 'applied' | 'gone' | 'full pass'
 
-/** The most restarts while removals are read: the cursor and the permission can each be lost twice. */
+/** The maximum number of restarts while removals are read: the cursor and the permission can each be lost twice. */
 const maxRestarts = 3
 
 /** Reads the removals of a tenant since its bound. */
@@ -20,7 +20,7 @@ export async function readRemovals(sync: Sync, tenantId: number, result: RoundRe
     const { reading } = checkpoint.tenant(tenantId).removals
     try {
       const outcome = await readPages(sync, tenantId, result)
-      // The reading of an earlier run ends at an instant of that run, so it is followed by another one.
+      // The reading of an earlier run ends at an instant of that run, so another reading follows.
       if (outcome !== 'applied' || reading === null || !checkpoint.tenants.has(tenantId)) return outcome
     } catch (error) {
       if (needsFullPass(error)) return 'full pass'

@@ -12,7 +12,7 @@ export interface Output {
   error: (line: string) => void
 }
 
-/** The least time between two lines about the progress of a list, in milliseconds. */
+/** The minimum time between two lines about the progress of a list, in milliseconds. */
 const progressInterval = { json: 1_000, sentences: 5_000 }
 
 /** Returns whether an event is to be reported: some of the progress of a list, and all other events. */

@@ -154,7 +154,7 @@ async function refuse(sync: Sync, tenantId: number, list: TenantListName, result
   if (!hasBegun(state)) return store.commit([], checkpoint.leaveOut(tenantId, list))
   if (!state.refused) await store.commit([], checkpoint.setList(tenantId, list, restartList(state, true)))
   result.unreadable.push(
-    `The token may not read the ${titleOf(list)} of tenant ${tenantId} any more: those in the copy are not in step. ` +
+    `The token may not read the ${titleOf(list)} of tenant ${tenantId} any more: the list in the copy is not in step. ` +
       'Grant the permission again, or name the other lists with --list and delete these.',
   )
 }

@@ -45,7 +45,7 @@ export interface SyncOptions {
 /**
  * Runs a sync.
  *
- * @param stop ends it at the next checkpoint when it is aborted
+ * @param stop ends the sync at the next checkpoint when aborted
  * @returns the exit code of the command; an error was reported
  */
 export async function runSync(options: SyncOptions, report: ReportEvent, stop: AbortSignal): Promise<number> {
@@ -99,7 +99,7 @@ async function openStore({ to, task, ...options }: SyncOptions) {
 const ownErrorOf = (error: unknown, to: string): unknown =>
   error instanceof SyncError || codeOf(error) !== null ? error : new CopyError(to, 'written', error)
 
-/** The longest pauses of a watch after a failed round, in seconds: for the copy, and when the service names the time. */
+/** The maximum pauses of a watch after a failed round, in seconds: for the copy, and when the service names the pause. */
 const longestPause = { copy: 60, service: 900 }
 
 async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortSignal): Promise<number> {
@@ -171,7 +171,7 @@ async function beginAgain(sync: Sync): Promise<void> {
 }
 
 /**
- * Sends one request without retries, so that a wrong address is reported at once. @throws SyncError when another
+ * Sends one request without retries, so that a wrong address is reported immediately. @throws SyncError when another
  * server answers
  */
 async function requireService(source: Source): Promise<void> {
@@ -187,11 +187,11 @@ async function requireService(source: Source): Promise<void> {
   }
 }
 
-/** A round that read lists from their beginning and took longer is followed by another one, in milliseconds. */
+/** After a round that read lists from their beginning and took longer, another round runs; in milliseconds. */
 const longRound = 10_000
 
 /**
- * Runs a round, and another one after a long first pass, so that the copy is up to date.
+ * Runs a round, and another round after a long first pass, so that the copy is up to date.
  *
  * @param isQuiet true when a round that changed nothing is not reported
  * @returns the lists that the token may not read

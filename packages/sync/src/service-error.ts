@@ -16,7 +16,7 @@ export const isOfGraphql = (error: unknown): boolean => error instanceof Voucher
 export const isUnknownCursor = (error: unknown): boolean =>
   error instanceof VoucherGatewayError && ('cursor' in error.fieldErrors || 'after' in error.fieldErrors)
 
-/** Returns the seconds after which the service asks to try again; null when it names none. */
+/** Returns the delay that the service asks for before the next attempt, in seconds; null when it names none. */
 export const retryAfterOf = (error: unknown): number | null =>
   error instanceof VoucherGatewayError ? (error.retryAfter ?? null) : null
 
@@ -44,7 +44,7 @@ export function messageOf(error: unknown): string {
 /** The token is not valid, or may not read the tenant or the list; or the service does not trust the client's documents. */
 const deniedCodes = ['UNAUTHENTICATED', 'FORBIDDEN', 'NOT_FOUND', 'DOCUMENT_NOT_TRUSTED']
 
-/** The request is not one that a correct client sends. */
+/** A correct client does not send such a request. */
 const clientErrorCodes = ['BAD_USER_INPUT', 'TOO_LARGE', 'METHOD_NOT_ALLOWED', 'UNSUPPORTED_MEDIA_TYPE']
 
 /** Returns the exit code of a command that ends with this error. */

@@ -22,7 +22,7 @@ interface SourceOptions {
   /** Ends waits and requests. */
   stop: AbortSignal
   report: ReportEvent
-  /** The most times that a request is sent before its error counts; default: the client's default. */
+  /** The maximum number of attempts before an error counts; default: the client's default. */
   maxAttempts?: number
   /** True when a plain `http://` address may lead to another machine. */
   allowHttp: boolean

@@ -11,7 +11,7 @@ import type { CopyReader } from './store.ts'
  *
  * @param to the place as messages name it
  * @param reader the copy; null when there is none
- * @throws SyncError when there is no copy, or when it is not read to its end
+ * @throws SyncError when there is no copy, or when the first pass has not ended
  */
 export async function reportStatus(to: string, reader: CopyReader | null, report: ReportEvent): Promise<void> {
   const { copy, tenants } = new Checkpoint(reader?.positions ?? new Map())

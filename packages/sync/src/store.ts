@@ -12,7 +12,7 @@ export interface StoredRecord {
 
 /** A change of the records. A tenant's own record is in the list `tenants`, under its own id. */
 export type Change =
-  /** Adds records, or replaces those with the same id. */
+  /** Adds records, or replaces the records with the same ids. */
   | { kind: 'put'; list: ListName; tenantId: number; pass: number; records: readonly StoredRecord[] }
   /** Deletes records, when they are there. */
   | { kind: 'remove'; list: ListName; tenantId: number; ids: readonly number[] }
@@ -39,7 +39,7 @@ export interface RecordCount {
 export interface CopyReader {
   /** The checkpoint: positions by key. */
   readonly positions: Positions
-  /** The checkpoint of what a user of the copy finds, where that can be older than `positions`. */
+  /** The checkpoint of the records that a user of the copy finds, where these can be older than `positions`. */
   readonly published?: Positions
   /** Counts the records that the copy holds. */
   counts(): Promise<RecordCount[]>
@@ -51,7 +51,7 @@ export interface CopyReader {
 /** A place for a copy. One sync uses it at a time. */
 export interface Store extends CopyReader {
   /**
-   * Applies changes in their order, and sets positions: all or nothing, also when the process is killed.
+   * Applies changes in their order, and sets positions: all or nothing, even when the process is killed.
    *
    * @param positions the positions that changed; null deletes one
    * @throws Error when the store cannot be written, or when another sync has taken it over

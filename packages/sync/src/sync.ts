@@ -45,6 +45,6 @@ export interface RoundResult {
   beganAnew: boolean
   /** The earliest `server_time` of the answers: the copy has all changes that were published up to it. */
   serverTime: string
-  /** Sentences about what the token may not read, although it was asked for or was in the copy. */
+  /** Sentences about lists that the token may not read, although they were requested or were in the copy. */
   unreadable: string[]
 }

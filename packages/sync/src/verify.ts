@@ -39,7 +39,7 @@ interface ListDifferences {
  * Compares a copy that is in step. Reads all lists of the service, and then brings the copy in step once more. The
  * comparison leaves out records that this round changes: the service has changed it since, and the copy has it as the
  * service gave it.
- * Nothing changes a record that only the copy has wrong, so further rounds tell it from one that is just being changed.
+ * A record that is wrong only in the copy stays different in further rounds, unlike a record that is being changed.
  *
  * The list of tenants is not compared: each round writes all of it.
  *

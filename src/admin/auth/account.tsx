@@ -62,7 +62,7 @@ export const showAccount: Handler = async ({ sql }, request, reply) => {
       <p class="hint">A session ends after an hour without use, and 12 hours after the sign-in.</p>
       <Table label="Open sessions" columns={sessionColumns} rows={sessions} />
       <PostForm action={`${accountPath}/sign-out-everywhere`} class="card" data-sign-out>
-        <p>Is one of them not yours, or left open elsewhere? This ends all sessions, this one too.</p>
+        <p>Is one of them not yours, or left open elsewhere? This ends all sessions, including this one.</p>
         <button type="submit" class="secondary">
           Sign out everywhere
         </button>

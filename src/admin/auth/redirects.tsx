@@ -44,7 +44,7 @@ export const sendRefresh = (reply: FastifyReply, path: string): FastifyReply =>
     </Layout>,
   )
 
-/** The longest `next` that is read, in characters: parsing a host name takes quadratic time. */
+/** The maximum length of a `next` that is read, in characters: parsing a host name takes quadratic time. */
 const maxNextLength = 2_000
 
 /**

@@ -83,7 +83,7 @@ const noMaxAge = { originalMaxAge: null }
 const createSessionId = () => randomBytes(32).toString('base64url')
 
 /**
- * Replaces the session of the request by one with a new id (session fixation). The old session is deleted once the new
+ * Gives the session of the request a new id (session fixation). The old session is deleted once the new
  * one has started.
  *
  * @param start inserts the new session; returns false when it may not start

@@ -11,7 +11,7 @@ interface AdminRequestContext {
   /** The administrator who is signed in, or null. */
   administrator: Administrator | null
   csrfToken(): string
-  /** A message that is shown once, about what was just done. */
+  /** A message that is shown once, about the action that just succeeded. */
   flash: string | null
   /** The form that was posted, whose fields are shown as they were filled in; null when the page is read. */
   posted: URLSearchParams | null

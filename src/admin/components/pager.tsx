@@ -1,4 +1,5 @@
-// Lists are shown a page at a time. `?before=id` shows the rows behind one, older ones by default; `?after=id` those in front.
+// Lists are shown a page at a time. `?before=id` shows the rows after the row with this id (older rows by default);
+// `?after=id` the rows before it.
 
 import type { Page, RowWindow } from '../../domain/paging/page.ts'
 import { parseIdentifier } from '../../domain/value/identifier.ts'
@@ -6,7 +7,7 @@ import { parseIdentifier } from '../../domain/value/identifier.ts'
 const pageSize = 50
 
 /**
- * Loads the page that the query asks for: the first page of the list when no rows are behind the one that it names, or
+ * Loads the page that the query asks for: the first page of the list when no rows are after the row that it names, or
  * too few in front to fill a page.
  */
 export async function loadPage<Row>(

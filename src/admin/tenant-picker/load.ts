@@ -59,7 +59,7 @@ async function addMatches(sql: Sql, { grants, searched }: PickerState): Promise<
   return grants.length + added.length > maxChosen ? grants : [...grants, ...added]
 }
 
-/** Returns the opened levels that the tree shows, without those below a closed tenant. */
+/** Returns the opened levels that the tree shows, without levels below a closed tenant. */
 function reachable(levels: Map<number | null, TreeChildren>, opened: PickerState['levels']): PickerState['levels'] {
   const shown = new Set<number | null>([null])
   const visit = (parentId: number | null) => {

@@ -12,7 +12,7 @@ export interface PickerState {
   search: string
   /** The search whose matches are shown. */
   searched: string
-  /** True to choose all matches too. */
+  /** True to choose all matches as well. */
   addAll: boolean
   /** True when Enter has started the search: then the page opens at the search box instead of at its top. */
   entered: boolean
@@ -21,10 +21,10 @@ export interface PickerState {
 /** The number of tenants of a level that are loaded at a time. */
 export const levelLength = 50
 
-/** The most tenants that the tree may show. */
+/** The maximum number of tenants that the tree may show. */
 const maxShown = 10_000
 
-/** The most tenants that a form can choose: more do not fit into the largest form that is read. */
+/** The maximum number of tenants that a form can choose: more do not fit into a form of the maximum size. */
 export const maxChosen = 2_000
 
 export const maxSearchLength = 200

@@ -114,7 +114,7 @@ function Permissions({ token }: Pick<TokenFormProps, 'token'>) {
             <PermissionName name={name} />
             <span class="hint">{permissions[name]}</span>
             {name === 'view_orders' && (
-              <span class="hint">Alone it opens nothing in v1: purchased vouchers need view_vouchers too.</span>
+              <span class="hint">Alone it opens nothing in v1: purchased vouchers also need view_vouchers.</span>
             )}
           </label>
         </div>
@@ -124,12 +124,12 @@ function Permissions({ token }: Pick<TokenFormProps, 'token'>) {
   )
 }
 
-/** Warns when `view_orders` is granted without `view_vouchers`, which v1 needs too. */
+/** Warns when `view_orders` is granted without `view_vouchers`: v1 needs both. */
 export function ViewOrdersWarning({ permissions }: { permissions: Permission[] }) {
   if (!permissions.includes('view_orders') || permissions.includes('view_vouchers')) return null
   return (
     <p class="warning">
-      <code>view_orders</code> alone opens nothing: v1 needs <code>view_vouchers</code> too.
+      <code>view_orders</code> alone opens nothing: v1 also needs <code>view_vouchers</code>.
     </p>
   )
 }

@@ -176,7 +176,7 @@ function NameList({ names }: { names: ComponentChildren[] }) {
   )
 }
 
-/** The most tenants of a token that the list names. */
+/** The maximum number of tenants of a token that the list names. */
 const maxNames = 3
 
 /** A column, and the order that a click on its heading selects. */

@@ -195,7 +195,7 @@ export const adoptCommand = new Command('adopt')
     const opensDatabase = command !== initCommand && (command !== planCommand || planCommand.opts().from !== undefined)
     if (opensDatabase) requireDatabase()
   })
-  // It is a command of the program too, whose hooks run before its action.
+  // It is also a command of the program, whose hooks run before its action.
   .hook('preSubcommand', (_adopt, command) => {
     if (command === verifyCommand) requireDatabase()
   })

@@ -59,7 +59,7 @@ function describeFinding({ file, line, level, problem, remedy, keys }: Finding):
   return `${place}: ${level}: ${withStop(problem)}${examples}\n  ${withStop(remedy)}`
 }
 
-/** Requires that there is no error: the installed mapping stays when another one has some. */
+/** Requires that there is no error: the installed mapping stays when the new mapping has errors. */
 export function requireNone(findings: readonly Finding[]): void {
   const errors = findings.filter(({ level }) => level === 'error').map(describeFinding)
   if (errors.length > 0) throw new Error([...errors, 'Nothing is installed: correct the errors first.'].join('\n\n'))

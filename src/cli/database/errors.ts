@@ -37,7 +37,7 @@ export function databaseError(databaseUrl: string, error: unknown): ReasonError 
  * Makes the error of a database that an unreleased version made. It names the data directory to delete, or asks for
  * another database.
  *
- * @param error the difference between its migrations and those in `sql/`
+ * @param error the difference between its migrations and the migrations in `sql/`
  */
 export function unreleasedDatabaseError({ databaseUrl, dataDir }: Config, error: Error): ReasonError {
   const commands = { migrate: shellCommand('migrate'), demo: shellCommand('demo') }

@@ -12,7 +12,7 @@ export function writeDataFile(dataDir: string, name: Name, text: string): void {
   writeFileSync(join(dataDir, name), `${text}\n`, { mode: name === 'demo-token' ? 0o600 : 0o666 })
 }
 
-/** Removes a file, also after the service that wrote it was killed. */
+/** Removes a file, even after the service that wrote it was killed. */
 export function removeDataFile(dataDir: string, name: Name): void {
   rmSync(join(dataDir, name), { force: true })
 }

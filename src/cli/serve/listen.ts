@@ -20,7 +20,10 @@ export function localOrigin(host: string, port: number): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** The most connections that may wait to be accepted, up to `net.core.somaxconn` of the kernel. Node has 511. */
+/**
+ * The maximum number of connections that may wait to be accepted, up to `net.core.somaxconn` of the kernel. Node has
+ * 511.
+ */
 const backlog = 4096
 
 /**

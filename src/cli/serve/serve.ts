@@ -75,7 +75,7 @@ export const serveCommand = new Command('serve')
     await served.finally(() => primary?.close())
   })
 
-/** Writes the error that ends `serve` to the log too, when it is no terminal: the line has the reasons for programs. */
+/** Writes the error that ends `serve` to the log as well, unless it is a terminal: programs read the reasons there. */
 export function logFailedStart(error: unknown): void {
   if (process.stdout.isTTY) return
   pino(loggerOptions('fatal'), createLogDestination()).fatal({ err: error }, 'the service does not start')
@@ -121,7 +121,7 @@ async function startService(
   { demoToken, demoPlatform }: Demo,
 ): Promise<RunningService> {
   // V8 sets the limit at which it collects the whole heap a few MB above what is alive, and counts buffers toward it:
-  // the bodies of pages reached it ten times a second. So the limit is twice of what is alive.
+  // the bodies of pages reached it ten times a second. So the limit is twice the live data.
   setFlagsFromString('--heap-growing-percent=100')
   await letDriverCompile(database.pool)
   // Loaded here, because they take most of a second and the other commands do not need them.
@@ -157,7 +157,7 @@ async function startService(
   return { origin, stop: reason => stopService(app, config.shutdownDelay, reason) }
 }
 
-/** Measures this process, and serves its metrics unless its primary does. @param database null: the primary does */
+/** Measures this process, and serves the metrics unless the primary does. @param database null: the primary does */
 async function startMetrics(app: FastifyInstance, config: Config, database: Database | null): Promise<void> {
   const { observe } = await import('../../metrics/observe.ts')
   observe(app.checkReadiness)
@@ -196,7 +196,10 @@ async function startDemoPlatform({ redemption }: Config, { address }: Database) 
   return startPlatform({ database: address, issuer: redemption.issuer, tenantId: demoTenant.tenantId })
 }
 
-/** Operations a minute of the demo token: a view of the dashboard counts as some 25 (R28), and people look at several. */
+/**
+ * The rate limit of the demo token, in operations per minute. A dashboard view costs about 25 (R28), and a visitor opens
+ * several views.
+ */
 const demoRate = 1200
 
 async function createDemoToken(config: Config, pool: Pool): Promise<string> {

@@ -13,7 +13,7 @@ export const untilSignal = () =>
     for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, resolve)
   })
 
-/** Ends the process at once when another signal arrives. */
+/** Ends the process immediately when another signal arrives. */
 export function endAtSecondSignal(): void {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 }

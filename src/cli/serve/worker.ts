@@ -44,6 +44,9 @@ export function linkToPrimary() {
   }
 }
 
-/** Returns whether a message reports the number of workers that listen: the primary sends it whenever it changes. */
+/**
+ * Returns whether a message reports the number of workers that listen: the primary sends one whenever the number
+ * changes.
+ */
 const isWorkerCount = (message: unknown): message is WorkerCount =>
   typeof message === 'object' && message !== null && 'listening' in message && 'total' in message

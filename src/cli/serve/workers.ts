@@ -42,7 +42,7 @@ export interface RunningService {
 
 /**
  * Starts workers that answer the requests of this service, and share its ports. A worker that ends is started again: first
- * at once, then after growing waits.
+ * immediately, then after growing waits.
  *
  * @returns when the first of them listens
  * @throws Error when the first one ends before it listens
@@ -64,7 +64,10 @@ export async function startPrimary(
   }
   const running = new Map<number, Worker>()
   const listening = new Set<number>()
-  /** True once any worker has listened. A cause that ends the first one before it listens would end the next one, too. */
+  /**
+   * True once any worker has listened. A cause that ends the first worker before it listens would also end the next
+   * worker.
+   */
   let served = false
   let stopping = false
   const countWorkers = () => ({ listening: listening.size, total: count })
@@ -124,7 +127,7 @@ export async function startPrimary(
 
   cluster.setupPrimary({ silent: true })
   try {
-    // The first worker starts alone: an error that stops it would stop the others too.
+    // The first worker starts alone: an error that stops it would also stop the others.
     const origin = await start(1)
     for (let number = 2; number <= count; number++) void start(number)
     return {

@@ -55,7 +55,7 @@ export interface PoolOptions {
    * role and these limits, and lead to a primary that can be written, unless it `readsOnly`.
    */
   role?: string
-  /** The search path, which each new connection must have: another one than ours is for tests that play a platform. */
+  /** The search path, which each new connection must have. Tests that play a platform set another path. */
   searchPath?: string
   /** True when the connections may lead to a standby, because only records are read on them. */
   readsOnly?: boolean
@@ -84,8 +84,8 @@ const standbyLockTimeoutMs = 200
 const connectTimeoutMs = 4_000
 
 /**
- * The most connections of each; one is opened when it is needed. The driver takes connections in turn, and each plans what it runs
- * by itself: an idle service uses few.
+ * The maximum number of connections of each pool. A connection is opened when it is needed. The driver takes connections
+ * in turn, and each of them plans its own statements: an idle service uses few.
  */
 const ownConnections = { steps: 1, background: 1, exports: 2 }
 

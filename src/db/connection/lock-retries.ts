@@ -14,7 +14,7 @@ export interface LockRetryOptions {
   lockWait: number
   /** Called after each attempt that failed, with the transactions that hold the locks. */
   onBlocked?: ((holders: string) => void) | undefined
-  /** Who needs the locks, as the subject of a sentence, and what to do when it does not get them. */
+  /** Who needs the locks, as the subject of a sentence, and the remedy when the locks stay taken. */
   subject: string
   remedy: string
 }
@@ -24,7 +24,7 @@ export interface LockRetryOptions {
  *
  * @param sql a pool without that session's connection
  * @param pid the backend of the session
- * @returns runs work until it has its locks; it throws the work's error, or an Error that names who holds a lock for longer than
+ * @returns runs work until the locks are taken; throws the work's error, or an Error that names who holds a lock for longer than
  *   `lockWait`
  */
 export function retryLocks(

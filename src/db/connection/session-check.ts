@@ -1,7 +1,8 @@
 /**
  * Checks each new connection before the driver runs its first statement: postgres.js has no hook for that, but each byte
- * of its connections passes through our own socket. The ReadyForQuery that ends the start is held back, the check runs,
- * and then the driver gets it, or the socket fails with the reason.
+ * of its connections passes through our own socket. The socket holds back the ReadyForQuery that ends
+ * the startup phase, and runs the check. If the check succeeds, the driver gets that message; otherwise the socket fails
+ * with the reason.
  *
  * The check of a session with a role runs in an open transaction, but for a statement that a pooler may route to a standby.
  * When a client leaves during a transaction, a pooler also closes its own connection to the server, so no other client gets a

@@ -11,11 +11,11 @@ import { checkSession } from './session-check.ts'
 
 const tlsAnswerTimeoutMs = 4_000
 
-/** The interval at which the age of statements is checked while any runs, in milliseconds. */
+/** The interval between two checks of the age of running statements, in milliseconds. */
 const checkMs = 100
 
 /**
- * The longest time that counts between two checks, in milliseconds. A longer time is cut to this, because answers that
+ * The maximum time that counts between two checks, in milliseconds. A longer time counts as this time, because answers that
  * arrive while the process is busy or stopped are read after that.
  */
 const longestGap = 500
@@ -147,7 +147,7 @@ export function poolSockets({
       if (!state.isBusy) continue
       state.busySince ??= time
       if (time - state.busySince < limit) continue
-      // Idle connections are closed, too: each of them could delay a statement by the whole limit.
+      // Idle connections are closed as well: each of them could delay a statement by the whole limit.
       for (const idle of watched) if (idle.busySince === null && idle.heardAt < state.busySince) closeSilent(idle)
       // Emitted after the other sockets are closed: the driver would otherwise give one of them the next statement.
       setTimeout(closeSilent, 0, state)

@@ -73,7 +73,7 @@ export async function readKindOfTables(sql: Sql): Promise<'plain' | 'adopted' | 
 export async function requirePlainTables(sql: Sql): Promise<void> {
   if ((await readKindOfTables(sql)) !== 'adopted') return
   throw new Error(
-    'This database serves the tables of a platform. Demo data and imported files need another one, with the plain tables.',
+    'This database serves the tables of a platform. Demo data and imported files need another database, with the plain tables.',
   )
 }
 

@@ -1,7 +1,7 @@
 /** The objects of the schema that are not as upgrades have made them. */
 import type { Sql } from '../sql.ts'
 
-/** An object that differs from what the last upgrade has left. */
+/** An object that differs from its state after the last upgrade. */
 export interface Drift {
   /** A function with the types of its arguments, or a table or view, with their schema. */
   object: string

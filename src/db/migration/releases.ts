@@ -19,7 +19,7 @@ export const releaseOf = (last: number): string | null =>
   releases.findLast(({ migration }) => migration <= last)?.version ?? null
 
 /**
- * Returns the releases of an upgrade, the oldest first, with those at which it has to stop.
+ * Returns the releases of an upgrade, the oldest first, and the releases at which it has to stop.
  *
  * @param from the last migration of the database
  * @param to the last migration of this version, which needs no stop

@@ -1,4 +1,4 @@
-/** Looks for what would stop a migration, and estimates what it takes. Changes nothing. */
+/** Looks for problems that would stop a migration, and estimates its time and space. Changes nothing. */
 import { type Reason, reason } from '../../reasons.ts'
 import { serviceRole } from '../connection/connect.ts'
 import { describeHolder } from '../connection/lock-retries.ts'
@@ -8,7 +8,10 @@ import { type MigrationState, readMigrations, readUpgrade, refuseUpgrade } from 
 import { releaseOf, releasesBetween } from './releases.ts'
 import { needsCaptureAgain } from './upgrade-statements.ts'
 
-/** Rows that a server indexes in a second: 0.6 to 0.95 million rows of three columns on a core that others used too. */
+/**
+ * Rows that a server indexes in a second: 0.6 to 0.95 million rows of three columns on a core that other processes used
+ * as well.
+ */
 const rowsPerSecond = 500_000
 
 interface UpgradeCheck {
@@ -107,7 +110,7 @@ async function findMissingRights(sql: Sql, { login, setsServiceRole }: LoginRigh
 /**
  * Finds transactions that have held locks of the gateway's tables, or of its sources, for five seconds.
  *
- * @param exclusive finds only locks that shut out all others, also while their session waits for them. Of a session that is hidden from the
+ * @param exclusive finds only locks that shut out all others, even while their session waits for them. Of a session that is hidden from the
  *   login, it is not known for how long
  */
 export const findLockHolders = (sql: Sql, exclusive: boolean) => sql<

@@ -139,7 +139,7 @@ export type ColumnValue<Kind extends ColumnKind> = ReturnType<(typeof codecs)[Ki
 export const columnCodecs: { readonly [Kind in ColumnKind]: ColumnCodec<ColumnValue<Kind>> } = codecs
 
 /**
- * Returns the most bytes that the JSON of a column, or a null, can have.
+ * Returns the maximum number of bytes that the JSON of a column, or a null, can have.
  *
  * @param length of the column in its record, in bytes: a byte of a text takes at most six, `\u0001`
  */

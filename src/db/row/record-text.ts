@@ -25,7 +25,7 @@ const sharedBounds: Int32Array = new Int32Array(8192)
  *
  * @param count how many columns each record has
  * @param start where the first record begins, in bytes
- * @param limit the most records that are read; default: all
+ * @param limit the maximum number of records that are read; default: all
  * @throws when the last record does not end
  */
 export function readRecordText(bytes: Buffer, count: number, start = 0, limit = Number.POSITIVE_INFINITY): RecordText {

@@ -34,7 +34,7 @@ async function readShownStep(sql: Sql): Promise<LastStep & { takesWrites: boolea
   return shown
 }
 
-/** Returns whether a server that shows a step has all records of another one. */
+/** Returns whether a server that shows a step has all records of another step. */
 const includes = (shown: LastStep, { epoch, stamp }: LastStep) => shown.epoch === epoch && shown.stamp >= stamp
 
 /** Why no records are read from a standby. */

@@ -32,7 +32,7 @@ export function queueStatements(driver: DriverPool, pool: PoolUse, maxWaitMs: nu
   }
 }
 
-/** Publishes the statements of a pool that has no queue, also of `unsafe`. */
+/** Publishes the statements of a pool that has no queue, including statements of `unsafe`. */
 export function publishUnqueued(driver: DriverPool, pool: PoolUse): DriverPool {
   const send = senderOf(driver)
   const admit = (statement: Statement) => publishStatement(statement, pool, send)

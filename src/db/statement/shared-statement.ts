@@ -16,7 +16,7 @@ interface WaitingItem<Item, Result, Via> {
  * gets only its own errors.
  *
  * @param read the result for an item must not depend on the other items, or on the request
- * @param maxItems the most items of a statement, which runs in one process of the server; less for items of many rows
+ * @param maxItems the maximum number of items of a statement, which runs in one server process; less for items of many rows
  * @returns a function that reads an item by a request's `sql`; requests with the same `group` share statements
  */
 export function shareStatements<Item, Result, Via = Sql>(read: ReadItems<Item, Result, Via>, maxItems = 8) {

@@ -7,13 +7,13 @@ import { CallerGoneError, onStatementEnd, type Statement, StatementNotSentError 
 /** The interval at which waiting statements are checked for their end, in milliseconds. */
 const sweepMs = 100
 
-/** The most statements of a class that may wait for each connection. */
+/** The maximum number of statements of a class that may wait for each connection. */
 const waitingPerConnection = 200
 
 interface WaitingStatement {
   readonly statement: Statement
   readonly isWanted: () => boolean
-  /** The time at which it fails unless it was sent, in milliseconds of `performance.now()`. */
+  /** The time at which an unsent statement fails, in milliseconds of `performance.now()`. */
   readonly deadline: number
 }
 
@@ -40,7 +40,7 @@ export class StatementQueue {
   #closed = false
 
   /**
-   * @param connections the number of connections of the pool, which is the most statements under way
+   * @param connections the number of connections of the pool, which is the maximum number of statements under way
    * @param maxWaitMs after this long in the queue a statement fails, in milliseconds
    * @param send passes a statement to the driver
    */
@@ -51,7 +51,7 @@ export class StatementQueue {
   ) {}
 
   /**
-   * Sends a statement at once, or when there is room for it.
+   * Sends a statement immediately, or when there is room for it.
    *
    * @param key what the statements of its class have in common
    * @param isWanted whether its caller still waits; a statement fails unsent when its caller is gone
@@ -132,7 +132,7 @@ export class StatementQueue {
 
   /** Sends the statements that have room now. */
   #drain(): void {
-    // A statement that fails at once ends before the loop does.
+    // A statement that fails immediately ends before the loop does.
     if (this.#draining) return
     this.#draining = true
     for (let next = this.#nextWithRoom(); next; next = this.#nextWithRoom()) {

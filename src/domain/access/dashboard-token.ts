@@ -12,7 +12,7 @@ export const dashboardHours = 8
 /** Operations a minute: a view of all figures counts as some 25 (R28), and people look at several in a minute. */
 const rate = 1200
 
-/** The most root tenants for which a token is created without a choice. */
+/** The maximum number of root tenants for which a token is created without a choice. */
 const maxRoots = 2000
 
 interface DashboardAccess {

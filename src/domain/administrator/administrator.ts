@@ -64,7 +64,7 @@ export async function getAdministrator(sql: Sql, id: number): Promise<Administra
 }
 
 /**
- * Returns an administrator whom another one may remove.
+ * Returns an administrator whom another administrator may remove.
  *
  * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the error of `administrator` when it is the same one
  */
@@ -100,6 +100,6 @@ export async function removeAdministrator(sql: Sql, actor: Actor, email: string)
     select exists (select from present where email = ${email}) as found, exists (select from removed) as removed`
   if (!outcome?.found) throw notFound('administrator')
   if (!outcome.removed) {
-    throw badInput({ administrator: ['The last administrator cannot be removed: create another one first.'] })
+    throw badInput({ administrator: ['The last administrator cannot be removed: create another administrator first.'] })
   }
 }

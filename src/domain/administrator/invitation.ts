@@ -12,7 +12,7 @@ import type { VerifiedAdministrator } from './session.ts'
 
 /** A valid one-time link. */
 export interface Invitation {
-  /** The account whose password it sets; null: the first administrator, who enters an e-mail too. */
+  /** The account whose password it sets; null: the first administrator, who also enters an e-mail. */
   email: string | null
 }
 
@@ -20,14 +20,14 @@ const createLinkSecret = () => randomBytes(32).toString('base64url')
 
 const lifetime = (sql: Sql) => sql`interval '24 hours'`
 
-/** A link becomes invalid when the administrator who created it is removed, even if both happen at once. */
+/** A link becomes invalid when the administrator who created it is removed, even if both happen at the same time. */
 const isValid = (sql: Sql) => sql`
   invitation.expires_at > now()
   and (invitation.invited_by is null
        or exists (select from gateway.administrator
                   where administrator.id = invitation.invited_by and administrator.removed_at is null))`
 
-/** The account with the `email` of a relation, as the audit names it. Its id is null when it does not exist. */
+/** The account with the `email` of a relation, as the audit names it. The id is null when there is no such account. */
 const accountIn = (sql: Sql, relation: Fragment) => sql`
   (select id from gateway.administrator where administrator.email = ${relation}.email and removed_at is null),
   jsonb_build_object('email', email) from ${relation}`
@@ -105,7 +105,7 @@ export async function acceptInvitation(
   password: string,
 ): Promise<VerifiedAdministrator | null> {
   const hash = hashSecret(secret)
-  // Using a link for the first administrator deletes all such links: when two are used at once, the second one no
+  // Using a link for the first administrator deletes all such links: when two are used at the same time, the second one no
   // longer exists.
   const account =
     invitation.email === null

@@ -24,8 +24,8 @@ export function passwordErrors(email: string, password: string, again: string): 
 }
 
 /**
- * The longest text that is compared with a password, in UTF-16 units: 200 characters are never longer. The time to
- * normalise a text grows with the square of its length.
+ * The maximum length of a text that is compared with a password, in UTF-16 units: 200 characters are never longer. The
+ * time to normalise a text grows with the square of its length.
  */
 const maxComparedLength = 2_000
 

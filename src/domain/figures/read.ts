@@ -54,7 +54,7 @@ function figuresOf(sql: RecordSql, token: Token, { request, selection }: Figures
     with ${grantedTenants(sql, token, request)},
     ${periodRelations(sql, request)}, ${saleRelation(sql)}, ${stockRelations(sql, selection)}, ${productRelations(sql)}
     select ${place}::integer as place, ${instantText(sql, sql`stamp`)} as "asOf",
-           -- Rejects a name that is no time zone, also where no figure needs it.
+           -- Rejects a name that is no time zone, even where no figure needs it.
            (select name from zone where now() at time zone sql_name is not null) as "timeZone",
            (${when(periods, periodsJson(sql))}) as periods,
            (${when(totals, totalsJson(sql))}) as totals,
@@ -74,11 +74,11 @@ const timeZoneErrors: readonly unknown[] = ['22023', '22021']
  * Returns the relations of the tenants.
  *
  * - `granted(id, top)`: the tenants whose records count. `top` is the highest tenant on the way down to it of which a grant
- *   includes all below (R21), or the tenant itself; null for one with tenants below that is granted by itself
+ *   includes all below (R21), or the tenant itself; null for a tenant with descendants that is granted by itself
  * - `rolled(ancestor_id)`: the tenants whose rollups are read
  * - `single(tenant_id)`: the tenants whose records are read, because no rollup includes them
  * - `today(id, day)`: the calendar day now at each of all these tenants, of which some may be deleted already;
- *   `days(first, last)`: the least and the greatest of them
+ *   `days(first, last)`: the first and the last of them
  */
 const grantedTenants = (sql: RecordSql, token: Token, { tenantId, withDescendants }: FiguresRequest): Fragment => sql`
   ${

@@ -28,7 +28,7 @@ export const saleRelation = (sql: RecordSql): Fragment => sql`
     group by place, currency
   )`
 
-/** Returns the JSON of sums of `sale`; of one currency if they are grouped by it. */
+/** Returns the JSON of sums of `sale`; of one currency if the sales are grouped by currency. */
 const salesObject = (sql: RecordSql): Fragment => sql`
   json_build_object('currency', nullif(currency, ''), 'vouchers', coalesce(sum(vouchers), 0),
                     'value', coalesce(sum(value), 0), 'paid', coalesce(sum(paid), 0),

@@ -91,7 +91,7 @@ export const expiringBalancesJson = (sql: RecordSql, expiring: readonly number[]
   from unnest(${arrayText(expiring)}::text::integer[]) with ordinality as wanted (within, place)`
 
 /**
- * Returns a query for the JSON of the number of vouchers by status, and of what is left on them. The vouchers that are not
+ * Returns a query for the JSON of the number of vouchers by status, and of their balances. The vouchers that are not
  * valid yet are counted from the records: they are few.
  */
 export const statusJson = (sql: RecordSql): Fragment => sql`

@@ -51,7 +51,7 @@ export const defaultPageSize = 50
 const maxPageSize = 100
 
 /**
- * Parses the arguments of a list (R4, R6, R10). Reports all errors at once.
+ * Parses the arguments of a list (R4, R6, R10). Reports all errors together.
  *
  * @param list the list of the cursors
  * @param transportErrors errors that the transport found
@@ -147,7 +147,7 @@ export function rowOrderCondition(
 
 /**
  * Returns the end of a list's statement: the rows of a window, one more than the page has. The window lies between the
- * places that its rows have now; it is empty when one of them does not exist.
+ * places that its rows have now; the page is empty when one of the rows does not exist.
  */
 export function betweenRows(sql: RecordSql, order: RowOrder, window: RowWindow): Fragment {
   const { key, descending = false } = order

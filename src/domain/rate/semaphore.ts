@@ -2,7 +2,7 @@ import type { GatewayError } from '../errors.ts'
 
 interface SemaphoreLimits {
   maxRunning: number
-  /** The most work that may wait; default: any. */
+  /** The maximum number of waiting tasks; default: no limit. */
   maxWaiting?: number
   tooMany?: () => GatewayError
 }

@@ -9,8 +9,8 @@ const retryInterval = 250
 const chunkSize = 500
 
 /**
- * Counts in a store that processes share. After a failure of the store this process counts by itself, at once and
- * without waiting, until the store counts again; then it shares what it counted.
+ * Counts in a store that processes share. After a failure of the store this process counts by itself, immediately and
+ * without waiting, until the store counts again; then it adds its own counts to the store.
  *
  * @param options.timeLimit how long a round trip to the store may take before it has failed, in milliseconds
  * @param options.report called with the error when the store has failed, and with null when it counts again

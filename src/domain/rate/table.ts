@@ -47,7 +47,7 @@ export type AttemptCounter = ReturnType<typeof createAttemptCounter>
  * Creates a counter of attempts of one kind in the database, for all instances.
  *
  * @param kind the prefix of the keys
- * @param limit the most attempts of a window
+ * @param limit the maximum number of attempts of a window
  * @param seconds the length of a window
  */
 export function createAttemptCounter(sql: Sql, kind: string, limit: number, seconds: number) {

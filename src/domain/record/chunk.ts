@@ -1,6 +1,6 @@
 import type { Page } from '../paging/page.ts'
 
-/** Consecutive records of a list, which are read from their text as they are needed. */
+/** Consecutive records of a list, which are decoded from their text when needed. */
 export interface Chunk<Row> {
   count: number
   /** True when the list can have records behind these. */

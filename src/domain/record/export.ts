@@ -19,7 +19,7 @@ const recordedBulkExports = new WeakSet<Caller>()
 /**
  * Reads personal data for a caller (contract, operations 6 and 7). Each read records the export before it returns, and
  * throws when that fails: no personal data leaves the service before the day's count has its records (`saveExports`).
- * The first chunk of each bulk export has an audit entry, even within an hour of the one before.
+ * The first chunk of each bulk export has an audit entry, even within an hour of the previous entry.
  *
  * @param exporter the caller, and the connections on which the audit is written
  * @param group requests with the same one share the statement that records (`shareStatements`); default: none does

@@ -33,15 +33,15 @@ interface ChangesRequest {
   records: readonly string[]
 }
 
-/** The most heads that an answer reads in the order of their stamps, of all tenants: what a unit of the rate may cost (R31). */
+/** The maximum number of heads, of all tenants, that an answer reads in the order of their stamps for a quota unit (R31). */
 export const mostHeads = 2_000
 
-/** The most tenants whose heads are looked up one by one. */
+/** The maximum number of tenants whose heads are looked up one by one. */
 const mostTenants = 100
 
 /**
  * Reads the lists of a token that changed. The heads of few tenants are looked up. For more, it reads heads in the order of their
- * stamps, and then looks whose they are: so it finds at once that nothing changed, however many tenants the token has.
+ * stamps, and then looks whose they are: so it finds immediately that nothing changed, however many tenants the token has.
  *
  * @throws `UNAVAILABLE` during the first fill
  */
@@ -70,7 +70,7 @@ export async function readChanges(sql: RecordSql, token: Token, request: Changes
   return changes
 }
 
-/** Returns the tenants of a token when they are few, and its grants name all of them; else null. */
+/** Returns the tenants of a token when the grants name all of them and they are few; else null. */
 const fewOf = ({ tenants }: Token): number[] | null =>
   tenants.length <= mostTenants && tenants.every(({ withDescendants }) => !withDescendants)
     ? tenants.map(({ tenantId }) => tenantId)
@@ -89,7 +89,7 @@ function isGranted(sql: RecordSql, token: Token): Fragment {
     where tenant_path.tenant_id = head.tenant_id and above in (select unnest(${withDescendants}::text::bigint[]))))`
 }
 
-/** Returns a text that is another one when the token is authorised for other tenants, or has other permissions. */
+/** Returns a text that changes when the tenants or the permissions of the token change. */
 export function accessOf({ permissions, tenants }: Token): string {
   const grants = tenants.map(({ tenantId, withDescendants }) => `${tenantId} ${withDescendants}`)
   return hash('sha256', JSON.stringify([grants.sort(), [...permissions].sort()]), 'base64url').slice(0, 22)

@@ -68,7 +68,7 @@ export const products = defineResource<Product>({
 const productRow = rowCodec<Product>(columns)
 
 /**
- * Returns the products of these ids, of any tenant, in their order; null where there is none. Checks no grants: the
+ * Returns the products with the ids, of any tenant, in the order of the ids; null where there is none. Checks no grants: the
  * caller must, by `tenantId`.
  */
 export async function findProducts(sql: RecordSql, ids: readonly number[]): Promise<(Product | null)[]> {

@@ -27,7 +27,7 @@ export interface TokenSettings {
   timeToLive: number
 }
 
-/** The most characters of a token (R26). */
+/** The maximum number of characters of a token (R26). */
 const mostCharacters = 1000
 
 const toBase64Url = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')

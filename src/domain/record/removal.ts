@@ -29,7 +29,7 @@ export const removalListIdentity = (tenantId: number): ListIdentity => ({ name: 
 const removalRow = rowCodec<Removal>(removalColumns)
 
 /**
- * Reads the removals of records of these types. Omits a record that is in its list now. So removals never contradict
+ * Reads the removals of records of the types. Omits a record that is in its list now. So removals never contradict
  * lists, and a copy can apply both in the order in which it received them.
  *
  * @param token from whose list of tenants a removed tenant must be absent

@@ -73,7 +73,7 @@ export async function resolveVoucher(
   return { ...verdict, voucher: Object.assign(voucher, verdict), tenant, redemptionToken }
 }
 
-/** The longest wait for a step, the time between two looks, both in milliseconds, and the most requests that wait. */
+/** The maximum wait for a step and the interval of lookups, in milliseconds, and the maximum number of waiting requests. */
 const [maxWaitMs, pauseMs, mostWaiting] = [1000, 25, 100]
 let waiting = 0
 

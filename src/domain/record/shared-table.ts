@@ -1,14 +1,14 @@
 import { shareStatements } from '../../db/statement/shared-statement.ts'
 import type { TenantTable } from './tenant-table.ts'
 
-/** The most pages of requests that share a statement. */
+/** The maximum number of pages of requests that share a statement. */
 const maxPages = 4
 
 /**
  * Shares the statements of single pages and single records between requests. The statement of a request may then read
- * for another one, so a reader that records exports (`exportOf`) must wrap this one.
+ * for another request, so a reader that records exports (`exportOf`) must wrap this one.
  *
- * @returns a function that returns the reader for a request: those with the same `group` share statements
+ * @returns a function that returns the reader for a request: requests with the same `group` share statements
  */
 export function withSharedStatements<Row>(table: TenantTable<Row>): (group: object) => TenantTable<Row> {
   const readPage = shareStatements(table.pages, maxPages)

@@ -19,7 +19,7 @@ export interface SigningKey {
   publicKey: PublicKey
 }
 
-/** The keys at a time: the one that signs, and all that are published. */
+/** The keys at a time: the key that signs, and all published keys. */
 export interface KeySet {
   signer: SigningKey
   published: readonly PublicKey[]
@@ -54,10 +54,13 @@ export function toKeySet([first, ...others]: readonly Buffer[]): KeySet {
   return { signer, published: [signer, ...others.map(toSigningKey)].map(({ publicKey }) => publicKey) }
 }
 
-/** The time for which a new key is published before it signs, in seconds: twice of what caches keep the key set. */
+/**
+ * The time for which a new key is published before it signs, in seconds: twice the time for which caches keep the key
+ * set.
+ */
 export const leadSeconds = 600
 
-/** The longest time for which a cache may keep the key set, in seconds. */
+/** The maximum time for which a cache may keep the key set, in seconds. */
 export const maxAgeSeconds = 300
 
 /** Adds the first key to a database that has none. */
@@ -82,7 +85,7 @@ export async function readKeySet(sql: Sql): Promise<KeySet> {
 /**
  * Adds a key, which signs once it has been published for `leadSeconds`. The former ones stay until their last token has ended.
  *
- * @param isLost the former keys are no longer secret: they leave at once, and the new one signs at once
+ * @param isLost the former keys are no longer secret: they leave immediately, and the new key signs immediately
  * @returns the id of the new key
  */
 export async function rotateKeys(sql: Sql, actor: Actor, isLost: boolean): Promise<string> {

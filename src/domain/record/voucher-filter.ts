@@ -47,7 +47,10 @@ interface Group {
   ranges: readonly IndexRange[]
 }
 
-/** The vouchers of these statuses; all others are one group. A voucher never ends before it begins: an expired one has begun. */
+/**
+ * The vouchers of these statuses; all others are one group. A voucher never ends before it begins: an expired voucher
+ * has begun.
+ */
 const groupOf: Partial<Record<VoucherStatus, Group>> = {
   VOID: { states: ['void'], days: 'true', ranges: ofStates(['void']) },
   REDEEMED: { states: ['redeemed'], days: 'true', ranges: [] },

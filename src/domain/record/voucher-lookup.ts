@@ -118,7 +118,7 @@ export const findBy = {
 
 /**
  * The path of the path tenant, of `at`: a cached one may be half a second old. The records are locked from the beginning: an upgrade that
- * gives them a field makes `gateway.read_present_voucher` again, and one that waited for it inside would fail.
+ * gives them a field makes `gateway.read_present_voucher` again, and a call that waited for it inside would fail.
  */
 const placePath =
   'left join (select from gateway.voucher where false) locked on true cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place'
@@ -140,7 +140,7 @@ const withScope = (sql: Sql) => sql`
     offset 0
   ) scope`
 
-/** The most records of a name that are evaluated at once. */
+/** The maximum number of records with a name that one lookup evaluates. */
 const mostAtOnce = 8
 
 /**
@@ -203,8 +203,8 @@ function toFoundVoucher(vouchers: Cell, tenants: Cell, isFaulty: boolean, isAmbi
 const mostNamed = 100
 
 /**
- * Finds a voucher as `findByName` does, however many have the name: one distance after the other, and at most two that match. The
- * last one of `related` has no tenant: it stands for those below.
+ * Finds a voucher as `findByName` does, however many have the name: distance by distance, and at most two matches. The last
+ * entry of `related` has no tenant: it stands for the tenants below.
  */
 async function findCrowded(
   sql: Sql,

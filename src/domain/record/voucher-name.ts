@@ -8,7 +8,7 @@ export interface VoucherName {
   texts: readonly string[]
 }
 
-/** The longest inputs, in characters (R9). */
+/** The maximum lengths of the inputs, in characters (R9). */
 export const maxLengths = { qrToken: 2048, voucherReference: 255 }
 
 /**

@@ -9,7 +9,7 @@ interface Redeemability {
 
 /**
  * The reasons against a redemption, in their order (R25): what is final comes first, so that an expired voucher is one on
- * which something was left. `gateway.voucher_state` decides the final ones in SQL.
+ * which something was left. `gateway.voucher_state` decides the final statuses in SQL.
  */
 const reasons = {
   void: voucher => voucher.void,

@@ -96,6 +96,6 @@ export const vouchers = defineResource<PurchasedVoucher>({
   },
 })
 
-/** Returns the id of a voucher's product, also when a variant was sold; null when none is recorded. */
+/** Returns the id of a voucher's product, even when a variant was sold; null when none is recorded. */
 export const soldProductId = ({ parentProductId, productId }: PurchasedVoucher): number | null =>
   parentProductId ?? productId

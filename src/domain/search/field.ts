@@ -99,7 +99,7 @@ export const inRange = (kind: keyof typeof rangeKinds, order: Order, description
   description,
   servedBy: order.key,
   ...(kind === 'amounts' && {
-    needs: { field: 'currency', message: 'Give a currency, too: amounts of different currencies are not compared.' },
+    needs: { field: 'currency', message: 'Also give a currency: amounts of different currencies are not compared.' },
   }),
   read(given, report) {
     const { from, to } = readBounds(kind, given, report)

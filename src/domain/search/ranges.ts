@@ -4,7 +4,7 @@ import type { PageWindow } from '../paging/page.ts'
 import { type Condition, parsedOnce } from './field.ts'
 import type { Search } from './search.ts'
 
-/** A table of what records are found by, apart from the records: its values hardly ever change. */
+/** A table of the keys by which records are found, apart from the records: its values rarely change. */
 export interface EntryTable {
   table: string
   /** The keys whose indexes it has. */
@@ -35,7 +35,7 @@ const lookUp = (columns: string, table: string, id: string) =>
  * the rows that are read. The tenants are the relation `owner`.
  */
 export class Ranges {
-  /** The order of these rows, also of rows without a key. */
+  /** The order of these rows, including rows without a key. */
   readonly sorting: Fragment
   /** `desc` when keys are read from the highest to the lowest. */
   readonly #direction: string
@@ -76,7 +76,7 @@ export class Ranges {
       ) page`
   }
 
-  /** The first rows with a key, or those without one. A read ends with the row that fills the page. */
+  /** The first rows with a key, or the rows without a key. A read ends with the row that fills the page. */
   #segment(isMissing: boolean, depth: number): Fragment {
     const sql = this.sql
     const { key, nullable } = this.search.order
@@ -175,7 +175,10 @@ export class Ranges {
       ${this.#ofTenant()}`
   }
 
-  /** The table that has the index of a key, with the columns of the other one that the search uses, each looked up by its id. */
+  /**
+   * The table that has the index of a key, with the columns of the other table that the search uses, each looked up by
+   * its id.
+   */
   #tables(indexed: string): string {
     const { table, entries } = this.table
     const { order, rangeKeys, words } = this.search

@@ -41,7 +41,7 @@ export interface SearchTable<Row> {
   count(sql: RecordSql, search: Search, updatedSince: Instant | null): Promise<Count>
 }
 
-/** The most rows of a list or of an index range that a page reads, matching or not, and the highest count. */
+/** The maximum number of rows of a list or of an index range that a page reads, matching or not, and the highest count. */
 export const mostCandidates = 5_000
 
 /** An index range with at most this many rows is read instead of the beginning of a list, which may be longer. */
@@ -82,7 +82,7 @@ export function searchTable<Row extends { id: number }>({
   /**
    * Returns the end of a statement that reads a page: its records as one text, and the places of all rows in the list.
    *
-   * @param page the relation of the rows that match, and those at which lists end
+   * @param page the relation of the rows that match, and of the rows at which lists end
    * @param more one more column
    */
   const readPlaces = ({ sql, ranges }: Reading, limit: number, page: Fragment, more: Fragment): Fragment => sql`
@@ -139,7 +139,7 @@ export function searchTable<Row extends { id: number }>({
    * reads a few rows of each list, and more of the lists whose rows end first. The page ends where the rows of a longer
    * list end.
    *
-   * @param rows about how many are read at most; 0: as many as fill the page when all match
+   * @param rows approximate maximum of rows to read; 0 reads one page of rows, assuming that all match
    */
   async function scan(reading: Reading, window: PageWindow, rows: number) {
     const { sql, owners, ranges } = reading

@@ -15,10 +15,13 @@ const sampleSize = 100
  */
 const mostMatches = sampleSize / 20
 
-/** The most text conditions that are looked up at one tenant, and at each of several: each searches the index. */
+/**
+ * The maximum number of text conditions that are looked up at one tenant, and at each of several: each searches the
+ * index.
+ */
 const mostConditions = { ofOne: 6, ofEach: 2 }
 
-/** The most tenants at which text conditions are looked up: that takes 0.2 ms for each of them. */
+/** The maximum number of tenants at which text conditions are looked up: that takes 0.2 ms for each of them. */
 const mostTenants = 1_000
 
 export interface Reading {

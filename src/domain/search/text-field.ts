@@ -7,10 +7,10 @@ import type { TextField } from './matched-fields.ts'
 
 const separator = new RegExp(`${invisible}+`)
 
-/** The longest text that is searched, in characters, and the most words of it. */
+/** The maximum length of a text that is searched, in characters, and its maximum number of words. */
 const longest = { characters: 200, words: 10 }
 
-/** The most trigrams of a text that are considered for its index. */
+/** The maximum number of trigrams of a text that are considered for its index. */
 const mostTrigrams = 24
 
 interface SearchedText {
@@ -76,6 +76,6 @@ function trigramsOf(words: readonly string[]): string[] {
 
 /**
  * Returns a pattern that the planner does not know. The planner assumes that each pattern is rare, and always uses the
- * trigram index. For a known common trigram it would read the table, also at a tenant without such a row.
+ * trigram index. For a known common trigram it would read the table, even at a tenant without such a row.
  */
 const hideFromPlanner = (sql: RecordSql, trigram: string) => sql`(select ${`%${trigram}%`}::text)`

@@ -40,7 +40,7 @@ export function requireCompleteRemovals(
   if (removalsCompleteSince === null || since >= removalsCompleteSince) return
   throw badInput({
     [argument]: [
-      `The removals are complete since ${removalsCompleteSince} only, so a full pass is needed: ` +
+      `Removals before ${removalsCompleteSince} are incomplete, so a full pass is needed: ` +
         'read all lists again without updatedSince, and drop the records that they no longer hold.',
     ],
   })

@@ -15,7 +15,7 @@ export function grantedBy(token: Token): { named: string; withDescendants: strin
  * Returns the relation `visible(id, top)` of the tenants that a token is granted (R21). It belongs after `with
  * recursive`. Only this function walks down the tree. `union` ends the walk in a loop.
  *
- * @param highest only those at or below this tenant, each once. `top` is then the highest tenant on the way down of which a
+ * @param highest only tenants at or below this tenant, each once. `top` is then the highest tenant on the way down of which a
  *   grant includes all below, null for a tenant that is granted by itself. Null: all tenants, without their tops
  */
 export function visibleTenants(sql: RecordSql, token: Token, highest: number | null): Fragment {

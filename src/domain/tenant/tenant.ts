@@ -32,7 +32,7 @@ export const childList = (tenantId: number): ListIdentity => ({ name: 'children'
 
 export const tenantRow = rowCodec<Tenant>(tenantColumns)
 
-/** Tenants as records. A tenant left the list when neither it nor one above it is granted any more. */
+/** Tenants as records. A tenant left the list when neither the tenant nor an ancestor is granted any more. */
 export const tenantRecords = {
   noun: 'tenant',
   permissions: [],
@@ -71,8 +71,8 @@ export async function countGrantedTenants(sql: RecordSql, token: Token, updatedS
 }
 
 /**
- * Returns the tenants of these ids, in their order, null where there is none. Checks no grants: the caller has checked
- * them.
+ * Returns the tenants with the ids, in the order of the ids, null where there is none. Checks no grants: the caller has
+ * checked them.
  */
 export async function findTenants(sql: RecordSql, ids: readonly number[]): Promise<(Tenant | null)[]> {
   const [rows] = await sql`
@@ -82,7 +82,7 @@ export async function findTenants(sql: RecordSql, ids: readonly number[]): Promi
   return ids.map(id => found.get(id) ?? null)
 }
 
-/** Returns the calendar days at the tenants of these ids, `YYYY-MM-DD`, in their order, null where there is none. */
+/** Returns the calendar days at tenants, `YYYY-MM-DD`, in the order of the ids; null where there is no tenant. */
 export async function findDays(sql: RecordSql, ids: readonly number[]): Promise<(string | null)[]> {
   const rows = await sql<{ id: number; today: string }[]>`
     select /* tenant.days */ tenant.id, (now() at time zone gateway.time_zone(time_zone))::date as today

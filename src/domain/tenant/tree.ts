@@ -29,10 +29,10 @@ interface LevelRange {
   size: number
 }
 
-/** Tenants of one level, by name. */
+/** A range of the children of a tenant, by name. */
 export interface TreeChildren {
   tenants: TreeTenant[]
-  /** The number of tenants that follow. */
+  /** The number of children after the range. */
   more: number
 }
 
@@ -53,7 +53,7 @@ const above = (sql: Sql) => sql`
     from gateway.tenant_path, unnest(path) with ordinality as place(id, step) join gateway.tenant ancestor using (id)
     where tenant_path.tenant_id = tenant.id and step > 1 order by step desc)) as above`
 
-/** Returns the tenants of these ids that exist, by name. */
+/** Returns the existing tenants with these ids, by name. */
 export async function placeTenants(sql: Sql, ids: readonly number[]): Promise<PlacedTenant[]> {
   return sql<PlacedTenant[]>`
     select /* tenant_tree.place */ id, name, subdomain, ${above(sql)} from gateway.tenant
@@ -66,7 +66,7 @@ const isFound = (sql: Sql, search: string) => sql`
    or gateway.has_text(name, ${search})
    or gateway.has_text(subdomain, ${search}))`
 
-/** Finds tenants; those whose name begins with the text come before the others. */
+/** Finds tenants. Tenants whose name begins with the text come first. */
 export async function searchTenants(sql: Sql, search: string, chosen: readonly number[]): Promise<TenantMatches> {
   const rows = await sql<(PlacedTenant & { count: number; unchosen: number })[]>`
     with /* tenant_tree.search */ chosen as (
@@ -99,10 +99,10 @@ export async function listRootTenants(sql: Sql, limit: number): Promise<number[]
 }
 
 /**
- * Lists parts of levels.
+ * Lists children of tenants.
  *
- * @param ranges one for each parent
- * @returns the level of each parent that has tenants in its range
+ * @param ranges a range for each parent
+ * @returns the children in the range, by parent id; parents without such children are absent
  */
 export async function listTreeChildren(
   sql: Sql,

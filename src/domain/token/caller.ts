@@ -19,7 +19,7 @@ export interface Caller {
   cost: number
   /** The part of the cost that exceeded the rate limit. */
   rejectedCost: number
-  /** The most that the request costs in quota units, as worked out before it runs; at least 1. */
+  /** The maximum cost of the request in quota units, estimated before it runs; at least 1. */
   requestedCost: number
   /** Resolves when the pending quota units are counted; undefined when there are none. */
   counting?: Promise<unknown> | undefined

@@ -87,7 +87,10 @@ export async function countTokensInNeed(sql: Sql): Promise<{ unused: number; exp
   return counts
 }
 
-/** Selects the ids of tokens with a grant for a matching tenant, or for one above it with its descendants. An absent one has its id alone. */
+/**
+ * Selects the ids of tokens with a grant for a matching tenant, or for an ancestor with its descendants. An absent
+ * tenant has its id alone.
+ */
 const tokensReaching = (sql: Sql, tenant: string) => sql`
   with found as materialized (
     select id, parent_id from gateway.tenant where id = ${parseIdentifier(tenant)} or gateway.has_text(name, ${tenant})

@@ -21,7 +21,7 @@ export type RequestCounter = ReturnType<typeof createRequestCounter>
 /** The number of days that counts are kept, without today. */
 const keptDays = 90
 
-/** The most distinct errors between two saves; further ones are counted as `other`, by code. */
+/** The maximum number of distinct errors between two saves; further errors are counted as `other`, by code. */
 const maxErrors = 10_000
 
 interface Count {
@@ -78,7 +78,7 @@ export function createRequestCounter(sql: Sql) {
       counts.add(`${tokenId} ${day} ${operation} ${status}`, { tokenId, day, operation, status, requests: 1 })
       for (const error of errors) countError(tokenId, day, operation, error, now)
     },
-    /** Adds the counts to those in the database. When it fails, the counts are kept for the next call. */
+    /** Adds the counts to the counts in the database. When that fails, the counts are kept for the next call. */
     async save(): Promise<void> {
       const results = await Promise.allSettled([counts.flush(), errorCounts.flush()])
       for (const result of results) if (result.status === 'rejected') throw result.reason

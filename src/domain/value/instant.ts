@@ -10,7 +10,7 @@ export const beforeAll = '-infinity'
 /** After every instant, in PostgreSQL and as text. */
 export const afterAll = 'infinity'
 
-/** The longest text that is parsed, in characters. A field below a list parses its argument for each record. */
+/** The maximum length of a text that is parsed, in characters. A field below a list parses its argument for each record. */
 const maxInstantLength = 1_000
 
 const form = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:Z|([+ -]\d\d)(?::?(\d\d))?)?$/i
@@ -24,7 +24,7 @@ export const instantMessage = 'Give an ISO-8601 date and time, such as 2026-01-3
  * Parses an instant (R6): an ISO-8601 date and time with `Z` or an offset, UTC without one. A space before the offset
  * is a `+` that a URL decoded. Digits beyond the microsecond are cut.
  *
- * @returns the instant; `infinity` when its offset moves it past the year 9999; null when the text is no instant
+ * @returns the instant; `infinity` when the offset moves it past the year 9999; null when the text is no instant
  */
 export function parseInstant(text: string): Instant | null {
   const parts = text.length <= maxInstantLength ? form.exec(text) : null

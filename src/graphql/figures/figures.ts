@@ -91,7 +91,7 @@ const Figures = builder.objectRef<FiguresRead>('Figures').implement({
       type: 'DateTime',
       description:
         'The instant that the figures have reached: every change whose `updatedAt` is earlier is included. A later ' +
-        'change may be included too, either whole or not at all.',
+        'change may also be included, either completely or not at all.',
       resolve: selecting(() => figures => figures.asOf),
     }),
     timeZone: t.field({

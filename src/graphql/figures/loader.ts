@@ -15,7 +15,7 @@ const nothing = (): Selection => ({
 })
 
 /**
- * Waits until all fields of this level have requested their figures. Some request at once; others wait until their
+ * Waits until all fields of this level have requested their figures. Some request them immediately; others wait until their
  * quota units are counted, which takes longer when several instances share the counter.
  */
 async function untilAllHaveAsked(caller: Caller): Promise<void> {

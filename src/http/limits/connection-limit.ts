@@ -10,7 +10,7 @@ const warning = { share: 0.8, interval: 60_000 }
  * and requests away. Logs a warning before.
  *
  * @param sockets the open connections, in the order in which they came
- * @param max the most connections that the process can have
+ * @param max the maximum number of connections that the process can have
  */
 export function limitConnections({ server, log }: FastifyInstance, sockets: ReadonlySet<Socket>, max: number): void {
   let silentUntil = 0

@@ -15,7 +15,10 @@ const idleGraceMs = 500
 /** The time that requests under way may take after the listener closes, in milliseconds: longer than their deadline. */
 const requestsTimeoutMs = 5_500
 
-/** The most turns of the event loop in which the service accepts waiting connections before it stops listening. */
+/**
+ * The maximum number of turns of the event loop in which the service accepts waiting connections before it stops
+ * listening.
+ */
 const maxAcceptTurns = 1_000
 
 /** Returns the state that a stop needs, of a service that serves. */
@@ -30,7 +33,7 @@ type Draining = ReturnType<typeof createDraining>
 
 /**
  * Ends each connection with its next answer while the service drains: the answer has `Connection: close`. Requests that
- * were sent behind another one on the same connection are all answered first.
+ * were sent behind another request on the same connection are all answered first.
  */
 export function closeWhileDraining(app: FastifyInstance, draining: Draining): void {
   app.server.on('connection', (socket: Socket) => {
@@ -60,7 +63,7 @@ export async function drain(app: FastifyInstance, draining: Draining, delay: num
   const underWay = [...draining.sockets].filter(hasRequest)
   app.log.info({ requests: underWay.length, connections: draining.sockets.size }, 'draining')
   const closed = once(server, 'close')
-  // `server.close` of Node is not used, because it closes idle connections at once.
+  // `server.close` of Node is not used, because it closes idle connections immediately.
   Server.prototype.close.call(server)
   const sweep = setInterval(() => {
     if (performance.now() < idleUntil) return

@@ -1,20 +1,20 @@
-/** The shortest and the longest wait of a refusal, in milliseconds, both below the deadline of an answer. */
+/** The minimum and the maximum wait of a refusal, in milliseconds, both below the deadline of an answer. */
 const waitMs = { min: 500, max: 4_000 }
 
 /** The time between two refusals, in milliseconds, as long as no refusal waits longer than the shortest wait. */
 const gapMs = 1
 
-/** The most refusals that wait. Each waiting refusal keeps a connection and some kilobytes. */
+/** The maximum number of refusals that wait. Each waiting refusal keeps a connection and some kilobytes. */
 const maxWaiting = 20_000
 
 const intervalMs = 20
 
 /**
  * Makes a function that holds a refusal before it is sent: for half a second, or longer when some 1,000 a second would be
- * sent. Without this delay, callers that retry at once use up the processor.
+ * sent. Without this delay, callers that retry immediately use up the processor.
  *
  * @param isStopping whether the service is about to stop: then no refusal waits
- * @returns a function that runs `send` in order after 0.5 to 4 s, or at once when too many wait
+ * @returns a function that runs `send` in order after 0.5 to 4 s, or immediately when too many wait
  */
 export function createRefusalHold(isStopping: () => boolean): (send: () => void) => void {
   const waiting: { due: number; send: () => void }[] = []
@@ -38,7 +38,7 @@ export function createRefusalHold(isStopping: () => boolean): (send: () => void)
       return
     }
     const now = performance.now()
-    // The more refusals wait, the shorter the gap between them, so that no refusal waits longer than the longest wait.
+    // The more refusals wait, the shorter the gap between them, so that no refusal waits longer than the maximum.
     const gap = (gapMs * (now + waitMs.max - lastDue)) / (waitMs.max - waitMs.min)
     lastDue = Math.max(now + waitMs.min, lastDue + gap)
     waiting.push({ due: lastDue, send })

@@ -17,7 +17,7 @@ export const unparsedRequests = {
 /** The response to bytes that are not HTTP. */
 export const invalidHttp = { status: '400 Bad Request', message: 'The request is not valid HTTP.' }
 
-/** Answers when Node could not parse a request, and closes the connection. Fastify calls it as its `clientErrorHandler`. */
+/** Answers when Node could not parse a request, and closes the connection. Fastify's `clientErrorHandler`. */
 export function sendClientError({ code }: ConnectionError, socket: Socket, log: LogUnrouted): void {
   // The parser reports the same error again for each chunk that arrives after it.
   if (socket.writableEnded) return

@@ -1,11 +1,11 @@
 /**
- * Handles the requests of a connection one after the other. Node passes on all requests of a chunk at once that a client
+ * Handles the requests of a connection in sequence. Node passes on all requests of a chunk together that a client
  * pipelines (RFC 9112 §9.3.2), some 2,000 in 64 KiB, so a few connections could keep all others waiting.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 
-/** The most requests of a connection that may wait behind the one under way. Each keeps some 6 kB. */
+/** The maximum number of requests of a connection that may wait behind the request under way. Each keeps some 6 kB. */
 const maxWaiting = 100
 
 /** The requests that wait behind the one under way, by connection; a connection without a request has no entry. */

@@ -12,8 +12,8 @@ export interface Expiry {
 }
 
 /**
- * Returns all months from the current one to the last one with an expiry, then one entry for later months and one for
- * vouchers that do not expire, if there are any.
+ * Returns all months from the current month to the last month with an expiry, then an entry for later months and an
+ * entry for vouchers that do not expire, if there are any.
  *
  * @param today `YYYY-MM-DD`
  * @param most how many months are shown

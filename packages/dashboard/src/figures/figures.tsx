@@ -100,7 +100,7 @@ export function Figures({ request, permissions, onCurrencies }: FiguresProps) {
         <PrintHeading {...{ view, figures, currency }} />
         <Currencies {...{ figures, currency }} />
         <Cards {...{ figures, currency }} before={answer.data?.tenant?.before ?? null} />
-        {/* Figures that do not exist yet are missing for products, too. */}
+        {/* Figures that do not exist yet are missing for products as well. */}
         {productsAnswer.error && answer.error?.kind !== 'unavailable' && (
           <Failure
             error={productsAnswer.error}

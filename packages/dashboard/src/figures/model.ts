@@ -67,7 +67,8 @@ export const describeWithout = ({ currency, withoutBalance }: Pick<Sales, 'curre
     : `${formatCount(withoutBalance.vouchers)} of them without a balance, as for an experience (${formatMoney(withoutBalance.paid, currency)} paid)`
 
 /** Says what the columns of vouchers without a balance are. */
-export const withoutNote = 'Vouchers without a balance are for something else than an amount, such as an experience.'
+export const withoutNote =
+  'Vouchers without a balance pay for a service, for example an experience, and not for an amount of money.'
 
 /** Returns what is left on vouchers, as text: `£3,400.00 and €20.00 left, 5 unused without a balance`. */
 export function describeRemaining(remaining: NonNullable<Figures['status']>[number]['remaining']): string {
@@ -78,8 +79,8 @@ export function describeRemaining(remaining: NonNullable<Figures['status']>[numb
 }
 
 /**
- * Returns the currencies of figures: first the one with the most vouchers sold, then the one with the most outstanding
- * vouchers.
+ * Returns the currencies of figures: first the currency with the most vouchers sold, then the currency with the most
+ * outstanding vouchers.
  */
 export function currenciesOf({
   totals,

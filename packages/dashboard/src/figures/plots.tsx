@@ -100,7 +100,7 @@ export function SalesPlot(props: PeriodPlotProps & { total: Sales }) {
 export function RedeemedPlot(props: PeriodPlotProps & { total: Sales }) {
   const { currency, total } = props
   const points = pointsOf(props)
-  const title = 'Redeemed by now, by period of sale'
+  const title = 'Redeemed to date, by sale period'
   const share = redeemedShare(total)
   if (share === null) return <NothingToPlot title={title} text="No vouchers with a balance were sold in this period." />
   const money = (amount: number) => formatMoney(amount, currency)

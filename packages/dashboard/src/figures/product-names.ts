@@ -1,7 +1,7 @@
 // The names of products: their titles, and a suffix that distinguishes equal titles.
 import type { DashboardProductsQuery } from '../operations.ts'
 
-/** The most products that are compared: as many as the API ranks. */
+/** The maximum number of products that are compared: as many as the API ranks. */
 export const mostProducts = 100
 
 /** A product with its sales in the period. */

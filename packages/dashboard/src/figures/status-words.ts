@@ -23,5 +23,5 @@ export const statusTones: Record<VoucherStatus, 'good' | 'warn' | 'bad' | ''> = 
 /** All statuses, in the order in which they are shown. */
 export const statuses = Object.keys(statusWords) as VoucherStatus[]
 
-/** Returns a status in words; one that could not be read is unknown. */
+/** Returns a status in words; a status that could not be read is unknown. */
 export const nameStatus = (status: VoucherStatus | null): string => (status ? statusWords[status] : 'Unknown')

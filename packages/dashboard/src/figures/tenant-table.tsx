@@ -18,14 +18,14 @@ import { salesColumns } from './sales-columns.ts'
 /** The number of tenants of a page. Each counts as six operations, so a page fits in the usual rate, 120 a minute. */
 const pageSize = 10
 
-/** The most tenants of one file: some three minutes of the rate of an administrator's token. */
+/** The maximum number of tenants of one file: some three minutes of the rate of an administrator's token. */
 const most = 500
 
 type Tenant = NonNullable<DashboardTenantsBelowQuery['tenant']>
 
 type TenantBelow = NonNullable<Tenant['children']>['nodes'][number]
 
-/** A row: a tenant with those below it, a tenant by itself, or the total of all. */
+/** A row: a tenant with its descendants, a tenant by itself, or the total of all. */
 interface TenantRow {
   name: string
   /** The view that it leads to. */

@@ -68,7 +68,7 @@ export interface DataTableProps<Row> {
   /** The first column names the row. */
   columns: readonly Column<Row>[]
   rows: readonly Row[]
-  /** The first order of the rows. Default: as they come. */
+  /** The initial sort. Default: the order of `rows`. */
   sort?: Sort | null
   /** Called when the viewer sorts. Default: the table keeps the order in its own state. */
   onSort?: (sort: Sort) => void

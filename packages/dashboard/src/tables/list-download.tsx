@@ -1,4 +1,4 @@
-// A list that the API pages as a CSV file: all pages, one after the other.
+// A list that the API pages as a CSV file: all pages, in sequence.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api.ts'
 import { downloadCsv } from '../csv.ts'
@@ -17,11 +17,11 @@ interface ListDownloadProps<Row> {
   toCsv: (rows: readonly Row[]) => string
   /** The number of rows; null while they are counted. */
   total: Count | null
-  /** The most rows of one file. */
+  /** The maximum number of rows of one file. */
   most: number
   /** The noun for a row, in the singular. */
   noun: string
-  /** Says how to get the rows that a file with the most rows lacks. */
+  /** Says how to get the rows that a file with the maximum number of rows lacks. */
   whenCut: string
   /** The name of the file, without its extension. */
   file: string

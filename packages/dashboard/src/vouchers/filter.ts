@@ -81,7 +81,7 @@ export const readStatuses = (text = ''): VoucherStatus[] => statuses.filter(stat
 interface FilterDefaults {
   /** The time zone of the days, an IANA name. */
   timeZone: string
-  /** The currency that the dashboard shows. Filters by balance use it when they name no other. */
+  /** The currency that the dashboard shows. Filters by balance use this currency by default. */
   currency: string | null
 }
 
@@ -104,7 +104,7 @@ const dayOrNull = (text = '') => (isDay(text) ? text : null)
 /** The filters and the order, as the API has them. */
 type VoucherQuery = Pick<DashboardVouchersQueryVariables, 'filter' | 'orderBy'>
 
-/** Returns the filters and the order of an address. It leaves out values that it cannot read. */
+/** Returns the filters and the order of an address. Leaves out invalid values. */
 export function toQuery(params: Readonly<Record<string, string>>, defaults: FilterDefaults): VoucherQuery {
   const [boughtFrom, boughtTo] = [dayOrNull(params['bought-from']), dayOrNull(params['bought-to'])]
   const [from, to] = [dayOrNull(params['valid-from']), dayOrNull(params['valid-to'])]

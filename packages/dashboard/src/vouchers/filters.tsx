@@ -23,7 +23,7 @@ interface FiltersProps {
   onClear: () => void
 }
 
-/** The form with the filters. Each takes effect at once. */
+/** The form with the filters. Each filter takes effect immediately. */
 export function Filters(props: FiltersProps) {
   const { params, currency, currencies, products, isFiltered, findsRecipients, findsCustomers, onChange, onClear } =
     props

@@ -8,7 +8,7 @@ import { dayIn } from '../period.ts'
 import { ListDownload } from '../tables/list-download.tsx'
 import type { ListedVoucher } from './voucher.ts'
 
-/** The most vouchers of one file: about a minute of the usual rate. */
+/** The maximum number of vouchers of one file: about a minute of the usual rate. */
 const most = 10_000
 const pageSize = 100
 

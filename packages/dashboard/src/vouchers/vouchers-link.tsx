@@ -8,7 +8,7 @@ import { type Filters, noFilters } from './filter.ts'
 /** The id of the section with the tables. */
 export const tablesId = 'tables'
 
-/** Returns the change of the view that shows the vouchers of these filters. */
+/** Returns the change of the view that shows the vouchers that match the filters. */
 const changeTo = (filters: Filters): Change => ({
   voucher: null,
   params: { ...noFilters, table: 'vouchers', ...filters },
@@ -21,7 +21,7 @@ export const showVouchers = (go: Go, filters: Filters): void => follow(go, chang
 export interface VouchersTarget {
   /** The filters of the list; null: no filters give the vouchers that the figure counts. */
   filters: Filters | null
-  /** Changes the view too, for a figure of another tenant or currency. */
+  /** The other changes of the view, for a figure of another tenant or currency. */
   change?: Change
 }
 

@@ -36,7 +36,7 @@ interface Phrases {
   categories: Record<'cards' | ExperienceCategory | 'season', string>
 }
 
-/** Reads offerings: category, slug, title, price with the property of the variants, summary, list of what is included. */
+/** Reads offerings: category, slug, title, price with the property of the variants, summary, list of inclusions. */
 const readOfferings = (table: string): Offering[] =>
   rowsOf(table).map(([category, slug = '', title = '', price = '', summary = '', includes = '']) => {
     const [pounds, by] = price.split(' ')

@@ -15,7 +15,7 @@ export interface PlatformOptions {
 /** The build bundles `docs/samples/redeeming/redeem.mts` into it. */
 const program = fileURLToPath(new URL('../redeem.js', import.meta.url))
 
-/** Ends the platform with the process that started it, also when that one is killed. */
+/** Ends the platform with the process that started it, even when that process is killed. */
 const endWithParent = 'data:text/javascript,process.stdin.on("end",()=>process.exit()).resume().unref()'
 
 /** Starts the platform. It listens on this machine alone. @returns its origin, and what ends it */

@@ -102,7 +102,7 @@ amountForm.addEventListener('submit', async event => {
   }
   status.textContent = `Redeemed. ${money(answer)} is left.`
   const milliseconds = await untilListed(since, voucher.id)
-  // The token is used: the next redemption needs another one.
+  // The token is used: the next redemption needs another token.
   await look(voucher.reference)
   status.textContent = `Redeemed. ${money(answer)} is left, and the list of v1 had the change after ${milliseconds} ms.`
 })

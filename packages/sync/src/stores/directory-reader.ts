@@ -36,7 +36,7 @@ export async function listCopy(path: string): Promise<string[]> {
   if (found.length === 0 || found.includes(ownDirectory)) return found
   throw new SyncError(
     exitCodes.usage,
-    `The directory ${path} is not empty and holds no copy. Name another one with --to.`,
+    `The directory ${path} is not empty and holds no copy. Name another directory with --to.`,
   )
 }
 
@@ -121,7 +121,7 @@ export abstract class CopyFiles {
   }
 }
 
-/** A copy in a directory that is read, also while a sync writes it. */
+/** A copy in a directory. It can be read while a sync writes it. */
 export class DirectoryReader extends CopyFiles implements CopyReader {
   private constructor(
     path: string,

@@ -33,7 +33,7 @@ export class DirectoryStore extends CopyFiles implements Store {
   }
 
   /**
-   * Opens the copy, or begins one in a new or empty directory.
+   * Opens the copy, or begins a copy in a new or empty directory.
    *
    * @throws SyncError when the directory holds other things, or another process syncs to it
    */
@@ -98,7 +98,7 @@ async function writeCheckpoint(path: string, stored: StoredCheckpoint): Promise<
   await syncDirectory(dirname(path))
 }
 
-/** Replaces a file by one with the changes. A list without records has no file. */
+/** Rewrites a file with the changes. A list without records has no file. */
 async function applyChanges(path: string, changes: FileChanges, read: ReturnType<Journal['reader']>): Promise<void> {
   let count = 0
   async function* lines() {

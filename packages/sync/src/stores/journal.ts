@@ -27,7 +27,7 @@ export interface FileChanges {
   tenantId: number
   /** True when all records of the published file were deleted. */
   replaced: boolean
-  /** The records by id, in the order in which they came; null for one that was removed. */
+  /** The records by id, in the order in which they came; null for a removed record. */
   records: Map<number, RecordPosition | null>
 }
 
@@ -50,11 +50,11 @@ const tenantFile = 'tenants.ndjson'
 export const fileOf = (list: ListName, tenantId: number): string =>
   list === 'tenants' ? tenantFile : `${list}/${tenantId}.ndjson`
 
-/** The committed part of a journal, also while another process writes it. */
+/** The committed part of a journal. It can be read while another process writes the journal. */
 export class JournalContent {
   /** Changed files by name. */
   readonly files = new Map<string, FileChanges>()
-  /** Positions by key; null for one that was deleted. */
+  /** Positions by key; null for a deleted position. */
   readonly positions = new Map<string, unknown>()
   protected length = 0
 

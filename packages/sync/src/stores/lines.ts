@@ -38,7 +38,7 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
 /** Buffers this many bytes before it writes. */
 const writeSize = 1 << 20
 
-/** Replaces a file by one with these lines, which is written under another name first. When that fails, the former file stays. */
+/** Writes the lines to a new file, then renames it to replace the file. When writing fails, the former file stays. */
 export async function replaceFile(path: string, lines: AsyncIterable<string | Buffer> | string[]): Promise<void> {
   const draft = `${path}.tmp`
   const file = await openOwnFile(draft, writeFlags)

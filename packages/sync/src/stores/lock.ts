@@ -25,7 +25,7 @@ export interface Lock {
 }
 
 /**
- * Takes the lock of a directory. The lock of a process that was killed is taken over: at once on the same machine, and
+ * Takes the lock of a directory. The lock of a process that was killed is taken over: immediately on the same machine, and
  * after a minute when it ran on another machine or in another container, whose processes are not seen here.
  *
  * @param path the file that names the process

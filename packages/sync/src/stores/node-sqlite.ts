@@ -26,7 +26,7 @@ const isSqlite = (module: unknown): module is SqliteModule =>
 /**
  * Opens a file of SQLite.
  *
- * @param options.readOnly the file must exist; otherwise it is created when it does not
+ * @param options.readOnly the file must exist; otherwise a missing file is created
  * @throws SyncError on a Node without `node:sqlite`
  */
 export async function openSqlite(path: string, options: { readOnly?: boolean } = {}): Promise<SqliteDatabase> {

@@ -34,7 +34,7 @@ export const rethrowWithPath =
   }
 
 /**
- * Creates a directory, and those above it, when they are missing. Node's own recursive `mkdir` does not end where the
+ * Creates a directory and its missing parents. Node's own recursive `mkdir` does not end where the
  * system answers that the directory above is missing although it exists, as `/proc` does.
  */
 export async function ensureDirectory(path: string): Promise<void> {

@@ -57,7 +57,7 @@ const tables = (schema: string) => `
   );`
 
 /**
- * The function that applies a commit. It is one statement to its caller, so a connection that breaks leaves all of it or
+ * The function that applies a commit. A call is one statement, so a connection that breaks leaves all of the commit or
  * nothing.
  *
  * @param schema in quotation marks
@@ -123,7 +123,7 @@ export class PostgresStore implements Store {
   }
 
   /**
-   * Opens the copy. The schema and its tables are created when they do not exist.
+   * Opens the copy. Creates a missing schema and missing tables.
    *
    * @param url a `postgres://` URL
    * @param schema the schema of the copy: lower-case letters, digits and underscores
@@ -219,7 +219,7 @@ async function requireUnicode(sql: Connection): Promise<void> {
   throw new SyncError(
     exitCodes.usage,
     `The database of the copy has the encoding ${row?.encoding}, in which some texts cannot be stored. It must be UTF8. ` +
-      "Create another one, and name it with --to: create database copy encoding 'UTF8' locale 'C' template template0;",
+      "Create another database, and name it with --to: create database copy encoding 'UTF8' locale 'C' template template0;",
   )
 }
 
@@ -263,7 +263,8 @@ async function takeLease(sql: Connection, schema: string, pooled: boolean, ownRu
      where lease.ends_at < clock_timestamp() or lease.run::text = any(string_to_array($2, ' ')) returning run`,
     [run, ownRuns.join(' ')],
   )
-  if (taken.length === 0) throw inUse('A process behind a pooler, or one that was killed there less than a minute ago,')
+  if (taken.length === 0)
+    throw inUse('A process behind a pooler, or a process that was killed there less than a minute ago,')
   return run
 }
 

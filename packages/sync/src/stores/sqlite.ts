@@ -32,7 +32,7 @@ const countRows = z.array(z.object({ tenantId: z.int(), count: z.int() }))
 /** Records that are read with one statement. */
 const readSize = 1_000
 
-/** The time for which a sync waits for another one to end, in milliseconds. */
+/** The time for which a sync waits for another sync to end, in milliseconds. */
 const lockTimeoutMs = 1_000
 
 /**
