@@ -12,7 +12,7 @@ const rotate = new Command('rotate')
   )
   .option(
     '--lost',
-    'the former keys are no longer secret: end their tokens, and sign with the new key immediately',
+    'the former keys are no longer secret: reject their tokens, and sign with the new key immediately',
     false,
   )
   .addOption(jsonOption())

@@ -157,7 +157,7 @@ export const variables = z.object({
     .describe(`The origin under which people reach the service, for example https://gateway.example.com. The links of
       \`admin create\` begin with it. Without it the API access page (/admin) works on this machine only, and not through
       a proxy. For a container with a mapped port: http://localhost:8080, with that port; the page then works under this
-      origin only. Behind a proxy set TRUST_PROXY too: otherwise twenty failed sign-ins in 15 minutes block all
+      origin only. Behind a proxy also set TRUST_PROXY: otherwise twenty failed sign-ins in 15 minutes block all
       sign-ins.`),
 
   SECURITY_CONTACT: contacts

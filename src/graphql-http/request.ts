@@ -44,7 +44,7 @@ function readPlainRequest(body: unknown, documents: TrustedDocuments): ReadReque
   return { query, operationName, variables: variables ?? {}, mayMutate: true }
 }
 
-/** The parameters that Yoga has read. Null: it does not read requests of this form. */
+/** The parameters that Yoga has read. Null: it does not read requests of this format. */
 type ReadRequest = GraphqlRequest | readonly GraphQLError[] | null
 
 interface YogaContext extends Record<string, unknown> {

@@ -4,7 +4,7 @@ import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import ipaddr from 'ipaddr.js'
 
 /**
- * Reads an address in the forms in which proxies forward it (RFC 7239 §6): IPv6 in brackets, with a port, in quotation
+ * Reads an address in the formats in which proxies forward it (RFC 7239 §6): IPv6 in brackets, with a port, in quotation
  * marks, or IPv4 that is mapped into IPv6.
  *
  * @returns one spelling of each address; null for other text, such as `unknown`
@@ -19,7 +19,7 @@ function readAddress(text: string): string | null {
  * Makes Fastify's option `trustProxy`.
  *
  * @param ranges addresses and CIDR ranges
- * @returns whether an address, in any form, is in one of them
+ * @returns whether an address, in any format, is in one of them
  */
 export function trustedProxies(ranges: readonly string[]): (text: string) => boolean {
   const isTrusted = compile([...ranges])

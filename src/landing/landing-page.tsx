@@ -104,7 +104,7 @@ function AtAGlance({ config, origin }: Omit<LandingPageProps, 'site'>) {
         </dd>
         <dt>Health</dt>
         <dd>
-          <a href="/livez">/livez</a>: the process answers. <a href="/readyz">/readyz</a>: the database answers too.
+          <a href="/livez">/livez</a>: the process answers. <a href="/readyz">/readyz</a>: the database also answers.
         </dd>
       </dl>
 

@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os'
 import { readDatabaseUrl } from '#database-url'
 
-/** Parameters that libpq has known since PostgreSQL 15, without the parameters that have another form here. */
+/** Parameters that libpq has known since PostgreSQL 15, without the parameters that have another format here. */
 const known =
   'application_name options connect_timeout keepalives keepalives_idle keepalives_interval keepalives_count tcp_user_timeout ' +
   'sslrootcert sslcert sslkey sslcrl sslsni ssl_min_protocol_version ssl_max_protocol_version channel_binding gssencmode krbsrvname'

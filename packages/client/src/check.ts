@@ -38,7 +38,7 @@ export const day = value<string>(each => typeof each === 'string' && isDay(each)
 /** An instant in UTC, `2026-01-31T09:30:00.123456Z`. */
 export const instant = value<string>(each => typeof each === 'string' && isInstant(each), 'not an instant')
 
-/** One of these texts. */
+/** One of the given texts. */
 export const oneOf = <T extends string>(...texts: readonly T[]): Check<T> =>
   value(each => texts.some(one => one === each), `none of ${texts.join(', ')}`)
 

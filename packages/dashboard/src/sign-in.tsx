@@ -31,7 +31,7 @@ export function SignIn({ reason, onToken, adminAddress }: SignInProps) {
         <div class="field">
           <label for="token">Token</label>
           <p class="hint" id="token-hint">
-            The dashboard shows what this token may read. GraphiQL and the reference use it too, until this browser tab
+            The dashboard shows what this token may read. GraphiQL and the reference also use it, until this browser tab
             is closed.
           </p>
           {fault && (

@@ -12,5 +12,5 @@ export function forgetToken(): void
 /** Returns the token that was typed, without `Bearer`; null when it cannot be one. */
 export function parseToken(text: string): string | null
 
-/** Shows whose the token is. @param viewer its name and its end, or null for a token without an end */
+/** Shows whose the token is. @param viewer the name and the expiry, or null for a token that does not expire */
 export function describeToken(viewer: { name: string; expiresAt: string | null }): void

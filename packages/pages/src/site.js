@@ -62,7 +62,7 @@ export function parseToken(text) {
   return /^[\x21-\x7e]+$/.test(token) ? token : null
 }
 
-/** Shows whose the token is. @param viewer its name and its end, or null for a token without an end */
+/** Shows whose the token is. @param viewer the name and the expiry, or null for a token that does not expire */
 export function describeToken({ name, expiresAt }) {
   storage.setItem(descriptionKey, JSON.stringify({ name, expiresAt }))
   draw()

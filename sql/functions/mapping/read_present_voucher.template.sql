@@ -1,5 +1,5 @@
 -- Evaluates the mapping for one voucher at present; no row: the source has none. A voucher that is as its record breaks no rule;
--- one that cannot be evaluated is shown as its record.
+-- a voucher that cannot be evaluated is shown as its record.
 -- Volatile: takes its snapshot after waiting for locks, because an older one sees a rewritten table as empty.
 create or replace function gateway.read_present_voucher(present_id bigint) returns setof gateway.present_voucher
 language plpgsql volatile security definer rows 1 set search_path = pg_catalog, pg_temp set row_security = off

@@ -1,5 +1,5 @@
 -- Brings the paths of changed tenants, and of all below them, up to date. A tenant leaves the lists of the tenants that are
--- no longer above it. A tenant that stays gets a stamp, so that its new ancestors list it. One with more than 49
+-- no longer above it. A tenant that stays gets a stamp, so that its new ancestors list it. A tenant with more than 49
 -- above it is rejected: it is in the lists of the nearest ones.
 --
 -- moved: whether a path has changed.

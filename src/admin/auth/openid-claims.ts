@@ -8,7 +8,7 @@ type Conditions = Pick<NonNullable<Config['openId']>, 'domains' | 'groups' | 'gr
 /** The claims of an ID token and of user info, of which `iss` and `sub` are checked. */
 export type Claims = Readonly<Record<string, unknown>> & { readonly iss: string; readonly sub: string }
 
-/** The forms in which providers say that an e-mail is verified. */
+/** The formats in which providers say that an e-mail is verified. */
 const affirmations: readonly unknown[] = [true, 'true', 1, '1']
 
 /**

@@ -61,7 +61,7 @@ export async function registerSession(scope: FastifyInstance, { sql, config }: A
     },
   })
 
-  // The cookie is not strict: a request from a link on another site would not have it, and would get a new one that
+  // The cookie is not strict: a request from a link on another site would not have it, and would get a new cookie that
   // does not match open forms.
   const csrfCookie = cookieSettings(config, 'csrf', 'lax')
   await scope.register(csrfProtection, {

@@ -73,7 +73,7 @@ function InvalidLink() {
       <div class="card">
         <p>
           A link works once and expires after 24 hours; a newer link of the same account replaces it. Ask an
-          administrator for another link, or create one with this command, where the service runs:
+          administrator for another link, or create a link with this command, where the service runs:
         </p>
         <AdminCreateCommand />
         <p>

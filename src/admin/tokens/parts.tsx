@@ -60,7 +60,7 @@ export function StatusBadge({ token }: { token: Validity }) {
   return <span class="badge warn">replaced, ends {expiresAt ? <Timestamp at={expiresAt} /> : 'soon'}</span>
 }
 
-/** The end of a token, where its badge does not show it. */
+/** The expiry or revocation of a token, where the badge does not show it. */
 export function TokenEnd({ token }: { token: Validity }) {
   if (isReplaced(token)) return null
   if (!token.revokedAt && token.sessionEnded) return <>with its session</>

@@ -64,7 +64,7 @@ export const reasonsOf = (standbys: readonly StandbyState[]): Reason[] =>
 export class Standby {
   /** Undefined: it was not checked yet. */
   #problem: StandbyProblem | null | undefined
-  /** The checks since the last one that found a problem. */
+  /** The number of checks since the last problem. */
   #passed = Number.POSITIVE_INFINITY
   #reported: StandbyProblem | null | undefined
   #reporting: NodeJS.Timeout | undefined

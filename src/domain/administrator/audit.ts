@@ -64,7 +64,7 @@ export interface AuditEntry {
   tenantName: string | null
   administratorId: number | null
   administratorEmail: string | null
-  /** The changes; each action has its own form. */
+  /** The changes; each action has its own format. */
   detail: Record<string, unknown>
 }
 

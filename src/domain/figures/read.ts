@@ -17,7 +17,7 @@ import { expiringBalancesJson, outstandingJson, statusJson, stockRelations } fro
  * `asOf` is the stamp of the last step: every step up to it is in the figures.
  *
  * @param token whose grants decide which tenants below count
- * @returns the figures of each read, in order; `BAD_USER_INPUT` with the error of `timeZone` for one whose text is not
+ * @returns the figures of each read, in order; `BAD_USER_INPUT` with the error of `timeZone` for a read whose text is not
  *   the name of a time zone (`gateway.time_zone`). Each of the others is then read again, in a snapshot of its own.
  * @throws `UNAVAILABLE` during the first fill
  */

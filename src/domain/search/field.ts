@@ -146,7 +146,7 @@ export const sameText = (expression: string, description: string): FilterField =
 
 export const currencyMessage = 'Give the ISO 4217 code of a currency, for example GBP.'
 
-/** Returns the ISO 4217 code that was typed, in upper case; null when the text does not have the form of a code. */
+/** Returns the ISO 4217 code that was typed, in upper case; null when the text does not have the format of a code. */
 export function parseCurrency(text: string): string | null {
   const code = trimInvisible(text).toUpperCase()
   return /^[A-Z]{3}$/.test(code) ? code : null

@@ -7,7 +7,7 @@ const currencyDescription = 'The ISO 4217 code of the amounts; null for vouchers
 
 const WithoutBalance = builder.objectRef<rows.WithoutBalance>('WithoutBalance').implement({
   description:
-    'Vouchers without a balance: they are for something else than an amount, such as an experience, and no sum of ' +
+    'Vouchers without a balance: they pay for a service, for example an experience, and no sum of ' +
     'balances includes them.',
   fields: t => ({
     vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers.' }),
@@ -22,7 +22,7 @@ export const SalesFigure = builder.objectRef<rows.SalesFigure>('SalesFigure').im
   fields: t => ({
     currency: t.exposeString('currency', { nullable: true, description: currencyDescription }),
     vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers sold, without void ones.' }),
-    paid: t.expose('paid', { type: 'Money', description: 'The sales: the sum of what was paid for them.' }),
+    paid: t.expose('paid', { type: 'Money', description: 'The sales: the sum of the amounts paid.' }),
     value: t.expose('value', {
       type: 'Money',
       description: 'The sum of their initial balances. Vouchers of `withoutBalance` have none.',

@@ -43,7 +43,7 @@ const FigureInterval = builder.enumType('FigureInterval', {
 const TopProductOrder = builder.enumType('TopProductOrder', {
   description: 'The value by which products are ranked.',
   values: {
-    PAID: { description: 'The sum of what was paid. Amounts of two currencies are not compared.' },
+    PAID: { description: 'The sum of the amounts paid. Amounts of two currencies are not compared.' },
     VOUCHERS: { description: 'The number of vouchers sold.' },
   },
 })

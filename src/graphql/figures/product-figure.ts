@@ -17,7 +17,7 @@ export const ProductFigure = builder.objectRef<Row>('ProductFigure').implement({
       description: 'The ISO 4217 code of the amounts; null for vouchers without a currency.',
     }),
     vouchers: t.exposeInt('vouchers', { description: 'The number of vouchers sold, without void ones.' }),
-    paid: t.expose('paid', { type: 'Money', description: 'The sales: the sum of what was paid for them.' }),
+    paid: t.expose('paid', { type: 'Money', description: 'The sales: the sum of the amounts paid.' }),
     value: t.expose('value', { type: 'Money', description: 'The sum of their initial balances.' }),
     product: t.field({
       type: CatalogVoucher,
