@@ -49,6 +49,6 @@ test.each<[string, (installed: Install) => void]>([
   const installed = install()
   change(installed)
   const refusal = refusalOf(await installed.run('token', 'list'))
-  expect(refusal).toContain('is not the patched one')
+  expect(refusal).toContain('lacks the patch')
   expect(refusal).toContain('npm ci && npm run build')
 })
