@@ -217,6 +217,37 @@ select /* category.of_products */ string_agg(row, '') from (
   order by product.id, category.sort_order, category.id
 ) page;
 
+-- changes.read, form 1 (the lists that changed of a tenant)
+with /* changes.read */ head as materialized (
+  select tenant_id, record, changed_at
+  from
+  (select distinct unnest($::text::bigint[]) as id) named
+  cross join lateral (select * from gateway.list_head where tenant_id = named.id offset 0) of_tenant
+  where changed_at > $::text::timestamptz
+  -- Heads of a repair have the same stamp.
+  order by changed_at fetch first 2000 rows with ties
+), bound as (
+  select max(changed_at) as reached, count(*) >= $::integer as "hasMore" from head
+)
+select to_char(case when "hasMore" then least(reached, stamp) else stamp end at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "serverTime",
+"hasMore", epoch, nullif(removals_complete_since, '-infinity') as "removalsCompleteSince",
+(select coalesce(json_agg(json_build_object('tenantId', tenant_id, 'record', record, 'since', since)), '[]') from (
+    select tenant_id, record, to_char(changed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as since from head
+    where record::text = any($::text::text[]) and true
+    order by changed_at
+  ) changed) as lists
+from bound, gateway.sync_state, (select
+  (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1) as stamp) last where stamp is not null;
+-- changes.read, form 2 (the lists that changed: none), differs from changes.read, form 1:
+-   from
+-   (select distinct unnest($::text::bigint[]) as id) named
+-   cross join lateral (select * from gateway.list_head where tenant_id = named.id offset 0) of_tenant
++   from gateway.list_head
+-     where record::text = any($::text::text[]) and true
++     where record::text = any($::text::text[]) and (tenant_id in (select unnest($::text::bigint[])) or exists (
++         select from gateway.tenant_path cross join unnest(path) above
++         where tenant_path.tenant_id = head.tenant_id and above in (select unnest($::text::bigint[]))))
+
 select /* customer.chunk */ string_agg(row, ''), count(*) from (
   select :customer as row, updated_at, id from gateway.customer
   where tenant_id = $ and marketing_opted and (updated_at, id) > ($::text::timestamptz, $::bigint) and (updated_at, id) < ($::text::timestamptz, $::bigint)
@@ -779,7 +810,7 @@ select /* figures.read */ * from (
       group by product_id, currency having sum(records) <> 0
     )
     select $::integer as place, to_char(stamp at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "asOf",
-    -- Rejects a name that is no time zone, also where no figure needs it.
+    -- Rejects a name that is no time zone, even where no figure needs it.
     (select name from zone where now() at time zone sql_name is not null) as "timeZone",
     (
       select json_agg(json_build_object(
