@@ -1,5 +1,6 @@
 /** The samples of a redemption: a platform over the plain tables in each language, and a till. */
 import { execFile, spawn } from 'node:child_process'
+import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { decodeJwt, SignJWT } from 'jose'
@@ -49,13 +50,13 @@ async function sell(columns: Parameters<typeof build.voucher>[1] = {}) {
   return { id, reference, resolve, read }
 }
 
-/** Starts the platform of a language. @returns a function that sends it a redemption */
-async function start(language: string) {
+/** Starts the platform of a language. @returns its address, and a function that sends it a redemption */
+async function start(language: string, ISSUER = issuer) {
   const own = await freePort()
   const [program, ...args] = languages[language]!(own)
   const { host, port, user, database: name } = database.address
   const server = { PGHOST: host, PGPORT: String(port), PGUSER: user, PGDATABASE: name }
-  const env = { ...process.env, ...server, ISSUER: issuer, TENANT_ID: String(till), PORT: String(own) }
+  const env = { ...process.env, ...server, ISSUER, TENANT_ID: String(till), PORT: String(own) }
   const child = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'pipe'] })
   let written = ''
   child.stderr.on('data', text => {
@@ -122,6 +123,9 @@ test.each(Object.keys(languages))('the platform in %s takes an amount once, and 
   const other = await sell({ allow_part_redeem: false })
   const valid = await other.resolve()
   expect(await redeem(valid, 10)).toMatchObject({ status: 409, message: expect.stringContaining('as a whole') })
+  // The clock of the service may be some seconds ahead.
+  const now = Math.floor(Date.now() / 1000)
+  expect(await redeem(await forge(valid, { iat: now + 5 }), 10)).toMatchObject({ status: 409 })
   const invalid = { status: 401, message: 'The token is not valid. Resolve the voucher again.' }
   const [header, payload, signature = ''] = valid.split('.')
   const none = Buffer.from('{"alg":"none"}').toString('base64url')
@@ -131,7 +135,7 @@ test.each(Object.keys(languages))('the platform in %s takes an amount once, and 
   expect(await redeem(await forge(valid, {}, 'cd'.repeat(32)), 1)).toEqual(invalid)
   expect(await redeem(await forge(valid, { iss: 'http://localhost:1' }), 1)).toEqual(invalid)
   expect(await redeem(await forge(valid, { aud: 'others' }), 1)).toEqual(invalid)
-  const expired = await forge(valid, { exp: Math.floor(Date.now() / 1000) - 1 })
+  const expired = await forge(valid, { exp: now - 30 })
   expect(await redeem(expired, 1)).toMatchObject({ status: 401, message: expect.stringContaining('too old') })
   expect(await redeem(await forge(valid, { tenant_id: 2 }), 1)).toMatchObject({ status: 401 })
 
@@ -156,4 +160,17 @@ test.each(Object.keys(languages))('the platform in %s takes an amount once, and 
   const { stdout } = await promisify(execFile)('bash', [file('sh')], { env: environment })
   expect(JSON.parse(stdout)).toMatchObject({ reference: 'GIFT-LMAD-KFNK', current_balance: 37.5 })
   await platform`delete from purchased_voucher where reference = 'GIFT-LMAD-KFNK'`
+})
+
+test.each(
+  Object.keys(languages),
+)('the platform in %s blames no token when it cannot read the key set', async language => {
+  const overloaded = await freePort()
+  const server = createServer((_request, response) => response.writeHead(503).end()).listen(overloaded)
+  afterFile(() => server.close())
+  const token = await (await sell()).resolve()
+  for (const unreadable of [overloaded, await freePort()]) {
+    const { redeem } = await start(language, `http://localhost:${unreadable}`)
+    expect(await redeem(token, 1)).toEqual({ status: 500, message: 'Try again.' })
+  }
 })

@@ -5,7 +5,10 @@ import postgres from 'postgres'
 
 // ISSUER is the address of the gateway. A platform with several tills takes the tenant from the sign-in of the till.
 const { ISSUER = '', TENANT_ID = '', PORT = '8090' } = process.env
-const keys = createRemoteJWKSet(new URL('/.well-known/jwks.json', ISSUER))
+// The key set allows caches five minutes (max-age), so a key that leaked is refused after that time.
+const keys = createRemoteJWKSet(new URL('/.well-known/jwks.json', ISSUER), { cacheMaxAge: 300_000 })
+// Errors of the key set, which are no fault of the token.
+const unreadable = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID']
 // Reads PGHOST, PGPORT, PGUSER, PGPASSWORD and PGDATABASE, as psql does.
 const sql = postgres({ onnotice: () => {} })
 await sql`
@@ -31,7 +34,7 @@ async function checkToken(token: string) {
   const { payload } = await jwtVerify(token, keys, options).catch(error => {
     if (error instanceof errors.JWTExpired)
       throw new Refusal(401, 'The resolution is too old. Resolve the voucher again.')
-    if (error instanceof errors.JWKSTimeout || !(error instanceof errors.JOSEError)) throw error
+    if (!(error instanceof errors.JOSEError) || unreadable.includes(error.code)) throw error
     throw new Refusal(401, 'The token is not valid. Resolve the voucher again.')
   })
   if (payload.tenant_id !== Number(TENANT_ID)) throw new Refusal(401, 'The token is for another tenant.')

@@ -2,6 +2,9 @@
 // Run it with: php -S 127.0.0.1:8090 redeem.php
 // ISSUER is the address of the gateway. A platform with several tills takes the tenant from the sign-in of the till.
 
+// An answer is JSON: warnings and errors go to the log.
+ini_set('display_errors', '0');
+
 class Refusal extends Exception
 {
 }
@@ -104,6 +107,10 @@ try {
 } catch (Refusal $refusal) {
     http_response_code($refusal->getCode());
     $answer = ['message' => $refusal->getMessage()];
+} catch (Throwable $error) {
+    error_log((string) $error);
+    http_response_code(500);
+    $answer = ['message' => 'Try again.'];
 }
 header('Content-Type: application/json');
 echo json_encode($answer);

@@ -1,6 +1,7 @@
 import json
 import os
 import re
+import traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import jwt
@@ -21,10 +22,14 @@ def check_token(token):
     try:
         key = KEYS.get_signing_key_from_jwt(token).key
         options = {"require": ["exp", "jti", "sub"]}
-        claims = jwt.decode(token, key, ["ES256"], options, issuer=ISSUER, audience="redemption")
+        # The clocks of the gateway and of this machine may differ by some seconds.
+        claims = jwt.decode(token, key, ["ES256"], options, issuer=ISSUER, audience="redemption", leeway=10)
     except jwt.ExpiredSignatureError:
         raise Refusal(401, "The resolution is too old. Resolve the voucher again.")
-    except (jwt.InvalidTokenError, jwt.PyJWKClientError):
+    except (jwt.InvalidTokenError, jwt.PyJWKClientError) as error:
+        # The key set cannot be read, which is no fault of the token.
+        if isinstance(error.__context__, OSError):
+            raise
         raise Refusal(401, "The token is not valid. Resolve the voucher again.")
     if claims["tenant_id"] != TENANT_ID:
         raise Refusal(401, "The token is for another tenant.")
@@ -81,6 +86,9 @@ class Platform(BaseHTTPRequestHandler):
             status, answer = 200, redeem(str(body.get("redemption_token")), None if amount is None else str(amount))
         except Refusal as refusal:
             status, answer = refusal.status, {"message": refusal.message}
+        except Exception:
+            traceback.print_exc()
+            status, answer = 500, {"message": "Try again."}
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.end_headers()
