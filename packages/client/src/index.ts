@@ -52,8 +52,9 @@ export class VoucherGateway extends RecordReader {
    * these lists alone, and their removals. For a time that is too early it throws an error with `needsFullPass`.
    *
    * @example
-   * const { lists, serverTime } = await client.changes({ after: lastTime })
-   * for (const { tenantId, list } of lists) await readAgain(tenantId, list)
+   * const { lists, serverTime, epoch } = await client.changes({ after: lastTime })
+   * if (epoch !== copy.epoch) return copy.readEverything()
+   * for (const { tenantId, list } of lists) await copy.readAgain(tenantId, list)
    * lastTime = serverTime
    */
   changes(options: ChangeOptions = {}): Promise<ListChanges> {
