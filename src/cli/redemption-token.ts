@@ -3,7 +3,7 @@ import { type Config, readConfig } from '../config/config.ts'
 import { type PublicKey, readKeySet, toKeySet } from '../domain/record/signing-key.ts'
 import { toJsonLine } from '../json-line.ts'
 import { withDatabase } from './database/database.ts'
-import { jsonOption, printTable } from './terminal/output.ts'
+import { jsonOption, printTable, withoutControls } from './terminal/output.ts'
 import { readId } from './token/options.ts'
 
 type Jose = typeof import('jose')
@@ -40,6 +40,7 @@ async function explainSignature(
   } catch (error) {
     if (error instanceof errors.JOSEAlgNotAllowed) return 'It is not signed with ES256.'
     if (error instanceof errors.JWSSignatureVerificationFailed) return 'The signature is wrong: the token was changed.'
+    if (error instanceof errors.JOSEError) return `Libraries refuse it: ${error.message}.`
     throw error
   }
   return null
@@ -59,18 +60,28 @@ async function explain(
   const { claims, kid } = decoded
   const { iss, aud, exp, tenant_id: tenant } = claims
   const signature = await explainSignature(jose, token, kid, keys)
-  const end = new Date(1000 * Number(exp))
   const problems = [
     ...(signature === null ? [] : [signature]),
-    ...(iss === issuer ? [] : [`The issuer is ${iss}, and not ${issuer} (PUBLIC_URL).`]),
-    ...(aud === audience ? [] : [`The audience is ${aud}, and not ${audience} (REDEMPTION_AUDIENCE).`]),
-    ...(end > new Date() ? [] : [`It has expired at ${toText(end)}. Resolve the voucher again.`]),
-    ...(tenantId === undefined || tenant === tenantId ? [] : [`It is for the tenant ${tenant}, and not ${tenantId}.`]),
+    ...(iss === issuer ? [] : [`The issuer is ${toText(iss)}, and not ${issuer} (PUBLIC_URL).`]),
+    ...(aud === audience ? [] : [`The audience is ${toText(aud)}, and not ${audience} (REDEMPTION_AUDIENCE).`]),
+    ...(toTime(exp) > new Date() ? [] : [`It has expired at ${toTimeText(exp)}. Resolve the voucher again.`]),
+    ...(tenantId === undefined || tenant === tenantId
+      ? []
+      : [`It is for the tenant ${toText(tenant)}, and not ${tenantId}.`]),
   ]
-  return { problems, claims }
+  return { problems: problems.map(withoutControls), claims }
 }
 
-const toText = (time: Date) => (Number.isNaN(time.getTime()) ? 'no time' : time.toISOString().slice(0, 19))
+/** Returns a claim as text. Anybody may have written it: an object could have a `toString` of its own. */
+const toText = (claim: unknown) => (typeof claim === 'string' ? claim : (JSON.stringify(claim) ?? 'missing'))
+
+/** Returns the time of a claim in seconds since 1970. */
+const toTime = (claim: unknown) => new Date(typeof claim === 'number' ? 1000 * claim : Number.NaN)
+
+const toTimeText = (claim: unknown) => {
+  const time = toTime(claim)
+  return Number.isNaN(time.getTime()) ? 'no time' : time.toISOString().slice(0, 19)
+}
 
 const check = new Command('check')
   .description('Explain a redemption token: what it says, and why a redemption would refuse it.')
@@ -87,8 +98,10 @@ const check = new Command('check')
     if (claims) {
       const times = ['iat', 'exp']
       const shown = (name: string, value: unknown) =>
-        times.includes(name) ? toText(new Date(1000 * Number(value))) : String(value)
-      printTable(Object.entries(claims).map(([claim, value]) => ({ claim, value: shown(claim, value) })))
+        withoutControls(times.includes(name) ? toTimeText(value) : toText(value))
+      printTable(
+        Object.entries(claims).map(([claim, value]) => ({ claim: withoutControls(claim), value: shown(claim, value) })),
+      )
     }
     console.log(
       problems.length === 0 ? '\nThe token is valid. A redemption accepts its jti once.' : `\n${problems.join('\n')}`,

@@ -55,6 +55,31 @@ The audience is redemption, and not tills (REDEMPTION_AUDIENCE).`,
   await expect.poll(expiry).toMatch(/^It has expired at 2\d{3}-.*\. Resolve the voucher again\.$/)
 })
 
+test('text of a token that anybody may have written is shown without control characters', async () => {
+  const [header = ''] = (await issue()).split('.')
+  const { kid } = JSON.parse(`${Buffer.from(header, 'base64url')}`)
+  const encode = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
+  const forged = [
+    encode({ alg: 'ES256', kid, crit: ['\u009bx'], '\u009bx': true }),
+    encode({ iss: '\u001b[2J\u202eme', 'a\u009bb': '\n', aud: { toString: 1 }, exp: 'now' }),
+    '',
+  ].join('.')
+  const { code, stdout } = await command(['redemption-token', 'check', forged])
+  expect(code).toBe(1)
+  expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u)
+  expect(stdout).toMatch(/^Libraries refuse it: .+\.$/m)
+  expect(stdout).toContain('The issuer is  [2J me, and not http://localhost:8080 (PUBLIC_URL).')
+  expect(stdout).toContain('The audience is {"toString":1}, and not redemption (REDEMPTION_AUDIENCE).')
+  expect(stdout).toContain('It has expired at no time.')
+})
+
+test('the keys of the database, as REDEMPTION_KEYS, publish the same set', async () => {
+  const token = await issue()
+  const [row] = await database.platform<{ keys: string }[]>`
+    select string_agg(encode(private_key, 'hex'), ',' order by number desc) as keys from gateway.signing_key`
+  expect(await check(token, [], { REDEMPTION_KEYS: row!.keys })).toMatchObject({ valid: true, problems: [] })
+})
+
 test('a rotated key is published, and with --lost the former key is not', async () => {
   const former = await issue()
   const rotated = await command(['keys', 'rotate', '--json'])

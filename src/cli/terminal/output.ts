@@ -38,6 +38,9 @@ export function printTable(rows: readonly Readonly<Record<string, string>>[]): v
   console.log(lines.map(line => line.trimEnd()).join('\n'))
 }
 
+/** Returns a text without control characters and marks of direction, which a terminal would obey. */
+export const withoutControls = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
+
 /** Returns a number with its noun: `1 row`, `2 rows`. */
 export const formatQuantity = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
 
