@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { readConfig } from '../config/config.ts'
 import { badInput } from '../domain/errors.ts'
-import { leadSeconds, rotateKeys } from '../domain/record/signing-key.ts'
+import { leadSeconds, maxAgeSeconds, rotateKeys } from '../domain/record/signing-key.ts'
 import { withDatabase } from './database/database.ts'
 import { commandLine } from './terminal/actor.ts'
 import { jsonOption, printResult } from './terminal/output.ts'
@@ -10,11 +10,7 @@ const rotate = new Command('rotate')
   .description(
     'Add a key that signs redemption tokens. The former ones stay published until their last token has ended.',
   )
-  .option(
-    '--lost',
-    'the former keys are no longer secret: reject their tokens, and sign with the new key immediately',
-    false,
-  )
+  .option('--lost', 'the former keys are no longer secret: remove them, and sign with the new key at once', false)
   .addOption(jsonOption())
   .addHelpText('after', '\nExample:\n  keys rotate')
   .action(async ({ lost, json }: { lost: boolean; json: boolean }) => {
@@ -23,7 +19,10 @@ const rotate = new Command('rotate')
       throw badInput({ key: ['REDEMPTION_KEYS has the keys. Add the new one there (docs/maintaining.md).'] })
     const kid = await withDatabase(config, ({ pool }) => rotateKeys(pool, commandLine(), lost))
     const signsIn = lost ? 0 : leadSeconds
-    const when = lost ? 'now. Tokens of the former keys are refused' : `in ${leadSeconds / 60} minutes`
+    const when = lost
+      ? 'at each instance within 5 seconds. Redemptions refuse tokens of the former keys when their cached key set ends, ' +
+        `within ${maxAgeSeconds / 60} minutes: after a theft, restart the redemptions`
+      : `in ${leadSeconds / 60} minutes`
     printResult(
       json,
       { kid, signs_in_seconds: signsIn },
