@@ -76,7 +76,8 @@ export async function registerBackgroundJobs(
       if (former === null) return
       app.log.error(
         { former },
-        'the database was restored, copied or failed over: changes that clients have seen may be lost, so all clients need a full pass',
+        'the database was restored, copied or failed over: changes that clients have seen may be lost, so all clients need a full pass. ' +
+          'In a copy for tests, or when it was restored to a time before `keys rotate --lost`, run `keys rotate --lost`',
       )
     }),
   ]
