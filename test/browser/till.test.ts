@@ -24,7 +24,9 @@ test('a voucher is resolved, redeemed in part, and the change arrives in the lis
   const { app } = await createApp({ ...database, demoToken, demoPlatform: platform.origin }, { PORT: String(port) })
   await app.listen({ host: '127.0.0.1', port })
 
-  const { page } = await openPage(await startBrowser(), `http://127.0.0.1:${port}`, { expected: /status of 4\d\d/ })
+  const { page } = await openPage(await startBrowser(), `http://127.0.0.1:${port}`, {
+    expected: /status of (4\d\d|503)/,
+  })
   await page.getByRole('link', { name: 'Till' }).click()
   const says = (text: string | RegExp) => page.getByRole('status').getByText(text).waitFor()
   const name = page.getByLabel('Reference or QR token')
@@ -47,4 +49,14 @@ test('a voucher is resolved, redeemed in part, and the change arrives in the lis
   await says(/^Redeemed\. £237\.50 is left, and the list of v1 had the change after \d+ ms\.$/)
   expect(await balance.textContent()).toBe('£237.50')
   await look(page, 'till')
+
+  let refused = 0
+  await page.route(/updated_since=(?!2999)/, route => {
+    refused++
+    return route.fulfill({ status: 503, json: { message: 'The service is overloaded.' } })
+  })
+  await amount.fill('10')
+  await amount.press('Enter')
+  await says('Redeemed. £227.50 is left, but the list of v1 cannot be read: The service is overloaded.')
+  expect(refused).toBe(1)
 })

@@ -189,9 +189,13 @@ async function prepareEmbedded(config: Config, { owner, pool }: Database): Promi
   return valid ? stored : createDemoToken(config, pool)
 }
 
-/** Starts the platform of the demo, which redeems vouchers of the embedded database. */
-async function startDemoPlatform({ redemption }: Config, { address }: Database) {
-  if (typeof address === 'string') return null
+/**
+ * Starts the platform of the demo, which redeems vouchers of the embedded database.
+ *
+ * @returns null when the demo has no till: with `PUBLIC_URL`, and with the port 0, which is no issuer that can be asked for keys
+ */
+async function startDemoPlatform({ publicUrl, port, redemption }: Config, { address }: Database) {
+  if (typeof address === 'string' || publicUrl !== undefined || port === 0) return null
   const { startPlatform } = await import('#demo-platform')
   return startPlatform({ database: address, issuer: redemption.issuer, tenantId: demoTenant.tenantId })
 }

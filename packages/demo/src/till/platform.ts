@@ -29,6 +29,8 @@ export async function startPlatform(options: PlatformOptions): Promise<{ origin:
       ...{ ISSUER: options.issuer, TENANT_ID: String(options.tenantId), PORT: String(own) },
     },
   })
+  // Without a listener the error would end the service, which needs no till.
+  child.on('error', error => console.error(`The platform of the demo does not start: ${error.message}`))
   return { origin: `http://127.0.0.1:${own}`, stop: () => void child.kill() }
 }
 

@@ -77,13 +77,17 @@ const changes = since => {
   return ask(`/api/external/v1/tenants/${owner}/sales/purchased-vouchers?updated_since=${since}`)
 }
 
-/** Waits until the list of v1 has the voucher with its new balance. @returns the milliseconds that this took */
+/** Waits until the list of v1 has the voucher with its new balance, for 30 seconds at most. @returns the end of a sentence */
 async function untilListed(since, id) {
-  for (const start = performance.now(); ; ) {
-    const { data } = await changes(since)
-    if (data?.some(voucher => voucher.id === id)) return Math.round(performance.now() - start)
+  const start = performance.now()
+  const passed = () => Math.round(performance.now() - start)
+  while (passed() < 30_000) {
+    const { code, data, message } = await changes(since)
+    if (code !== 200) return `but the list of v1 cannot be read: ${message}`
+    if (data.some(voucher => voucher.id === id)) return `and the list of v1 had the change after ${passed()} ms.`
     await new Promise(done => setTimeout(done, 100))
   }
+  return 'but the list of v1 does not have the change yet.'
 }
 
 nameForm.addEventListener('submit', async event => {
@@ -93,7 +97,11 @@ nameForm.addEventListener('submit', async event => {
 
 amountForm.addEventListener('submit', async event => {
   event.preventDefault()
-  const { server_time: since } = await changes('2999-01-01T00:00:00Z')
+  const { code, message, server_time: since } = await changes('2999-01-01T00:00:00Z')
+  if (code !== 200) {
+    status.textContent = message
+    return
+  }
   const { redemption_token, voucher } = resolution
   const answer = await ask('/till/redeem', { redemption_token, amount: amountForm.elements.amount.value })
   if (answer.code !== 200) {
@@ -101,8 +109,8 @@ amountForm.addEventListener('submit', async event => {
     return
   }
   status.textContent = `Redeemed. ${money(answer)} is left.`
-  const milliseconds = await untilListed(since, voucher.id)
-  // The token is used: the next redemption needs another token.
+  const listed = await untilListed(since, voucher.id)
+  // The token is used: the next redemption needs another one.
   await look(voucher.reference)
-  status.textContent = `Redeemed. ${money(answer)} is left, and the list of v1 had the change after ${milliseconds} ms.`
+  status.textContent = `Redeemed. ${money(answer)} is left, ${listed}`
 })
