@@ -1,6 +1,8 @@
 /** The command sync asks which lists changed, and reads these alone. */
 import { expect, test, vi } from 'vitest'
+import { Changes } from '../../packages/client/src/documents.ts'
 import type { SyncEvent } from '../../packages/sync/src/event.ts'
+import { createApp } from '../support/app.ts'
 import { directoryPlace, readService } from '../support/copies.ts'
 import { startHostileService } from '../support/hostile-service.ts'
 import { projected } from '../support/projected.ts'
@@ -74,6 +76,50 @@ test('a copy that was read with another selection, or whose token got another te
     .poll(() => readService(origin, token.secret).then(found => JSON.stringify(found)))
     .toContain(`"tenant_id":${other}`)
   expect((await run()).code).toBe(0)
+  await expectInStep()
+})
+
+test('a change of the token reaches the copy, although only the instance that names the changes knows it yet', async () => {
+  const { database, build, origin, venue, token, copyIn } = await createWorld(5)
+  const { platform } = database
+  const other = await build.tenant()
+  await build.voucher(other)
+  const { run, expectInStep } = copyIn(directoryPlace())
+  expect((await run()).code).toBe(0)
+  const send = globalThis.fetch
+  /** Syncs, and changes the token when the changes are asked for: the answer comes from an instance that has read no token before. */
+  const runDuring = async (change: () => Promise<unknown>) => {
+    const { app } = await createApp(database)
+    const fresh = await app.listen({ host: '127.0.0.1', port: 0 })
+    const requests = vi.spyOn(globalThis, 'fetch').mockImplementation(async (url, init) => {
+      if (!String(init?.body).includes(Changes.id)) return send(url, init)
+      await change()
+      return send(String(url).replace(origin, fresh), init)
+    })
+    try {
+      return await run()
+    } finally {
+      requests.mockRestore()
+    }
+  }
+  const tenantsOf = async () => JSON.stringify(await readService(origin, token.secret))
+
+  await runDuring(() => platform`insert into gateway.token_tenant (token_id, tenant_id) values (${token.id}, ${other})`)
+  await expect.poll(tenantsOf).toContain(`"tenant_id":${other}`)
+  await expectInStep()
+
+  await runDuring(
+    () => platform`delete from gateway.token_tenant where (token_id, tenant_id) = (${token.id}, ${other})`,
+  )
+  await expect.poll(tenantsOf).not.toContain(`"tenant_id":${other}`)
+  await expectInStep()
+
+  const permit = (permissions: string) =>
+    platform`update gateway.token set permissions = ${permissions}::text::text[] where id = ${token.id}`
+  const { code, error } = await runDuring(() => permit('{view_vouchers,view_orders}'))
+  expect([code, error?.message]).toEqual([3, expect.stringContaining('may not read the marketing signups')])
+  await platform`delete from customer where tenant_id = ${venue}`
+  await runDuring(() => permit('{view_vouchers,view_orders,export_customer_information}'))
   await expectInStep()
 })
 

@@ -1,7 +1,5 @@
-/**
- * Finds the lists that a round has to read: the service names the changed lists, so a round without changes is one
- * request.
- */
+/** Finds the lists that a round has to read: the service names those that changed, so a round in which none did is one request. */
+import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type ListChanges, type TenantListName, tenantListNames } from '#client'
 import { type ChangePosition, isInStep } from './checkpoint.ts'
@@ -27,6 +25,12 @@ export const everything = (position: ChangePosition | null): Due => ({
   ...{ isEverything: true, isNothing: false, tenants: true, removals: () => true, list: () => true },
 })
 
+/**
+ * A process of the service keeps a token for half a second. When one has shown another `access`, all of them use its grants and
+ * permissions after this many milliseconds.
+ */
+const accessDelay = 1_000
+
 /** After all changes: a copy without a position asks only for one. */
 const never = '9999-12-31T00:00:00Z'
 
@@ -47,7 +51,11 @@ export async function findDue(sync: Sync): Promise<Due> {
     known: checkpoint.tenants.size,
   }
   const isSame = isDeepStrictEqual({ ...former, after: found.serverTime }, position)
-  if (!isSame || found.epoch !== checkpoint.copy?.epoch) return everything(position)
+  if (!isSame || found.epoch !== checkpoint.copy?.epoch) {
+    // Else another process could leave out a tenant in the list of tenants, and no later round would look for it.
+    if (found.access !== former?.access) await pause(accessDelay, undefined, { signal: sync.stop })
+    return everything(position)
+  }
   const changed = new Set(found.lists.map(({ tenantId, list }) => `${tenantId} ${list}`))
   const changedTenants = new Set(found.lists.map(({ tenantId }) => tenantId))
   const due = {
