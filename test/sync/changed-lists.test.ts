@@ -1,4 +1,6 @@
 /** The command sync asks which lists changed, and reads these alone. */
+import { mkdirSync, rmdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { Changes } from '../../packages/client/src/documents.ts'
 import type { SyncEvent } from '../../packages/sync/src/event.ts'
@@ -120,6 +122,21 @@ test('a change of the token reaches the copy, although only the instance that na
   expect([code, error?.message]).toEqual([3, expect.stringContaining('may not read the marketing signups')])
   await platform`delete from customer where tenant_id = ${venue}`
   await runDuring(() => permit('{view_vouchers,view_orders,export_customer_information}'))
+  await expectInStep()
+})
+
+test('a directory gets the changes of a round that ended before it could write its files', async () => {
+  const { database, chain, sold, copyIn } = await createWorld(5)
+  const place = directoryPlace()
+  const { run, expectInStep } = copyIn(place)
+  expect((await run()).code).toBe(0)
+  await database.platform`update purchased_voucher set void = true where id = ${sold[0]!}`
+  const obstacle = join(place.to, 'purchased-vouchers', `${chain}.ndjson.tmp`)
+  mkdirSync(obstacle)
+  const { code, error } = await run()
+  expect([code, error?.message]).toEqual([1, expect.stringContaining('.ndjson.tmp')])
+  rmdirSync(obstacle)
+  expect(await run()).toMatchObject({ code: 0, events: [{}, { event: 'in_step', received: 0 }] })
   await expectInStep()
 })
 

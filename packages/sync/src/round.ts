@@ -51,11 +51,11 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
       result.unreadable.push(`The token is not authorised for tenant ${tenantId}, or there is no such tenant.`)
     }
   }
-  if (due.isNothing && isRecent(sync, result)) return result
-  if (due.position && checkpoint.copy) {
+  if (due.position && checkpoint.copy && !(due.isNothing && isRecent(sync, result))) {
     const changes = { ...due.position, after: result.serverTime, known: checkpoint.tenants.size }
     await store.commit([], checkpoint.setCopy({ ...checkpoint.copy, changes }))
   }
+  // A round that reads nothing too: a killed one may have left its commits unpublished.
   await store.publish()
   return result
 }

@@ -57,7 +57,7 @@ export interface Store extends CopyReader {
    * @throws Error when the store cannot be written, or when another sync has taken it over
    */
   commit(changes: readonly Change[], positions: Positions): Promise<void>
-  /** Called at the end of a round, when the copy is in step. */
+  /** Shows all commits to users of the copy. Called at the end of each round, when the copy is in step. */
   publish(): Promise<void>
 }
 

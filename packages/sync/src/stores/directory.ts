@@ -67,6 +67,7 @@ export class DirectoryStore extends CopyFiles implements Store {
 
   /** If it is killed in the middle, it is repeated from the journal with the same result. */
   async publish(): Promise<void> {
+    if (this.journal.isEmpty) return
     await this.lock.check()
     const read = this.journal.reader()
     const directories = new Set<string>([this.path])

@@ -141,6 +141,10 @@ export class Journal extends JournalContent {
     return journal
   }
 
+  get isEmpty(): boolean {
+    return this.length === 0
+  }
+
   /** Adds changes and positions to the file, and returns when they are on the disk. */
   async commit(changes: readonly Change[], positions: Positions): Promise<void> {
     const parts: string[] = []
