@@ -174,17 +174,36 @@ test('--follow takes each change, and reports only these', async () => {
   expect(await place.read()).toEqual(await readService(origin, token.secret))
 })
 
-test('a service that names no changes is read as a whole, and that is said once', async () => {
+test('a service that names no changes is read as a whole; that is said once, and asked again after five minutes', async () => {
   const service = await startHostileService()
+  const { changes } = service.answers
   service.answers.changes = null
+  const now = performance.now.bind(performance)
+  let passed = 0
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + passed)
   let rounds = 0
-  const { code, events } = await sync(service.url, 'token', directoryPlace(), {
-    watch: 1,
-    stopAt: ({ event }: SyncEvent) => event === 'in_step' && ++rounds === 3,
-  })
-  expect(code).toBe(0)
-  expect(events.filter(({ event }) => event === 'no_changes')).toEqual([
-    { event: 'no_changes', message: 'Cannot query field "changes" on type "Query".' },
-  ])
-  expect(events.filter(({ event }) => event === 'failed')).toEqual([])
+  /** The number of requests for changes before the end of each round. */
+  const asked: number[] = []
+  const requests = vi.spyOn(globalThis, 'fetch')
+  try {
+    const { code, events } = await sync(service.url, 'token', directoryPlace(), {
+      watch: 1,
+      stopAt({ event }: SyncEvent) {
+        if (event !== 'in_step') return false
+        asked.push(requests.mock.calls.filter(([, init]) => String(init?.body).includes(Changes.id)).length)
+        rounds += 1
+        if (rounds >= 3) passed += 301_000
+        if (rounds === 4) service.answers.changes = changes
+        return rounds === 6
+      },
+    })
+    expect([code, asked]).toEqual([0, [1, 1, 1, 2, 3, 4]])
+    expect(events.filter(({ event }) => event === 'no_changes')).toEqual([
+      { event: 'no_changes', message: 'Cannot query field "changes" on type "Query".' },
+    ])
+    expect(events.filter(({ event }) => event === 'failed')).toEqual([])
+  } finally {
+    requests.mockRestore()
+    clock.mockRestore()
+  }
 })

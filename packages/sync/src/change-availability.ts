@@ -1,14 +1,29 @@
 /** Whether a service names changes, and how often it can be asked: each request spends a unit of the rate. */
 import type { ListChanges } from '#client'
 
+/** A service that gave no changes is asked again after this many milliseconds: during an upgrade, only some instances give them. */
+const refusalLifetime = 300_000
+
 /** The changes of a service, as far as they are known. All rounds of a run share it. */
 export class ChangeAvailability {
-  /** False when the service gives none: it has an earlier version, or does not trust the document. */
-  available = true
   private rate: ListChanges['rate'] = null
+  private refusedAt: number | null = null
+
+  /** False when the service gave none a short time ago: it has an earlier version, or does not trust the document. */
+  get available(): boolean {
+    return this.refusedAt === null || performance.now() - this.refusedAt > refusalLifetime
+  }
 
   take({ rate }: ListChanges): void {
     this.rate = rate
+    this.refusedAt = null
+  }
+
+  /** Records that the service gave none. @returns whether that is new */
+  refuse(): boolean {
+    const isNew = this.refusedAt === null
+    this.refusedAt = performance.now()
+    return isNew
   }
 
   /**

@@ -84,9 +84,8 @@ async function readChanges({ source, changes, report }: Sync, after: string): Pr
   } catch (error) {
     // The removals answer the same: a round that reads everything does what is right.
     if (needsFullPass(error) || isGone(error)) return null
-    if (!lacksChangesQuery(error)) throw error
-    changes.available = false
-    report({ event: 'no_changes', message: messageOf(error) })
+    if (!namesNoChanges(error)) throw error
+    if (changes.refuse()) report({ event: 'no_changes', message: messageOf(error) })
     return null
   }
 }
