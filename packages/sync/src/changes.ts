@@ -1,4 +1,4 @@
-/** Finds the lists that a round has to read: the service names those that changed, so a round in which none did is one request. */
+/** Finds the lists that a round has to read: the service names the changed lists, so a round without changes is one request. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type ListChanges, type TenantListName, tenantListNames } from '#client'
@@ -84,7 +84,7 @@ async function readChanges({ source, changes, report }: Sync, after: string): Pr
   } catch (error) {
     // The removals answer the same: a round that reads everything does what is right.
     if (needsFullPass(error) || isGone(error)) return null
-    if (!namesNoChanges(error)) throw error
+    if (!lacksChangesQuery(error)) throw error
     if (changes.refuse()) report({ event: 'no_changes', message: messageOf(error) })
     return null
   }
