@@ -172,6 +172,8 @@ const warnings = {
     Let this machine reach it, or correct OIDC_ISSUER.`,
   OPENID_REFUSES: `The OpenID provider {issuer} refuses all sign-ins: {problem}.
     {advice}`,
+  PUBLIC_URL_MISSING: `PUBLIC_URL is not set, so redemption tokens have the issuer {issuer}, which redemptions on other machines cannot reach.
+    Set PUBLIC_URL to the origin under which the service is reached, for example https://gateway.example.com.`,
   CLOCK_DIFFERS: `The clock of this instance is {seconds} s {direction} the database's. Ends of new tokens are wrong by as much, and sign-ins through a provider may fail.
     Find which of them is wrong, and let both machines follow one source of time (NTP). The database's is: select now();`,
   LOGIN_TOO_STRONG: `The service's login {login} has more rights than it needs: it {rights}.

@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { Command, Option } from 'commander'
-import { readConfig } from '../config/config.ts'
+import { type Config, readConfig } from '../config/config.ts'
 import { findExcessRights } from '../db/connection/rights.ts'
 import { findLockHolders } from '../db/migration/upgrade-check.ts'
 import { type Counts, readCounts, toBundle } from '../doctor/bundle.ts'
@@ -9,7 +9,7 @@ import { type Check, judge, toCheck } from '../doctor/judge.ts'
 import { furtherChecks, requestChecks } from '../doctor/quick.ts'
 import { openIdCallbackPath } from '../http/paths.ts'
 import { readStepState } from '../projection/step-state.ts'
-import { describeReason, ReasonError, reason } from '../reasons.ts'
+import { describeReason, type Reason, ReasonError, reason } from '../reasons.ts'
 import { requireMigrated, withUnmigratedDatabase } from './database/database.ts'
 import { databaseError } from './database/errors.ts'
 import { loadEnvFile } from './files/env-file.ts'
@@ -67,6 +67,7 @@ async function examine(openFor: number): Promise<{ checks: Check[]; found: (Fact
         // Loaded when it is needed: it takes longer than all else of most commands.
         const { checkOpenId } = await import('../doctor/openid.ts')
         checks.push(toCheck('openid', await checkOpenId(config, openIdCallbackPath)))
+        checks.push(toCheck('issuer', checkIssuer(config)))
         const facts = await inspect(database, { ...config, openFor })
         checks.push(await findLocks(), ...judge(facts))
         return { checks, found: { ...facts, ...(await readCounts(owner)) } }
@@ -82,6 +83,12 @@ async function examine(openFor: number): Promise<{ checks: Check[]; found: (Fact
     return { checks: [toCheck('start', [...error.reasons])], found: null }
   }
 }
+
+/** The embedded database is a demo, whose redemptions are on this machine. */
+const checkIssuer = ({ databaseUrl, publicUrl, redemption }: Config): Reason[] =>
+  databaseUrl === undefined || publicUrl !== undefined
+    ? []
+    : [reason('PUBLIC_URL_MISSING', { issuer: redemption.issuer })]
 
 const describeCheck = ({ name, reasons }: Check): string[] =>
   reasons.length === 0

@@ -26,10 +26,12 @@ import { projected } from '../support/projected.ts'
 import { startRedis } from '../support/redis.ts'
 import { until } from '../support/until.ts'
 
+const publicUrl = { PUBLIC_URL: 'https://gateway.example.com' }
+
 /** Runs the command. @returns its exit code and the reasons that it names, in their order, but for the superuser of most tests */
 async function doctor(environment: NodeJS.ProcessEnv, ...options: string[]) {
   if (!environment.DATABASE_REPLICA_URLS) await makeOneStep(environment.DATABASE_URL)
-  const { code, stdout, stderr } = await run(['doctor', '--json', ...options], environment)
+  const { code, stdout, stderr } = await run(['doctor', '--json', ...options], { ...publicUrl, ...environment })
   expect(stderr).toBe('')
   const { checks }: { checks: Check[] } = JSON.parse(stdout)
   const reasons = checks.flatMap(check => check.reasons)
@@ -100,7 +102,7 @@ describe.each([
     await migrate(owner)
     await projected(owner)
     const environment = { DATABASE_URL: addressUrl(server) }
-    const sound = await run(['doctor'], environment)
+    const sound = await run(['doctor'], { ...publicUrl, ...environment })
     expect(sound).toMatchObject({
       code: 0,
       stderr: '',
@@ -268,6 +270,12 @@ test('rejected keys are named by their reasons, with ten examples of each and no
   ])
 })
 
+test('redemption tokens whose issuer is this machine are named', async () => {
+  const { reasons } = await doctor({ DATABASE_URL: shared.url, PUBLIC_URL: '', PORT: '8090' })
+  const message = expect.stringContaining('the issuer http://localhost:8090,')
+  expect(reasons).toMatchObject([{ code: 'PUBLIC_URL_MISSING', level: 'warning', message }])
+})
+
 test('what keeps the service from its database is one reason, and exit code 1', async () => {
   const unreachable = await doctor({ DATABASE_URL: 'postgres://ann:s3cret@127.0.0.1:1/shop' })
   expect(unreachable).toMatchObject({
@@ -416,7 +424,7 @@ test('the bundle has settings, versions, checks and counts, and no secret', asyn
     tables: expect.arrayContaining([expect.objectContaining({ relname: 'voucher' })]),
     log: expect.arrayContaining(['498 … … …', expect.stringContaining('http://localhost:80/@')]),
   })
-  expect([content.checks.length, content.log.length]).toEqual([23, 500])
+  expect([content.checks.length, content.log.length]).toEqual([24, 500])
   expect(token).toMatch(/\w{20}/)
   const hidden = [
     ...Object.values(secrets),
