@@ -112,7 +112,7 @@ insert(
   'operations: [',
   `
     operation('GET', '/tenants/:tenant/locations', documents.ListLocations, listQuery, 'A page of locations.'),
-    operation('GET', '/tenants/:tenant/locations/:location', documents.GetLocation, nothing, 'One location.'),`,
+    operation('GET', '/tenants/:tenant/locations/:location', documents.GetLocation, noInput, 'One location.'),`,
 )
 
 // The parts of a document that the client uses are generated in the same run.
