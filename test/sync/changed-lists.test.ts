@@ -1,5 +1,5 @@
 /** The command sync asks which lists changed, and reads these alone. */
-import { mkdirSync, rmdirSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { Changes } from '../../packages/client/src/documents.ts'
@@ -138,6 +138,55 @@ test('a directory gets the changes of a round that ended before it could write i
   rmdirSync(obstacle)
   expect(await run()).toMatchObject({ code: 0, events: [{}, { event: 'in_step', received: 0 }] })
   await expectInStep()
+})
+
+test('a round that reads nothing writes nothing, also when a list that is not selected is unfinished', async () => {
+  const { copyIn } = await createWorld(120)
+  const place = directoryPlace()
+  const { run, expectInStep } = copyIn(place)
+  const isUnfinished = (event: SyncEvent) =>
+    event.event === 'progress' && event.list === 'purchased-vouchers' && !event.done
+  expect((await run({ stopAt: isUnfinished })).code).toBe(130)
+  const selection = { tenants: null, lists: new Set(['catalog-vouchers'] as const) }
+  expect((await run({ selection })).code).toBe(0)
+  const readCheckpoint = () => readFileSync(join(place.to, '.sync', 'checkpoint.json'), 'utf8')
+  const before = readCheckpoint()
+  expect((await run({ selection })).code).toBe(0)
+  expect(readCheckpoint()).toBe(before)
+  expect((await run()).code).toBe(0)
+  await expectInStep()
+})
+
+test('a list that is named, and that the token may not read, is asked for again when the token has other rights', async () => {
+  const { database, origin, token } = await createWorld(5)
+  const place = directoryPlace()
+  await projected(database.pool)
+  const permit = (permissions: string) =>
+    database.platform`update gateway.token set permissions = ${permissions}::text::text[] where id = ${token.id}`
+  await permit('{view_vouchers}')
+  const lists = ['catalog-vouchers', 'marketing-signups'] as const
+  let rounds = 0
+  let isRead = false
+  let permitting: Promise<unknown> = Promise.resolve()
+  let events: SyncEvent[] = []
+  const requests = await requestsOf(async () => {
+    const found = await sync(origin, token.secret, place, {
+      ...{ watch: 1, selection: { tenants: null, lists: new Set(lists) } },
+      stopAt(event: SyncEvent) {
+        isRead ||= event.event === 'progress' && event.list === 'marketing-signups'
+        if (event.event !== 'in_step') return false
+        if (++rounds === 3) permitting = Promise.resolve(permit('{view_vouchers,export_customer_information}'))
+        return isRead
+      },
+    })
+    events = found.events
+  })
+  await permitting
+  const ofSignups = requests.filter(path => path.endsWith('/marketing-signups'))
+  // Once in the first round, and once for each of the two tenants when it is permitted.
+  expect(ofSignups).toHaveLength(3)
+  expect(events.filter(({ event }) => event === 'failed').length).toBeGreaterThanOrEqual(3)
+  expect(await place.read()).toEqual(await readService(origin, token.secret, lists))
 })
 
 test('--follow takes each change, and reports only these', async () => {

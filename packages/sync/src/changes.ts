@@ -3,7 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { type ListChanges, type TenantListName, tenantListNames } from '#client'
 import { type ChangePosition, isInStep } from './checkpoint.ts'
-import { isGone, lacksChangesQuery, messageOf, needsFullPass } from './service-error.ts'
+import { isListSelected, selectedTenants } from './selection.ts'
+import { isGone, messageOf, namesNoChanges, needsFullPass } from './service-error.ts'
 import type { Sync } from './sync.ts'
 
 /** What a round reads. */
@@ -39,7 +40,7 @@ const never = '9999-12-31T00:00:00Z'
  * before, the sync has another selection, or the copy has lost a tenant.
  */
 export async function findDue(sync: Sync): Promise<Due> {
-  const { checkpoint, selection } = sync
+  const { checkpoint, selection, lacking } = sync
   const former = checkpoint.copy?.changes ?? null
   const found = await readChanges(sync, former?.after ?? never)
   if (found === null) return everything(null)
@@ -56,6 +57,8 @@ export async function findDue(sync: Sync): Promise<Due> {
     if (found.access !== former?.access) await pause(accessDelay, undefined, { signal: sync.stop })
     return everything(position)
   }
+  // A permission that was only seemingly lacking, as behind a faulty proxy: the service names no list that the token may not read.
+  for (const { list } of found.lists) if (list !== 'tenants') lacking.delete(list)
   const changed = new Set(found.lists.map(({ tenantId, list }) => `${tenantId} ${list}`))
   const changedTenants = new Set(found.lists.map(({ tenantId }) => tenantId))
   const due = {
@@ -65,14 +68,14 @@ export async function findDue(sync: Sync): Promise<Due> {
       changedTenants.has(tenantId) || checkpoint.tenants.get(tenantId)?.removals.reading != null,
     list: (tenantId: number, list: TenantListName) => {
       const state = checkpoint.tenants.get(tenantId)?.lists[list]
-      // A list that the token may not read is left out, and asked for again when the command names it.
-      const isUnread = state ? !isInStep(state) && !state.refused : selection.lists?.has(list)
+      // A list that the token may not read is left out, and asked for again by each run whose command names it.
+      const isUnread = state ? !isInStep(state) && !state.refused : selection.lists?.has(list) && !lacking.has(list)
       return (isUnread ?? false) || changed.has(`${tenantId} ${list}`)
     },
   }
   const isRead = (tenantId: number) =>
-    !due.removals(tenantId) && !tenantListNames.some(list => due.list(tenantId, list))
-  return { ...due, isEverything: false, isNothing: changed.size === 0 && [...checkpoint.tenants.keys()].every(isRead) }
+    !due.removals(tenantId) && !tenantListNames.some(list => isListSelected(sync, list) && due.list(tenantId, list))
+  return { ...due, isEverything: false, isNothing: changed.size === 0 && selectedTenants(sync).every(isRead) }
 }
 
 async function readChanges({ source, changes, report }: Sync, after: string): Promise<ListChanges | null> {

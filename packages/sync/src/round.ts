@@ -9,6 +9,7 @@ import { beginFullPass } from './full-pass.ts'
 import { readList } from './list-reader.ts'
 import { titleOf } from './lists.ts'
 import { fetchTenantAccess, readRemovals } from './removals.ts'
+import { isListSelected, isSelected, selectedTenants } from './selection.ts'
 import { isGone, messageOf } from './service-error.ts'
 import type { Change } from './store.ts'
 import { noteServerTime, type RoundResult, type Sync } from './sync.ts'
@@ -19,7 +20,7 @@ import { noteServerTime, type RoundResult, type Sync } from './sync.ts'
  * @throws VoucherGatewayError, or the stop signal's reason: the copy is then at its last checkpoint
  */
 export async function runRound(sync: Sync): Promise<RoundResult> {
-  const { checkpoint, store, selection } = sync
+  const { checkpoint, store, selection, lacking } = sync
   const result: RoundResult = { received: 0, removed: 0, beganAnew: false, serverTime: '', unreadable: [] }
   if (checkpoint.copy?.epoch == null) await beginFullPass(sync, null)
   await restartUnselected(sync)
@@ -27,8 +28,8 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
   if (due.position) noteServerTime(result, due.position.after)
   if (due.isEverything) await store.commit([], checkpoint.settle())
   if (await applyRemovals(sync, due, result)) due = everything(due.position)
+  if (due.isEverything) lacking.clear()
   if (due.tenants) await readTenants(sync, result)
-  const lacking = new Map<TenantListName, string>()
   for (const tenantId of selectedTenants(sync)) {
     for (const list of tenantListNames) {
       if (!checkpoint.tenants.has(tenantId)) break
@@ -37,7 +38,7 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
         if (checkpoint.list(tenantId, list).refused) await refuse(sync, tenantId, list, result)
         continue
       }
-      if (!lacking.has(list)) await readOrSkip(sync, tenantId, list, lacking, result)
+      if (!lacking.has(list)) await readOrSkip(sync, tenantId, list, result)
       if (lacking.has(list)) await refuse(sync, tenantId, list, result)
     }
   }
@@ -65,16 +66,6 @@ const positionInterval = 20_000
 
 const isRecent = ({ checkpoint }: Sync, { serverTime }: RoundResult) =>
   Date.parse(serverTime) - Date.parse(checkpoint.copy?.changes?.after ?? '') < positionInterval
-
-/** Returns whether the copy is to hold a tenant. */
-export const isSelected = ({ selection }: Pick<Sync, 'selection'>, tenantId: number) =>
-  selection.tenants?.has(tenantId) ?? true
-
-const isListSelected = ({ selection }: Pick<Sync, 'selection'>, list: TenantListName) =>
-  selection.lists?.has(list) ?? true
-
-/** Returns the tenants of the copy that are read. */
-export const selectedTenants = (sync: Sync) => [...sync.checkpoint.tenants.keys()].filter(id => isSelected(sync, id))
 
 /** Step 1: drops the records that left the lists. @returns whether a full pass has begun */
 async function applyRemovals(sync: Sync, due: Due, result: RoundResult): Promise<boolean> {
@@ -126,19 +117,13 @@ async function readTenants(sync: Sync, result: RoundResult): Promise<void> {
   }
 }
 
-/** Step 3 for one list. @param lacking gets the list with the service's message when the token lacks its permission */
-async function readOrSkip(
-  sync: Sync,
-  tenantId: number,
-  list: TenantListName,
-  lacking: Map<TenantListName, string>,
-  result: RoundResult,
-): Promise<void> {
+/** Step 3 for one list, which is noted as lacking when the token lacks its permission. */
+async function readOrSkip(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
   try {
     await readList(sync, tenantId, list, result)
   } catch (error) {
     if (!isGone(error)) throw error
-    if (await fetchTenantAccess(sync, tenantId)) lacking.set(list, messageOf(error))
+    if (await fetchTenantAccess(sync, tenantId)) sync.lacking.set(list, messageOf(error))
     else await dropTenant(sync, tenantId)
   }
 }

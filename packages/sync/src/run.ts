@@ -108,6 +108,7 @@ async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortS
   report({ event: 'start', url, to, resumed: copy.checkpoint.copy !== null })
   const exports = new ExportAvailability()
   const changes = new ChangeAvailability()
+  const lacking: Sync['lacking'] = new Map()
   const skipped: Sync['skipped'] = new Set()
   let hasBegun = false
   let outages = 0
@@ -124,7 +125,7 @@ async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortS
         if (!hasBegun) await requireService(createSource({ ...connection, maxAttempts: 1 }))
         const source = createSource(connection)
         const isDryRun = task === 'dry run'
-        const sync: Sync = { source, exports, changes, ...copy, selection, report, skipped, isDryRun, stop }
+        const sync: Sync = { source, exports, changes, ...copy, selection, report, lacking, skipped, isDryRun, stop }
         if (!hasBegun) await takeAddress(sync, to, full)
         if (full && !hasBegun) await beginAgain(sync)
         hasBegun = true

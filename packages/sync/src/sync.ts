@@ -24,6 +24,11 @@ export interface Sync {
   checkpoint: Checkpoint
   selection: CopySelection
   report: ReportEvent
+  /**
+   * The lists whose permission the token lacks, with the service's messages. They are asked for again in a round that reads everything,
+   * which another `access` causes.
+   */
+  lacking: Map<TenantListName, string>
   /** The lists that were reported as left out. */
   skipped: Set<TenantListName>
   /** True when nothing is written: lists without a bound are counted, and not read. */
