@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type ListChanges, type TenantListName, tenantListNames } from '#client'
 import { type ChangePosition, isInStep } from './checkpoint.ts'
 import { isListSelected, selectedTenants } from './selection.ts'
-import { isGone, messageOf, namesNoChanges, needsFullPass } from './service-error.ts'
+import { isGone, lacksChangesQuery, messageOf, needsFullPass } from './service-error.ts'
 import type { Sync } from './sync.ts'
 
 /** What a round reads. */
