@@ -16,8 +16,12 @@ test.each([
   ],
   ['a field that does not exist', '{ tenants { data: nodes { nothing } } }', 'no field nothing'],
   ['no operation', 'fragment A on Tenant { name }', 'must have one operation'],
-  ['no key `data`', '{ viewer { name } }', 'must have a key `data`'],
-  ['other keys than the way to `data`', '{ viewer { data: name } tenants { totalCount } }', 'must have a key `data`'],
+  ['no key `data`', '{ viewer { name } }', 'must have a field with the response key `data`'],
+  [
+    'other keys than the way to `data`',
+    '{ viewer { data: name } tenants { totalCount } }',
+    'must have a field with the response key `data`',
+  ],
 ])('the service does not start with a document that has %s', (_, text, message) => {
   expect(() => prepareOperation(parse(text))).toThrow(message)
 })
