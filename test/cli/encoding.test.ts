@@ -17,7 +17,7 @@ test.each([
   for (const command of ['serve', 'migrate', 'token list']) {
     expect(refusalOf(await run(command.split(' '), { DATABASE_URL: url })), command).toBe(
       `DATABASE_NOT_UTF8: The database has the encoding ${encoding}, in which some texts cannot be stored. It must be UTF8. Create another ` +
-        "one, and set DATABASE_URL to it: create database gateway encoding 'UTF8' locale 'C' template template0;\n",
+        "database, and set DATABASE_URL to it: create database gateway encoding 'UTF8' locale 'C' template template0;\n",
     )
   }
   // As a service that runs finds it, whose database was replaced.
