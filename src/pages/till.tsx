@@ -45,8 +45,11 @@ const TillPage = ({ site }: { site: Site }) => (
       </p>
       <form>
         <label for="name">Reference or QR token</label>
-        <input id="name" name="name" value={demoTenant.voucherReference} autocomplete="off" required />
-        <button type="submit">Resolve</button>
+        {/* Before the script listens, the browser would send the form itself. */}
+        <input id="name" name="name" value={demoTenant.voucherReference} autocomplete="off" required disabled />
+        <button type="submit" disabled>
+          Resolve
+        </button>
       </form>
       <dl class="facts" />
       <form hidden>

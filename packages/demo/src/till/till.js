@@ -94,6 +94,7 @@ nameForm.addEventListener('submit', async event => {
   event.preventDefault()
   if (await look(nameForm.elements.name.value)) status.textContent = 'Resolved. Nothing is redeemed yet.'
 })
+for (const element of nameForm.elements) element.disabled = false
 
 amountForm.addEventListener('submit', async event => {
   event.preventDefault()
