@@ -36,7 +36,7 @@ export type AuditAction = keyof typeof auditActions
 /** Returns whether the text is the name of an action. */
 export const isAuditAction = (text: string): text is AuditAction => Object.hasOwn(auditActions, text)
 
-/** The column of the record that an action is about; that of a signing key is null. */
+/** The column of the record that an action is about; a signing key has no column. */
 const subjectColumn = (sql: Sql, action: AuditAction) =>
   action.startsWith('token.') ? sql`token_id` : sql`administrator_id`
 

@@ -1,7 +1,7 @@
 /** SQL of the parts of a period, for figures of products. */
 import type { Fragment, RecordSql } from '../../db/sql.ts'
 
-/** Selects a range beside the one of coarser grain that is nearest to it: `(starts_at, ends_at, lower, upper)`. */
+/** Selects a range with the nearest range of a coarser grain: `(starts_at, ends_at, lower, upper)`. */
 const rounded = (sql: RecordSql, unit: string, range: Fragment): Fragment => sql`
   select starts_at, ends_at, lower, upper
   from sales_time, ${range}, gateway.rounded_range(${unit}, starts_at, ends_at, first, last)`

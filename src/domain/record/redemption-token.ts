@@ -12,7 +12,7 @@ interface ResolvedFields {
   tenantId: number
   /** The id of the caller's token. */
   tokenId: number
-  /** Seconds of the epoch, by the clock of the database: those of instances may differ. */
+  /** Seconds of the epoch, by the clock of the database: clocks of instances may differ. */
   issuedAt: number
 }
 
