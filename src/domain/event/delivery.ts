@@ -1,0 +1,207 @@
+/** The state of deliveries (R36): the position of each list at an endpoint, and the window of its current try. */
+import type { Fragment, Sql } from '../../db/sql.ts'
+import { type Instant, instantText } from '../value/instant.ts'
+import { formerSigns, tokenIsActive } from './endpoint.ts'
+
+/** An endpoint to which the holder of the lease sends. */
+export interface ActiveEndpoint {
+  id: number
+  url: string
+  tokenId: number
+  tokenRevision: number
+  /** For a list without a position, changes after this instant are sent. */
+  startsAt: Instant
+  /** All changes up to this instant were delivered, for this epoch and this access. */
+  deliveredTo: Instant
+  epoch: number
+  access: string
+  secretVersion: number
+  formerSigns: boolean
+  isFailing: boolean
+  generation: number
+  revision: number
+}
+
+/** The lease of the process that sends, in seconds. It is renewed each second. */
+export const leaseSeconds = 8
+
+const isHeld = (sql: Sql, instance: string): Fragment =>
+  sql`exists (select from gateway.webhook_sender where instance = ${instance} and held_until > clock_timestamp())`
+
+/**
+ * Takes or renews the lease, when there are endpoints: one process of all instances sends.
+ *
+ * @param instance a unique name of this process
+ * @returns the endpoints to which it sends; none while another process has the lease
+ */
+export const holdLease = (sql: Sql, instance: string): Promise<ActiveEndpoint[]> =>
+  sql<ActiveEndpoint[]>`
+    with /* webhook.hold_lease */ held as (
+      update gateway.webhook_sender
+      set instance = ${instance}, held_until = clock_timestamp() + ${leaseSeconds}::integer * interval '1 second'
+      where (instance = ${instance} or held_until < clock_timestamp())
+        and exists (select from gateway.webhook_endpoint where paused_at is null)
+      returning 1
+    )
+    select endpoint.id, url, token_id as "tokenId", token.revision as "tokenRevision", starts_at as "startsAt",
+           delivered_to as "deliveredTo", epoch, access, secret_version as "secretVersion",
+           ${formerSigns(sql)} as "formerSigns", failing_since is not null as "isFailing", generation, endpoint.revision
+    from held, gateway.webhook_endpoint endpoint join gateway.token on token.id = token_id
+    where paused_at is null and ${tokenIsActive(sql)} order by endpoint.id`.execute()
+
+/** Ends the lease: the next process that asks gets it. */
+export const releaseLease = (sql: Sql, instance: string): Promise<unknown> =>
+  sql`update /* webhook.release_lease */ gateway.webhook_sender set held_until = '-infinity' where instance = ${instance}`.execute()
+
+/** A list of a tenant whose changes are sent. */
+export interface ListKey {
+  tenantId: number
+  /** The type of its records: `record` of `RecordType`. */
+  record: string
+}
+
+/** The window of an event: reading the list from `since` gives all changes up to `until`. */
+export interface Window {
+  /** Null when the whole list must be read. */
+  since: Instant | null
+  until: Instant
+}
+
+/** The position of a list. */
+export interface Position extends ListKey {
+  /** Null before the first delivery since `startsAt`. */
+  deliveredTo: Instant | null
+  /** The window of the last try that failed. */
+  window: Window | null
+}
+
+/** Reads the positions of an endpoint. */
+export const listPositions = (sql: Sql, { id, generation }: ActiveEndpoint): Promise<Position[]> =>
+  sql<Position[]>`
+    select /* webhook.list_positions */ tenant_id as "tenantId", record, delivered_to as "deliveredTo",
+           case when until is not null then json_build_object('since', ${instantText(sql, sql`since`)},
+                                                              'until', ${instantText(sql, sql`until`)}) end as window
+    from gateway.webhook_position where endpoint_id = ${id} and generation = ${generation}`.execute()
+
+/** A try that is about to begin. */
+export interface Try extends ListKey, Window {
+  endpointId: number
+  /** The revisions of the endpoint and of its token by which it was chosen. */
+  revision: number
+  tokenRevision: number
+}
+
+/**
+ * Freezes the windows of tries: each retry, by any process, has the same window, so it has the same id and body.
+ *
+ * @returns the tries that may begin: the process has the lease, the endpoint and its token are unchanged, and the token
+ *   is active
+ */
+export const beginTries = (sql: Sql, instance: string, tries: readonly Try[]) =>
+  sql<(ListKey & { endpointId: number })[]>`
+    insert /* webhook.begin_tries */ into gateway.webhook_position (endpoint_id, tenant_id, record, since, until, generation)
+    select "endpointId", "tenantId", record, since, until, generation
+    from json_to_recordset(${JSON.stringify(tries)}::text::json) as try(
+           "endpointId" bigint, revision integer, "tokenRevision" integer, "tenantId" bigint, record gateway.record_type,
+           since timestamptz, until timestamptz)
+    join gateway.webhook_endpoint endpoint on endpoint.id = "endpointId" and endpoint.revision = try.revision
+    join gateway.token on token.id = token_id and token.revision = "tokenRevision"
+    where paused_at is null and ${tokenIsActive(sql)} and ${isHeld(sql, instance)}
+    on conflict (endpoint_id, tenant_id, record) do update
+    set since = excluded.since, until = excluded.until, generation = excluded.generation,
+        delivered_to = case when webhook_position.generation = excluded.generation then webhook_position.delivered_to end
+    returning endpoint_id as "endpointId", tenant_id as "tenantId", record`.execute()
+
+/** The outcome of a try. */
+export interface Outcome extends Try {
+  generation: number
+  messageId: string
+  type: string
+  /** The status of the answer, or null without an answer. */
+  status: number | null
+  /** The error code when there was no answer. */
+  error: string | null
+  durationMs: number
+  isDelivered: boolean
+}
+
+/** The status with which an endpoint asks for no more events. */
+export const goneStatus = 410
+
+/** The time without a success after which an endpoint is paused, in days. */
+export const maxFailingDays = 5
+
+/** Records outcomes: positions move on, failures are counted, endpoints that fail for too long are paused. */
+export const recordOutcomes = (sql: Sql, outcomes: readonly Outcome[]): Promise<unknown> =>
+  sql`
+    with /* webhook.record_outcomes */ outcome as (
+      select * from json_to_recordset(${JSON.stringify(outcomes)}::text::json) as outcome(
+        "endpointId" bigint, generation integer, "tenantId" bigint, record gateway.record_type, until timestamptz,
+        "messageId" text, type text, status integer, error text, "durationMs" integer, "isDelivered" boolean)
+    ), logged as (
+      insert into gateway.webhook_delivery (endpoint_id, message_id, type, tenant_id, status, error, duration_ms)
+      select "endpointId", "messageId", type, "tenantId", status, error, "durationMs"
+      from outcome where exists (select from gateway.webhook_endpoint where id = "endpointId")
+    ), advanced as (
+      update gateway.webhook_position as position set delivered_to = outcome.until, since = null, until = null
+      from outcome
+      where "isDelivered" and endpoint_id = "endpointId" and tenant_id = "tenantId" and position.record = outcome.record
+        and position.until = outcome.until and position.generation = outcome.generation
+    ), ended as (
+      select "endpointId", bool_or("isDelivered") as succeeded, bool_or(status = ${goneStatus}) as is_gone,
+             bool_or(failing_since < now() - ${maxFailingDays}::integer * interval '1 day') as is_dead
+      from outcome join gateway.webhook_endpoint on id = "endpointId" group by "endpointId"
+    )
+    update gateway.webhook_endpoint as endpoint
+    set failing_since = case when not succeeded then coalesce(failing_since, now()) end,
+        paused_at = case when is_gone or (is_dead and not succeeded) then now() end,
+        pause_reason = case when is_gone then 'gone' when is_dead and not succeeded then 'failing' end
+    from ended
+    where id = "endpointId" and paused_at is null
+      and (is_gone or succeeded = (failing_since is not null) or (is_dead and not succeeded))`.execute()
+
+/** The instant up to which all lists of an endpoint were delivered. */
+export type Progress = Pick<ActiveEndpoint, 'id' | 'revision' | 'deliveredTo' | 'epoch' | 'access'>
+
+/** Saves the progress of endpoints, so that the next holder of the lease need not compare all lists. */
+export const saveProgress = (sql: Sql, instance: string, progress: readonly Progress[]): Promise<unknown> =>
+  sql`
+    update /* webhook.save_progress */ gateway.webhook_endpoint as endpoint
+    set delivered_to = saved."deliveredTo", epoch = saved.epoch, access = saved.access
+    from json_to_recordset(${JSON.stringify(progress)}::text::json) as saved(
+           id bigint, revision integer, "deliveredTo" timestamptz, epoch bigint, access text)
+    where endpoint.id = saved.id and endpoint.revision = saved.revision and ${isHeld(sql, instance)}`.execute()
+
+/** A try in the log. */
+export interface Delivery {
+  id: number
+  at: Instant
+  messageId: string
+  type: string
+  tenantId: number | null
+  status: number | null
+  error: string | null
+  durationMs: number
+}
+
+/** Lists the last tries of an endpoint, newest first. */
+export const listDeliveries = (sql: Sql, endpointId: number, limit: number): Promise<Delivery[]> =>
+  sql<Delivery[]>`
+    select /* webhook.list_deliveries */ id, at, message_id as "messageId", type, tenant_id as "tenantId", status, error,
+           duration_ms as "durationMs"
+    from gateway.webhook_delivery where endpoint_id = ${endpointId} order by id desc limit ${limit}`.execute()
+
+/** The number of tries of an endpoint that the log keeps. */
+const maxLogged = 10_000
+
+/** Deletes tries older than a week from the log, and keeps only the last tries of each endpoint. */
+export const deleteOldDeliveries = (sql: Sql): Promise<unknown> =>
+  sql`
+    delete /* webhook.delete_old_deliveries */ from gateway.webhook_delivery as delivery
+    using gateway.webhook_endpoint as endpoint cross join lateral (
+      select max(id) as id from (
+        select id, at, row_number() over (order by id desc) as place
+        from gateway.webhook_delivery where endpoint_id = endpoint.id
+      ) newer where place > ${maxLogged}::integer or at < now() - interval '7 days'
+    ) last
+    where delivery.endpoint_id = endpoint.id and delivery.id <= last.id`.execute()
