@@ -1,0 +1,239 @@
+/**
+ * Sends events to the endpoints of all tokens (R36), in the one process of all instances that holds a lease. Its state
+ * is in the database: positions of lists, and the windows of tries. So nothing is lost when it ends, and no queue
+ * grows.
+ */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { webhookChannel } from '../channels.ts'
+import type { Pool } from '../db/sql.ts'
+import {
+  type ActiveEndpoint,
+  beginTries,
+  holdLease,
+  leaseSeconds,
+  listPositions,
+  type Outcome,
+  recordOutcomes,
+  releaseLease,
+  saveProgress,
+  type Try,
+} from '../domain/event/delivery.ts'
+import type { HeadBatch, HeadFeed } from '../domain/event/head-feed.ts'
+import { readTokens, type Token } from '../domain/token/token.ts'
+import { isDelivered } from './describe.ts'
+import { EndpointQueue, keyOf } from './endpoint-queue.ts'
+import { toMessage } from './event.ts'
+import type { Post } from './post.ts'
+
+/** The maximum number of concurrent tries of this process. */
+const maxTries = 100
+
+/** The interval at which progress is saved, in milliseconds. */
+const progressInterval = 10_000
+
+/** The time in which endpoints are opened before the lease is renewed, in milliseconds. */
+const openingTime = 2_000
+
+/** The time that tries under way may take when the service stops, in milliseconds. The next holder of the lease repeats them. */
+const stopTimeout = 500
+
+interface SenderOptions {
+  /** The address of the service for receivers. */
+  origin: string
+  post: Post
+  /** Receives errors. The failed work is repeated. */
+  report: (error: unknown) => void
+}
+
+/** An outcome that is not recorded yet. */
+interface EndedTry {
+  outcome: Outcome
+  retryAfter: number | null
+}
+
+export type WebhookSender = ReturnType<typeof createWebhookSender>
+
+/** Creates the sender. It sends nothing before `hold` is called. */
+export function createWebhookSender(pool: Pool, feed: HeadFeed, { origin, post, report }: SenderOptions) {
+  const { background } = pool
+  const instance = randomUUID()
+  let queues = new Map<number, EndpointQueue>()
+  /** The lists with a try under way, in the order in which tries began. */
+  const busy = new Map<string, Promise<void>>()
+  let ended: EndedTry[] = []
+  let heldUntil = 0
+  let savedAt = 0
+  let stopListening: (() => void) | null = null
+  let last: HeadBatch | null = null
+  let holding: Promise<void> | null = null
+  let dispatching: Promise<void> | null = null
+  let isClosed = false
+
+  const busyKey = (tried: Pick<Try, 'endpointId' | 'tenantId' | 'record'>) => `${tried.endpointId} ${keyOf(tried)}`
+
+  /** Begins tries and records outcomes, until no try is left. A failed statement is repeated at the next batch. */
+  function dispatch(): void {
+    dispatching ??= work()
+      .catch(report)
+      .finally(() => {
+        dispatching = null
+      })
+  }
+
+  async function work(): Promise<void> {
+    do await recordEnded()
+    while ((await beginChosen()) || ended.length > 0)
+  }
+
+  async function recordEnded(): Promise<void> {
+    if (ended.length === 0) return
+    const recording = ended
+    ended = []
+    try {
+      await recordOutcomes(
+        pool,
+        recording.map(({ outcome }) => outcome),
+      )
+    } catch (error) {
+      ended = [...recording, ...ended]
+      throw error
+    }
+    for (const { outcome, retryAfter } of recording) {
+      busy.delete(busyKey(outcome))
+      const queue = queues.get(outcome.endpointId)
+      if (queue?.endpoint.generation === outcome.generation) queue.finish(outcome, outcome.isDelivered, retryAfter)
+    }
+  }
+
+  /** @returns whether a try has begun */
+  async function beginChosen(): Promise<boolean> {
+    if (isClosed || performance.now() >= heldUntil) return false
+    const chosen: { tried: Try; queue: EndpointQueue }[] = []
+    for (const queue of queues.values()) {
+      const isBusy = (list: Pick<Try, 'tenantId' | 'record'>) =>
+        busy.has(busyKey({ endpointId: queue.endpoint.id, ...list }))
+      chosen.push(...queue.chooseTries(performance.now(), isBusy).map(tried => ({ tried, queue })))
+    }
+    // Endpoints take turns when there is no room for all.
+    const tries = chosen.slice(0, maxTries - busy.size)
+    const [first] = queues
+    if (tries.length < chosen.length && first) queues = new Map([...[...queues].slice(1), first])
+    if (tries.length === 0) return false
+    const begun = await beginTries(
+      pool,
+      instance,
+      tries.map(({ tried }) => tried),
+    )
+    const admitted = new Set(begun.map(busyKey))
+    for (const { tried, queue } of tries) {
+      if (!admitted.has(busyKey(tried))) continue
+      queue.start(tried)
+      busy.set(busyKey(tried), send(queue.endpoint, tried))
+    }
+    return begun.length > 0
+  }
+
+  async function send(endpoint: ActiveEndpoint, tried: Try): Promise<void> {
+    const { generation } = endpoint
+    const message = toMessage(origin, generation, tried)
+    const { retryAfter, ...answer } = await post(endpoint, message)
+    const { status } = answer
+    // The stop has ended the connection: the next holder repeats the try.
+    if (isClosed && status === null) return
+    const isSuccess = isDelivered(answer)
+    webhookChannel.publish({
+      result: isSuccess ? 'delivered' : status === null ? 'failed' : 'refused',
+      seconds: (Date.now() - Date.parse(tried.until)) / 1000,
+    })
+    const { id: messageId, type } = message
+    ended.push({ outcome: { ...tried, ...answer, generation, messageId, type, isDelivered: isSuccess }, retryAfter })
+    dispatch()
+  }
+
+  function onBatch(batch: HeadBatch): void {
+    last = batch
+    for (const [id, queue] of queues) {
+      if (queue.epoch === batch.epoch) queue.note(batch)
+      // A new epoch: all lists must be sent, so the next call of `hold` opens the queue again.
+      else queues.delete(id)
+    }
+    dispatch()
+  }
+
+  /** Opens the queue of an endpoint, to which the feed adds changes from now on. */
+  async function openQueue(endpoint: ActiveEndpoint, token: Token): Promise<void> {
+    const positions = await listPositions(background, endpoint)
+    if (last === null) return
+    const queue = new EndpointQueue(endpoint, token, positions, last)
+    queues.set(endpoint.id, queue)
+    await queue.load(background, token).catch(error => {
+      queues.delete(endpoint.id)
+      throw error
+    })
+  }
+
+  async function renew(): Promise<void> {
+    const calledAt = performance.now()
+    // Another process may have had the lease meanwhile, and moved positions.
+    if (calledAt >= heldUntil) queues.clear()
+    const endpoints = isClosed ? [] : await holdLease(background, instance)
+    if (endpoints.length === 0) {
+      queues.clear()
+      stopListening?.()
+      stopListening = null
+      return
+    }
+    stopListening ??= await feed.listen(onBatch)
+    heldUntil = calledAt + leaseSeconds * 1000
+    const present = new Map(endpoints.map(endpoint => [endpoint.id, endpoint]))
+    for (const [id, queue] of queues) {
+      const endpoint = present.get(id)
+      const isSame =
+        endpoint?.revision === queue.endpoint.revision && endpoint.tokenRevision === queue.endpoint.tokenRevision
+      if (endpoint && isSame) queue.endpoint = endpoint
+      else queues.delete(id)
+    }
+    const opening = endpoints.filter(({ id }) => !queues.has(id))
+    if (opening.length > 0) {
+      const tokens = await readTokens(
+        pool,
+        opening.map(({ tokenId }) => tokenId),
+      )
+      for (const endpoint of opening) {
+        // The next call opens the other endpoints, because the lease must be renewed.
+        if (performance.now() > calledAt + openingTime) break
+        const token = tokens.get(endpoint.tokenId)
+        if (token) await openQueue(endpoint, token)
+      }
+    }
+    if (performance.now() < savedAt + progressInterval) return
+    savedAt = performance.now()
+    const progress = [...queues.values()].flatMap(queue => queue.progress ?? [])
+    if (progress.length > 0) await saveProgress(background, instance, progress)
+  }
+
+  return {
+    /** Takes or renews the lease, and applies changes of endpoints and tokens. Call it each second. */
+    hold(): Promise<void> {
+      holding ??= renew().finally(() => {
+        holding = null
+      })
+      return holding
+    },
+    /** Waits up to half a second for the end of tries, and releases the lease. */
+    async close(): Promise<void> {
+      isClosed = true
+      stopListening?.()
+      const ending = async () => {
+        await holding
+        await Promise.all(busy.values())
+        await dispatching
+        await recordEnded()
+        if (performance.now() < heldUntil) await releaseLease(background, instance)
+      }
+      // The next holder of the lease repeats unfinished work.
+      await Promise.race([ending().catch(() => {}), pause(stopTimeout, undefined, { ref: false })])
+    },
+  }
+}
