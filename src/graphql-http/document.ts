@@ -34,7 +34,7 @@ export class ParsedDocument {
     this.document = parse(text, { maxTokens: limits.tokens, noLocation: isLong(text) })
   }
 
-  /** The bytes that the document takes with its plans. */
+  /** The memory of the document with its plans, in bytes. */
   get memory(): number {
     return (this.document.tokenCount ?? 0) * memoryOf.token + this.#fields * memoryOf.field
   }
@@ -69,8 +69,8 @@ export class ParsedDocument {
 }
 
 /**
- * Checks how deeply brackets are nested: the parser, and all that walk a document, call themselves for each pair.
- * @throws GraphQLError when that is too deep, or a token is not valid
+ * Checks the nesting of brackets, because the parser and the visitors of a document call themselves for each pair.
+ * @throws GraphQLError when brackets nest too deeply, or a token is not valid
  */
 function checkNesting(text: string): void {
   const lexer = new Lexer(new Source(text))
@@ -92,19 +92,25 @@ const isLong = (text: string): boolean =>
   text.length > limits.located.characters ||
   text.split(/\r\n|[\n\r]/, limits.located.lines + 1).length > limits.located.lines
 
-/** Finds the operation that a request runs. @throws GraphQLError when there is none, or it may not run in this way */
+/**
+ * Finds the operation that a request runs.
+ *
+ * @throws GraphQLError when the document has no such operation, or a request of this kind may not run it
+ */
 export function findOperation(
   { document }: ParsedDocument,
-  { operationName, mayMutate }: GraphqlRequest,
+  { operationName, mayMutate, mayStream }: GraphqlRequest,
 ): OperationDefinitionNode {
-  // Clients that have no name send an empty one.
+  // Some clients send an empty text when they name no operation.
   const operation = getOperationAST(document, operationName || null)
   if (!operation) {
     const extensions = { code: 'OPERATION_RESOLUTION_FAILURE', http: { status: 400 } }
     throw new GraphQLError('Could not determine what operation to execute.', { extensions })
   }
-  if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
-    throw new GraphQLError('Schema is not configured to execute subscription operation.', { nodes: operation })
+  if (operation.operation === OperationTypeNode.SUBSCRIPTION && !mayStream) {
+    const extensions = { code: 'BAD_REQUEST', http: { status: 406 } }
+    const message = 'A subscription is answered as an event stream: send the header Accept: text/event-stream.'
+    throw new GraphQLError(message, { extensions })
   }
   if (operation.operation === OperationTypeNode.MUTATION && !mayMutate) {
     const extensions = { code: 'BAD_REQUEST', http: { status: 405, headers: { Allow: 'POST' } } }
@@ -114,9 +120,9 @@ export function findOperation(
 }
 
 /**
- * Checks the text of a document as a request with it is checked, for requests without variables.
+ * Validates a document with the rules for requests; variables are not needed.
  *
- * @returns what is wrong with it, a sentence each; none when it may run
+ * @returns its problems, a sentence each; none when it may run
  */
 export function findProblems(text: string): string[] {
   try {

@@ -15,9 +15,9 @@ export interface ShownError {
     path: readonly (string | number)[] | undefined
     extensions: Record<string, unknown>
   }
-  /** The status and headers of a request that fails as a whole; null: the error of a field. */
+  /** The status and headers of a request that fails as a whole; null for the error of a field. */
   http: GraphQLErrorExtensions['http'] | null
-  /** The error as it is counted, without a message of graphql-js, because that quotes the caller. */
+  /** The counted form of the error, without a message of graphql-js, which quotes the caller. */
   counted: RequestError
   /** The service's own error, for the log only. */
   failure: GatewayError | null
@@ -51,10 +51,10 @@ function explain(message: string): string {
 }
 
 /**
- * Masks an error (R18). Errors of the gateway and of graphql-js are shown to the caller; any other becomes `INTERNAL` or
- * `UNAVAILABLE`, without its message.
+ * Masks an error (R18). Errors of the gateway and of graphql-js are shown to the caller; any other becomes `INTERNAL`
+ * or `UNAVAILABLE`, without its message.
  *
- * @param code the code of an error of graphql-js that has none
+ * @param code the code for an error of graphql-js without a code
  */
 export function showError(error: unknown, code = 'BAD_USER_INPUT'): ShownError {
   const origin = originalErrorOf(error)
@@ -77,7 +77,13 @@ export function showError(error: unknown, code = 'BAD_USER_INPUT'): ShownError {
   }
 }
 
-/** Says when to repeat a request with `UNAVAILABLE` fields, as with status 503 (RFC 9110 §10.2.3). */
+/** Returns the error of a subscription that the client should repeat (`RATE_LIMITED`, `UNAVAILABLE`); null for any other. */
+export function retryableOf(error: unknown): GatewayError | null {
+  const gatewayError = toGatewayError(originalErrorOf(error))
+  return gatewayError.retryAfter === undefined ? null : gatewayError
+}
+
+/** Writes `Retry-After` for a response with `UNAVAILABLE` fields, as for status 503 (RFC 9110 §10.2.3). */
 export function writeRetryAfter(reply: FastifyReply, errors: readonly ShownError[]): void {
   if (errors.some(({ body }) => body.extensions.code === 'UNAVAILABLE')) reply.header('Retry-After', spreadRetryAfter())
 }

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { millisecondsPerDay } from '../domain/value/date.ts'
 
-/** The examples of `packages/pages`, a file each; the names begin with the order of the tabs. */
+/** The examples of `packages/pages`, one in each file, whose name begins with its place among the tabs. */
 const folder = new URL('../../dist/graphiql-examples/', import.meta.url)
 
 const day = (time: number): string => new Date(time).toISOString().slice(0, 10)
@@ -12,14 +12,14 @@ export interface ExampleVoucher {
   voucherReference: string
 }
 
-/** The values of the variables; of others: null. @param now milliseconds since 1970 */
+/** Returns the values of the variables. @param now milliseconds since 1970 */
 const valuesAt = (now: number, voucher: ExampleVoucher | null): Record<string, unknown> => ({
   tenant: String(voucher?.tenantId ?? 1),
   reference: voucher?.voucherReference ?? 'the reference of a voucher',
   currency: 'GBP',
   since: `${day(now - 30 * millisecondsPerDay)}T00:00:00Z`,
   today: day(now),
-  /** A year of whole months, with this one. */
+  /** Twelve calendar months; this month is the last. */
   start: `${day(now - 334 * millisecondsPerDay).slice(0, 8)}01`,
   from: day(now),
   to: day(now + 60 * millisecondsPerDay),
@@ -31,7 +31,7 @@ const valuesAt = (now: number, voucher: ExampleVoucher | null): Record<string, u
 /**
  * Returns the tabs that GraphiQL opens when it is started for the first time.
  *
- * @param voucher the voucher that is resolved; null: the variables have a placeholder
+ * @param voucher the voucher to resolve; null for a placeholder in the variables
  */
 export function createExampleTabs(voucher: ExampleVoucher | null) {
   const values = valuesAt(Date.now(), voucher)

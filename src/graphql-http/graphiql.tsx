@@ -16,7 +16,7 @@ interface GraphiqlOptions {
   site: Site
   /** True when only trusted documents run. */
   trustedOnly: boolean
-  /** A voucher that the examples resolve; null: the reader has to name one. */
+  /** The voucher that the examples resolve; null when the reader has to name a voucher. */
   voucher: ExampleVoucher | null
 }
 

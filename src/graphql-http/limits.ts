@@ -56,7 +56,7 @@ export function findLongList(
   for (const { variable, type: node } of variableDefinitions) {
     const { value: name } = variable.name
     const value = Object.hasOwn(variables, name) ? variables[name] : undefined
-    // The type of most variables is a scalar, and need not be found.
+    // Most variables are scalars, which have no fields.
     const type = typeof value === 'object' && value !== null && typeFromAST(schema, node)
     const found = type && isInputType(type) ? findLongListIn(type, value, `The variable $${name}`) : null
     if (found !== null) return found
@@ -64,7 +64,7 @@ export function findLongList(
   return null
 }
 
-/** Looks in a value, and in the fields of an input object. @param what names the value in the message */
+/** Finds a list that is too long, in a value or in its fields. @param what the name of the value in the message */
 function findLongListIn(type: GraphQLInputType, value: unknown, what: string): string | null {
   const nullable = getNullableType(type)
   if (isListType(nullable)) {
@@ -79,7 +79,7 @@ function findLongListIn(type: GraphQLInputType, value: unknown, what: string): s
   return null
 }
 
-/** Returns the message for an operation that is too complex, or null. @param size null: it is not known */
+/** Returns the message for an operation that is too complex, or null. @param size null when it is unknown */
 export function findExcess(size: Size | null): string | null {
   if (size === null || size.complexity <= limits.complexity) return null
   return `The complexity of the query is ${Math.ceil(size.complexity)}; at most ${limits.complexity} is allowed. Ask for fewer records or fields.`
@@ -103,7 +103,7 @@ const shortLists: ValidationRule = context => ({
   },
 })
 
-/** The limits that a document alone can exceed: rules of validation. */
+/** The rules of validation for the limits that do not depend on variables. */
 export const limitRules: ValidationRule[] = [
   shortAliases,
   shortLists,

@@ -2,22 +2,24 @@
  * The steps of a GraphQL request: parse the document, plan the operation and measure its size in one walk, validate the
  * document, and run the plan. Earlier documents are cached with their plans or their errors.
  */
-import { GraphQLError, getVariableValues, type OperationDefinitionNode } from 'graphql'
+import { GraphQLError, getVariableValues, type OperationDefinitionNode, OperationTypeNode } from 'graphql'
 import { LRUCache } from 'lru-cache'
 import { mapMaybePromise } from '../async/maybe-promise.ts'
 import type { Caller } from '../domain/token/caller.ts'
 import { createContext, type Gateway, isExpensive } from '../graphql/context.ts'
 import { schema } from '../graphql/schema.ts'
+import type { Answer } from './answer.ts'
 import { findOperation, ParsedDocument } from './document.ts'
-import { type ShownError, showError } from './errors.ts'
+import { retryableOf, type ShownError, showError } from './errors.ts'
 import { findExcess, findLongList, limits } from './limits.ts'
 import type { GraphqlRequest } from './request.ts'
 
-/** The answer to a request. Without data the request has failed as a whole, and nothing has run. */
-export interface Answer {
-  /** JSON text in UTF-8. */
-  data: Buffer | null
-  errors: readonly ShownError[]
+/** A subscription that has begun. */
+export interface Subscription {
+  /** The events; end them with `return`. */
+  events: AsyncIterator<unknown>
+  /** Returns the answer to an event. */
+  answer: (event: unknown) => Answer | Promise<Answer>
 }
 
 /** Answers a request; `onOperation` receives the operation when the document is valid and within the limits. */
@@ -25,17 +27,17 @@ type AnswerRequest = (
   request: GraphqlRequest,
   caller: Caller,
   onOperation: (operation: OperationDefinitionNode) => void,
-) => Answer | Promise<Answer>
+) => Answer | Subscription | Promise<Answer | Subscription>
 
-/** The maximum memory for documents, in bytes, as `sizeOf` estimates it. */
-const mostMemory = 32_000_000
+/** The maximum memory for documents, in bytes, as `memoryOf` estimates it. */
+const maxMemory = 32_000_000
 
 /** A document that can be parsed and is valid, or its errors. */
 type CachedDocument = ParsedDocument | readonly ShownError[]
 
 const isRejected = (known: CachedDocument): known is readonly ShownError[] => Array.isArray(known)
 
-const sizeOf = (known: CachedDocument, text: string): number =>
+const memoryOf = (known: CachedDocument, text: string): number =>
   isRejected(known)
     ? known.reduce((sum, { body }) => sum + body.message.length, text.length + 1)
     : text.length + known.memory
@@ -44,9 +46,9 @@ const failed = (errors: readonly ShownError[]): Answer => ({ data: null, errors 
 
 /** Creates the function that answers the requests of one service. */
 export function createPipeline(gateway: Gateway): AnswerRequest {
-  const documents = new LRUCache<string, CachedDocument>({ max: 1000, maxSize: mostMemory, sizeCalculation: sizeOf })
+  const documents = new LRUCache<string, CachedDocument>({ max: 1000, maxSize: maxMemory, sizeCalculation: memoryOf })
 
-  /** Keeps a document. The size of the document in the cache may have grown. */
+  /** Caches a document again, because its size may have grown. */
   const keep = (text: string, known: CachedDocument) => {
     documents.delete(text)
     documents.set(text, known)
@@ -87,11 +89,25 @@ export function createPipeline(gateway: Gateway): AnswerRequest {
     onOperation(operation)
     if (!prepared) return failed(variableErrors(operation, variables))
     caller.requestedCost = Math.max(1, prepared.size.cost)
-    const run = () =>
-      mapMaybePromise(prepared.bound.run(createContext(gateway, caller)), ({ data, errors }) => ({
+    const { bound } = prepared
+    const context = createContext(gateway, caller)
+    const runFor = (event?: unknown) =>
+      mapMaybePromise(bound.run(context, event), ({ data, errors }) => ({
         data,
         errors: errors.map(error => showError(error)),
       }))
+    if (operation.operation === OperationTypeNode.SUBSCRIPTION) {
+      return bound.subscribe(context).then(
+        events => ({ events, answer: runFor }),
+        error => {
+          // The status of the thrown error makes clients try again.
+          const retryable = retryableOf(error)
+          if (retryable) throw retryable
+          return failed([showError(error)])
+        },
+      )
+    }
+    const run = () => runFor()
     return isExpensive(caller) ? gateway.expensiveRequests.run(caller.token.id, run) : run()
   }
 
@@ -113,7 +129,7 @@ function variableErrors(
   // Limits the number of errors, and leaves out suggestions, because graphql-js computes them for each error.
   const options = { maxErrors: limits.errors, hideSuggestions: true }
   const { errors } = getVariableValues(schema, variableDefinitions, variables, options)
-  // Fails closed: an operation whose size is not known does not run.
+  // An operation whose size is not known does not run.
   return (errors ?? [new GraphQLError('The complexity of the query cannot be measured.')]).map(error =>
     showError(error),
   )

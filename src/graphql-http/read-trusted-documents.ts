@@ -11,14 +11,14 @@ const ApolloManifest = z.object({
   operations: z.array(z.object({ id: z.string(), body: z.string() })),
 })
 
-/** The documents by id or by hash, as GraphQL Code Generator and Relay write them. */
+/** The documents by id or by hash, the format of GraphQL Code Generator and Relay. */
 const Manifest = z.record(z.string(), z.string())
 
 interface FoundDocument {
-  /** Its place, for a message. */
+  /** The place of the document in its file, for a message. */
   place: string
   text: string
-  /** The id or hash that its manifest gives it; null: it has none. */
+  /** The id or hash in its manifest, or null. */
   id: string | null
 }
 

@@ -11,7 +11,12 @@ export interface GraphqlRequest {
   variables: Record<string, unknown>
   /** False for GET. */
   mayMutate: boolean
+  /** True when the caller accepts an event stream. */
+  mayStream: boolean
 }
+
+/** The parameters of a request. */
+type Parameters = Omit<GraphqlRequest, 'mayStream'>
 
 const parameters = new Set(['query', 'documentId', 'operationName', 'variables', 'extensions'])
 
@@ -22,7 +27,7 @@ const badRequest = (message: string) =>
 /**
  * Reads the text of a request body in its plainest form.
  *
- * @returns null when Yoga has to read the body, and to report what is wrong with it; errors for a batch
+ * @returns null when Yoga has to read the body, and to report its errors; errors for a batch
  */
 function readPlainRequest(body: unknown, documents: TrustedDocuments): ReadRequest {
   if (typeof body !== 'string') return null
@@ -44,8 +49,8 @@ function readPlainRequest(body: unknown, documents: TrustedDocuments): ReadReque
   return { query, operationName, variables: variables ?? {}, mayMutate: true }
 }
 
-/** The parameters that Yoga has read. Null: it does not read requests of this format. */
-type ReadRequest = GraphqlRequest | readonly GraphQLError[] | null
+/** The parameters of a request, or errors; null for a format that Yoga does not read. */
+type ReadRequest = Parameters | readonly GraphQLError[] | null
 
 interface YogaContext extends Record<string, unknown> {
   req: FastifyRequest
@@ -83,7 +88,7 @@ const reading = (documents: TrustedDocuments): Plugin<object, YogaContext> => ({
     // Called when Yoga has checked the parameters.
     setParamsHandler(({ params: { query = '', operationName = null, variables }, context }) => {
       const mayMutate = context.req.method !== 'GET'
-      // Yoga does not check its type.
+      // Yoga does not check the type of `operationName`.
       if (operationName !== null && typeof operationName !== 'string') {
         const name = 'operationName'
         context.read = [badRequest(`Expected "${name}" param to be a string, but given ${typeof operationName}.`)]
@@ -125,6 +130,8 @@ export function createRequestReader(documents: TrustedDocuments) {
     const context: YogaContext = { req, read: null }
     // Yoga reads the URL. Even with a parsed query, Yoga builds the whole URL again for each parameter.
     req.query = undefined
+    // Yoga would create an event stream for its own, empty result: its timer would never end.
+    if (req.headers.accept) req.headers.accept = 'application/json'
     await yoga.handleNodeRequestAndResponse(req, reply, context)
     return context.read
   }

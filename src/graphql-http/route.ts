@@ -9,8 +9,10 @@ import { type Authenticate, writeRateHeaders } from '../http/caller.ts'
 import { sendError, toGatewayError } from '../http/errors.ts'
 import { graphqlPath } from '../http/paths.ts'
 import { readTextBodies } from '../http/text-body.ts'
+import { type Answer, toBody } from './answer.ts'
 import { recordErrors, showError, toErrorsBody, writeRetryAfter } from './errors.ts'
-import { type Answer, createPipeline } from './pipeline.ts'
+import { EventStreams, eventStreamType, toWholeStream, writeStreamHeaders } from './event-stream.ts'
+import { createPipeline } from './pipeline.ts'
 import { createRequestReader } from './request.ts'
 import type { TrustedDocuments } from './trusted-documents.ts'
 
@@ -20,12 +22,12 @@ const reportCost = ({ requestedCost, cost, rejectedCost, rate, window }: Caller)
   requested: requestedCost,
   /** The quota units that the request was charged for. */
   actual: Math.max(1, cost - rejectedCost),
-  // As in the rate headers: the quota units left in the window, and the seconds until it ends.
+  // Like the rate headers: the quota units left in the window, and the seconds until it ends.
   remaining: callsLeft(rate.limit, window),
   resetsIn: secondsLeft(window),
 })
 
-/** Writes the rate headers again when quota units were counted after the first one (R29). */
+/** Writes the rate headers again when quota units were counted after the first unit (R29). */
 function writeSpentRate({ caller }: FastifyRequest, reply: FastifyReply): void {
   const { rate, window, cost } = caller
   if (cost > 1) writeRateHeaders(reply, rate.limit, window)
@@ -52,7 +54,7 @@ const methods = ['GET', 'POST']
 const operation = 'GraphQL'
 
 /** The media types of answers, the preferred one first. */
-const mediaTypes = ['application/json', 'application/graphql-response+json'] as const
+const mediaTypes = ['application/json', 'application/graphql-response+json', eventStreamType]
 
 const bodyLimit = 100 * 1024
 
@@ -60,7 +62,8 @@ const bodyLimit = 100 * 1024
  * Sends an answer. With `application/json`, a request that fails because of its document has the status 200 (GraphQL over
  * HTTP, §6.4.1).
  */
-function sendAnswer(req: FastifyRequest, reply: FastifyReply, mediaType: string, { data, errors }: Answer) {
+function sendAnswer(req: FastifyRequest, reply: FastifyReply, mediaType: string, answer: Answer) {
+  const { errors } = answer
   recordErrors(req, errors)
   writeRetryAfter(reply, errors)
   writeSpentRate(req, reply)
@@ -70,28 +73,36 @@ function sendAnswer(req: FastifyRequest, reply: FastifyReply, mediaType: string,
     if (http.headers) reply.headers(http.headers)
     if (!(http.spec && mediaType === 'application/json')) status = Math.max(status, http.status ?? status)
   }
-  const shown = errors.length > 0 ? `"errors":${JSON.stringify(errors.map(({ body }) => body))},` : ''
-  const cost = `"extensions":{"cost":${JSON.stringify(reportCost(req.caller))}}}`
-  const body = data
-    ? Buffer.concat([Buffer.from(`{${shown}"data":`), data, Buffer.from(`,${cost}`)])
-    : Buffer.from(`{${shown}${cost}`)
+  const body = toBody(answer, `"extensions":${JSON.stringify({ cost: reportCost(req.caller) })}`)
+  // The protocol of event streams has no other status.
+  if (mediaType === eventStreamType) return writeStreamHeaders(reply).send(toWholeStream(body))
   return reply.code(status).type(`${mediaType}; charset=utf-8`).send(body)
 }
 
+interface GraphqlOptions {
+  /** The documents that requests may name by their id. */
+  documents: TrustedDocuments
+  /** Aborted when the service is about to stop. */
+  stopping: AbortSignal
+}
+
 /**
- * Registers the GraphQL transport: GraphQL over HTTP, for the same callers as REST.
+ * Registers the GraphQL transport: GraphQL over HTTP, and over event streams, for the same callers as REST.
  *
  * @param authenticate finds the caller and counts one quota unit
- * @param documents the documents that requests may name by their id
  */
 export function registerGraphql(
   app: FastifyInstance,
   gateway: Gateway,
   authenticate: Authenticate,
-  documents: TrustedDocuments,
+  { documents, stopping }: GraphqlOptions,
 ): void {
   const readRequest = createRequestReader(documents)
   const answer = createPipeline(gateway)
+  const streams = new EventStreams()
+  stopping.addEventListener('abort', () => streams.stop())
+  // Needed when the service is closed without a drain.
+  app.addHook('preClose', async () => streams.stop())
 
   app.register(async scope => {
     readTextBodies(scope, 'application/json', bodyLimit)
@@ -106,16 +117,20 @@ export function registerGraphql(
       method: methods,
       exposeHeadRoute: false,
       handler: async (req, reply) => {
-        const accept = new Negotiator(req.raw).mediaType([...mediaTypes])
-        if (!accept) throw badInput({ accept: [`The header Accept must allow ${mediaTypes.join(' or ')}.`] })
+        const accepted = new Negotiator(req.raw).mediaTypes(mediaTypes)
+        const [accept] = accepted
+        if (accept === undefined)
+          throw badInput({ accept: [`The header Accept must allow ${mediaTypes.join(' or ')}.`] })
         const request = await readRequest(req, reply)
         if (!request) throw badInput({ 'content-type': ['Send a query as application/json.'] })
         if (!('query' in request)) {
           return sendAnswer(req, reply, accept, { data: null, errors: request.map(error => showError(error)) })
         }
-        const outcome = await answer(request, req.caller, ({ name }) => {
+        const mayStream = accepted.includes(eventStreamType)
+        const outcome = await answer({ ...request, mayStream }, req.caller, ({ name }) => {
           req.graphqlOperation = name?.value
         })
+        if ('events' in outcome) return streams.send(req, reply, outcome)
         return sendAnswer(req, reply, accept, outcome)
       },
     })

@@ -16,7 +16,7 @@ export const documentErrorCodes = [
 /** Returns the id of a document. */
 export const documentIdOf = (text: string): string => `sha256:${createHash('sha256').update(text).digest('hex')}`
 
-/** The parameters of a request that say which document runs, as the caller sent them. */
+/** The parameters of a request that name its document, unchecked. */
 type DocumentParameters = Partial<Record<'query' | 'documentId' | 'extensions', unknown>>
 
 const unknownId = 'No trusted document has this id: sha256: and the SHA-256 of its text in lower-case hexadecimal.'
@@ -40,7 +40,8 @@ export class TrustedDocuments {
   /**
    * Finds the document that a request names.
    *
-   * @returns the value of `query`, or the text of a trusted document; undefined: the request names none; an error to show
+   * @returns the value of `query`, the text of a trusted document, an error to show, or undefined when the request
+   *   names no document
    */
   find({ query = null, documentId = null, extensions }: DocumentParameters): unknown {
     if (query !== null && !this.admitsOthers) return notTrusted()
@@ -54,15 +55,15 @@ export class TrustedDocuments {
     if (hash === null) return this.admitsOthers ? undefined : requestError('Give the documentId of a trusted document.')
     const text = this.texts.get(`sha256:${hash}`)
     if (text !== undefined) return text
-    // Clients of Apollo and urql read the message. Queries are not stored: where a query may run, the clients stop
-    // sending hashes; elsewhere they go on, for trusted documents.
+    // Clients of Apollo and urql read the message. Queries are not stored. If other queries may run, the clients then
+    // stop sending hashes. Otherwise they continue, for trusted documents.
     return this.admitsOthers
       ? requestError('PersistedQueryNotSupported', 'PERSISTED_QUERY_NOT_SUPPORTED')
       : requestError('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND')
   }
 }
 
-/** Returns the hash of `extensions.persistedQuery`, as Apollo's clients send it; null when there is none. */
+/** Returns the hash in `extensions.persistedQuery`, which clients of Apollo send; null without a hash. */
 function apolloHash(extensions: unknown): string | null {
   const { persistedQuery } = isJsonObject(extensions) ? extensions : {}
   const { sha256Hash } = isJsonObject(persistedQuery) ? persistedQuery : {}

@@ -1,20 +1,24 @@
-/** `changes`: which lists of the token changed, for clients that keep a copy of them. */
+/** The query and the subscription `changes`: the changed lists of a token, for clients that keep copies. */
+import type { ArgBuilder } from '@pothos/core'
 import { badInput } from '../domain/errors.ts'
+import { maxStreams } from '../domain/event/change-streams.ts'
 import {
   accessOf,
   type Changes as ChangesRow,
   type ListChange as ListChangeRow,
-  mostHeads,
+  maxHeads,
   readChanges,
 } from '../domain/record/list-changes.ts'
 import { requireCompleteRemovals } from '../domain/sync/full-pass.ts'
 import { tenantRecords } from '../domain/tenant/tenant.ts'
+import type { Token } from '../domain/token/token.ts'
 import { instantMessage, parseInstant } from '../domain/value/instant.ts'
-import { builder } from './builder.ts'
+import { type BuilderTypes, builder } from './builder.ts'
 import { unitComplexity } from './complexity.ts'
-import { describePermissions, listNodeTypes, permittedTypes } from './node-types.ts'
+import type { Context } from './context.ts'
+import { requireTenantId } from './global-id.ts'
+import { describePermissions, listNodeTypes, permittedTypes, typesOf } from './node-types.ts'
 import { requireAccess } from './policy.ts'
-import { requireTenantId } from './record-id.ts'
 
 const ListName = builder.enumType('ListName', {
   description: 'A list of a tenant.',
@@ -50,7 +54,7 @@ const Changes = builder.objectRef<ChangesRow>('Changes').implement({
     lists: t.expose('lists', {
       type: [ListChange],
       description: 'The lists, each once, in the order of their last changes.',
-      complexity: { field: 1, multiplier: mostHeads },
+      complexity: { field: 1, multiplier: maxHeads },
     }),
     serverTime: t.expose('serverTime', {
       type: 'DateTime',
@@ -58,7 +62,7 @@ const Changes = builder.objectRef<ChangesRow>('Changes').implement({
     }),
     hasMore: t.exposeBoolean('hasMore', {
       description:
-        `True when the service read ${mostHeads.toLocaleString('en')} changed lists, of all tenants that it has, and did not read ` +
+        `True when the service read ${maxHeads.toLocaleString('en')} changed lists, of all tenants that it has, and did not read ` +
         'the rest: ask again immediately, with `serverTime` as `after`.',
     }),
     epoch: t.expose('epoch', {
@@ -74,6 +78,34 @@ const Changes = builder.objectRef<ChangesRow>('Changes').implement({
   }),
 })
 
+const changeArgs = (t: ArgBuilder<BuilderTypes>) => ({
+  after: t({ type: 'DateTime', description: 'Only lists that changed after this instant: a `serverTime`.' }),
+  tenantIds: t.idList({
+    description:
+      'Only lists of these tenants, by their numeric or their global ids; at most 100. Default: all of the token.',
+  }),
+  lists: t({
+    type: [ListName],
+    description: 'Only these lists. Default: all that the token is permitted to read.',
+  }),
+})
+
+interface ChangeArgs {
+  after?: string | null | undefined
+  tenantIds?: string[] | null | undefined
+  lists?: string[] | null | undefined
+}
+
+/** Reads the arguments. @throws `NOT_FOUND`, `FORBIDDEN` and `BAD_USER_INPUT`, in R1's order */
+async function readArguments({ after: given = null, tenantIds = null, lists }: ChangeArgs, context: Context) {
+  const ids = tenantIds?.map(requireTenantId) ?? null
+  await Promise.all((ids ?? []).map(id => requireAccess(context, id, [])))
+  const records = permittedTypes(context, lists).map(({ record }) => record)
+  const after = given === null ? null : parseInstant(given)
+  if (given !== null && after === null) throw badInput({ after: [instantMessage] })
+  return { after, tenantIds: ids, records }
+}
+
 builder.queryField('changes', t =>
   t.field({
     type: Changes,
@@ -83,26 +115,35 @@ builder.queryField('changes', t =>
       'Counts as one operation of the rate limit, however many tenants the token has.',
     policy: { cost: 1 },
     complexity: { field: unitComplexity, multiplier: 1 },
-    args: {
-      after: t.arg({ type: 'DateTime', description: 'Only lists that changed after this instant: a `serverTime`.' }),
-      tenantIds: t.arg.idList({
-        description:
-          'Only lists of these tenants, by their numeric or their global ids; at most 100. Default: all of the token.',
-      }),
-      lists: t.arg({
-        type: [ListName],
-        description: 'Only these lists. Default: all that the token is permitted to read.',
-      }),
-    },
-    resolve: async (_, { after: given = null, tenantIds = null, lists }, context) => {
-      const ids = tenantIds?.map(requireTenantId) ?? null
-      await Promise.all((ids ?? []).map(id => requireAccess(context, id, [])))
-      const records = permittedTypes(context, lists).map(({ record }) => record)
-      const after = given === null ? null : parseInstant(given)
-      if (given !== null && after === null) throw badInput({ after: [instantMessage] })
-      const changes = await readChanges(context.records, context.caller.token, { after, tenantIds: ids, records })
-      if (after !== null) requireCompleteRemovals(after, changes, 'after')
+    args: changeArgs(t.arg),
+    resolve: async (_, args, context) => {
+      const request = await readArguments(args, context)
+      const changes = await readChanges(context.records, context.caller.token, request)
+      if (request.after !== null) requireCompleteRemovals(request.after, changes, 'after')
       return changes
     },
+  }),
+)
+
+builder.subscriptionField('changes', t =>
+  t.field({
+    type: Changes,
+    description:
+      'Follows the lists that change, as an event stream (`Accept: text/event-stream`). The first payload comes immediately: the lists ' +
+      'that changed since `after`, or none without it. Then a payload comes when lists change, at most ten a second, and at least every ' +
+      '15 seconds one without lists. Resume with the last `serverTime` as `after`. Counts as one operation of the rate limit; a token has ' +
+      `at most ${maxStreams} streams at a time. The stream ends when the token does.`,
+    policy: { cost: 1 },
+    complexity: { field: unitComplexity, multiplier: 1 },
+    args: changeArgs(t.arg),
+    subscribe: async (_, args, context) => {
+      const { after, tenantIds } = await readArguments(args, context)
+      const recordsOf = (token: Token) => {
+        const held = typesOf(token).map(({ record }) => record)
+        return args.lists ? held.filter(record => args.lists?.includes(record)) : held
+      }
+      return context.changeStreams.open(context, { after, tenantIds, recordsOf })
+    },
+    resolve: changes => changes,
   }),
 )

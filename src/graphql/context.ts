@@ -1,5 +1,7 @@
 import type { Pool, RecordPool, RecordSql, Sql } from '../db/sql.ts'
 import type { FieldErrors } from '../domain/errors.ts'
+import type { ChangeStreams } from '../domain/event/change-streams.ts'
+import type { HeadFeed } from '../domain/event/head-feed.ts'
 import type { CursorCipher } from '../domain/paging/cursor.ts'
 import type { ExpensiveRequests } from '../domain/rate/expensive-requests.ts'
 import type { RateBudget } from '../domain/rate/rate.ts'
@@ -13,44 +15,50 @@ export interface Gateway {
   /** The connections to the primary. */
   pool: Pool
   recordPool: RecordPool
+  feed: HeadFeed
+  changeStreams: ChangeStreams
   cursors: CursorCipher
   scope: TenantScope
-  /** The rate budget of tokens that have no limit of their own. */
+  /** The rate budget of tokens without their own limit. */
   rate: RateBudget
   expensiveRequests: ExpensiveRequests
   issueRedemptionToken: IssueRedemptionToken
-  /** Identifies the service to those who keep copies. It is stored with the data, so it stays when the address changes. */
+  /** Identifies the service to owners of copies. It is stored with the data, so it stays when the address changes. */
   serviceId: string
 }
 
 /** The context value of the resolvers of one request. */
-export interface Context extends Pick<Gateway, 'cursors' | 'scope' | 'issueRedemptionToken' | 'serviceId'> {
+export interface Context
+  extends Pick<Gateway, 'changeStreams' | 'cursors' | 'scope' | 'issueRedemptionToken' | 'serviceId'> {
   /** Sends statements to the primary while the caller waits for them. */
   sql: Sql
   /** Reads records while the caller waits for them. */
   records: RecordSql
   caller: Caller
-  /** Errors that the transport found. They are reported after scope and permission (R1), with all other errors. */
+  /**
+   * Errors that the transport found. They are reported with all other errors of the input, after scope and permission
+   * (R1).
+   */
   fieldErrors: FieldErrors
   loaders: Loaders
 }
 
-/** Returns whether a request costs more than one quota unit, as worked out before it runs (R31). */
+/** Returns whether a request costs more than one quota unit, by its estimate (R31). */
 export const isExpensive = ({ requestedCost }: Caller): boolean => requestedCost > 1
 
 /**
- * Creates the context of one request. The statements of an expensive request have connections of their own.
+ * Creates the context of one request. The statements of an expensive request have their own connections.
  *
- * @param caller whose `requestedCost` is known
+ * @param caller its `requestedCost` is known
  * @param fieldErrors the errors that the transport found
  */
 export function createContext(gateway: Gateway, caller: Caller, fieldErrors: FieldErrors = {}): Context {
-  const { pool, recordPool, cursors, scope, issueRedemptionToken, serviceId } = gateway
+  const { pool, recordPool, changeStreams, cursors, scope, issueRedemptionToken, serviceId } = gateway
   const { isWaiting, token } = caller
   const hasOwn = isExpensive(caller)
   const sql = hasOwn ? pool.expensive(isWaiting, token.id) : pool.whileWanted(isWaiting)
   const records = hasOwn ? recordPool.expensive(isWaiting, token.id) : recordPool.whileWanted(isWaiting)
   const loaders = new Loaders({ pool: recordPool, sql, records, caller, group: hasOwn ? caller : pool })
   // The properties are named one by one, because spreading an object takes 3 µs.
-  return { sql, records, cursors, scope, issueRedemptionToken, serviceId, caller, fieldErrors, loaders }
+  return { sql, records, changeStreams, cursors, scope, issueRedemptionToken, serviceId, caller, fieldErrors, loaders }
 }

@@ -1,8 +1,11 @@
+import { maxEndpoints } from '../domain/event/endpoint.ts'
 import { callsLeft, type RateWindow, secondsLeft } from '../domain/rate/rate.ts'
 import { permissions } from '../domain/token/permission.ts'
 import type { TenantGrant, Token } from '../domain/token/token.ts'
 import { builder, enumValues } from './builder.ts'
+import { unitComplexity } from './complexity.ts'
 import { Tenant } from './tenant.ts'
+import { readWebhooks, Webhook } from './webhook.ts'
 
 const Permission = builder.enumType('Permission', {
   description: 'A permission of a token.',
@@ -49,6 +52,12 @@ const Viewer = builder.objectRef<Token>('Viewer').implement({
       type: 'DateTime',
       nullable: true,
       description: 'When the token expires; null when it does not expire.',
+    }),
+    webhooks: t.field({
+      type: [Webhook],
+      description: 'Its webhooks.',
+      complexity: { field: unitComplexity, multiplier: maxEndpoints },
+      resolve: (_, _args, { loaders }) => loaders.get(readWebhooks),
     }),
     rate: t.field({
       type: ViewerRate,
