@@ -11,7 +11,7 @@ export const purpose =
 
 export interface HtmlPageProps extends SiteHeaderProps {
   title: string
-  /** What search engines and previews of links show; default: what the service is for. */
+  /** The text in search engines and previews of links; default: the purpose of the service. */
   description?: string | undefined
   /** The stylesheets and scripts of this page, after the style sheets and scripts of all pages. */
   head: ComponentChildren
@@ -53,7 +53,7 @@ export const sendFragment = (reply: FastifyReply, part: JSX.Element): FastifyRep
 /**
  * Returns the headers of a page.
  *
- * @param sources the CSP directives of the page: without one, the page may load nothing
+ * @param sources the CSP directives of the page; a page without directives may load nothing
  */
 export function pageHeaders(...sources: string[]) {
   const form = sources.some(source => source.startsWith('form-action ')) ? [] : ["form-action 'none'"]
@@ -65,7 +65,11 @@ export function pageHeaders(...sources: string[]) {
   }
 }
 
-/** Returns the headers of a page whose scripts insert styles, with images and fonts in them. @param sources others */
+/**
+ * Returns the headers of a page whose scripts insert styles, with images and fonts in them.
+ *
+ * @param sources more directives
+ */
 export const editorPageHeaders = (...sources: string[]) =>
   pageHeaders(
     "script-src 'self'",
@@ -78,8 +82,8 @@ export const editorPageHeaders = (...sources: string[]) =>
 
 const ownFiles = ["script-src 'self'", "style-src 'self'", "img-src 'self'", "connect-src 'self'"]
 
-/** The headers of a page with text: it loads files of the service. */
+/** The headers of a page that loads only files of the service, and has no form. */
 export const textPageHeaders = pageHeaders(...ownFiles)
 
-/** The headers of such a page with a form. */
+/** The headers of a page that loads only files of the service, and has a form. */
 export const formPageHeaders = pageHeaders(...ownFiles, "form-action 'self'")

@@ -4,10 +4,13 @@ import { assetsPath } from '../http/paths.ts'
 import { HtmlPage, sendHtml, textPageHeaders } from './html-page.tsx'
 import type { Site } from './site.ts'
 
-/** The addresses of programs: an error is JSON there, whatever `Accept` says (R8). */
+/** The addresses of APIs, where an error is always JSON (R8). */
 const ofPrograms = /^\/(api|graphql)(\/|\?|$)/
 
-/** Returns whether a request that finds nothing gets the page: it reads, outside of the APIs, and accepts HTML. */
+/**
+ * Returns whether an unknown address is answered with the page: for a GET or HEAD outside of the APIs that accepts
+ * HTML.
+ */
 export const wantsPage = ({ method, url, headers: { accept = '' } }: FastifyRequest): boolean =>
   (method === 'GET' || method === 'HEAD') && !ofPrograms.test(url) && namesMediaType(accept, 'text/html')
 

@@ -16,7 +16,7 @@ export function registerTill(app: FastifyInstance, site: Site, platform: string)
     `${tillPath}/till.js`,
     compressedFile('text/javascript; charset=utf-8', () => readFile(script)),
   )
-  // The platform allows no other origin: the page reaches it here.
+  // The platform refuses requests from other origins, so the page sends them to this path.
   app.post(`${tillPath}/redeem`, async (request, reply) => {
     const response = await fetch(`${platform}/redeem`, { method: 'POST', body: JSON.stringify(request.body) })
     return reply
