@@ -1,4 +1,5 @@
-/** Changes: which lists changed, over GraphQL. Without them, a client asks each list. */
+/** Reads the lists that changed, over GraphQL, so that a client need not ask each list. */
+import type { Answer } from './answer-error.ts'
 import { array, boolean, count, id, instant, object, parse, text } from './check.ts'
 import { Changes } from './documents.ts'
 import { runQuery } from './graphql.ts'
@@ -17,23 +18,23 @@ export interface ChangeOptions extends CallOptions {
 /** A list that changed: read its removals, and then the list. */
 export interface ListChange {
   tenantId: number
-  /** `tenants`: the tenant itself, or a tenant that left from below it. */
+  /** `tenants`: the tenant itself changed, or a tenant below it was removed or moved. */
   list: 'tenants' | TenantListName
   /** The time of its last change. */
   since: string
 }
 
-/** The lists that changed. */
+/** The lists that changed, and the position of the answer. */
 export interface ListChanges {
   /** Each list once. */
   lists: ListChange[]
-  /** The time up to which these are all. */
+  /** The answer names all changes up to this time. */
   serverTime: string
   /** Grows when all copies must be rebuilt. */
   epoch: number
-  /** Another text when the token is authorised for other tenants, or has other permissions. */
+  /** A text that changes when the token gets other tenants or permissions. */
   access: string
-  /** What is left of the rate limit, for the pace of the calls; null: the answer does not say. */
+  /** The rest of the rate limit, for the pace of the calls; null when the answer does not say. */
   rate: { remaining: number; resetsIn: number } | null
 }
 
@@ -49,10 +50,21 @@ const response = object({
   }),
 })
 
+/** Returns the name of a list in GraphQL. */
+export const nameInGraphql = (list: ListChange['list']): string => list.replace('-', '_').toUpperCase()
+
 /** The lists that this version knows, by their names in GraphQL. */
-const names = new Map(
-  (['tenants', ...tenantListNames] as const).map(name => [name.replace('-', '_').toUpperCase(), name] as const),
-)
+const names = new Map((['tenants', ...tenantListNames] as const).map(name => [nameInGraphql(name), name] as const))
+
+/** Returns the changes of an answer, without lists that this version does not know. @throws VoucherGatewayError */
+export function parseChanges({ body, requestId }: Pick<Answer, 'body' | 'requestId'>) {
+  const { lists: found, ...changes } = parse(response, body, requestId).data.changes
+  const lists = found.flatMap(({ tenantId, list: name, since }): ListChange[] => {
+    const list = names.get(name)
+    return list ? [{ tenantId, list, since }] : []
+  })
+  return { ...changes, lists }
+}
 
 const rateOf = (headers: Headers): ListChanges['rate'] => {
   const [remaining, resetsIn] = ['ratelimit-remaining', 'ratelimit-reset'].map(name => headers.get(name) ?? '')
@@ -67,15 +79,12 @@ export async function readChanges(
 ): Promise<ListChanges> {
   const lists = new Map<string, ListChange>()
   for (let after = toInstant(given); ; ) {
-    const { body, requestId, headers } = await runQuery(transport, Changes, { after, tenants }, { signal })
-    const { hasMore, serverTime, epoch, access, ...found } = parse(response, body, requestId).data.changes
-    for (const { tenantId, list: name, since } of found.lists) {
-      const list = names.get(name)
-      if (list) lists.set(`${tenantId} ${list}`, { tenantId, list, since })
-    }
+    const answer = await runQuery(transport, Changes, { after, tenants }, { signal })
+    const { hasMore, serverTime, epoch, access, ...found } = parseChanges(answer)
+    for (const change of found.lists) lists.set(`${change.tenantId} ${change.list}`, change)
     // An answer that does not move on would be asked for without end.
     if (!hasMore || serverTime === after)
-      return { lists: [...lists.values()], serverTime, epoch, access, rate: rateOf(headers) }
+      return { lists: [...lists.values()], serverTime, epoch, access, rate: rateOf(answer.headers) }
     after = serverTime
   }
 }

@@ -7,6 +7,8 @@ import { pathId, readRecord } from './record.ts'
 import type { Resolution } from './records.ts'
 import { createRemovalList, type Removal, type RemovalOptions, type RemovalPage } from './removals.ts'
 import type { CallOptions } from './transport.ts'
+import { type WatchOptions, watchChanges } from './watch-changes.ts'
+import { readWebhooks, type Webhook } from './webhooks.ts'
 
 export type { ExportOptions } from './bulk-export.ts'
 export type { ChangeOptions, ListChange, ListChanges } from './changes.ts'
@@ -16,6 +18,14 @@ export { type TenantListName, tenantListNames, tenantLists } from './reads.ts'
 export type * from './records.ts'
 export type { Removal, RemovalOptions, RemovalPage, RemovalResource } from './removals.ts'
 export type { CallOptions, ClientOptions } from './transport.ts'
+export type { WatchOptions } from './watch-changes.ts'
+export {
+  type ListChangedEvent,
+  verifyWebhook,
+  type WebhookEvent,
+  type WebhookHeaders,
+} from './webhook.ts'
+export type { Webhook } from './webhooks.ts'
 
 /** The identifier of a voucher: its reference, or the QR token or URL that was read from it. */
 export type VoucherIdentifier =
@@ -27,14 +37,23 @@ export type VoucherIdentifier =
  *
  * Every call waits when the rate limit is exceeded, and tries again when the service is unavailable. Reads are also tried
  * again when the connection breaks. After `maxAttempts` they throw a `VoucherGatewayError`.
+ *
+ * @example
+ * import { VoucherGateway } from '@voucher-gateway/client'
+ *
+ * const client = new VoucherGateway({ url: 'https://vouchers.example.com', token })
+ * for await (const tenant of client.tenants()) console.log(tenant.name)
  */
 export class VoucherGateway extends RecordReader {
   /**
-   * Says whether a voucher may be redeemed at a tenant, and what it is worth. It redeems nothing.
+   * Resolves a voucher at a tenant: returns its balance, and if it may be redeemed there. It redeems nothing.
    *
    * Each resolution issues a redemption token, so the request is sent again only after 429 and 503. After 503 a token
    * may have been issued, when the request timed out: it expires unused. When the connection breaks, a token may have
    * been issued: the call throws, and the caller decides.
+   *
+   * @example
+   * const { status, redemption_token } = await client.resolve(tenantId, { voucherReference: 'GIFT-1234' })
    */
   async resolve(
     tenantId: number,
@@ -49,11 +68,11 @@ export class VoucherGateway extends RecordReader {
 
   /**
    * Reads which lists changed, of all tenants of the token, as one operation of the rate limit. A client that keeps a copy then reads
-   * these lists alone, and their removals. For a time that is too early it throws an error with `needsFullPass`.
+   * only these lists and their removals. For a time that is too early it throws an error with `needsFullPass`.
    *
    * @example
    * const { lists, serverTime, epoch } = await client.changes({ after: lastTime })
-   * if (epoch !== copy.epoch) return copy.readEverything()
+   * if (epoch !== copy.epoch) await copy.readEverything()
    * for (const { tenantId, list } of lists) await copy.readAgain(tenantId, list)
    * lastTime = serverTime
    */
@@ -61,14 +80,50 @@ export class VoucherGateway extends RecordReader {
     return readChanges(this.transport, options)
   }
 
-  /** Lists the records that left a tenant's lists, so that a copy can follow. Read it before the lists. */
+  /**
+   * Reads the webhooks of the token, with their states. Counts as one operation.
+   *
+   * @example
+   * const [webhook] = await client.webhooks()
+   * if (webhook?.state !== 'ACTIVE') console.warn(`No events arrive at ${webhook?.url}.`)
+   */
+  webhooks(options: CallOptions = {}): Promise<Webhook[]> {
+    return readWebhooks(this.transport, options)
+  }
+
+  /**
+   * Follows the lists that change, over an event stream of the service. First it gives the changes since `after`, then each change within a
+   * second, and every 10 seconds at least a position without lists. Without `after` it begins now. A broken stream is continued
+   * from the last position, as often as needed; the signal ends the iteration. It throws errors that another try cannot mend: for
+   * a revoked token, and for a time that is too early (`needsFullPass`).
+   *
+   * @example
+   * for await (const { lists, serverTime } of client.watchChanges({ after: lastTime, signal })) {
+   *   for (const { tenantId, list } of lists) await copy.readAgain(tenantId, list)
+   *   lastTime = serverTime
+   * }
+   */
+  watchChanges(options: WatchOptions = {}): AsyncGenerator<ListChanges, void, undefined> {
+    return watchChanges(this.transport, options)
+  }
+
+  /**
+   * Lists the records that left a tenant's lists, so that a copy can follow. Read it before the lists.
+   *
+   * @example
+   * const removals = client.removals(tenantId, { updatedSince: lastTime })
+   * for await (const { resource, recordId } of removals) await copy.delete(resource, tenantId, recordId)
+   * lastTime = removals.serverTime
+   */
   removals(tenantId: number, options: RemovalOptions = {}): RecordList<Removal, RemovalPage> {
     return createRemovalList(this.transport, tenantId, options)
   }
 
   /**
-   * Reads what tells whether a copy belongs to the service. The epoch grows when all copies must be rebuilt: keep the one
-   * from before a full pass with the copy. The id is the same at every address of the service.
+   * Reads the id and the epoch of the service. The epoch grows when all copies must be rebuilt: read it before a full pass, and keep
+   * it with the copy. The id is the same at every address of the service.
+   *
+   * @example const { epoch, serviceId } = await client.identity(tenantId)
    */
   async identity(tenantId: number, options: CallOptions = {}): Promise<Pick<RemovalPage, 'epoch' | 'serviceId'>> {
     for await (const { epoch, serviceId } of createRemovalList(this.transport, tenantId, options, 0).pages())
@@ -76,7 +131,11 @@ export class VoucherGateway extends RecordReader {
     throw new Error('The list of removals has no page.')
   }
 
-  /** Counts the records of a tenant's list, for the progress of a long reading. Counts as one operation. */
+  /**
+   * Counts the records of a tenant's list, for the progress of a long reading. Counts as one operation.
+   *
+   * @example const total = await client.count(tenantId, 'purchased-vouchers')
+   */
   count(tenantId: number, list: TenantListName, options: CallOptions = {}): Promise<number> {
     return countRecords(this.transport, tenantId, list, options)
   }

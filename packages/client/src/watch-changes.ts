@@ -1,0 +1,53 @@
+/** Reports the lists that change. After an event stream breaks, a new stream continues at the same position. */
+import { throwFirstError } from './answer-error.ts'
+import { type ChangeOptions, type ListChange, type ListChanges, nameInGraphql, parseChanges } from './changes.ts'
+import { WatchChanges } from './documents.ts'
+import { VoucherGatewayError } from './error.ts'
+import { readEvents } from './event-stream.ts'
+import { isUnknownDocument } from './graphql.ts'
+import { toInstant } from './list.ts'
+import type { Transport } from './transport.ts'
+
+/** Options of a call that watches changes. */
+export interface WatchOptions extends ChangeOptions {
+  /** Only these lists; default: all that the token may read. */
+  lists?: readonly ListChange['list'][] | undefined
+}
+
+/** Reads changes until the signal ends it. After a broken stream it continues from the last position, as often as needed. */
+export async function* watchChanges(
+  transport: Transport,
+  { after: given, tenants, lists, signal }: WatchOptions,
+): AsyncGenerator<ListChanges, void, undefined> {
+  let document: { documentId: string } | { query: string } = { documentId: WatchChanges.id }
+  let after = toInstant(given)
+  for (let failures = 1; !signal?.aborted; failures++) {
+    const variables = { after, tenants, lists: lists?.map(nameInGraphql) }
+    const request = { path: '/graphql', body: { ...document, variables }, repeatable: true, isEndless: true, signal }
+    // Parts come until `hasMore` is false. `serverTime` is a position only after the last part, because a list is named
+    // once, with its last change.
+    const changed = new Map<string, ListChange>()
+    try {
+      for await (const answer of readEvents(transport, request)) {
+        throwFirstError(answer)
+        const { hasMore, lists: found, ...changes } = parseChanges(answer)
+        for (const change of found) changed.set(`${change.tenantId} ${change.list}`, change)
+        failures = 0
+        if (hasMore) continue
+        after = changes.serverTime
+        yield { ...changes, lists: [...changed.values()], rate: null }
+        changed.clear()
+      }
+      throw new VoucherGatewayError('The stream ended.', { code: 'CONNECTION_FAILED' })
+    } catch (error) {
+      if (signal?.aborted) return
+      if ('documentId' in document && isUnknownDocument(error)) document = { query: WatchChanges.text }
+      else await transport.waitAfter(error, Math.max(1, failures), request).catch(returnWhenAborted)
+    }
+  }
+
+  /** @throws the error, unless the signal has ended the wait */
+  function returnWhenAborted(error: unknown): void {
+    if (!signal?.aborted) throw error
+  }
+}

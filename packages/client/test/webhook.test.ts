@@ -1,0 +1,117 @@
+/** Webhooks are accepted and refused as the library of Standard Webhooks does. */
+import fc from 'fast-check'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { verifyWebhook } from '../src/index.ts'
+
+const event = {
+  type: 'purchased_vouchers.changed',
+  tenant_id: 2,
+  updated_since: '2026-11-30T09:00:00.000000Z',
+  server_time: '2026-11-30T09:30:00.000000Z',
+  url: 'https://gateway.example.com/api/external/v1/tenants/2/sales/purchased-vouchers?updated_since=2026-11-30',
+}
+const now = 1_790_000_000
+// Test files share a process.
+beforeAll(() => void vi.useFakeTimers({ toFake: ['Date'], now: now * 1000 }))
+afterAll(() => void vi.useRealTimers())
+
+const secretOf = (bytes: Uint8Array) => `whsec_${Buffer.from(bytes).toString('base64')}`
+const secret = secretOf(new Uint8Array(32).fill(7))
+const sign = (body: string, { id = 'msg_1', time = now, by = secret } = {}) =>
+  new Webhook(by).sign(id, new Date(time * 1000), body)
+const headersOf = (body: string, options: Parameters<typeof sign>[1] = {}) => ({
+  'webhook-id': options.id ?? 'msg_1',
+  'webhook-timestamp': String(options.time ?? now),
+  'webhook-signature': sign(body, options),
+})
+
+const secrets = fc.uint8Array({ minLength: 24, maxLength: 64 }).map(secretOf)
+const ids = fc.stringMatching(/^[!-~]{1,40}$/)
+const texts = fc.string({ unit: 'binary', maxLength: 300 })
+
+/** Returns what the library of the specification gives; null when it refuses. */
+function byLibrary(secret: string, body: string, headers: Record<string, string>): unknown {
+  try {
+    return new Webhook(secret).verify(Buffer.from(body), headers)
+  } catch {
+    return null
+  }
+}
+
+/** The headers of a request in the forms that servers give. */
+const forms: ((headers: Record<string, string>) => Parameters<typeof verifyWebhook>[1])[] = [
+  headers => new Headers(headers),
+  headers => Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value])),
+  headers => Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+]
+
+test('it accepts and refuses what the library of the specification does', async () => {
+  let accepted = 0
+  const requests = fc.record({
+    ...{ secret: secrets, other: secrets, id: ids, extra: texts, form: fc.constantFrom(...forms) },
+    age: fc.constantFrom(-301, -300, -7, 0, 1, 60, 300, 301, 86_400),
+    // What each signature is made of, and how it is damaged.
+    names: fc.subarray(['other', 'body', 'id', 'time', 'cut', 'v1a', 'junk', 'bits', 'right'] as const),
+    missing: fc.constantFrom('', '', '', '', '', 'webhook-id', 'webhook-timestamp', 'webhook-signature'),
+  })
+  const property = fc.asyncProperty(requests, async ({ secret, other, id, extra, form, age, names, missing }) => {
+    const body = JSON.stringify({ ...event, extra })
+    const time = now - age
+    const right = sign(body, { id, time, by: secret })
+    const made = {
+      ...{ right, other: sign(body, { id, time, by: other }), body: sign(`${body} `, { id, time, by: secret }) },
+      ...{ id: sign(body, { id: `${id}.`, time, by: secret }), time: sign(body, { id, time: time + 1, by: secret }) },
+      ...{ cut: right.slice(0, -5), v1a: right.replace('v1,', 'v1a,'), junk: 'v1,===' },
+      // The same bytes, as another text of base64.
+      bits: right.replace(/.=$/, last => `${String.fromCharCode(last.charCodeAt(0) + 1)}=`),
+    }
+    const headers: Record<string, string> = {
+      'webhook-id': id,
+      'webhook-timestamp': String(time),
+      'webhook-signature': names.map(name => made[name]).join(' '),
+    }
+    delete headers[missing]
+    const expected = byLibrary(secret, body, headers)
+    const verified = await verifyWebhook(Buffer.from(body), form(headers), secret).catch(error => {
+      expect(error).toMatchObject({ name: 'VoucherGatewayError', code: 'INVALID_WEBHOOK' })
+      return null
+    })
+    expect(verified).toEqual(expected)
+    if (verified) accepted++
+  })
+  await fc.assert(property, { numRuns: 500 })
+  expect(accepted).toBeGreaterThan(50)
+})
+
+test('while a secret is rotated, the former one and the new one are accepted', async () => {
+  const next = secretOf(new Uint8Array(32).fill(8))
+  const body = JSON.stringify(event)
+  const headers = headersOf(body)
+  headers['webhook-signature'] += ` ${sign(body, { by: next })}`
+  for (const known of [secret, next, [next, secret]]) {
+    expect(await verifyWebhook(new TextEncoder().encode(body).buffer, headers, known)).toEqual(event)
+  }
+})
+
+test('a text or a parsed body is refused, with what to do in express and fastify; and so is what is no secret', async () => {
+  const body = JSON.stringify(event)
+  const verify = async (bytes: unknown, by: unknown) => Reflect.apply(verifyWebhook, null, [bytes, headersOf(body), by])
+  for (const value of [body, event, undefined, null]) {
+    await expect(verify(value, secret)).rejects.toThrow(/bytes .*express\.raw\(.*parseAs: 'buffer'/)
+  }
+  for (const value of ['', undefined, secret.slice(6), `${secret}\n`, 'whsec_', [secret, 'whsec_???']]) {
+    await expect(verify(Buffer.from(body), value)).rejects.toMatchObject({ code: 'BAD_USER_INPUT' })
+  }
+})
+
+test.each([
+  ['events of the type locations.changed: answer 204', { ...event, type: 'locations.changed' }],
+  ['tenant_id is not an id', { ...event, tenant_id: '2' }],
+  ['updated_since is not an instant', { ...event, updated_since: undefined }],
+  ['url is not a text', { ...event, url: 1 }],
+  ['the body is not an object', 'event'],
+])('a signed body that is no event is refused: %s', async (problem, value) => {
+  const body = JSON.stringify(value)
+  await expect(verifyWebhook(Buffer.from(body), headersOf(body), secret)).rejects.toThrow(problem)
+})
