@@ -20,7 +20,7 @@ const endLine = object({ count: countCheck })
  *
  * @param check the check of a record
  */
-export function createExport<T>(
+export function readExport<T>(
   transport: Transport,
   path: string,
   check: Check<T>,

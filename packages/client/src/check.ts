@@ -1,4 +1,6 @@
-/** Checks that answers have the shape that their types promise. Nothing that a service sends is used before. */
+/**
+ * Checks that answers have the shape that their types promise. Nothing that a service sends is used before this check.
+ */
 import { VoucherGatewayError } from './error.ts'
 import { isObject } from './json.ts'
 
@@ -28,7 +30,10 @@ export const number = value<number>(Number.isFinite, 'not a number')
 export const boolean = value<boolean>(each => typeof each === 'boolean', 'neither true nor false')
 /** A text. */
 export const text = value<string>(each => typeof each === 'string', 'not a text')
-/** A cursor. An empty one would lead to the first page again; UTF-8 and PostgreSQL cannot hold NUL or half a surrogate pair. */
+/**
+ * A cursor. An empty cursor would lead to the first page again. UTF-8 and PostgreSQL cannot hold NUL or half a
+ * surrogate pair.
+ */
 export const cursor = value<string>(
   each => typeof each === 'string' && /^[^\0\p{Surrogate}]+$/u.test(each),
   'not a cursor',
@@ -70,7 +75,7 @@ export const array =
 export function object<T extends object>(fields: Fields<T>): Check<T> {
   const names = Object.keys(fields)
   const checks: Check<unknown>[] = Object.values(fields)
-  // By index: an export has millions of fields.
+  // A loop by index, because it is faster, and an export has millions of fields.
   return each => {
     if (!isObject(each)) return ' is not an object'
     for (let index = 0; index < names.length; index++) {

@@ -1,7 +1,7 @@
 /** The one error of this package. */
 
 /**
- * The kind of an error, for programs. The first twelve come from the service, the others from connections and answers.
+ * The kind of an error, for programs. The first twelve come from the service, the others from connections, answers and webhooks.
  */
 export type ErrorCode =
   | 'UNAUTHENTICATED'
@@ -25,6 +25,10 @@ export type ErrorCode =
   | 'INVALID_RESPONSE'
   /** The export ended without its last line: continue it from its last cursor. */
   | 'EXPORT_INCOMPLETE'
+  /** A webhook is not signed with the secret, is too old, or is no event. */
+  | 'INVALID_WEBHOOK'
+  /** A webhook is valid, but only a later version of the client knows its type. */
+  | 'UNKNOWN_EVENT'
 
 /** v1 has no codes in its bodies, so they follow from the status. 502 and 504 come from proxies before the service. */
 const codes: Record<number, ErrorCode> = {
@@ -55,7 +59,17 @@ export interface ErrorDetails {
   cause?: unknown
 }
 
-/** Thrown for every answer that is not a success, and for every connection that fails. An abort throws its own reason. */
+/**
+ * Thrown for every answer that is not a success, and for every connection that fails. An abort throws its own reason.
+ *
+ * @example
+ * import { VoucherGatewayError } from '@voucher-gateway/client'
+ *
+ * const voucher = await client.purchasedVoucher(tenantId, voucherId).catch(error => {
+ *   if (error instanceof VoucherGatewayError && error.code === 'NOT_FOUND') return null
+ *   throw error
+ * })
+ */
 export class VoucherGatewayError extends Error {
   override readonly name = 'VoucherGatewayError'
   /** The HTTP status; undefined when there was no answer. */
@@ -84,7 +98,17 @@ export class VoucherGatewayError extends Error {
     this.retryAfter = details.retryAfter
   }
 
-  /** True when removals can no longer bring the copy up to date: read all lists from their beginning. */
+  /**
+   * True when removals can no longer bring the copy up to date: read all lists from their beginning.
+   *
+   * @example
+   * try {
+   *   await client.changes({ after: lastTime })
+   * } catch (error) {
+   *   if (!(error instanceof VoucherGatewayError && error.needsFullPass)) throw error
+   *   await copy.readEverything()
+   * }
+   */
   get needsFullPass(): boolean {
     const { updatedSince = [], after = [] } = this.fieldErrors
     return this.code === 'BAD_USER_INPUT' && [...updatedSince, ...after].some(text => text.includes('full pass'))

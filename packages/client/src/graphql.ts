@@ -27,7 +27,11 @@ export async function runQuery(
   try {
     return await send({ documentId: id })
   } catch (error) {
-    if (!(error instanceof VoucherGatewayError) || error.code !== 'PERSISTED_DOCUMENT_NOT_FOUND') throw error
+    if (!isUnknownDocument(error)) throw error
     return send({ query: text })
   }
 }
+
+/** Returns whether a service does not know the id of a document: it may know the text. */
+export const isUnknownDocument = (error: unknown): boolean =>
+  error instanceof VoucherGatewayError && error.code === 'PERSISTED_DOCUMENT_NOT_FOUND'

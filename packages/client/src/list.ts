@@ -23,27 +23,38 @@ export interface Page<T> {
 /**
  * A list that is read while it is iterated, and not before. Each iteration reads it again.
  *
- * @example for await (const voucher of client.purchasedVouchers(tenantId)) …
+ * @example for await (const { reference } of client.purchasedVouchers(tenantId)) console.log(reference)
  */
 export class RecordList<T, P extends Page<T> = Page<T>> implements AsyncIterable<T> {
   readonly #read: () => AsyncIterable<P>
   #serverTime: string | undefined
 
-  /** @param read reads the pages, from the first one */
+  /** @param read reads the pages, from the first page on */
   constructor(read: () => AsyncIterable<P>) {
     this.#read = read
   }
 
   /**
-   * The time of the first page of the latest iteration, for the `updatedSince` of the next one. Keep it when the
-   * iteration has ended. When an iteration continues from a cursor, keep the time of the iteration that began the list.
-   * It is undefined before the first page.
+   * The time of the first page of the latest iteration. Pass it as `updatedSince` in the next iteration. Keep it when
+   * the iteration has ended. When an iteration continues from a cursor, keep the time of the iteration that began the
+   * list. It is undefined before the first page.
+   *
+   * @example
+   * const vouchers = client.purchasedVouchers(tenantId, { updatedSince: lastTime })
+   * for await (const voucher of vouchers) await store(voucher)
+   * lastTime = vouchers.serverTime
    */
   get serverTime(): string | undefined {
     return this.#serverTime
   }
 
-  /** Reads the list page by page. To continue after a stop, store the records and `nextCursor` of a page together. */
+  /**
+   * Reads the list page by page. To continue after a stop, store the records and `nextCursor` of a page together.
+   *
+   * @example
+   * const pages = client.purchasedVouchers(tenantId, { cursor }).pages()
+   * for await (const { records, nextCursor } of pages) await store(records, nextCursor)
+   */
   async *pages(): AsyncGenerator<P, void, undefined> {
     this.#serverTime = undefined
     for await (const page of this.#read()) {

@@ -12,7 +12,9 @@ export type RemovalResource = 'TENANT' | (typeof tenantLists)[TenantListName]['r
 
 const resources = [...tenantListNames.map(name => tenantLists[name].removal), 'TENANT'] as const
 
-/** A record that left a list of the tenant in the call. Drop the record that you keep under this tenant and `recordId`. */
+/**
+ * A record that left a list of the requested tenant. Delete your copy of the record with this tenant and `recordId`.
+ */
 export interface Removal {
   resource: RemovalResource
   recordId: number

@@ -1,4 +1,4 @@
-/** Sends requests, and decides whether and when a failed one is sent again. */
+/** Sends requests, and repeats failed requests. */
 import { type Answer, errorOf } from './answer-error.ts'
 import { VoucherGatewayError } from './error.ts'
 import { parseJson } from './json.ts'
@@ -6,7 +6,7 @@ import { pause } from './pause.ts'
 
 /** The address of a service, and the rules for its requests. */
 export interface ClientOptions {
-  /** The address of the service, for example `https://vouchers.example.com`; the address of v1 works as well. */
+  /** The address of the service, for example `https://vouchers.example.com`; the address of v1 also works. */
   url: string | URL
   /** The bearer token. */
   token: string
@@ -21,7 +21,7 @@ export interface ClientOptions {
   timeoutMs?: number
   /** The maximum wait before another attempt, in milliseconds; default 90,000. A longer `Retry-After` throws the error. */
   maxWaitMs?: number
-  /** Called before each wait, for example to log it; `ms` is how long it takes. */
+  /** Called before each wait, for example to log it; `ms` is its length. */
   onWait?: (error: VoucherGatewayError, ms: number) => void
   /** Sends the requests; default: the global `fetch`. */
   fetch?: typeof fetch
@@ -43,6 +43,10 @@ export interface GatewayRequest extends CallOptions {
   body?: object
   /** True when it may be sent again after an unknown outcome, because carrying it out twice does no harm. */
   repeatable: boolean
+  /** True when it is sent again after any number of failures. */
+  isEndless?: boolean
+  /** The time that the connection of this request may be silent, in milliseconds; default: the time of all requests. */
+  timeoutMs?: number
 }
 
 /** A part of an answer's body. */
@@ -53,18 +57,18 @@ interface Part {
 }
 
 /** The maximum number of characters of an answer, or of an export between two cursors: a server may never end one. */
-const mostText = 64 * 1024 * 1024
+const maxCharacters = 64 * 1024 * 1024
 
-/** Throws VoucherGatewayError `INVALID_RESPONSE` when so many characters are too many. */
+/** Throws VoucherGatewayError `INVALID_RESPONSE` for a text of more characters. */
 export function requireBounded(length: number, requestId: string): void {
-  if (length <= mostText) return
+  if (length <= maxCharacters) return
   throw new VoucherGatewayError('The answer of the service has more than 64 Mi characters.', {
     code: 'INVALID_RESPONSE',
     requestId,
   })
 }
 
-/** The names of this machine. */
+/** Matches the host names and addresses of this machine. */
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
 /** Sends the requests of one client. */
@@ -101,7 +105,7 @@ export class Transport {
       )
     }
     this.#base = origin + pathname.replace(/(?<!\/)\/+$/, '').replace(/\/api\/external(\/v1)?$/, '')
-    // The browser's fetch must be called without an object before it.
+    // The `fetch` of a browser throws when it is called as a method of another object.
     const fetch = options.fetch ?? ((input, init) => globalThis.fetch(input, init))
     this.#options = { url, token, allowHttp, maxAttempts, timeoutMs, maxWaitMs, onWait, fetch }
   }
@@ -124,7 +128,7 @@ export class Transport {
     let timer: ReturnType<typeof setTimeout> | undefined
     const restartTimer = () => {
       clearTimeout(timer)
-      timer = setTimeout(end, this.#options.timeoutMs)
+      timer = setTimeout(end, Math.min(this.#options.timeoutMs, request.timeoutMs ?? Number.POSITIVE_INFINITY))
     }
     restartTimer()
     signal?.addEventListener('abort', end)
@@ -203,20 +207,20 @@ export class Transport {
   /**
    * Waits before the next try of a request.
    *
-   * @param failures how many tries have failed in a row
+   * @param failures the number of tries that have failed in a row
    * @throws the error, when there is no next try
    */
-  async waitAfter(error: unknown, failures: number, { repeatable, signal }: GatewayRequest): Promise<void> {
+  async waitAfter(error: unknown, failures: number, { repeatable, isEndless, signal }: GatewayRequest): Promise<void> {
     if (!(error instanceof VoucherGatewayError)) throw error
     // The service asks for another try. After UNAVAILABLE a resolution may have been carried out: its token expires.
     const isAskedFor = error.code === 'RATE_LIMITED' || error.code === 'UNAVAILABLE'
     const isUnknown = error.code === 'CONNECTION_FAILED' || error.code === 'TIMEOUT'
     if (!isAskedFor && !(repeatable && isUnknown)) throw error
-    // At least a second, whatever a proxy sends, and never shorter than Retry-After, because the rate window is fixed.
+    // At least a second, even when a proxy sends less, and never shorter than Retry-After, because the rate window is fixed.
     // Jitter, so that clients do not all retry at the same time.
     const jitter = error.retryAfter === undefined ? Math.min(30_000, 500 * 2 ** (failures - 1)) : 1000
     const ms = Math.max(1, error.retryAfter ?? 0) * 1000 + Math.random() * jitter
-    if (failures >= this.#options.maxAttempts || ms > this.#options.maxWaitMs) throw error
+    if ((failures >= this.#options.maxAttempts && !isEndless) || ms > this.#options.maxWaitMs) throw error
     this.#options.onWait(error, ms)
     await pause(ms, signal)
   }

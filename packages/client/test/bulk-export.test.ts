@@ -6,7 +6,8 @@ import { all, answerOf, type Step, startFront, startService } from './support.ts
 
 const { build, platform, url, tenant, token } = await startService({ EXPORTS_PER_HOUR: '1000' })
 const client = new VoucherGateway({ url, token })
-const time = '2026-01-31T09:30:00.000000Z'
+/** The first line of an export. */
+const head = { server_time: '2026-01-31T09:30:00.000000Z' }
 await build.product(tenant)
 await build.customer(tenant)
 // More than two chunks. References of random text keep the compressed answer long.
@@ -46,8 +47,6 @@ test('it goes on from its last cursor after a broken connection: each record com
   const ids = pages.flatMap(({ records }) => records.map(({ id }) => id))
   expect(ids.sort((a, b) => a - b)).toEqual(await readIds())
   expect(arrived.map(line => line.includes('?cursor='))).toEqual([false, true, true])
-  expect(exported.serverTime).toBe(pages[0]?.serverTime)
-  expect(pages.at(-1)?.nextCursor).toBeNull()
 })
 
 test('another process goes on from the cursor of a chunk', async () => {
@@ -57,39 +56,29 @@ test('another process goes on from the cursor of a chunk', async () => {
 })
 
 test.each([
-  ['before its first line', ''],
-  ['before its last line', lines({ server_time: time }, voucher(1), { cursor: 'c' }, voucher(2))],
-  ['in the middle of a line', `${lines({ server_time: time })}{"end":tr`],
-  ['with another count', lines({ server_time: time }, voucher(1), { cursor: 'c' }, { end: true, count: 2 })],
-])('an answer that ends %s is an error', async (_, body) => {
+  ['that ends before its first line', '', 'EXPORT_INCOMPLETE'],
+  ['that ends before its last line', lines(head, voucher(1), { cursor: 'c' }, voucher(2)), 'EXPORT_INCOMPLETE'],
+  ['that ends in the middle of a line', `${lines(head)}{"end":tr`, 'EXPORT_INCOMPLETE'],
+  ['with another count', lines(head, voucher(1), { cursor: 'c' }, { end: true, count: 2 }), 'EXPORT_INCOMPLETE'],
+  ['with a line that is not JSON', `${lines(head)}<html>\n`, 'INVALID_RESPONSE'],
+])('an answer %s is an error', async (_, body, code) => {
   const { client, arrived } = await start(stream(body))
-  await expect(all(client.exportPurchasedVouchers(tenant))).rejects.toMatchObject({ code: 'EXPORT_INCOMPLETE' })
+  await expect(all(client.exportPurchasedVouchers(tenant))).rejects.toMatchObject({ code })
   expect(arrived).toHaveLength(1)
-})
-
-test('a line that is not JSON is an error', async () => {
-  const { client } = await start(stream(`${lines({ server_time: time })}<html>\n`))
-  await expect(all(client.exportPurchasedVouchers(tenant))).rejects.toMatchObject({ code: 'INVALID_RESPONSE' })
 })
 
 /** An answer that is shorter than its `Content-Length`, so that its connection falls silent after these lines. */
 const unfinished = (...values: object[]) => ({
-  answer: stream(lines({ server_time: time }, ...values)).answer.replace('content-length: ', 'content-length: 1'),
+  answer: stream(lines(head, ...values)).answer.replace('content-length: ', 'content-length: 1'),
 })
 
 test('the tries are counted from the last chunk that has arrived', async () => {
-  const end = stream(lines({ server_time: time }, { end: true, count: 0 }))
+  const end = stream(lines(head, { end: true, count: 0 }))
   const front = await start(...['a', 'b', 'c'].map(cursor => unfinished(voucher(1), { cursor })), end)
   const patient = new VoucherGateway({ url: front.url, token, maxAttempts: 2, timeoutMs: 1_000 })
   const exported = await all(patient.exportPurchasedVouchers(tenant).pages())
   expect(exported.map(({ nextCursor }) => nextCursor)).toEqual(['a', 'b', 'c', null])
   expect(front.arrived.map(line => line.split('?')[1])).toEqual([undefined, 'cursor=a', 'cursor=b', 'cursor=c'])
-})
-
-test('a caller who leaves ends the connection', async () => {
-  const { client, ended, arrived } = await start(unfinished(voucher(1), { cursor: 'a' }))
-  for await (const _ of client.exportPurchasedVouchers(tenant)) break
-  await vi.waitFor(() => expect(ended).toContain(arrived[0]), 10_000)
 })
 
 test('an abort ends it, and so does a caller who leaves: the next one can begin', async () => {

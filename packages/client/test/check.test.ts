@@ -13,28 +13,17 @@ const clientOf = (body: unknown) =>
   new VoucherGateway({ url: 'https://example.com', token: 'token', fetch: async () => Response.json(body) })
 
 const page = (data: unknown, rest: object = {}) => ({ data, next_cursor: null, server_time: time, ...rest })
-const removals = (records: unknown, rest: object = {}) => {
-  const found = {
-    records,
-    nextCursor: null,
-    serverTime: time,
-    epoch: 1,
-    serviceId: 'a',
-    removalsCompleteSince: null,
-    ...rest,
-  }
-  return { data: { tenant: { removals: found } } }
-}
+const noRemovals = { nextCursor: null, serverTime: time, epoch: 1, serviceId: 'a', removalsCompleteSince: null }
+const removals = (records: unknown, rest: object = {}) => ({
+  data: { tenant: { removals: { records, ...noRemovals, ...rest } } },
+})
 
 test.each([
   ['data[1].id is not an id', page([voucher, { ...voucher, id: '2' }])],
   ['data[0].id is not an id', page([{ ...voucher, id: 2 ** 53 }])],
-  ['data[0].id is not an id', page([{ ...voucher, id: 0 }])],
   ['data[0].order_id is not an id', page([{ ...voucher, order_id: 1.5 }])],
   ['data[0].reference is not a text', page([{ ...voucher, reference: { toString: 1 } }])],
   ['data[0].void is neither true nor false', page([{ ...voucher, void: 1 }])],
-  ['data[0].updated_at is not an instant', page([{ ...voucher, updated_at: '2026-02-29T09:30:00Z' }])],
-  ['data[0].updated_at is not an instant', page([{ ...voucher, updated_at: 'infinity' }])],
   ['data[0].updated_at is not an instant', page([{ ...voucher, updated_at: '2026-01-31T09:30:00+01:00' }])],
   ['data[0].created_at is not an instant', page([{ ...voucher, created_at: undefined }])],
   ['data[0].date_valid_end is not a date', page([{ ...voucher, date_valid_end: '2026-13-01' }])],
@@ -42,7 +31,6 @@ test.each([
   ['data[0] is not an object', page([null])],
   ['data is not an array', page({})],
   ['next_cursor is not a cursor', page([], { next_cursor: '' })],
-  ['next_cursor is not a cursor', page([], { next_cursor: undefined })],
   ['server_time is not an instant', page([], { server_time: 'now' })],
   ['the body is not an object', '<html>'],
 ])('a page: %s', async (sentence, body) => {
@@ -72,39 +60,36 @@ test('fields that a later version adds are kept', async () => {
   expect(await all(clientOf(page([later])).purchasedVouchers(1))).toEqual([later])
 })
 
-test('a record, a resolution and a count are checked too', async () => {
-  const list = clientOf({ data: { tenant: { list: {} } } })
-  await expect(clientOf({ data: { id: '..' } }).catalogVoucher(1, 1)).rejects.toThrow('data.id is not an id')
-  await expect(clientOf({ data: { status: 1 } }).resolve(1, { qrToken: 'a' })).rejects.toThrow(
-    'data.status is not a text',
-  )
-  await expect(list.count(1, 'catalog-vouchers')).rejects.toThrow('totalCount is not a count')
+test('a record, a resolution and a count are checked', async () => {
+  const record = clientOf({ data: { id: '..' } }).catalogVoucher(1, 1)
+  await expect(record).rejects.toThrow('data.id is not an id')
+  const resolution = clientOf({ data: { status: 1 } }).resolve(1, { qrToken: 'a' })
+  await expect(resolution).rejects.toThrow('data.status is not a text')
+  const count = clientOf({ data: { tenant: { list: {} } } }).count(1, 'catalog-vouchers')
+  await expect(count).rejects.toThrow('totalCount is not a count')
 })
 
 test('an id that code without types passes is no part of a path', async () => {
-  for (const id of ['..', '1/../2', 0, -1, 1.5, null, undefined]) {
-    const call = async () => Reflect.apply(clientOf({}).purchasedVoucher, clientOf({}), [1, id])
+  const client = clientOf({})
+  for (const id of ['..', '1/../2', 0, 1.5, undefined]) {
+    const call = async () => Reflect.apply(client.purchasedVoucher, client, [1, id])
     await expect(call()).rejects.toBeInstanceOf(TypeError)
   }
 })
 
 test('the token is not sent unencrypted to another machine, unless that is allowed', () => {
-  for (const url of ['http://127.0.0.1:1', 'http://localhost', 'http://[::1]:1', 'https://example.com']) {
-    expect(new VoucherGateway({ url, token: 'token' })).toBeDefined()
-  }
-  const others = ['example.com', '10.0.0.1:8080', 'localhost.example.com', '127.0.0.1.nip.io']
-  for (const url of others.map(host => `http://${host}`)) {
-    expect(() => new VoucherGateway({ url, token: 'token' })).toThrow('or set allowHttp')
-    expect(new VoucherGateway({ url, token: 'token', allowHttp: true })).toBeDefined()
+  const create = (url: string, options = {}) => new VoucherGateway({ url, token: 'token', ...options })
+  for (const url of ['http://127.0.0.1:1', 'http://localhost', 'http://[::1]:1', 'https://example.com']) create(url)
+  for (const host of ['example.com', '10.0.0.1:8080', 'localhost.example.com', '127.0.0.1.nip.io']) {
+    expect(() => create(`http://${host}`)).toThrow('or set allowHttp')
+    create(`http://${host}`, { allowHttp: true })
   }
 })
 
 test('an instant must be a valid date of the calendar', async () => {
   const isAccepted = async (updated_at: string) =>
     (await all(clientOf(page([{ ...voucher, updated_at }])).purchasedVouchers(1)).catch(() => [])).length === 1
-  for (let day = Date.UTC(1999, 11, 1); day < Date.UTC(2001, 2, 2); day += 86_400_000) {
-    expect(await isAccepted(new Date(day).toISOString())).toBe(true)
-  }
+  for (const date of ['2000-02-29', '2000-12-31']) expect(await isAccepted(`${date}T23:59:59.999Z`)).toBe(true)
   const dates = ['1900-02-29', '2001-02-29', '2000-02-30', '2000-04-31', '2000-11-31', '2000-12-32', '0000-01-01']
   for (const date of dates) expect([date, await isAccepted(`${date}T00:00:00Z`)]).toEqual([date, false])
   for (const time of ['24:00:00Z', '00:60:00Z', '00:00:60Z', '00:00Z', '00:00:00', '00:00:00.Z', '00:00:00Z ']) {

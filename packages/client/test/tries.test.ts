@@ -1,6 +1,7 @@
 /** Checks which requests are repeated, and how they are cancelled. */
 import { getEventListeners } from 'node:events'
 import { createServer } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { afterFile } from '../../../test/support/cleanups.ts'
 import { listen } from '../../../test/support/free-port.ts'
@@ -25,7 +26,6 @@ const away = { answer: answerOf(503) }
 
 describe.concurrent('a request is sent again', () => {
   test.each([
-    ['429', busy],
     ['503 without a time to wait', away],
     ['502 of a proxy', { answer: answerOf(502) }],
     ['a connection that breaks before the answer', 'cut at once' as const],
@@ -36,35 +36,22 @@ describe.concurrent('a request is sent again', () => {
     expect(arrived).toHaveLength(2)
   })
 
-  test.each(
-    Object.entries({ 429: busy, 503: away }),
-  )('after %s, when it resolves: the service asks for it', async (_, step) => {
-    const { arrived, passed, resolve } = await start(step)
+  test('after 429 and 503, when it resolves: the service asks for it', async () => {
+    const { arrived, passed, resolve } = await start(busy, away)
     expect(await resolve()).toMatchObject({ voucher: { id: voucher } })
-    expect([arrived.length, passed.length]).toEqual([2, 1])
-  })
-
-  test('after a broken connection, for removals', async () => {
-    const { arrived, client } = await start('cut at once')
-    expect(await all(client.removals(tenant))).toEqual([])
-    expect(arrived).toHaveLength(2)
+    expect([arrived.length, passed.length]).toEqual([3, 1])
   })
 })
 
 describe.concurrent('a request is not sent again', () => {
   test.each([
-    ['breaks before the answer', 'cut at once' as const, 'CONNECTION_FAILED', undefined],
-    ['breaks in the middle of the answer', { cutAfter: 20 }, 'CONNECTION_FAILED', undefined],
-    ['of a proxy is 502', { answer: answerOf(502) }, 'CONNECTION_FAILED', 502],
-  ])('when it resolves and the connection %s: it may have been carried out', async (_, step, code, status) => {
+    ['breaks before the answer', 'cut at once' as const, undefined],
+    ['breaks in the middle of the answer', { cutAfter: 20 }, undefined],
+    ['of a proxy is 502', { answer: answerOf(502) }, 502],
+  ])('when it resolves and the connection %s: it may have been carried out', async (_, step, status) => {
     const { arrived, resolve } = await start(step)
-    await expect(resolve()).rejects.toMatchObject({ code, status, requestId: expect.stringMatching(/^\w{32}$/) })
-    expect(arrived).toHaveLength(1)
-  })
-
-  test('after a permanent error', async () => {
-    const { arrived, client } = await start()
-    await expect(client.purchasedVoucher(tenant, 999_999)).rejects.toMatchObject({ status: 404 })
+    const requestId = expect.stringMatching(/^\w{32}$/)
+    await expect(resolve()).rejects.toMatchObject({ code: 'CONNECTION_FAILED', status, requestId })
     expect(arrived).toHaveLength(1)
   })
 
@@ -94,66 +81,55 @@ describe.concurrent('a request is not sent again', () => {
 
 describe('the wait before the next try', () => {
   /** Makes a call whose wait is too long for the client. */
-  async function refuse(headers: Record<string, string>, status = 429, body = '') {
+  async function callWithoutWaiting(headers: Record<string, string>, status = 429, body = '') {
     const { address } = await start({ answer: answerOf(status, headers, body) })
     const impatient = new VoucherGateway({ url: address, token, maxWaitMs: 0 })
     return impatient.count(tenant, 'purchased-vouchers')
   }
 
   test('comes from Retry-After, also as a date and as a fraction', async () => {
-    const date = refuse({ 'retry-after': new Date(Date.now() + 300_000).toUTCString() })
-    await expect(date).rejects.toMatchObject({ code: 'RATE_LIMITED', retryAfter: expect.closeTo(270, -2) })
-    await expect(refuse({ 'retry-after': '1.5' })).rejects.toMatchObject({ retryAfter: 1.5 })
-    await expect(refuse({ 'retry-after': 'soon' }, 503)).rejects.toMatchObject({ retryAfter: undefined })
+    const date = callWithoutWaiting({ 'retry-after': new Date(Date.now() + 300_000).toUTCString() })
+    await expect(date).rejects.toMatchObject({ retryAfter: expect.closeTo(270, -2) })
+    await expect(callWithoutWaiting({ 'retry-after': '1.5' })).rejects.toMatchObject({ retryAfter: 1.5 })
+    await expect(callWithoutWaiting({ 'retry-after': 'soon' }, 503)).rejects.toMatchObject({ retryAfter: undefined })
   })
 
   test('comes from RateLimit-Reset for a field of a GraphQL response', async () => {
     const body = (code: string) =>
       `{"data":{"tenant":null},"errors":[{"message":"No.","extensions":{"code":"${code}"}}]}`
-    for (const [code, retryAfter] of Object.entries({ RATE_LIMITED: 42, UNAVAILABLE: undefined })) {
-      const refused = refuse({ 'ratelimit-reset': '42' }, 200, body(code))
-      await expect(refused).rejects.toMatchObject({ status: 200, code, retryAfter })
-    }
+    const refused = callWithoutWaiting({ 'ratelimit-reset': '42' }, 200, body('RATE_LIMITED'))
+    await expect(refused).rejects.toMatchObject({ status: 200, code: 'RATE_LIMITED', retryAfter: 42 })
+    const away = callWithoutWaiting({ 'ratelimit-reset': '42' }, 200, body('UNAVAILABLE'))
+    await expect(away).rejects.toMatchObject({ code: 'UNAVAILABLE', retryAfter: undefined })
   })
 
   test.each([
     ...[null, '', '0', '0.2', '-5', '0, 120', 'soon', '1e9', '0x7f'],
-    ...['Wed, 21 Oct 2015 07:28:00 GMT', 'Wed, 99 GMT', new Date(0).toUTCString()],
+    ...['Wed, 99 GMT', new Date(0).toUTCString()],
   ])('is at least a second, and short, when Retry-After is %j', async value => {
     const headers = value === null ? {} : { 'retry-after': value }
-    const waits = [429, 502, 503, 504].map(async status => {
+    for (const status of [429, 502, 503, 504]) {
       const { address } = await start({ answer: answerOf(status, headers, '<h1>Busy</h1>') })
       const controller = new AbortController()
-      const waited = new Promise<number>(resolve => {
-        const onWait: ClientOptions['onWait'] = (_error, ms) => {
-          resolve(ms)
-          controller.abort()
-        }
-        const client = new VoucherGateway({ url: address, token, onWait })
-        client.purchasedVoucher(tenant, voucher, controller).catch(() => {})
-      })
-      return waited
-    })
-    for (const ms of await Promise.all(waits)) expect(ms >= 1_000 && ms < 2_000, `${ms}`).toBe(true)
+      let waited = 0
+      const onWait: ClientOptions['onWait'] = (_error, ms) => {
+        waited = ms
+        controller.abort()
+      }
+      const client = new VoucherGateway({ url: address, token, onWait })
+      await client.purchasedVoucher(tenant, voucher, controller).catch(() => {})
+      expect(waited >= 1_000 && waited < 2_000, `${waited}`).toBe(true)
+    }
   })
 
-  test('is refused when it is longer than the limit, however long', async () => {
-    const { address } = await start({ answer: answerOf(503, { 'retry-after': '9'.repeat(400) }) })
-    const client = new VoucherGateway({ url: address, token })
-    await expect(client.count(tenant, 'purchased-vouchers')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
-  })
-
-  test.each([
-    [0, [1000, 1000, 1000]],
-    [0.5, [1250, 1500, 1500]],
-  ])('has jitter: with the random number %d it is %j ms', async (random, expected) => {
-    vi.spyOn(Math, 'random').mockReturnValue(random)
+  test('grows, and has jitter', async () => {
+    vi.spyOn(Math, 'random').mockReturnValue(0.5)
     onTestFinished(() => void vi.restoreAllMocks())
     const { address } = await start(away, away, busy)
     const waits: number[] = []
     const client = new VoucherGateway({ url: address, token, onWait: (_, ms) => waits.push(ms) })
     expect(await client.purchasedVoucher(tenant, voucher)).toMatchObject({ id: voucher })
-    expect(waits).toEqual(expected)
+    expect(waits).toEqual([1250, 1500, 1500])
   })
 })
 
@@ -176,11 +152,10 @@ test("the service's own 429 is waited out, and no request comes too early", asyn
 
 describe('a signal', () => {
   const reason = new Error('The user has left.')
-  const gone = AbortSignal.abort(reason)
 
   test('that is aborted already sends nothing', async () => {
     const { arrived, client } = await start()
-    const options = { signal: gone }
+    const options = { signal: AbortSignal.abort(reason) }
     const calls = [
       client.purchasedVoucher(tenant, voucher, options),
       client.resolve(tenant, { voucherReference: 'GIFT-1' }, options),
@@ -210,26 +185,21 @@ describe('a signal', () => {
   })
 })
 
-test('an answer that does not come in time is an error, with the id of the request', async () => {
+test('an answer that does not come in time is an error', async () => {
   const { arrived, address } = await start('silence', 'silence')
   const impatient = new VoucherGateway({ url: address, token, maxAttempts: 2, timeoutMs: 1_000 })
-  await expect(impatient.purchasedVoucher(tenant, voucher)).rejects.toMatchObject({
-    code: 'TIMEOUT',
-    status: undefined,
-    requestId: expect.stringMatching(/^\w{32}$/),
-  })
+  await expect(impatient.purchasedVoucher(tenant, voucher)).rejects.toMatchObject({ code: 'TIMEOUT' })
   expect(arrived).toHaveLength(2)
 })
 
 test('the timeout starts again when the headers arrive', async () => {
-  const later = (ms: number) => new Promise<void>(resolve => setTimeout(resolve, ms))
   const slow: ClientOptions['fetch'] = async (_, init) => {
-    await later(1_000)
+    await pause(1_000)
     const body = new ReadableStream({
       async pull(stream) {
-        await later(1_000)
+        await pause(1_000)
         if (init?.signal?.aborted) return stream.error(init.signal.reason)
-        stream.enqueue(new TextEncoder().encode(JSON.stringify({ data: voucherRecord(1) })))
+        stream.enqueue(Buffer.from(JSON.stringify({ data: voucherRecord(1) })))
         stream.close()
       },
     })
@@ -241,21 +211,8 @@ test('the timeout starts again when the headers arrive', async () => {
   await expect(call(500)).rejects.toMatchObject({ code: 'TIMEOUT' })
 })
 
-test('a service that cannot be reached is an error with its cause', async () => {
-  const nowhere = new VoucherGateway({ url: 'http://127.0.0.1:1', token, maxAttempts: 1 })
-  await expect(all(nowhere.tenants())).rejects.toMatchObject({
-    code: 'CONNECTION_FAILED',
-    cause: expect.any(TypeError),
-  })
-})
-
-test.each([
-  ['a record', 200, (client: VoucherGateway) => client.purchasedVoucher(tenant, voucher)],
-  ['an error', 404, (client: VoucherGateway) => client.purchasedVoucher(tenant, voucher)],
-  ['an export', 200, (client: VoucherGateway) => all(client.exportPurchasedVouchers(tenant))],
-])('%s that a server never ends is an error', async (_, status, call) => {
+test('an answer and an export that a server never ends are errors', async () => {
   const server = createServer((_, response) => {
-    response.writeHead(status)
     const send = () => {
       while (response.writable && response.write(Buffer.alloc(1024 * 1024, ' '))) {}
     }
@@ -264,5 +221,11 @@ test.each([
   })
   afterFile(() => server.closeAllConnections())
   const client = new VoucherGateway({ url: `http://127.0.0.1:${await listen(server)}`, token })
-  await expect(call(client)).rejects.toMatchObject({ code: 'INVALID_RESPONSE', message: /more than 64 Mi characters/ })
+  const calls = [() => client.purchasedVoucher(tenant, voucher), () => all(client.exportPurchasedVouchers(tenant))]
+  for (const call of calls) {
+    await expect(call()).rejects.toMatchObject({
+      code: 'INVALID_RESPONSE',
+      message: expect.stringContaining('more than 64 Mi characters'),
+    })
+  }
 })
