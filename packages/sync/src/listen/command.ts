@@ -1,0 +1,147 @@
+import { randomBytes } from 'node:crypto'
+import { Command, InvalidArgumentError, Option } from 'commander'
+import { VoucherGateway } from '#client'
+import { type ListName, listNames } from '../lists.ts'
+import { escapeControls } from '../sentence.ts'
+import { exitCodeOf, messageOf } from '../service-error.ts'
+import {
+  allowHttpOption,
+  listOption,
+  readToken,
+  requireUrl,
+  type ServiceOptions,
+  stopBySignal,
+  tenantOption,
+  tokenVariable,
+  urlOption,
+} from '../service-options.ts'
+import { followChanges } from './follow.ts'
+import { type Attempt, Forwarder } from './forwarder.ts'
+import { keyOf } from './message.ts'
+
+/** The variable that holds the secret: the arguments of a process can be seen by all users of the machine. */
+const secretVariable = 'VOUCHER_GATEWAY_WEBHOOK_SECRET'
+
+interface Options extends ServiceOptions {
+  forwardTo: string
+  secret?: string
+  state?: string
+  tenant: number[]
+  list: ListName[]
+  json: boolean
+}
+
+function readReceiver(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null
+  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password) {
+    throw new InvalidArgumentError('Give an address such as http://localhost:3000/hook.')
+  }
+  return url.href
+}
+
+function readSecret(text: string): string {
+  if (keyOf(text)) return text
+  throw new InvalidArgumentError('Give whsec_ and 24 to 64 bytes in Base64, as Standard Webhooks has it.')
+}
+
+function describe({ type, tenant, problem, retryIn, status }: Attempt): string {
+  if (problem === null) return `${type} of tenant ${tenant}: accepted with ${status}.`
+  return `${type} of tenant ${tenant}: ${problem}; tries again in ${retryIn} s.`
+}
+
+/** `listen`: posts each change to an address of the user's own, signed as a webhook is. */
+export const listenCommand = new Command('listen')
+  .description('Post the lists that change to a local address, as signed webhooks, without an address in the internet.')
+  .addOption(urlOption())
+  .addOption(allowHttpOption())
+  .addOption(
+    new Option('--forward-to <address>', 'the receiver, such as http://localhost:3000/hook')
+      .argParser(readReceiver)
+      .makeOptionMandatory(),
+  )
+  .addOption(
+    new Option('--secret <whsec>', 'the secret that signs the messages; default: a new one, which is printed')
+      .env(secretVariable)
+      .argParser(readSecret),
+  )
+  .option('--state <file>', 'keeps the position and a new secret, so that a restart misses nothing; default: begin now')
+  .addOption(tenantOption('follow'))
+  .addOption(listOption('follow', listNames))
+  .option('--token-file <file>', 'the file that holds the token')
+  .option('--json', 'print one JSON object for each attempt', false)
+  .addHelpText(
+    'after',
+    `\nThe token is read from --token-file, or from ${tokenVariable}. The manual is at /docs/events of the service.\n` +
+      '\nExit codes: 0 stopped by a signal; 1 error; 2 wrong usage; 3 the service refuses the token, a tenant or a\n' +
+      'permission; 141 the reader of the output has left.',
+  )
+  .action(async (options: Options) => {
+    const url = requireUrl(listenCommand, options)
+    const print = (event: string, fields: object, sentence: string) =>
+      console.log(escapeControls(options.json ? JSON.stringify({ event, ...fields }) : sentence))
+    const stop = stopBySignal()
+    try {
+      await listen(url, options, stop, print)
+    } catch (error) {
+      process.exitCode = exitCodeOf(error)
+      console.error(escapeControls(messageOf(error)))
+    }
+  })
+
+async function listen(
+  url: string,
+  options: Options,
+  stop: AbortSignal,
+  print: (event: string, fields: object, sentence: string) => void,
+): Promise<void> {
+  const { forwardTo: to, state: file, allowHttp, tenant, list } = options
+  // Loaded here, because its schema would delay each start of the program.
+  const { createStateWriter, readState, toSelection } = await import('./state.ts')
+  const selection = toSelection(tenant, list)
+  const [token, former] = await Promise.all([
+    readToken(options.tokenFile),
+    file === undefined ? null : readState(file, selection),
+  ])
+  const made = options.secret === undefined ? (former?.secret ?? `whsec_${randomBytes(32).toString('base64')}`) : null
+  const after = former?.position ?? null
+  const client = new VoucherGateway({
+    ...{ url, token, allowHttp, maxAttempts: Number.MAX_SAFE_INTEGER },
+    onWait: (error, ms) => {
+      const seconds = Math.ceil(ms / 1000)
+      print('wait', { seconds, message: error.message }, `Waits ${seconds} s for the service: ${error.message}`)
+    },
+  })
+  const writer = file === undefined ? null : createStateWriter(file)
+  const forwarder = new Forwarder(
+    {
+      ...{ service: url, to, key: keyOf(options.secret ?? made ?? '') ?? Buffer.alloc(0) },
+      report: attempt => print(attempt.problem === null ? 'accepted' : 'refused', attempt, describe(attempt)),
+      save: position => writer?.write({ position, ...selection, secret: made }),
+    },
+    after,
+  )
+  let isStarted = false
+  try {
+    for await (const { changes, wholeBecause } of followChanges(client, {
+      ...{ after, signal: stop },
+      tenants: tenant.length > 0 ? tenant : undefined,
+      lists: list.length > 0 ? list : undefined,
+    })) {
+      if (!isStarted) {
+        const from = after?.serverTime ?? changes.serverTime
+        const sentence = `Forwards the changes of ${url} after ${from} to ${to}${made ? `, signed with ${made}` : ''}.`
+        print('start', { url, to, after: from, ...(made && { secret: made }) }, sentence)
+        isStarted = true
+      }
+      if (wholeBecause !== null) {
+        const sentence = `Posts an event for each list, which is to be read from its beginning: ${wholeBecause}.`
+        print('full_pass', { reason: wholeBecause }, sentence)
+      }
+      forwarder.add(changes, wholeBecause !== null)
+      writer?.throwIfFailed()
+    }
+  } finally {
+    await forwarder.end()
+    await writer?.end()
+  }
+}

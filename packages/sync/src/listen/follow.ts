@@ -1,0 +1,71 @@
+/** Follows the changes of a service for `listen`. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ListChanges, VoucherGateway } from '#client'
+import { accessDelay } from '../changes.ts'
+import type { ListName } from '../lists.ts'
+import { needsFullPass } from '../service-error.ts'
+
+/** A time up to which all changes are known, with the epoch of the service and the access of the token at that time. */
+export type Position = Pick<ListChanges, 'serverTime' | 'epoch' | 'access'>
+
+interface FollowOptions {
+  /** The position after which it follows changes; null for changes from now on. */
+  after: Position | null
+  tenants: number[] | undefined
+  lists: ListName[] | undefined
+  signal: AbortSignal
+}
+
+/** Changes after the former changes; or, with a reason, all lists, each to be read from its beginning. */
+export interface Followed {
+  changes: ListChanges
+  wholeBecause: string | null
+}
+
+/** Returns why the changes after a position do not lead to all records, or null when they do. */
+function findGap(former: Position | null, { epoch, access }: Position): string | null {
+  if (former === null || (former.epoch === epoch && former.access === access)) return null
+  return former.epoch === epoch
+    ? 'the token has other tenants or permissions'
+    : 'the data were restored, so all copies must be rebuilt'
+}
+
+/**
+ * Reads changes until the signal ends it. It names all lists when the epoch or the access has changed, or the position
+ * is too early.
+ *
+ * @param client repeats a request until it has an answer
+ * @throws VoucherGatewayError when the service refuses the token, a tenant or a permission
+ */
+export async function* followChanges(
+  client: VoucherGateway,
+  { after: given, tenants, lists, signal }: FollowOptions,
+): AsyncGenerator<Followed, void, undefined> {
+  for (let position = given; ; ) {
+    let wholeBecause: string | null = null
+    try {
+      for await (const changes of client.watchChanges({ after: position?.serverTime, tenants, lists, signal })) {
+        wholeBecause = findGap(position, changes)
+        if (wholeBecause !== null) break
+        position = changes
+        yield { changes, wholeBecause }
+      }
+      if (wholeBecause === null) return
+    } catch (error) {
+      if (!needsFullPass(error)) throw error
+      wholeBecause = 'the removals since the last position are no longer complete'
+    }
+    await pause(accessDelay, undefined, { signal }).catch(() => {})
+    const changes = signal.aborted ? null : await client.changes({ tenants, signal }).catch(nullWhenAborted)
+    if (changes === null) return
+    position = changes
+    const isFollowed = ({ list }: { list: ListName }) => lists?.includes(list) ?? true
+    yield { changes: { ...changes, lists: changes.lists.filter(isFollowed) }, wholeBecause }
+  }
+
+  /** @throws the error, unless the signal has ended the request */
+  function nullWhenAborted(error: unknown): null {
+    if (signal.aborted) return null
+    throw error
+  }
+}

@@ -1,0 +1,105 @@
+/** Keeps the state of `listen` in a file. */
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { exitCodes, SyncError } from '../errors.ts'
+import { type ListName, listNames } from '../lists.ts'
+import { isMissing } from '../stores/own-file.ts'
+import { keyOf } from './message.ts'
+
+const stateSchema = z.object({
+  /** All changes up to this position were accepted. */
+  position: z.object({ serverTime: z.iso.datetime(), epoch: z.number(), access: z.string() }),
+  /** The tenants and the lists that `listen` follows; empty: all. */
+  tenants: z.array(z.number()),
+  lists: z.array(z.enum(listNames)),
+  /** The secret that `listen` has made; null: the user has given one. */
+  secret: z
+    .string()
+    .refine(secret => keyOf(secret) !== null)
+    .nullable(),
+})
+
+/** The state that a restart needs. */
+type ListenState = z.infer<typeof stateSchema>
+
+/** The tenants and the lists that `listen` follows; empty: all. */
+export type Selection = Pick<ListenState, 'tenants' | 'lists'>
+
+function parseState(text: string): ListenState | undefined {
+  try {
+    return stateSchema.safeParse(JSON.parse(text)).data
+  } catch {
+    return undefined
+  }
+}
+
+/** Returns a selection in a form that can be compared. */
+export const toSelection = (tenants: Iterable<number>, lists: Iterable<ListName>): Selection => ({
+  tenants: [...new Set(tenants)].sort((a, b) => a - b),
+  lists: [...new Set(lists)].sort(),
+})
+
+function describeSelection({ tenants, lists }: Selection): string {
+  const [ofTenants, ofLists] = [tenants, lists].map(names => names.join(' '))
+  return `${ofTenants ? `--tenant ${ofTenants}` : 'all tenants'} and ${ofLists ? `--list ${ofLists}` : 'all lists'}`
+}
+
+/**
+ * Reads the state; null when there is no file yet.
+ *
+ * @throws SyncError when the file holds something else, or the state of another selection
+ */
+export async function readState(file: string, selection: Selection): Promise<ListenState | null> {
+  const text = await readFile(file, 'utf8').catch(error => {
+    if (isMissing(error)) return null
+    throw error
+  })
+  if (text === null) return null
+  const state = parseState(text)
+  if (!state) throw new SyncError(exitCodes.failed, `${file} holds no state of listen. Name another file with --state.`)
+  const { tenants, lists } = state
+  if (isDeepStrictEqual({ tenants, lists }, selection)) return state
+  throw new SyncError(
+    exitCodes.usage,
+    `${file} was written for ${describeSelection(state)}. Use the same --tenant and --list, or name another file with --state.`,
+  )
+}
+
+/** Creates a writer of states, one after the other: the file has a whole state at each moment. */
+export function createStateWriter(file: string) {
+  let written: string | null = null
+  let wanted: string | null = null
+  let writing: Promise<void> | null = null
+  let problem: unknown = null
+
+  async function write(): Promise<void> {
+    while (wanted !== null && wanted !== written) {
+      const text = wanted
+      await writeFile(`${file}.new`, text, { mode: 0o600, flush: true })
+      await rename(`${file}.new`, file)
+      written = text
+    }
+  }
+
+  return {
+    write(state: ListenState): void {
+      wanted = `${JSON.stringify(state)}\n`
+      writing ??= write()
+        .catch(error => {
+          problem = error
+        })
+        .finally(() => {
+          writing = null
+        })
+    },
+    /** @throws the error of a write */
+    throwIfFailed(): void {
+      if (problem) throw problem
+    },
+    async end(): Promise<void> {
+      await writing
+      if (problem) throw problem
+    },
+  }
+}
