@@ -30,7 +30,8 @@ export async function takeAddress(sync: Sync, to: string, full: boolean): Promis
     const message = `${is}, which has data that were restored or copied from there. If the service has moved, run this command once with --full.`
     throw new SyncError(exitCodes.usage, message)
   }
-  // A full pass stores the address with the epoch: with the former epoch, a sync killed in between would miss the pass.
+  // A full pass stores the address together with the new epoch. Otherwise a sync that is killed in between would keep
+  // the former epoch, and miss the pass.
   if (!full) await store.commit([], checkpoint.setCopy({ ...copy, source: source.url }))
   report({ event: 'moved', from: copy.source, url: source.url })
 }

@@ -7,8 +7,8 @@ import { isListSelected, selectedTenants } from './selection.ts'
 import { isGone, lacksChangesQuery, messageOf, needsFullPass } from './service-error.ts'
 import type { Sync } from './sync.ts'
 
-/** What a round reads. */
-export interface Due {
+/** The parts that a round reads. */
+export interface RoundPlan {
   /** The position of the copy after the round; null: the service names no changes. */
   position: ChangePosition | null
   /** True when everything is read. */
@@ -21,28 +21,28 @@ export interface Due {
 }
 
 /** Makes a round read everything. */
-export const everything = (position: ChangePosition | null): Due => ({
+export const everything = (position: ChangePosition | null): RoundPlan => ({
   position,
   ...{ isEverything: true, isNothing: false, tenants: true, removals: () => true, list: () => true },
 })
 
 /**
- * A process of the service keeps a token for half a second. When one has shown another `access`, all of them use its grants and
- * permissions after this many milliseconds.
+ * A process of the service keeps a token for half a second. After an answer with another `access`, all processes use
+ * the new grants and permissions after this many milliseconds.
  */
-const accessDelay = 1_000
+export const accessDelay = 1_000
 
-/** After all changes: a copy without a position asks only for one. */
-const never = '9999-12-31T00:00:00Z'
+/** The position after all changes: a copy without a position asks only for this position. */
+const afterAllChanges = '9999-12-31T00:00:00Z'
 
 /**
- * Asks what changed since the position of the copy. It reads everything when the copy has none, the token has other rights than
- * before, the sync has another selection, or the copy has lost a tenant.
+ * Asks what changed since the position of the copy. A round reads everything when the copy has no position, the rights
+ * of the token or the selection of the sync have changed, or the copy has lost a tenant.
  */
-export async function findDue(sync: Sync): Promise<Due> {
+export async function planRound(sync: Sync): Promise<RoundPlan> {
   const { checkpoint, selection, lacking } = sync
   const former = checkpoint.copy?.changes ?? null
-  const found = await readChanges(sync, former?.after ?? never)
+  const found = await readChanges(sync, former?.after ?? afterAllChanges)
   if (found === null) return everything(null)
   const position = {
     after: found.serverTime,
@@ -53,11 +53,12 @@ export async function findDue(sync: Sync): Promise<Due> {
   }
   const isSame = isDeepStrictEqual({ ...former, after: found.serverTime }, position)
   if (!isSame || found.epoch !== checkpoint.copy?.epoch) {
-    // Else another process could leave out a tenant in the list of tenants, and no later round would look for it.
+    // Without this pause, another process of the service could still leave out a new tenant, and no later round would
+    // read this tenant.
     if (found.access !== former?.access) await pause(accessDelay, undefined, { signal: sync.stop })
     return everything(position)
   }
-  // A permission that was only seemingly lacking, as behind a faulty proxy: the service names no list that the token may not read.
+  // The service names only lists that the token may read. A faulty proxy can make a permission seem to be missing.
   for (const { list } of found.lists) if (list !== 'tenants') lacking.delete(list)
   const changed = new Set(found.lists.map(({ tenantId, list }) => `${tenantId} ${list}`))
   const changedTenants = new Set(found.lists.map(({ tenantId }) => tenantId))
@@ -85,7 +86,7 @@ async function readChanges({ source, changes, report }: Sync, after: string): Pr
     changes.take(found)
     return found
   } catch (error) {
-    // The removals answer the same: a round that reads everything does what is right.
+    // A round that reads everything gets the same answer from the removals, and handles it.
     if (needsFullPass(error) || isGone(error)) return null
     if (!lacksChangesQuery(error)) throw error
     if (changes.refuse()) report({ event: 'no_changes', message: messageOf(error) })

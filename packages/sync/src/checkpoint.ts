@@ -9,7 +9,7 @@ const readingSchema = z.object({
   via: z.enum(['export', 'pages']),
   /** The position at which to continue. */
   cursor: z.string(),
-  /** The bound when this reading is done: the `server_time` of its first page. */
+  /** The bound of the list when this reading is complete: the `server_time` of its first page. */
   until: z.string(),
   /** The `updated_at` of the last record, from where pages can continue an export. */
   newest: z.string().nullable(),
@@ -21,7 +21,9 @@ const readingSchema = z.object({
 export type ListReading = z.infer<typeof readingSchema>
 
 const listStateSchema = z.object({
-  /** Counts readings from the beginning. A record of a former one is swept when this one is done. */
+  /**
+   * The number of readings from the beginning. When this reading is complete, records of former readings are deleted.
+   */
   pass: z.int(),
   /** The `server_time` to resume from; null: read from the beginning. */
   bound: z.string().nullable(),
@@ -50,12 +52,12 @@ export type TenantState = z.infer<typeof tenantStateSchema>
 const changePositionSchema = z.object({
   /** A list that is read completely has all changes up to this `server_time`, even when its own bound is older. */
   after: z.string(),
-  /** The `access` of the token then. */
+  /** The `access` of the token at that time. */
   access: z.string(),
   /** The tenants and the lists that the sync had selected; null: all. */
   tenants: z.array(z.int()).nullable(),
   lists: z.array(z.enum(tenantListNames)).nullable(),
-  /** The number of tenants of the copy then. */
+  /** The number of tenants of the copy at that time. */
   known: z.int(),
 })
 
@@ -82,7 +84,7 @@ export const newListState: ListState = { pass: 1, bound: null, reading: null, sw
 /** Returns whether a list was read at all. */
 export const hasBegun = ({ pass, bound, reading }: ListState): boolean => pass > 1 || bound !== null || reading !== null
 
-/** Returns whether a list is read to its end: from then on, it lacks later changes alone. */
+/** Returns whether a list is read to its end: after that, only later changes are missing. */
 export const isInStep = ({ bound, reading, swept, refused }: ListState): boolean =>
   bound !== null && reading === null && swept && !refused
 
@@ -112,7 +114,7 @@ export class Checkpoint {
   /**
    * Reads the checkpoint that a store has kept.
    *
-   * @throws SyncError when it holds no checkpoint
+   * @throws SyncError when a position is invalid
    */
   constructor(stored: Positions) {
     for (const [key, value] of stored) {
@@ -192,7 +194,7 @@ function parse<Value>(schema: z.ZodType<Value>, key: string, value: unknown): Va
 }
 
 /**
- * Makes the error of a checkpoint that holds none.
+ * Makes the error of a file or a position that holds no checkpoint.
  *
  * @param name the position or the file
  */
@@ -204,7 +206,7 @@ export const unreadable = (name: string, cause: unknown): SyncError =>
     { cause },
   )
 
-/** Parses a position that a store keeps as JSON. @throws SyncError when it is none */
+/** Parses a position that a store keeps as JSON. @throws SyncError when the text is no JSON */
 export function parsePosition(key: string, text: string): unknown {
   try {
     return JSON.parse(text)

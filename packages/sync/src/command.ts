@@ -1,36 +1,22 @@
-import { readFile } from 'node:fs/promises'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import { type TenantListName, tenantListNames } from '#client'
-import { exitCodes, SyncError } from './errors.ts'
 import { createJsonReport, createLineReport, type Output, onlyErrors } from './report.ts'
+import {
+  allowHttpOption,
+  listOption,
+  readToken,
+  requireUrl,
+  type ServiceOptions,
+  stopBySignal,
+  tenantOption,
+  tokenVariable,
+  urlOption,
+} from './service-options.ts'
 import { DatabaseUrlError } from './stores/database-url.ts'
 import { readTarget } from './target.ts'
 
 /** The schema of a copy in PostgreSQL, unless the command names another schema. */
 const defaultSchema = 'voucher_gateway_copy'
-
-/** The variable that holds the token. */
-const tokenVariable = 'VOUCHER_GATEWAY_TOKEN'
-
-function readUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
-    throw new InvalidArgumentError('Give the address of the service, such as https://vouchers.example.com.')
-  }
-  return url.origin + url.pathname.replace(/(?<!\/)\/+$/, '').replace(/\/api\/external\/v1$/, '')
-}
-
-function readTenants(text: string, earlier: number[] = []): number[] {
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN
-  if (!Number.isSafeInteger(id)) throw new InvalidArgumentError('Give the id of a tenant, a whole number such as 7.')
-  return [...earlier, id]
-}
-
-function readLists(text: string, earlier: TenantListName[] = []): TenantListName[] {
-  const list = tenantListNames.find(name => name === text)
-  if (!list) throw new InvalidArgumentError(`Give one of: ${tenantListNames.join(', ')}.`)
-  return [...earlier, list]
-}
 
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
@@ -55,15 +41,12 @@ function readSchema(text: string): string {
   return text
 }
 
-interface Options {
-  url?: string
-  allowHttp: boolean
+interface Options extends ServiceOptions {
   to: string
   tenant: number[]
   list: TenantListName[]
   watch?: number
   follow: boolean
-  tokenFile?: string
   schema: string
   json: boolean
   quiet: boolean
@@ -73,19 +56,6 @@ interface Options {
   dryRun: boolean
 }
 
-/** @throws SyncError when there is no token */
-async function readToken(file: string | undefined): Promise<string> {
-  const token = file === undefined ? process.env[tokenVariable] : await readTokenFile(file)
-  if (token?.trim()) return token.trim()
-  const where = file === undefined ? `set ${tokenVariable}, or name a file with --token-file` : `${file} is empty`
-  throw new SyncError(exitCodes.usage, `There is no token: ${where}.`)
-}
-
-const readTokenFile = (file: string): Promise<string> =>
-  readFile(file, 'utf8').catch((error: Error) => {
-    throw new SyncError(exitCodes.usage, `The file of --token-file cannot be read: ${error.message}`, { cause: error })
-  })
-
 const output: Output = { out: line => console.log(line), error: line => console.error(line) }
 
 async function createReport(json: boolean) {
@@ -94,20 +64,10 @@ async function createReport(json: boolean) {
   return (await import('./progress-bar.ts')).createTerminalReport(output)
 }
 
-const isLoopback = (hostname: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
-
-/** Returns the address of the service. Ends the command when there is none, or when it would get the token unencrypted. */
-function requireUrl({ url, allowHttp }: Options): string {
-  if (url === undefined) return syncCommand.error("error: required option '--url <address>' not specified")
-  const { protocol, hostname, origin } = new URL(url)
-  if (protocol === 'https:' || isLoopback(hostname) || allowHttp) return url
-  return syncCommand.error(
-    `error: ${origin} would get the token unencrypted, and what lies between could change the copy. ` +
-      'Use https://, or --allow-http in a network that you trust.',
-  )
-}
-
-/** Returns the place of the copy, or null. Ends the command when it is a URL of PostgreSQL that cannot be used. */
+/**
+ * Returns the place of the copy, or null. Ends the command with an error when the place is a PostgreSQL URL that cannot
+ * be used.
+ */
 function readPlace({ to, schema }: Options) {
   try {
     return readTarget(to, schema)
@@ -125,27 +85,17 @@ function taskOf({ dryRun, status, verify }: Options) {
 
 /** `sync`: keeps a copy of the records that a token may read in step with the service. */
 export const syncCommand = new Command('sync')
-  // One line: the completion of shells prints it after the command.
+  // The description is one line, because the completion of shells prints it after the command.
   .description('Keep a copy in step with the service: products, purchased vouchers, marketing signups and tenants.')
-  .addOption(
-    new Option('--url <address>', 'the service, such as https://vouchers.example.com')
-      .env('VOUCHER_GATEWAY_URL')
-      .argParser(readUrl),
-  )
-  .option('--allow-http', 'send the token unencrypted to an http:// address of another machine', false)
+  .addOption(urlOption())
+  .addOption(allowHttpOption())
   .addOption(
     new Option('--to <place>', 'a directory, sqlite:FILE (Node 22.13 or later), or postgres://user@host/database')
       .env('VOUCHER_GATEWAY_SYNC_TO')
       .makeOptionMandatory(),
   )
-  .addOption(
-    new Option('--tenant <id...>', 'copy these tenants').argParser(readTenants).default([], 'all tenants of the token'),
-  )
-  .addOption(
-    new Option('--list <name...>', `copy these lists: ${tenantListNames.join(', ')}`)
-      .argParser(readLists)
-      .default([], 'all that the token may read'),
-  )
+  .addOption(tenantOption('copy'))
+  .addOption(listOption('copy', tenantListNames))
   .option('--watch <interval>', 'stay, and begin a round at this interval, such as 30s or 5m', readInterval)
   .addOption(
     new Option('--follow', 'stay, and take each change within a second of its listing')
@@ -166,7 +116,10 @@ export const syncCommand = new Command('sync')
       .conflicts(['verify', 'watch', 'follow']),
   )
   .addOption(
-    new Option('--status', 'say what the copy holds and how old it is, without the service')
+    new Option(
+      '--status',
+      'say what the copy holds and how old it is; with --url and a token, also which webhooks fail',
+    )
       .default(false)
       .conflicts(['dryRun', 'full', 'verify', 'watch', 'follow']),
   )
@@ -185,19 +138,12 @@ export const syncCommand = new Command('sync')
     if (!target) {
       return syncCommand.error("error: option '--to <place>' names no directory, sqlite:FILE or postgres:// URL.")
     }
-    const url = options.status ? '' : requireUrl(options)
+    const url = options.status ? (options.url ?? '') : requireUrl(syncCommand, options)
     const printed = await createReport(options.json)
     const report = options.quiet ? onlyErrors(printed) : printed
     // A copy holds personal data: the files are for this user only.
     process.umask(0o077)
-    const stop = new AbortController()
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      process.once(signal, () => {
-        stop.abort()
-        // Another signal ends the process immediately.
-        for (const again of ['SIGINT', 'SIGTERM'] as const) process.once(again, () => process.exit(1))
-      })
-    }
+    const stop = stopBySignal()
     const { runSync } = await import('./run.ts')
     process.exitCode = await runSync(
       {
@@ -216,6 +162,6 @@ export const syncCommand = new Command('sync')
         watch: options.follow ? 'follow' : (options.watch ?? null),
       },
       report,
-      stop.signal,
+      stop,
     )
   })

@@ -1,8 +1,8 @@
-/** The errors of a copy that cannot be used, with what to do. */
+/** The errors of a copy that cannot be used, with their remedies. */
 import { exitCodes, SyncError } from './errors.ts'
 import { messageOf } from './service-error.ts'
 
-/** What to do, by the code of the system, of SQLite or of PostgreSQL. */
+/** The remedies by the code of the system, of SQLite or of PostgreSQL. */
 const remedies: readonly [codes: RegExp, remedy: string][] = [
   [
     /^(ENOSPC|EDQUOT|EFBIG|13|53100)$/,

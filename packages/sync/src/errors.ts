@@ -6,7 +6,7 @@ export const exitCodes = {
   inStep: 0,
   /** The copy cannot be written, or another error. */
   failed: 1,
-  /** The command cannot be used so. */
+  /** The command was used wrongly. */
   usage: 2,
   /** The service refuses the token, a tenant or a permission. */
   refused: 3,
@@ -22,7 +22,7 @@ export const exitCodes = {
   interrupted: 130,
 } as const
 
-/** An error that ends a sync with an exit code of its own. */
+/** An error that ends a sync with a specific exit code. */
 export class SyncError extends Error {
   override readonly name = 'SyncError'
 

@@ -27,6 +27,8 @@ export type SyncEvent =
   | { event: 'skipped'; list: TenantListName; message: string }
   /** The service does not name the lists that changed: each round reads all lists. */
   | { event: 'no_changes'; message: string }
+  /** A webhook of the token gets no events. */
+  | { event: 'webhook'; url: string; state: 'failing' | 'paused'; since: string | null }
   /** A round is complete. */
   | { event: 'in_step'; server_time: string; tenants: number; received: number; removed: number; seconds: number }
   /** A dry run has found a list that a sync would read to its end; `count` leaves out what an earlier run has read. */
@@ -43,7 +45,7 @@ export type SyncEvent =
       missing: number
       extra: number
       different: number
-      /** Some of the ids that differ. */
+      /** Some of the ids of the records that differ. */
       examples: number[]
     }
   /** All lists match the service. */
@@ -59,7 +61,7 @@ export type SyncEvent =
       state: ListStatus
       server_time: string | null
     }
-  /** A round of a watch failed; the next one is tried. */
+  /** A round of a watch failed; the watch continues with the next round. */
   | { event: 'failed'; message: string; request_id: string | null }
   /** The sync was stopped by a signal, at a checkpoint. */
   | { event: 'stopped' }

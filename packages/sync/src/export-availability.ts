@@ -10,7 +10,7 @@ export class ExportAvailability {
   available = true
   private allowedAt = 0
 
-  /** Returns the seconds until the next one may begin. */
+  /** Returns the seconds until the next export may begin. */
   delay(): number {
     return Math.max(0, (this.allowedAt - performance.now()) / 1000)
   }
@@ -21,7 +21,7 @@ export class ExportAvailability {
     this.allowedAt = performance.now() + Math.min(seconds, 86_400) * 1000
   }
 
-  /** Waits until the next one may begin. @throws the signal's reason when it is aborted */
+  /** Waits until the next export may begin. @throws the signal's reason when it is aborted */
   async wait(stop: AbortSignal): Promise<void> {
     await pause(this.delay() * 1000, undefined, { signal: stop })
   }

@@ -15,7 +15,7 @@ import type { Sync } from './sync.ts'
 export async function beginFullPass(sync: Sync, reason: string | null): Promise<void> {
   const { checkpoint, source, store, report } = sync
   if (reason !== null) report({ event: 'full_pass', reason })
-  // The epoch first: when it grows after this, the next round sees it.
+  // The epoch is read first: when it grows after this read, the next round notices it.
   const { serviceId = null, epoch = null } = (await readIdentity(sync)) ?? {}
   const { serverTime } = await source.firstTenants()
   const positions = new Map<string, unknown>(

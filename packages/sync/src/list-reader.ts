@@ -16,7 +16,7 @@ const smallList = 1_000
 /** Records that pages give in a second, at 120 pages of 50 records a minute. */
 const pageRate = 100
 
-/** After this many seconds an export is tried again when the service does not say when. */
+/** The wait before an export is tried again if the answer has no `Retry-After`, in seconds. */
 const defaultDelay = 60
 
 /**
@@ -35,12 +35,12 @@ export async function readList(sync: Sync, tenantId: number, list: TenantListNam
   }
   for (;;) {
     const before = checkpoint.list(tenantId, list)
-    await readOnce(sync, tenantId, list, result)
+    await readToEnd(sync, tenantId, list, result)
     const { bound } = checkpoint.list(tenantId, list)
     if (bound === null) continue
     if (before.bound === null) result.beganAnew = true
-    // A read that an earlier run began ends at an instant of that run. Before a sweep, the changes during the pass are
-    // read, so that their records are not swept.
+    // A reading that an earlier run began ends at an instant of that run, so this run reads again from that instant.
+    // Before a sweep, the changes during the pass are read, so that their records are not swept.
     const isComplete = before.bound === null ? before.pass === 1 && bound >= result.serverTime : before.reading === null
     if (isComplete) break
   }
@@ -61,7 +61,7 @@ interface Part {
 }
 
 /** Reads from the beginning, the cursor or the bound to the end of the list, or until the service stops. */
-async function readOnce(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
+async function readToEnd(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
   const state = sync.checkpoint.list(tenantId, list)
   const part = { sync, tenantId, list, total: null, result }
   if (state.bound !== null) return readPages(part, false)
@@ -102,7 +102,7 @@ async function readExport(part: Part): Promise<void> {
     // that error.
     if (isGone(error) && (await fetchTenantAccess(sync, tenantId))) exports.available = false
     else if (code === 'RATE_LIMITED') exports.refuse(retryAfterOf(error) ?? defaultDelay)
-    // When its last line is missing, it resumes from its last cursor.
+    // An export whose last line is missing resumes from its last cursor.
     else if (code !== 'EXPORT_INCOMPLETE') await restartOnUnknownCursor(part, error)
   }
 }
@@ -179,7 +179,7 @@ function advance(state: ListState, via: ListReading['via'], { records, cursor, s
   const until = reading?.until ?? serverTime
   if (cursor === null) return { ...state, refused: false, bound: until, reading: null }
   const received = (reading?.received ?? 0) + records.length
-  // The list is ordered by it, and records without one come first.
+  // The list is ordered by this time, and records without a time come first.
   const newest = records.at(-1)?.updatedAt ?? reading?.newest ?? null
   return { ...state, refused: false, reading: { via, cursor, until, newest, received } }
 }

@@ -12,11 +12,11 @@ export const removalResourceOf = (list: ListName): RemovalResource =>
   list === 'tenants' ? 'TENANT' : tenantLists[list].removal
 
 /** Returns the name of a list in sentences. */
-export const titleOf = (list: ListName): string => list.replaceAll('-', ' ')
+export const listTitle = (list: ListName): string => list.replaceAll('-', ' ')
 
 /** Returns the number of records of a list, as text for a sentence. */
 export function describeCount(count: number, list: ListName): string {
-  const title = titleOf(list)
+  const title = listTitle(list)
   return `${count.toLocaleString('en')} ${count === 1 ? title.slice(0, -1) : title}`
 }
 

@@ -1,16 +1,24 @@
 #!/usr/bin/env node
-/** The program of the package: the command alone. The service has it as `voucher-gateway sync`. */
+/** The program of the package: the command `sync` when no name is given, and `listen`. The service has both as commands of `voucher-gateway`. */
 import { readFileSync } from 'node:fs'
 import { CommanderError } from 'commander'
 import { syncCommand } from './command.ts'
+import { listenCommand } from './listen/command.ts'
 import { endWithOutput, requireOptionsLast } from './program.ts'
 
 const { version }: { version: string } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
 
+const isListen = process.argv[2] === listenCommand.name()
+const command = isListen ? listenCommand.name('voucher-gateway-sync listen') : syncCommand.name('voucher-gateway-sync')
+syncCommand.addHelpText('after', '\nvoucher-gateway-sync listen --help: posts each change to a local address instead.')
+
 endWithOutput()
-requireOptionsLast(syncCommand)
+requireOptionsLast(command)
 try {
-  await syncCommand.name('voucher-gateway-sync').version(version).exitOverride().parseAsync()
+  await command
+    .version(version)
+    .exitOverride()
+    .parseAsync(process.argv.slice(isListen ? 3 : 2), { from: 'user' })
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error
   // Commander has printed the message. `--help` and `--version` end with exit code 0.

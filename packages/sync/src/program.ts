@@ -1,4 +1,4 @@
-/** Rules for all commands of a program: of this package's, and of the service's. */
+/** Rules for all commands of a program: the program of this package, and the program of the service. */
 import type { Command } from 'commander'
 import { exitCodes } from './errors.ts'
 

@@ -1,7 +1,7 @@
 /** Reports on a terminal: sentences, and a bar below them while a list is read from its beginning. */
 import { Presets, SingleBar } from 'cli-progress'
 import { isError } from './event.ts'
-import { titleOf } from './lists.ts'
+import { listTitle } from './lists.ts'
 import { RateMeter } from './reading-rate.ts'
 import type { Output, ReportEvent } from './report.ts'
 import { formatSeconds, sentenceOf } from './sentence.ts'
@@ -37,7 +37,7 @@ export function createTerminalReport(
     // The first page, before the list is counted.
     if (event.total === null) return
     const payload = {
-      what: `tenant ${event.tenant}, ${titleOf(event.list)}`,
+      what: `tenant ${event.tenant}, ${listTitle(event.list)}`,
       rate: rate ? Math.round(rate.recordsPerSecond).toLocaleString('en') : '–',
       left: rate?.secondsLeft == null ? 'time left unknown' : `${formatSeconds(rate.secondsLeft)} left`,
     }
@@ -46,7 +46,8 @@ export function createTerminalReport(
       bar = new SingleBar(
         {
           stream,
-          // A terminal cuts what is longer than its line: the bar comes last, in what the words leave of the width.
+          // A terminal cuts a text that is longer than its line. So the bar comes last, with the width that the words
+          // leave.
           format: '{what} {percentage}% | {value}/{total} | {rate}/s | {left} {bar}',
           barsize: Math.max(0, Math.min(40, (stream.columns ?? 80) - 70)),
           clearOnComplete: true,

@@ -20,7 +20,7 @@ export async function readRemovals(sync: Sync, tenantId: number, result: RoundRe
     const { reading } = checkpoint.tenant(tenantId).removals
     try {
       const outcome = await readPages(sync, tenantId, result)
-      // The reading of an earlier run ends at an instant of that run, so another reading follows.
+      // A reading that an earlier run began ends at an instant of that run, so this run reads again from that instant.
       if (outcome !== 'applied' || reading === null || !checkpoint.tenants.has(tenantId)) return outcome
     } catch (error) {
       if (needsFullPass(error)) return 'full pass'
@@ -28,15 +28,15 @@ export async function readRemovals(sync: Sync, tenantId: number, result: RoundRe
       if (isUnknownCursor(error)) await restartRemovals(sync, tenantId)
       else if (!isGone(error)) throw error
       else if (!(await fetchTenantAccess(sync, tenantId))) return 'gone'
-      // The tenant is there, so the token lost a permission.
-      else await refuseLists(sync, tenantId)
+      // The tenant still exists, so the token has lost a permission.
+      else await markForbiddenLists(sync, tenantId)
     }
   }
 }
 
 /**
- * Returns whether the token may read the tenant at all. Only GraphQL's own error says that it may not: a copy must not
- * drop a tenant because of a 404 or 403 of a proxy whose service is down.
+ * Returns whether the token may read the tenant at all. Only an error in a GraphQL answer means that the token may not:
+ * a copy must not drop a tenant because of a 404 or 403 of a proxy whose service is down.
  *
  * @throws SyncError when something else than the service answers
  */
@@ -105,7 +105,7 @@ function changesOf({ checkpoint }: Sync, tenantId: number, removals: readonly Re
  * Finds the lists that the token may not read any more. Their records stay. They are read again when the token regains
  * the permission.
  */
-async function refuseLists({ checkpoint, source, store }: Sync, tenantId: number): Promise<void> {
+async function markForbiddenLists({ checkpoint, source, store }: Sync, tenantId: number): Promise<void> {
   for (const list of keptLists(checkpoint.tenant(tenantId))) {
     if (await source.mayRead(tenantId, removalResourceOf(list))) continue
     const state = restartList(checkpoint.list(tenantId, list), true)

@@ -15,7 +15,12 @@ export interface Output {
 /** The minimum time between two lines about the progress of a list, in milliseconds. */
 const progressInterval = { json: 1_000, sentences: 5_000 }
 
-/** Returns whether an event is to be reported: some of the progress of a list, and all other events. */
+/**
+ * Returns a function that decides whether to report an event: progress of a list at most once per interval and when the list is
+ * done; every other event always.
+ *
+ * @param interval in milliseconds
+ */
 function createThrottle(interval: number): (event: SyncEvent) => boolean {
   let reported = Number.NEGATIVE_INFINITY
   return event => {

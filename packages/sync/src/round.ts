@@ -1,13 +1,13 @@
 /**
- * One round of the recipe in docs/guides/keeping-in-step.md: removals, then the list of tenants, then the lists of each tenant; of
- * these, what changed since the last round.
+ * One round of the recipe in docs/guides/keeping-in-step.md: removals, then the list of tenants, then the lists of each
+ * tenant. After the first round, a round reads only changes since the last round.
  */
 import { type TenantListName, tenantListNames } from '#client'
-import { type Due, everything, findDue } from './changes.ts'
+import { everything, planRound, type RoundPlan } from './changes.ts'
 import { hasBegun, newListState, restartList, type TenantState } from './checkpoint.ts'
 import { beginFullPass } from './full-pass.ts'
 import { readList } from './list-reader.ts'
-import { titleOf } from './lists.ts'
+import { listTitle } from './lists.ts'
 import { fetchTenantAccess, readRemovals } from './removals.ts'
 import { isListSelected, isSelected, selectedTenants } from './selection.ts'
 import { isGone, messageOf } from './service-error.ts'
@@ -24,7 +24,7 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
   const result: RoundResult = { received: 0, removed: 0, beganAnew: false, serverTime: '', unreadable: [] }
   if (checkpoint.copy?.epoch == null) await beginFullPass(sync, null)
   await restartUnselected(sync)
-  let due = await findDue(sync)
+  let due = await planRound(sync)
   if (due.position) noteServerTime(result, due.position.after)
   if (due.isEverything) await store.commit([], checkpoint.settle())
   if (await applyRemovals(sync, due, result)) due = everything(due.position)
@@ -43,7 +43,7 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
     }
   }
   for (const [list, message] of lacking) {
-    if (selection.lists !== null) result.unreadable.push(`The ${titleOf(list)} cannot be read: ${message}`)
+    if (selection.lists !== null) result.unreadable.push(`The ${listTitle(list)} cannot be read: ${message}`)
     else if (!sync.skipped.has(list)) sync.report({ event: 'skipped', list, message })
     sync.skipped.add(list)
   }
@@ -56,7 +56,7 @@ export async function runRound(sync: Sync): Promise<RoundResult> {
     const changes = { ...due.position, after: result.serverTime, known: checkpoint.tenants.size }
     await store.commit([], checkpoint.setCopy({ ...checkpoint.copy, changes }))
   }
-  // A round that reads nothing too: a killed one may have left its commits unpublished.
+  // Even after a round that read nothing: a killed round may have left its commits unpublished.
   await store.publish()
   return result
 }
@@ -68,7 +68,7 @@ const isRecent = ({ checkpoint }: Sync, { serverTime }: RoundResult) =>
   Date.parse(serverTime) - Date.parse(checkpoint.copy?.changes?.after ?? '') < positionInterval
 
 /** Step 1: drops the records that left the lists. @returns whether a full pass has begun */
-async function applyRemovals(sync: Sync, due: Due, result: RoundResult): Promise<boolean> {
+async function applyRemovals(sync: Sync, due: RoundPlan, result: RoundResult): Promise<boolean> {
   for (const tenantId of selectedTenants(sync)) {
     if (!sync.checkpoint.tenants.has(tenantId) || !due.removals(tenantId)) continue
     const outcome = await readRemovals(sync, tenantId, result)
@@ -96,7 +96,7 @@ async function readTenants(sync: Sync, result: RoundResult): Promise<void> {
     const added = selected.filter(({ id }) => !checkpoint.tenants.has(id))
     const positions = new Map<string, unknown>()
     for (const { id } of added) {
-      // All of them from the start: a sync that stops before it reads them leaves a copy that is not in step.
+      // Resets all lists in one commit: if the sync stops before it reads them, the copy shows that it is not in step.
       const lists = tenantListNames.filter(list => isListSelected(sync, list)).map(list => [list, newListState])
       const state: TenantState = { removals: { bound, reading: null }, lists: Object.fromEntries(lists) }
       for (const [key, value] of checkpoint.setTenant(id, state)) positions.set(key, value)
@@ -117,7 +117,7 @@ async function readTenants(sync: Sync, result: RoundResult): Promise<void> {
   }
 }
 
-/** Step 3 for one list, which is noted as lacking when the token lacks its permission. */
+/** Step 3 for one list. When the token lacks the permission of the list, records this for the report. */
 async function readOrSkip(sync: Sync, tenantId: number, list: TenantListName, result: RoundResult): Promise<void> {
   try {
     await readList(sync, tenantId, list, result)
@@ -139,7 +139,7 @@ async function refuse(sync: Sync, tenantId: number, list: TenantListName, result
   if (!hasBegun(state)) return store.commit([], checkpoint.leaveOut(tenantId, list))
   if (!state.refused) await store.commit([], checkpoint.setList(tenantId, list, restartList(state, true)))
   result.unreadable.push(
-    `The token may not read the ${titleOf(list)} of tenant ${tenantId} any more: the list in the copy is not in step. ` +
+    `The token may not read the ${listTitle(list)} of tenant ${tenantId} any more: the list in the copy is not in step. ` +
       'Grant the permission again, or name the other lists with --list and delete these.',
   )
 }

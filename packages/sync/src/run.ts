@@ -16,10 +16,11 @@ import { reportStatus } from './status.ts'
 import type { OpenStore, ReadCopy } from './store.ts'
 import type { CopySelection, Sync } from './sync.ts'
 import { verifyCopy } from './verify.ts'
+import { reportWebhooks, WebhookWatch } from './webhooks.ts'
 
 /** The options of the command. */
 export interface SyncOptions {
-  /** The address of the service. */
+  /** The address of the service; empty: `status` asks no service. */
   url: string
   /** True when a plain `http://` address may lead to another machine; default: false. */
   allowHttp?: boolean
@@ -28,16 +29,16 @@ export interface SyncOptions {
   /** The target as the command names it, without a password. */
   to: string
   openStore: OpenStore
-  /** Opens the copy to read it alone. */
+  /** Opens the copy read-only. */
   readCopy: ReadCopy
-  /** `verify` compares the copy when it is in step; `dry run` writes nothing; `status` reads the copy alone. */
+  /** `verify` compares the copy when it is in step; `dry run` writes nothing; `status` reads the copy, and only the webhooks of the service. */
   task?: 'sync' | 'verify' | 'dry run' | 'status'
   /** True when all lists are read again from their beginning. */
   full?: boolean
   selection: CopySelection
   /**
-   * Seconds from the start of a round to the start of the next; `follow`: so soon that each change is taken within a second; null: it
-   * ends as soon as the copy is in step.
+   * Seconds from the start of a round to the start of the next; `follow`: often enough to copy each change within a
+   * second; null: the run ends as soon as the copy is in step.
    */
   watch: number | 'follow' | null
 }
@@ -50,7 +51,7 @@ export interface SyncOptions {
  */
 export async function runSync(options: SyncOptions, report: ReportEvent, stop: AbortSignal): Promise<number> {
   try {
-    return options.task === 'status' ? await runStatus(options, report) : await runRounds(options, report, stop)
+    return options.task === 'status' ? await runStatus(options, report, stop) : await runRounds(options, report, stop)
   } catch (error) {
     if (stop.aborted) {
       report({ event: 'stopped' })
@@ -62,19 +63,40 @@ export async function runSync(options: SyncOptions, report: ReportEvent, stop: A
   }
 }
 
-async function runStatus({ to, readCopy }: SyncOptions, report: ReportEvent): Promise<number> {
+/** The time in which the service must answer `status`, in milliseconds. */
+const statusTimeout = 3_000
+
+async function runStatus(options: SyncOptions, report: ReportEvent, stop: AbortSignal): Promise<number> {
+  const { to, readCopy } = options
   const copy = await openCopy(to, readCopy)
   try {
     await reportStatus(to, copy, report)
     return exitCodes.inStep
   } finally {
     await copy?.close()
+    if (copy && options.url !== '') await reportWebhooksOnce(options, report, stop)
   }
 }
 
 /**
- * Opens the copy. @throws SyncError that names the copy, because a refused connection could also be the connection to
- * the service
+ * Reports webhooks that do not work. Without an answer of the service it reports none: the status of the copy is
+ * printed anyway.
+ */
+async function reportWebhooksOnce(options: SyncOptions, report: ReportEvent, stop: AbortSignal): Promise<void> {
+  const { url, allowHttp = false, readToken } = options
+  try {
+    const signal = AbortSignal.any([stop, AbortSignal.timeout(statusTimeout)])
+    const source = createSource({ url, allowHttp, token: await readToken(), stop: signal, report, maxAttempts: 1 })
+    await reportWebhooks(source, report)
+  } catch {
+    // There is no token or no answer, or the service has an earlier version.
+  }
+}
+
+/**
+ * Opens the copy.
+ *
+ * @throws SyncError that names the copy, because a refused connection could also be the connection to the service
  */
 async function openCopy<Copy>(to: string, open: () => Promise<Copy>): Promise<Copy> {
   try {
@@ -96,7 +118,7 @@ async function openStore({ to, task, ...options }: SyncOptions) {
 }
 
 /** Errors that neither the service nor the sync has made come from the files or the database of the copy. */
-const ownErrorOf = (error: unknown, to: string): unknown =>
+const toCopyError = (error: unknown, to: string): unknown =>
   error instanceof SyncError || codeOf(error) !== null ? error : new CopyError(to, 'written', error)
 
 /** The maximum pauses of a watch after a failed round, in seconds: for the copy, and when the service names the pause. */
@@ -108,6 +130,7 @@ async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortS
   report({ event: 'start', url, to, resumed: copy.checkpoint.copy !== null })
   const exports = new ExportAvailability()
   const changes = new ChangeAvailability()
+  const webhooks = new WebhookWatch()
   const lacking: Sync['lacking'] = new Map()
   const skipped: Sync['skipped'] = new Set()
   let hasBegun = false
@@ -122,15 +145,17 @@ async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortS
       try {
         copy ??= await openStore(options)
         const connection = { url, allowHttp, token: await readToken(), stop, report }
-        if (!hasBegun) await requireService(createSource({ ...connection, maxAttempts: 1 }))
+        const impatient = createSource({ ...connection, maxAttempts: 1 })
+        if (!hasBegun) await requireService(impatient)
         const source = createSource(connection)
         const isDryRun = task === 'dry run'
         const sync: Sync = { source, exports, changes, ...copy, selection, report, lacking, skipped, isDryRun, stop }
         if (!hasBegun) await takeAddress(sync, to, full)
-        if (full && !hasBegun) await beginAgain(sync)
+        if (full && !hasBegun) await beginRequestedFullPass(sync)
         hasBegun = true
         const unreadable = await bringInStep(sync, started, watch === 'follow' && isFollowing)
         isFollowing = true
+        await webhooks.look(impatient, sync)
         if (task === 'verify') await verifyCopy(sync)
         if (watch === null) {
           if (unreadable.length > 0) throw new SyncError(exitCodes.refused, unreadable.join('\n'))
@@ -141,8 +166,8 @@ async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortS
           report({ event: 'failed', message, request_id: null })
         }
       } catch (failure) {
-        const error = stop.aborted ? failure : ownErrorOf(failure, to)
-        // A copy that was open once is opened again, whatever is wrong: its lock may outlast an outage for some time.
+        const error = stop.aborted ? failure : toCopyError(failure, to)
+        // A copy that was open once is opened again after any error: its lock may outlast an outage for some time.
         const isOutage = copy === null || error instanceof CopyError
         if (stop.aborted || watch === null || !(isOutage || exitCodeOf(error) === exitCodes.unreachable)) throw error
         report({ event: 'failed', message: messageOf(error), request_id: requestIdOf(error) })
@@ -165,22 +190,23 @@ async function runRounds(options: SyncOptions, report: ReportEvent, stop: AbortS
   }
 }
 
-/** Begins a full pass that the user requested. A copy without a checkpoint begins one by itself. */
-async function beginAgain(sync: Sync): Promise<void> {
+/** Begins a full pass that the user requested. A copy without a checkpoint begins a full pass automatically. */
+async function beginRequestedFullPass(sync: Sync): Promise<void> {
   await dropUnknownTenants(sync)
   if (sync.checkpoint.copy) await beginFullPass(sync, 'it was asked for.')
 }
 
 /**
- * Sends one request without retries, so that a wrong address is reported immediately. @throws SyncError when another
- * server answers
+ * Sends one request without retries, so that a wrong address is reported immediately.
+ *
+ * @throws SyncError when another server answers
  */
 async function requireService(source: Source): Promise<void> {
   try {
     await source.firstTenants()
   } catch (error) {
     const code = codeOf(error) ?? ''
-    // The service is there. The round waits until it answers.
+    // The service is there. The round waits until the service answers.
     if (['RATE_LIMITED', 'UNAVAILABLE'].includes(code)) return
     if (!['NOT_FOUND', 'METHOD_NOT_ALLOWED', 'INVALID_RESPONSE'].includes(code)) throw error
     const message = `No voucher gateway answers at ${source.url}. Correct the address in --url. (${messageOf(error)})`
@@ -188,7 +214,9 @@ async function requireService(source: Source): Promise<void> {
   }
 }
 
-/** After a round that read lists from their beginning and took longer, another round runs; in milliseconds. */
+/**
+ * After a round that read lists from their beginning and took longer than this, another round runs; in milliseconds.
+ */
 const longRound = 10_000
 
 /**

@@ -2,11 +2,11 @@
 import type { TenantListName } from '#client'
 import type { Sync } from './sync.ts'
 
-/** Returns whether the copy is to hold a tenant. */
+/** Returns whether the sync keeps a tenant. */
 export const isSelected = ({ selection }: Pick<Sync, 'selection'>, tenantId: number) =>
   selection.tenants?.has(tenantId) ?? true
 
-/** Returns whether the copy is to hold a list of its tenants. */
+/** Returns whether the sync keeps this list of a tenant. */
 export const isListSelected = ({ selection }: Pick<Sync, 'selection'>, list: TenantListName) =>
   selection.lists?.has(list) ?? true
 

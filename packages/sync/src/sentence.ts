@@ -1,6 +1,6 @@
 /** Events of a sync as sentences. */
 import type { SyncEvent } from './event.ts'
-import { describeCount, titleOf } from './lists.ts'
+import { describeCount, listTitle } from './lists.ts'
 import type { ReadingRate } from './reading-rate.ts'
 
 /** Control characters, and characters that change the direction of text: a terminal would obey them. */
@@ -59,9 +59,13 @@ function textOf(event: SyncEvent, rate: ReadingRate | null): string {
     case 'left':
       return `Tenant ${event.tenant} is deleted, or the token is not authorised for it any more: its records are dropped.`
     case 'skipped':
-      return `Leaves out ${titleOf(event.list)}: ${event.message}`
+      return `Leaves out ${listTitle(event.list)}: ${event.message}`
     case 'no_changes':
       return `Reads all lists in each round, because the service does not name the lists that changed: ${event.message}`
+    case 'webhook':
+      return event.state === 'failing'
+        ? `The webhook ${event.url} fails since ${event.since}: its events are repeated. Look at the log of the receiver.`
+        : `The webhook ${event.url} is paused since ${event.since}: ask an administrator of the service to resume it.`
     case 'in_step':
       return (
         `In step at ${event.server_time}: ${amount(event.tenants, 'tenant')}, ${amount(event.received, 'record')} ` +

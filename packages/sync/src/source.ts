@@ -13,7 +13,7 @@ export interface ListPage {
 }
 
 /** The start of pages: a cursor, or a bound, which is null for the beginning. */
-type Beginning = { cursor: string } | { updatedSince: string | null }
+type ReadStart = { cursor: string } | { updatedSince: string | null }
 
 /** The address of the service, and the rules for its requests. */
 interface SourceOptions {
@@ -89,7 +89,7 @@ export function createSource({ url, token, stop: signal, report, maxAttempts, al
     },
 
     /** Reads a list by pages. */
-    pages(tenantId: number, list: TenantListName, from: Beginning): AsyncIterable<ListPage> {
+    pages(tenantId: number, list: TenantListName, from: ReadStart): AsyncIterable<ListPage> {
       const options = 'cursor' in from ? { signal, ...from } : { signal, updatedSince: from.updatedSince ?? undefined }
       return convert<Listed>(client[tenantLists[list].list](tenantId, options).pages(), toStored)
     },
@@ -100,12 +100,15 @@ export function createSource({ url, token, stop: signal, report, maxAttempts, al
       return convert<Listed>(client[tenantLists[list].export](tenantId, options).pages(), toStored)
     },
 
-    /** Reads the removals of a tenant since a bound; with a cursor, the rest of them. */
+    /** Reads the removals of a tenant since a bound; with a cursor, the removals after it. */
     removals: (tenantId: number, { cursor, ...query }: RemovalQuery) =>
       client.removals(tenantId, { signal, cursor: cursor ?? undefined, ...query }).pages(),
 
     /** Reads which lists changed. */
     changes: (after: string) => client.changes({ after, signal }),
+
+    /** Reads the webhooks of the token. */
+    webhooks: () => client.webhooks({ signal }),
 
     /** Reads the id and the epoch of the service, which each tenant reports. */
     readIdentity: (tenantId: number) => client.identity(tenantId, { signal }),

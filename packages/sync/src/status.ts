@@ -1,4 +1,4 @@
-/** Reports the content of a copy, from the copy alone. */
+/** Reports the content of a copy without the service. */
 import { tenantListNames } from '#client'
 import { Checkpoint, type ListState, newListState } from './checkpoint.ts'
 import { exitCodes, SyncError } from './errors.ts'
@@ -21,7 +21,7 @@ export async function reportStatus(to: string, reader: CopyReader | null, report
   const lists = [...tenants].flatMap(([tenant, { lists }]) =>
     tenantListNames.flatMap(list => {
       if (!lists[list]) return []
-      // A list that is in step in the journal alone is not in step for a reader of the files.
+      // A list that is in step only in the journal is not in step for a reader of the files.
       const found = (published.tenants.has(tenant) && published.tenant(tenant).lists[list]) || newListState
       const { state, bound } = statusOf(lists[list]).state === 'in_step' ? statusOf(found) : statusOf(lists[list])
       const records = counts.get(`${list} ${tenant}`) ?? 0

@@ -6,7 +6,7 @@ import type { ListName } from './lists.ts'
 export interface StoredRecord {
   id: number
   updatedAt: string | null
-  /** The record as v1 gives it. The client has checked it. */
+  /** The record as v1 gives it. The client has checked its fields. */
   record: object
 }
 

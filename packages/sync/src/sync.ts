@@ -25,8 +25,8 @@ export interface Sync {
   selection: CopySelection
   report: ReportEvent
   /**
-   * The lists whose permission the token lacks, with the service's messages. They are asked for again in a round that reads everything,
-   * which another `access` causes.
+   * The lists whose permission the token lacks, with the service's messages. A round that reads everything tries
+   * them again; a change of `access` causes such a round.
    */
   lacking: Map<TenantListName, string>
   /** The lists that were reported as left out. */

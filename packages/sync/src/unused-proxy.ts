@@ -1,5 +1,5 @@
 /**
- * Returns what to do when a variable names a proxy that Node's `fetch` does not use; an empty text when there is none.
+ * Returns the remedy when a variable names a proxy that Node's `fetch` does not use; otherwise an empty text.
  */
 export function describeUnusedProxy(): string {
   const { env, allowedNodeEnvironmentFlags } = process

@@ -17,7 +17,7 @@ type Checksums = Map<number, number>
 
 type Comparison = SyncEvent & { event: 'compared' }
 
-/** The number of differing ids that are reported for each list, and of differing lists that the error names. */
+/** The maximum number of ids that are reported for each list that differs, and of lists that the error names. */
 const maxExamples = 5
 
 /**
@@ -37,9 +37,8 @@ interface ListDifferences {
 }
 
 /**
- * Compares a copy that is in step. Reads all lists of the service, and then brings the copy in step once more. The
- * comparison leaves out records that this round changes: the service has changed it since, and the copy has it as the
- * service gave it.
+ * Compares a copy that is in step. Reads all lists of the service, and then brings the copy in step once more. Records that this round
+ * changes are not compared: the service has changed them since, and the copy has the new version.
  * A record that is wrong only in the copy stays different in further rounds, unlike a record that is being changed.
  *
  * The list of tenants is not compared: each round writes all of it.
@@ -61,7 +60,7 @@ export async function verifyCopy(sync: Sync): Promise<void> {
   }
   for (let round = 1; round <= confirmingRounds && found.some(isDifferent); round++) {
     serverTime = (await runRound({ ...sync, store })).serverTime
-    for (const each of found) leaveOut(each, changed.get(keyOf(each.list, each.tenantId)))
+    for (const each of found) leaveOutChanged(each, changed.get(keyOf(each.list, each.tenantId)))
   }
   for (const { list, tenantId } of await sync.store.counts()) {
     if (list === 'tenants' || sync.checkpoint.tenants.has(tenantId) || !isSelected(sync, tenantId)) continue
@@ -152,7 +151,7 @@ async function compare(
     const checksum = expected.get(id)
     if (checksum === undefined) extra.push(id)
     else if (checksum !== checksumOfText(text)) different.push(id)
-    // A record that the copy has twice is one too many.
+    // A record that the copy has twice counts as an extra record.
     expected.delete(id)
   }
   const missing = [...expected.keys()].filter(id => !changed.has(id))
@@ -163,7 +162,7 @@ const isDifferent = ({ missing, extra, different }: ListDifferences) =>
   missing.length + extra.length + different.length > 0
 
 /** Leaves out records that the service has changed during the comparison. */
-function leaveOut(found: ListDifferences, changed: ReadonlySet<number> | 'all' | undefined): void {
+function leaveOutChanged(found: ListDifferences, changed: ReadonlySet<number> | 'all' | undefined): void {
   for (const kind of ['missing', 'extra', 'different'] as const) {
     found[kind] = found[kind].filter(id => changed !== 'all' && !changed?.has(id))
   }
@@ -193,7 +192,7 @@ function differs(comparisons: readonly Comparison[]): SyncError {
 
 /** Returns 48 bits of the SHA-256 of a record, whose keys are put in order: PostgreSQL's jsonb does not keep theirs. */
 const checksumOf = (record: unknown): number =>
-  Number.parseInt(hash('sha256', JSON.stringify(inOrder(record)), 'hex').slice(0, 12), 16)
+  Number.parseInt(hash('sha256', JSON.stringify(sortKeys(record)), 'hex').slice(0, 12), 16)
 
 function checksumOfText(text: string): number {
   try {
@@ -203,10 +202,10 @@ function checksumOfText(text: string): number {
   }
 }
 
-function inOrder(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(inOrder)
+function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys)
   if (typeof value !== 'object' || value === null) return value
   return Object.entries(value)
     .sort(([left], [right]) => (left < right ? -1 : 1))
-    .map(([key, each]) => [key, inOrder(each)])
+    .map(([key, each]) => [key, sortKeys(each)])
 }

@@ -3,7 +3,7 @@ import { connect as connectSocket } from 'node:net'
 import postgres from '#postgres'
 import { readDatabaseUrl } from './database-url.ts'
 
-/** One connection, which the driver opens again when it is lost. Counts and ids are numbers. */
+/** One connection, which the driver opens again when it is lost. The driver returns counts and ids as numbers. */
 export type Connection = postgres.Sql<{ bigint: number }>
 
 /** A copy's database, and whether sessions last between statements. */
@@ -62,7 +62,7 @@ function open(
   })
 }
 
-/** Makes the end of the server's data an error: without an error, the driver repeats a failed start for ever. */
+/** Opens a socket that fails when the server closes it: otherwise the driver would repeat a failed start endlessly. */
 async function openSocket({ host, port, path }: { host: string; port: number; path?: string }) {
   const socket = path === undefined ? connectSocket(port, host) : connectSocket(path)
   socket.on('end', () => socket.destroy(new Error('The database has closed the connection.')))

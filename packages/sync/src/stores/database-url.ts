@@ -1,8 +1,11 @@
-/** Reads the address of a PostgreSQL database: a URL with the parameters of libpq, and with parameters that hosters add. */
+/**
+ * Reads the address of a PostgreSQL database: a URL with the parameters of libpq, and with parameters that hosting
+ * services add.
+ */
 import { readFileSync } from 'node:fs'
 import type { ConnectionOptions } from 'node:tls'
 
-/** How a connection is encrypted; `prefer`: not when the server cannot. */
+/** The encryption of a connection; `prefer`: only when the server can encrypt. */
 export interface Tls {
   mode: 'disable' | 'prefer' | 'require'
   options: ConnectionOptions
@@ -39,19 +42,19 @@ const withAnyValue =
 
 const flag = [/^(true|false)$/, 'write true or false'] as const
 const tlsMode = [new RegExp(`^(${[...modes.keys()].join('|')})$`), 'write disable, require or verify-full'] as const
-const provesServer = 'remove it, and set sslmode=verify-full, which also proves who the server is'
+const verifyFullRemedy = 'remove it, and set sslmode=verify-full, which also proves who the server is'
 
 /** Parameters that have a meaning, or none, for some values, and what to do about other values. */
-const limited: Readonly<Record<string, readonly [values: RegExp, remedy: string]>> = {
-  channel_binding: [/^(disable|prefer)$/, provesServer],
+const limitedParameters: Readonly<Record<string, readonly [values: RegExp, remedy: string]>> = {
+  channel_binding: [/^(disable|prefer)$/, verifyFullRemedy],
   client_encoding: [/^(auto|utf-?8)$/i, 'remove it, because all text is UTF-8'],
   gssencmode: [/^(disable|prefer)$/, 'remove it, and encrypt with sslmode=verify-full'],
   hostaddr: [/^$/, 'write the address in the place of the host'],
   pgbouncer: flag,
   port: [/^([1-9]\d{0,3}|[1-5]\d{4}|6[0-4]\d{3}|65[0-4]\d\d|655[0-2]\d|6553[0-5])$/, 'write a port such as 5432'],
   prepare: flag,
-  require_auth: [/^$/, provesServer],
-  requirepeer: [/^$/, provesServer],
+  require_auth: [/^$/, verifyFullRemedy],
+  requirepeer: [/^$/, verifyFullRemedy],
   schema: [/^public$/, 'remove it, because the service has its own schemas, and --schema names the schema of a copy'],
   service: [/^$/, 'write the host, the user and the database of that service into the URL'],
   ssl: tlsMode,
@@ -63,7 +66,7 @@ const limited: Readonly<Record<string, readonly [values: RegExp, remedy: string]
   target_session_attrs: [/^(any|read-write|primary|prefer-standby)$/, 'remove it, and name the primary'],
 }
 
-const names = [...withAnyValue.split(' '), ...Object.keys(files), ...Object.keys(limited)]
+const names = [...withAnyValue.split(' '), ...Object.keys(files), ...Object.keys(limitedParameters)]
 
 const unknown =
   'which is not known: remove it, or write it as options=-c%20name%3Dvalue if it is a setting of the server'
@@ -87,7 +90,7 @@ export function readDatabaseUrl(text: string, environment = process.env) {
   const given = new Map(parametersOf(text))
   const get = (name: string) => given.get(name) ?? (environment[variableOf(name)] || undefined)
   const problems = [...given.keys()].filter(name => !names.includes(name)).map(name => `has ${name}, ${unknown}`)
-  for (const [name, [accepted, remedy]] of Object.entries(limited)) {
+  for (const [name, [accepted, remedy]] of Object.entries(limitedParameters)) {
     const label = given.has(name) ? name : variableOf(name)
     if (get(name) && !accepted.test(get(name) ?? ''))
       problems.push(`has a value of ${label} that is not supported: ${remedy}`)
@@ -162,7 +165,7 @@ function passwordIn(file: string, wanted: readonly string[]): string {
 function readTls(get: (name: string) => string | undefined, read: (name: string) => string | undefined): Tls {
   const authorities = get('sslrootcert')
   const mode = get('sslmode') ?? get('ssl') ?? (authorities ? 'verify-full' : get('sslcert') ? 'require' : 'disable')
-  // As for libpq, authorities in a file are also used where the mode asks for none.
+  // The certificate authorities in a file are used even with a mode that does not check certificates, like in libpq.
   const checked = mode.startsWith('verify') || !authorities || authorities === 'system'
   const { mode: use = 'disable', options = {} } = modes.get(mode) ?? {}
   if (use === 'disable') return { mode: use, options }

@@ -45,7 +45,7 @@ export class DirectoryStore extends CopyFiles implements Store {
     const lock = await takeLock(join(own, 'lock'))
     try {
       const stored = await readCheckpoint(join(own, 'checkpoint.json'))
-      // A killed process left a journal with another number behind while it published.
+      // A process that was killed while it published has left a journal with another number.
       for (const name of await readdir(own)) {
         if (name.startsWith('journal-') && name !== journalName(stored.journal)) await rm(join(own, name))
       }

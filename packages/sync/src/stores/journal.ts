@@ -58,7 +58,7 @@ export class JournalContent {
   readonly positions = new Map<string, unknown>()
   protected length = 0
 
-  /** Reads a journal, and changes nothing. One that is missing is empty. */
+  /** Reads a journal, and changes nothing. A missing journal counts as empty. */
   static async read(path: string): Promise<JournalContent> {
     const content = new JournalContent()
     await content.load(path)
@@ -93,7 +93,7 @@ export class JournalContent {
     switch (entry[0]) {
       case 'put': {
         const { records } = this.changesOf(entry[1], entry[2])
-        // Deleted first, so that the map has the order of the file.
+        // The entry is deleted first, so that the map has the order of the file.
         records.delete(entry[4])
         records.set(entry[4], { ...position, pass: entry[3] })
         return

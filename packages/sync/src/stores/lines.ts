@@ -5,16 +5,16 @@ import { isMissing, openOwnFile, rethrowWithPath, writeFlags } from './own-file.
 /** A line of a file, without its line feed. */
 interface Line {
   text: string
-  /** Its start, in bytes. */
+  /** The start of the line, in bytes. */
   offset: number
-  /** The start of the next one, in bytes. */
+  /** The start of the next line, in bytes. */
   end: number
 }
 
 const lineFeed = 0x0a
 const newLine = Buffer.of(lineFeed)
 
-/** Reads the whole lines of a file; a last line without a line feed is left out. No file is an empty file. */
+/** Reads the whole lines of a file; a last line without a line feed is left out. A missing file counts as empty. */
 export async function* readLines(path: string): AsyncGenerator<Line> {
   let rest: Buffer = Buffer.alloc(0)
   let offset = 0
@@ -56,7 +56,9 @@ export async function replaceFile(path: string, lines: AsyncIterable<string | Bu
   }
 }
 
-/** Puts lines together, each with its line feed. The bytes of a line need to be valid only until the next one is read. */
+/**
+ * Puts lines together, each with its line feed. The bytes of a line need to be valid only until the next line is read.
+ */
 async function* blocksOf(lines: AsyncIterable<string | Buffer> | string[]): AsyncGenerator<Buffer> {
   const waiting: Buffer[] = []
   let size = 0

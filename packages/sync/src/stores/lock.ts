@@ -1,13 +1,13 @@
-/** One sync at a time in a directory. */
+/** The lock of a directory: only one sync at a time uses it. */
 import { randomUUID } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
-import { inUse, takenOver } from './in-use.ts'
+import { inUse, takenOver } from './copy-lock-errors.ts'
 import { isMissing } from './own-file.ts'
 
-/** Longer than a process takes from reading a lock to replacing it, in milliseconds. */
+/** A wait, in milliseconds: longer than a process needs between reading a lock and replacing it. */
 const settlingMs = 250
 
 /** The interval at which a lock is touched, so that processes elsewhere see that it is held; in milliseconds. */
@@ -18,7 +18,7 @@ const staleMs = 6 * touchMs
 
 /** A lock that this process has taken. */
 export interface Lock {
-  /** @throws SyncError when another process has taken it over, because this one could not touch it */
+  /** @throws SyncError when another process has taken it over, because this process could not touch it */
   check(): Promise<void>
   /** Releases the lock, unless another process has it now. */
   release(): Promise<void>
@@ -38,7 +38,7 @@ export async function takeLock(path: string): Promise<Lock> {
     const holder = await findHolder(path)
     if (holder !== null) throw inUse(holder)
     await replaceLock(path, text)
-    // When several processes take it over at the same time, the last one has it.
+    // If several processes take the lock over at the same time, the last process has it.
     await pause(settlingMs)
   }
   const isHeld = async () => (await readLock(path)) === text
@@ -61,7 +61,7 @@ export async function takeLock(path: string): Promise<Lock> {
 /** Returns who holds a lock, at the start of a sentence; null when it was left behind. */
 async function findHolder(path: string): Promise<string | null> {
   const [place, id] = ((await readLock(path)) ?? '').split(' ')
-  if (place !== here) {
+  if (place !== currentPlace) {
     // A full disk leaves an empty lock.
     const touched = await stat(path).then(
       ({ mtimeMs }) => mtimeMs,
@@ -91,7 +91,7 @@ const readLock = (path: string): Promise<string | null> =>
     throw error
   })
 
-/** Creates a lock. @returns false when there is one */
+/** Creates a lock. @returns false when there is a lock */
 async function createLock(path: string, text: string): Promise<boolean> {
   try {
     await writeFile(path, text, { flag: 'wx' })
@@ -113,8 +113,11 @@ async function replaceLock(path: string, text: string): Promise<void> {
   }
 }
 
-/** The place whose processes are seen here: a machine since its start, and a container of it; Linux only tells them apart. */
-const here = findPlace()
+/**
+ * The place of this process. Processes of the same place see each other: a machine since its start, or a container on
+ * it. Only Linux can distinguish such places.
+ */
+const currentPlace = findPlace()
 
 function findPlace(): string {
   try {
@@ -133,7 +136,7 @@ function identify(pid: number): string {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(')').at(-1)?.trim().split(' ')
     started = fields?.[19] ?? ''
   } catch {
-    // Only Linux has the time.
+    // Only Linux tells the start time of a process.
   }
-  return `${here} ${pid} ${started}`
+  return `${currentPlace} ${pid} ${started}`
 }

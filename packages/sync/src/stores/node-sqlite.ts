@@ -1,4 +1,4 @@
-/** Loads `node:sqlite`, whose types the types of Node 20 lack. */
+/** Loads `node:sqlite`. The type definitions of Node 20 do not have it. */
 import { exitCodes, SyncError } from '../errors.ts'
 
 type Parameter = string | number | null
@@ -30,7 +30,7 @@ const isSqlite = (module: unknown): module is SqliteModule =>
  * @throws SyncError on a Node without `node:sqlite`
  */
 export async function openSqlite(path: string, options: { readOnly?: boolean } = {}): Promise<SqliteDatabase> {
-  const module = await load()
+  const module = await loadSqlite()
   if (isSqlite(module)) return new module.DatabaseSync(path, options)
   throw new SyncError(
     exitCodes.usage,
@@ -40,7 +40,7 @@ export async function openSqlite(path: string, options: { readOnly?: boolean } =
   )
 }
 
-async function load(): Promise<unknown> {
+async function loadSqlite(): Promise<unknown> {
   const name: string = 'node:sqlite'
   const { emitWarning } = process
   // Node 22 and 24 warn that SQLite is experimental, which a person who runs a sync can do nothing about.

@@ -1,4 +1,4 @@
-/** A copy in a schema of its own of a PostgreSQL database: a table for each list, and one for the checkpoint. */
+/** A copy in a separate schema of a PostgreSQL database: a table for each list, and one for the checkpoint. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Positions } from '../checkpoint.ts'
@@ -6,11 +6,11 @@ import { exitCodes, SyncError } from '../errors.ts'
 import { type ListName, listNames, tableOf } from '../lists.ts'
 import type { Change, CopiedRecord, RecordCount, Store } from '../store.ts'
 import { type Connection, connect } from './connect.ts'
-import { inUse, takenOver } from './in-use.ts'
+import { inUse, takenOver } from './copy-lock-errors.ts'
 
 /**
- * Returns the call that takes the advisory lock of the sync that uses a schema: until the session ends, or behind a pooler
- * until the statement does, which shows only whether a sync without a pooler has it.
+ * Returns the call that takes the advisory lock of a schema, which the session then holds. Behind a pooler only the statement holds
+ * it: that shows if a sync without a pooler has the lock.
  *
  * @param schema in quotation marks
  */
@@ -20,7 +20,7 @@ const tryLock = (schema: string, pooled: boolean) =>
 /** The interval at which a sync behind a pooler, which can hold no lock, extends its lease; in milliseconds. */
 const leaseInterval = 10_000
 
-/** Returns the instant at which the lease of a sync ends. Without a pooler it has the lock instead. */
+/** Returns the instant at which the lease of a sync ends. A sync without a pooler holds the lock instead. */
 const leaseEnd = (pooled: boolean) => (pooled ? `clock_timestamp() + interval '1 minute'` : `timestamptz '-infinity'`)
 
 /** The tries for the lock, and their interval in milliseconds: the server may still end a killed sync's statement. */
@@ -36,7 +36,8 @@ const eachList = (statement: (table: string) => string) =>
 /** The tables. @param schema in quotation marks: a name such as `user` is a word of SQL */
 const tables = (schema: string) => `
   do $schema$ begin
-    -- With "if not exists" it would need the right to create a schema, even when an administrator has made this one.
+    -- A statement "create schema if not exists" would need the right to create schemas, even when an administrator has
+    -- already made this schema.
     if to_regnamespace('${schema}') is null then create schema ${schema}; end if;
   end $schema$;
   ${listNames
@@ -71,7 +72,8 @@ const commitFunction = (schema: string, pooled: boolean) => `
     -- The lock is lost with a connection. The run tells whether another sync has opened the copy meanwhile.
     update ${schema}.sync_lease set ends_at = ${leaseEnd(pooled)} where run = own_run;
     if not found then return false; end if;
-    -- After the run: a former sync behind a pooler would leave the lock in a session that outlasts it.
+    -- Checked after the run: a former sync behind a pooler would otherwise leave the lock in a session that outlasts
+    -- the sync.
     ${pooled ? '' : `if not ${tryLock(schema, pooled)} then return false; end if;`}
     for change in select * from jsonb_array_elements(changes) loop
       case change->>'kind'
@@ -173,7 +175,7 @@ export class PostgresStore implements Store {
   async *records(list: ListName, tenantId: number): AsyncGenerator<CopiedRecord> {
     const { sql } = this
     for (let after = 0; ; ) {
-      // The id of a tenant's record is the tenant's.
+      // The id of a tenant's record is the id of the tenant.
       const range = list === 'tenants' ? sql`tenant_id > ${after}` : sql`tenant_id = ${tenantId} and id > ${after}`
       const rows = await sql<CopiedRecord[]>`
         select /* copy.read */ id, record::text as text from ${sql(`${this.schema}.${tableOf(list)}`)}
@@ -194,12 +196,12 @@ export class PostgresStore implements Store {
   }
 
   async publish(): Promise<void> {
-    // Each commit is visible to readers already.
+    // Nothing to do: each commit is already visible to readers.
   }
 
   async close(): Promise<void> {
     clearInterval(this.timer)
-    // A lease that cannot be given back ends by itself.
+    // If the release fails, the lease expires.
     if (this.timer) await this.endLease(leaseEnd(false)).catch(() => {})
     await this.sql.end({ timeout: 5 })
   }
@@ -224,7 +226,7 @@ async function requireUnicode(sql: Connection): Promise<void> {
 }
 
 /**
- * Takes the lock, which the server releases with the connection. Behind a pooler it is not kept.
+ * Takes the lock, which the server releases with the connection. Behind a pooler the lock is not kept.
  *
  * @throws SyncError when another sync holds it
  */
@@ -254,7 +256,7 @@ async function takeLock(sql: Connection, schema: string, pooled: boolean): Promi
  */
 async function takeLease(sql: Connection, schema: string, pooled: boolean, ownRuns: string[]): Promise<string> {
   const run = randomUUID()
-  // Before the statement, whose answer an outage may lose.
+  // Recorded before the statement, because an outage may lose its answer.
   ownRuns.push(run)
   const table = `"${schema}".sync_lease`
   const taken = await sql.unsafe(

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { type Positions, parsePosition } from '../checkpoint.ts'
 import { type ListName, listNames, tableOf } from '../lists.ts'
 import type { Change, CopiedRecord, RecordCount, Store } from '../store.ts'
-import { inUse } from './in-use.ts'
+import { inUse } from './copy-lock-errors.ts'
 import { openSqlite, type SqliteDatabase, type SqliteStatement } from './node-sqlite.ts'
 
 const schema = `
@@ -100,7 +100,7 @@ export class SqliteStore implements Store {
   }
 
   async *records(list: ListName, tenantId: number): AsyncGenerator<CopiedRecord> {
-    // The id of a tenant's record is the tenant's.
+    // The id of a tenant's record is the id of the tenant.
     const isTenants = list === 'tenants'
     const range = isTenants ? 'tenant_id > ?' : 'tenant_id = ? and id > ?'
     const sql = `select id, record from ${tableOf(list)} where ${range} order by tenant_id, id limit ${readSize}`
@@ -128,7 +128,7 @@ export class SqliteStore implements Store {
   }
 
   async publish(): Promise<void> {
-    // Each commit is visible to readers already.
+    // Nothing to do: each commit is already visible to readers.
   }
 
   async close(): Promise<void> {
@@ -177,7 +177,7 @@ export class SqliteStore implements Store {
       try {
         this.database.exec('rollback')
       } catch {
-        // SQLite has rolled back by itself, on a full disk for example. The first error says why.
+        // SQLite has already rolled back, for example on a full disk. The first error has the reason.
       }
       throw error
     }
