@@ -31,6 +31,8 @@ export interface Reply<Data> {
    * Null: unknown.
    */
   answeredAt: number | null
+  /** The operations as which the request counted; 0 when the answer has no cost. */
+  cost: number
 }
 
 /**
@@ -47,9 +49,9 @@ export type SendOperation = <Data, Variables>(
 
 /** The callbacks of a session, without the data of its answers. */
 export interface Listener {
-  /** The token is not valid any more. */
+  /** Called when the token is not valid any more. */
   onEnd(): void
-  /** The time until which requests wait for the rate limit, in milliseconds since the epoch; null: they do not wait. */
+  /** The time until which requests wait for the rate limit, in milliseconds since the epoch; null when none waits. */
   onWait(until: number | null): void
   /** Receives the operations that are left of the rate. */
   onRate(rate: Rate): void
@@ -62,7 +64,7 @@ export interface Listener {
 
 /** The operations that are left of the rate, and the cost of the last answer. */
 export interface Rate {
-  /** The operations that the last answer counted as; null when the service does not tell. */
+  /** The operations as which the last request counted; null when its answer has no cost. */
   cost: number | null
   limit: number
   remaining: number
@@ -84,7 +86,7 @@ interface Body<Data> {
 }
 
 /** The maximum number of attempts of an operation while others use up the rate. */
-const mostAttempts = 5
+const maxAttempts = 5
 
 /** Creates the function that sends operations with a token. */
 export function createSendOperation(token: string, listener: Listener): SendOperation {
@@ -124,9 +126,9 @@ export function createSendOperation(token: string, listener: Listener): SendOper
       const rate = readRate(response.headers, extensions?.cost?.actual)
       if (rate) listener.onRate(rate)
       const isLimited = response.status === 429 || errors.some(({ extensions }) => extensions?.code === 'RATE_LIMITED')
-      // A request that costs more than a whole window would wait for ever.
+      // A request that costs more than a whole window would never be sent.
       const { requested = 0 } = extensions?.cost ?? {}
-      if (isLimited && attempt < mostAttempts && !(rate && requested > rate.limit)) {
+      if (isLimited && attempt < maxAttempts && !(rate && requested > rate.limit)) {
         const seconds = Number(response.headers.get('retry-after')) || rate?.resetsIn || 1
         pausedUntil = Math.max(pausedUntil, Date.now() + seconds * 1000)
         continue
@@ -136,7 +138,8 @@ export function createSendOperation(token: string, listener: Listener): SendOper
         throw toApiError(unavailable ?? errors[0], response.status)
       }
       reportFieldErrors(operation.name, [...new Set(errors.map(explain))], signal)
-      return { data, answeredAt: Date.parse(response.headers.get('date') ?? '') || null }
+      const answeredAt = Date.parse(response.headers.get('date') ?? '') || null
+      return { data, answeredAt, cost: rate?.cost ?? 0 }
     }
   }
 }
@@ -177,7 +180,7 @@ function readRate(headers: Headers, cost: number | undefined): Rate | null {
 const explanations: Record<string, (message: string) => string> = {
   FORBIDDEN: message => `This token may not see all of it: ${message}`,
   PERSISTED_DOCUMENT_NOT_FOUND: () => 'The service was updated since this page was loaded. Load the page again.',
-  // When a program should try again: the dashboard does so by itself.
+  // Leaves out the advice to try again, because the dashboard tries again automatically.
   UNAVAILABLE: message => message.replace(/ Try again .*/, ''),
   RATE_LIMITED: () =>
     'This needs more operations than the rate of the token allows in a minute. Choose a shorter period or fewer tenants.',
@@ -188,9 +191,13 @@ const explain = ({ message, extensions }: FieldError): string => {
   return explanations[extensions?.code ?? '']?.(message) ?? [message, ...causes].join(' ')
 }
 
-const kinds: Record<string, ErrorKind> = { FORBIDDEN: 'forbidden', RATE_LIMITED: 'rate', UNAVAILABLE: 'unavailable' }
+const errorKinds: Record<string, ErrorKind> = {
+  FORBIDDEN: 'forbidden',
+  RATE_LIMITED: 'rate',
+  UNAVAILABLE: 'unavailable',
+}
 
 function toApiError(error: FieldError | undefined, status: number): ApiError {
   const message = error ? explain(error) : `The service answered with status ${status}.`
-  return new ApiError(kinds[error?.extensions?.code ?? ''] ?? 'service', message)
+  return new ApiError(errorKinds[error?.extensions?.code ?? ''] ?? 'service', message)
 }

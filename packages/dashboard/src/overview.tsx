@@ -4,10 +4,11 @@ import type { ApiError, SendOperation } from './api.ts'
 import { Controls } from './controls.tsx'
 import { Figures } from './figures/figures.tsx'
 import type { Currency } from './figures/model.ts'
+import type { LiveState } from './live.ts'
 import { type DashboardTenantFragment, DashboardTenantPath } from './operations.ts'
 import { dayIn } from './period.ts'
+import { Failure } from './placeholders.tsx'
 import { ShownView } from './shown-view.ts'
-import { Failure } from './states.tsx'
 import { TenantTree } from './tenant-tree.tsx'
 import { listAbove, type TreeTenant } from './tenants.ts'
 import { useAnswer } from './use-answer.ts'
@@ -26,6 +27,7 @@ interface OverviewProps {
   request: SendOperation
   show: Show
   notices: ComponentChildren
+  liveState: LiveState
   /** The permissions of the token; null while they are loaded. */
   permissions: readonly string[] | null
   viewerError: ApiError | null
@@ -40,8 +42,8 @@ interface Path extends DashboardTenantFragment {
 /**
  * Returns the next tenant of the path from a tenant up to a root. An answer has only a part of the path.
  *
- * @param highest the highest tenant of the path that is known
- * @returns null when the path is known, and as long as the roots are not
+ * @param highest the highest known tenant of the path
+ * @returns null when the whole path is known, or when the roots are not known yet
  */
 function nextOfPath(tenant: string, highest: TreeTenant | undefined, roots: readonly string[]): string | null {
   if (!highest) return tenant
@@ -50,7 +52,8 @@ function nextOfPath(tenant: string, highest: TreeTenant | undefined, roots: read
 
 /** Shows one tenant: the tree, the controls, and the figures that they select. */
 export function Overview(props: OverviewProps) {
-  const { address, tenant, roots, tenants, request, show, notices, permissions, viewerError, onRetry } = props
+  const { address, tenant, roots, tenants, request, show, notices, liveState, permissions, viewerError, onRetry } =
+    props
   const [isOpen, setOpen] = useState(false)
   const [currencies, setCurrencies] = useState<readonly Currency[] | null>(null)
   const { known, add } = tenants
@@ -102,7 +105,7 @@ export function Overview(props: OverviewProps) {
             </nav>
           )}
           <h1>{shown?.name ?? (isGone ? `Tenant ${tenant}` : 'Dashboard')}</h1>
-          <Controls timeZone={timeZone} currencies={currencies} />
+          <Controls {...{ timeZone, currencies, liveState }} />
           {address.faults.length > 0 && (
             <div class="warning" role="status">
               {address.faults.map(fault => (
@@ -128,19 +131,19 @@ export function Overview(props: OverviewProps) {
   )
 }
 
-const needed = ['view_vouchers', 'view_orders'] as const
+const figurePermissions = ['view_vouchers', 'view_orders'] as const
 
 /** Returns whether the token may read any figure: figures of consents need a separate permission. */
 const showsFigures = (permissions: readonly string[]) =>
-  needed.every(name => permissions.includes(name)) || permissions.includes('export_customer_information')
+  figurePermissions.every(name => permissions.includes(name)) || permissions.includes('export_customer_information')
 
 function MissingPermissions({ permissions }: { permissions: readonly string[] }) {
-  const missing = needed.filter(name => !permissions.includes(name))
+  const missing = figurePermissions.filter(name => !permissions.includes(name))
   if (missing.length === 0) return null
   return (
     <p class="warning">
       This token lacks {missing.map((name, index) => [index > 0 && ' and ', <code key={name}>{name}</code>])}: figures
-      and purchased vouchers need {needed.join(' and ')}. An administrator can add it under API access.
+      and purchased vouchers need {figurePermissions.join(' and ')}. An administrator can add it under API access.
     </p>
   )
 }

@@ -1,19 +1,21 @@
 import { useEffect, useMemo } from 'preact/hooks'
 import { describeToken } from '/assets/site.js'
-import { createSendOperation } from './api.ts'
+import { createSendOperation, type Rate } from './api.ts'
+import { LiveContext } from './live.ts'
 import { useNotices } from './notices.tsx'
 import { DashboardViewer } from './operations.ts'
 import { Overview } from './overview.tsx'
-import { Failure } from './states.tsx'
-import { byName, toTreeTenant } from './tenants.ts'
+import { Failure } from './placeholders.tsx'
+import { byName, mayBeWithin, toTreeTenant } from './tenants.ts'
 import { useAnswer } from './use-answer.ts'
+import { useFollow, useLive } from './use-live.ts'
 import { useTenants } from './use-tenants.ts'
-import { useSearch } from './use-view.ts'
+import { useQueryString } from './use-view.ts'
 import { readAddress } from './view.ts'
 
 interface SessionProps {
   token: string
-  /** The service refuses the token. */
+  /** Called when the service refuses the token. */
   onEnd(): void
 }
 
@@ -21,10 +23,17 @@ const noVariables = {}
 
 /** The dashboard of one token. */
 export function Session({ token, onEnd }: SessionProps) {
-  const [search, show] = useSearch()
+  const [search, show] = useQueryString()
   const { notices, rateLeft, listener } = useNotices()
+  const { live, liveState } = useLive(token, onEnd)
   // Once: a session has one token.
-  const request = useMemo(() => createSendOperation(token, { ...listener, onEnd }), [])
+  const request = useMemo(() => {
+    const onRate = (rate: Rate) => {
+      listener.onRate(rate)
+      live.onRate(rate)
+    }
+    return createSendOperation(token, { ...listener, onRate, onEnd })
+  }, [])
   const tenants = useTenants(request)
   const { data, error, reload } = useAnswer(request, DashboardViewer, noVariables)
   const viewer = data?.viewer
@@ -38,13 +47,14 @@ export function Session({ token, onEnd }: SessionProps) {
   useEffect(() => {
     if (granted) add(granted)
   }, [viewer, add])
-  // The tenants whose parent the token may not see. A tree with a circle has none.
+  // The tenants whose parent the token may not see. A tree with a cycle has no such tenant.
   const begins = granted?.filter(({ parent }) => parent === null) ?? []
   const roots = (begins.length > 0 ? begins : (granted ?? []))
     .map(toTreeTenant)
     .sort(byName)
     .map(({ id }) => id)
   const tenant = address.tenant ?? roots[0]
+  useFollow(live, address.isLive, id => tenant !== undefined && mayBeWithin(tenants.known, roots, id, tenant))
 
   return (
     <>
@@ -58,12 +68,14 @@ export function Session({ token, onEnd }: SessionProps) {
           {notices}
         </main>
       ) : (
-        <Overview
-          {...{ address, tenant, roots, tenants, request, show, notices }}
-          permissions={viewer?.permissions ?? null}
-          viewerError={error}
-          onRetry={reload}
-        />
+        <LiveContext.Provider value={live}>
+          <Overview
+            {...{ address, tenant, roots, tenants, request, show, notices, liveState }}
+            permissions={viewer?.permissions ?? null}
+            viewerError={error}
+            onRetry={reload}
+          />
+        </LiveContext.Provider>
       )}
       {rateLeft}
     </>

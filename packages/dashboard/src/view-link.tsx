@@ -17,7 +17,7 @@ interface ViewLinkProps {
 export function follow(go: Go, change: Change, reveals?: string): void {
   go(change)
   if (!reveals) return
-  // After the change is drawn: a dialog that closes returns its focus first.
+  // Runs after the change is drawn, because a dialog that closes first returns the focus.
   requestAnimationFrame(() => {
     const part = document.getElementById(reveals)
     part?.focus({ preventScroll: true })

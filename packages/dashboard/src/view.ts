@@ -1,4 +1,4 @@
-// The view of the dashboard. The address holds all of it, so that a link reproduces the view.
+// The view of the dashboard. The address holds the whole view, so that a link reproduces it.
 import { type Comparison, comparedDays, comparisons } from './comparison.ts'
 import {
   type Days,
@@ -25,12 +25,14 @@ export interface View {
   to: string
   by: Interval
   comparison: Comparison
-  /** The days with which the period is compared; null: it is not compared. */
+  /** The days with which the period is compared; null for no comparison. */
   compared: Days | null
   /** The IANA time zone of the days; null: the tenant's time zone. */
   timeZone: string | null
   /** A currency code; null when none is chosen. */
   currency: string | null
+  /** True when the figures follow changes. */
+  isLive: boolean
   /** The global id of the voucher that is shown in place of the figures. */
   voucher: string | null
   /** All other parameters of the address, for the parts that know them. */
@@ -46,15 +48,18 @@ export interface Address extends Omit<View, 'tenant' | 'from' | 'to' | 'by' | 'c
   by: Interval | null
 }
 
-/** A change of the view. `params` are merged, and an empty one is removed. `from` and `to` make an own period. */
+/**
+ * A change of the view. `params` are merged, and an empty one is removed. `from` and `to` are the first and the last
+ * day of a custom period.
+ */
 export type Change = Partial<Omit<View, 'compared'>>
 
-/** Shows another view. `push` (the default) adds an entry to the history, `replace` replaces the present one. */
+/** Shows another view. `push` (the default) adds an entry to the history, `replace` replaces the present entry. */
 export type Go = (change: Change, how?: 'push' | 'replace') => void
 
-const ownNames = ['tenant', 'below', 'period', 'from', 'to', 'by', 'compare', 'zone', 'currency', 'voucher']
+const ownNames = ['tenant', 'below', 'period', 'from', 'to', 'by', 'compare', 'zone', 'currency', 'voucher', 'live']
 
-/** The choices that the lists of the tables depend on, besides their filters. */
+/** The choices on which the lists of the tables depend, without their filters. */
 const placeNames = ['tenant', 'withDescendants', 'period', 'from', 'to', 'timeZone', 'currency'] as const
 
 const usualPeriod = 'last-12-months'
@@ -97,6 +102,7 @@ export function readAddress(search: string): Address {
     comparison: comparison ?? usualComparison,
     timeZone: query.get('zone') || null,
     currency,
+    isLive: query.get('live') !== 'no',
     voucher: query.get('voucher') || null,
     params: Object.fromEntries([...query].filter(([name]) => !ownNames.includes(name))),
   }
@@ -118,7 +124,7 @@ export function resolveView({ days, by, faults: _faults, ...address }: Address, 
 /** Returns the query string of a view after a change, without values that are the default. */
 export function hrefOf(view: View, change: Change = {}): string {
   const moved = change.tenant !== undefined && change.tenant !== view.tenant
-  // A cursor is a position in one list: all of these properties must be equal.
+  // A cursor is a position in one list. Two lists are the same list only when all these properties are equal.
   const isOtherList = placeNames.some(name => change[name] !== undefined && change[name] !== view[name])
   const typed = change.from !== undefined || change.to !== undefined
   const next: View = {
@@ -137,11 +143,12 @@ export function hrefOf(view: View, change: Change = {}): string {
     query.set('to', next.to)
   }
   const otherPeriod = next.period !== view.period || typed
-  // An interval that was chosen for one period does not apply to another.
+  // An interval that was chosen for one period does not apply to another period.
   if (change.by || (!otherPeriod && view.by !== usualInterval(view))) query.set('by', next.by.toLowerCase())
   if (next.comparison !== usualComparison) query.set('compare', next.comparison)
   if (next.timeZone) query.set('zone', next.timeZone)
   if (next.currency) query.set('currency', next.currency)
+  if (!next.isLive) query.set('live', 'no')
   if (next.voucher) query.set('voucher', next.voucher)
   for (const [name, value] of Object.entries(next.params)) {
     if (value && !ownNames.includes(name)) query.set(name, value)
