@@ -1,4 +1,4 @@
-// Draws stacked bars as SVG, in a page of the service and in a browser. The page gives the words and the table.
+// Draws stacked bars as SVG, in a page of the service and in a browser. The page adds the words and the table.
 import type { SVGAttributes } from 'preact'
 import { sum } from './ticks.ts'
 
@@ -8,15 +8,15 @@ export interface Series {
   label: string
   /** The variable of its color in the style sheet of the page. */
   color: string
-  /** Distinguishes it from the series with the same color. */
+  /** Distinguishes the series from another series with the same color. */
   hatched?: boolean
 }
 
 /** A bar of a plot. */
 export interface Bar {
-  /** One value for each series, in their order. */
+  /** One value for each series, in the order of `series`. */
   values: readonly number[]
-  /** The values in words: the tooltip. Without it, the bar has none. */
+  /** The values in words, for the tooltip; without it, the bar has no tooltip. */
   description?: string
 }
 
@@ -35,7 +35,7 @@ interface BarPlotProps {
   series: readonly Series[]
   /** All bars, oldest first. A bar without values is a gap. */
   bars: readonly Bar[]
-  /** From the left edge of a bar to the left edge of the next, in units of the SVG. */
+  /** The distance between the left edges of two neighbouring bars, in units of the SVG. */
   step: number
   barWidth: number
   plotHeight: number
@@ -108,7 +108,7 @@ const placeLabel = (index: number, step: number, centred: boolean) =>
 
 interface BarShapeProps extends Pick<BarPlotProps, 'series' | 'step' | 'barWidth' | 'plotHeight'> {
   bar: Bar
-  /** The left edge of its place. */
+  /** The left edge of the place of the bar. */
   x: number
   y: (value: number) => number
   hatch: string

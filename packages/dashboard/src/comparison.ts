@@ -1,10 +1,10 @@
-// The days with which a period is compared. They depend on its days alone, and not on how these were chosen.
+// The days with which a period is compared. They depend only on its days, and not on how these were chosen.
 import { addDays, countIntervals, type Days } from './period.ts'
 
 /** The choices: the same days of last year, as many days directly before the period, or nothing. */
 export const comparisons = ['last-year', 'before', 'none'] as const
 
-/** What a period is compared with. */
+/** The choice of the days with which a period is compared. */
 export type Comparison = (typeof comparisons)[number]
 
 /** Returns the same day of the year before: the year before a leap year has no 29 February. */
@@ -12,7 +12,8 @@ const yearBefore = (day: string): string =>
   `${String(Number(day.slice(0, 4)) - 1).padStart(4, '0')}${day.slice(4)}`.replace('-02-29', '-02-28')
 
 /**
- * Returns the days with which a period is compared. Of a period that is not over, only the days until today are.
+ * Returns the days with which a period is compared. Of a period that has not ended, only the days until today are
+ * compared.
  *
  * @param today `YYYY-MM-DD`
  * @returns null when nothing is compared, and for a period that has not begun

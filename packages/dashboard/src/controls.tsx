@@ -4,14 +4,17 @@ import { type Comparison, comparisons } from './comparison.ts'
 import { CopyLink } from './copy-link.tsx'
 import type { Currency } from './figures/model.ts'
 import { formatDay } from './format.ts'
+import type { LiveState } from './live.ts'
+import { LiveSwitch } from './live-switch.tsx'
 import { findFault, type Interval, intervals, isDay, isIntervalAllowed, type Period, presets } from './period.ts'
 import { useView } from './shown-view.ts'
 
 interface ControlsProps {
   /** The time zone of the days. */
   timeZone: string
-  /** The currencies of the figures; null: they are not known. */
+  /** The currencies of the figures; null when unknown. */
   currencies: readonly Currency[] | null
+  liveState: LiveState
 }
 
 /** Returns the label of a period: its name in words. */
@@ -27,7 +30,7 @@ const comparisonLabels: Record<Comparison, string> = {
 }
 
 /** The controls above the figures. The address holds their values. */
-export function Controls({ timeZone, currencies }: ControlsProps) {
+export function Controls({ timeZone, currencies, liveState }: ControlsProps) {
   const { view, go } = useView()
   const { period, from, to } = view
   const currency = view.currency ?? ''
@@ -85,6 +88,7 @@ export function Controls({ timeZone, currencies }: ControlsProps) {
           <time datetime={from}>{formatDay(from)}</time> to <time datetime={to}>{formatDay(to)}</time>, days in{' '}
           {timeZone}
         </p>
+        <LiveSwitch state={liveState} timeZone={timeZone} />
         <CopyLink />
       </div>
     </section>
@@ -116,7 +120,7 @@ const Choice = <Value extends string>({ id, label, value, options, onChoice }: C
   </div>
 )
 
-/** The first and the last day. A date is typed in parts: it counts once the button is pressed. */
+/** The first and the last day. A date is typed in parts, so it has no effect until the button is pressed. */
 function CustomPeriod(shown: { from: string; to: string }) {
   const { go } = useView()
   const [days, setDays] = useState(shown)

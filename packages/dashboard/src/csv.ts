@@ -16,7 +16,7 @@ export const toCsv = (headings: readonly string[], rows: readonly (readonly CsvC
     record_delimiter: 'windows',
   })
 
-/** Hands a CSV file to the viewer. @param name without its extension */
+/** Hands a CSV file to the viewer. @param name the name of the file, without its extension */
 export function downloadCsv(name: string, csv: string): void {
   const url = URL.createObjectURL(new Blob([csv], { type: 'text/csv;charset=utf-8' }))
   const link = document.createElement('a')

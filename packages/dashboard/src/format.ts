@@ -11,7 +11,7 @@ export const formatCount = (number: number): string => count.format(number)
 export const formatNumberOf = (number: number, one: string): string =>
   `${formatCount(number)} ${number === 1 ? one : `${one}s`}`
 
-/** A count of the API. */
+/** A count, as the API returns it. */
 export interface Count {
   count: number
   precision: 'EXACT' | 'AT_LEAST'
@@ -66,7 +66,7 @@ function amountFormat(currency: string | null, options: Intl.NumberFormatOptions
 export function formatMoney(amount: number, currency: string | null): string {
   const usual = amountFormat(currency, { maximumFractionDigits: 3 })
   if (Number.isInteger(amount)) return usual.format(amount)
-  // Of the currencies with 3 digits, browsers know all but this one.
+  // Browsers do not know that this currency has 3 digits.
   const digits = currency === 'IQD' ? 3 : Math.max(2, usual.resolvedOptions().minimumFractionDigits ?? 0)
   return amountFormat(currency, { minimumFractionDigits: digits, maximumFractionDigits: 3 }).format(amount)
 }
@@ -103,9 +103,13 @@ type DayStyle = keyof typeof days
 export const formatDay = (day: string, style: DayStyle = 'day'): string =>
   days[style].format(new Date(`${day}T00:00:00Z`))
 
-/** Returns the days from one to another: `3 – 16 Nov 2026`; a single day as such. */
+/** Returns a range of days: `3 – 16 Nov 2026`; for a single day, this day. */
 export const formatDays = (from: string, to: string): string =>
   from === to ? formatDay(from) : days.day.formatRange(new Date(`${from}T00:00:00Z`), new Date(`${to}T00:00:00Z`))
+
+/** Returns the time of day of an instant to the second, in a time zone: `09:14:05`. @param at milliseconds since the epoch */
+export const formatTime = (at: number, timeZone: string): string =>
+  new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', timeZone: zoneOrUtc(timeZone) }).format(at)
 
 /**
  * Returns an instant to the minute, in a time zone: `21 Nov 2026, 09:14`.

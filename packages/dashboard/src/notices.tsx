@@ -1,4 +1,4 @@
-// The notices of the session besides its data: the rate, and what the token may not see.
+// The notices of the session: the rate, and the errors of fields that the token may not see.
 import type { ComponentChildren } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Listener, Rate } from './api.ts'
@@ -17,7 +17,7 @@ export function useNotices(): { notices: ComponentChildren; rateLeft: ComponentC
       onWait: setWaitsUntil,
       onRate: setRate,
       onFieldErrors: (name: string, messages: readonly string[]) => {
-        // The overview itself reports a missing tenant while it is chosen.
+        // The overview itself reports a missing tenant while this tenant is chosen.
         if (name === DashboardTenantPath.name) return
         setFieldErrors(before => (before[name]?.length || messages.length ? { ...before, [name]: messages } : before))
       },
@@ -47,7 +47,7 @@ const RateLeft = ({ rate: { cost, limit, remaining } }: { rate: Rate }) => (
   </footer>
 )
 
-/** Counts the seconds down. Screen readers hear the sentence once, and not each second. */
+/** Counts the seconds down. Screen readers read the sentence once, not each second. */
 function Waiting({ until }: { until: number }) {
   const left = () => Math.max(0, Math.ceil((until - Date.now()) / 1000))
   const [seconds, setSeconds] = useState(left)

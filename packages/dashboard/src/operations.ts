@@ -3,8 +3,6 @@ import { operation } from './operation.ts'
 
 /** Internal type. DO NOT USE DIRECTLY. */
 type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
-/** Internal type. DO NOT USE DIRECTLY. */
-export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
 export type CountPrecision =
   | 'AT_LEAST'
   | 'EXACT';
@@ -96,7 +94,6 @@ export type DashboardFiguresQueryVariables = Exact<{
   withConsents: boolean;
 }>;
 
-
 export type DashboardFiguresQuery = { readonly tenant: { readonly figures: { readonly asOf: string, readonly timeZone: string, readonly periods: ReadonlyArray<{ readonly from: string, readonly to: string, readonly sales: ReadonlyArray<{ readonly currency: string | null, readonly vouchers: number, readonly value: number, readonly paid: number, readonly redeemed: number, readonly voided: number, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } }> }> | null, readonly consents?: ReadonlyArray<{ readonly from: string, readonly to: string, readonly given: number, readonly withdrawn: number }> | null, readonly totals: ReadonlyArray<{ readonly currency: string | null, readonly vouchers: number, readonly value: number, readonly paid: number, readonly redeemed: number, readonly voided: number, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } }> | null, readonly outstanding: ReadonlyArray<{ readonly currency: string | null, readonly vouchers: number, readonly balance: number, readonly byExpiry: ReadonlyArray<{ readonly month: string | null, readonly vouchers: number, readonly balance: number }>, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } }> | null, readonly expiring: ReadonlyArray<{ readonly currency: string | null, readonly vouchers: number, readonly balance: number, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } }> | null, readonly status: ReadonlyArray<{ readonly status: VoucherStatus, readonly vouchers: number, readonly share: number, readonly remaining: ReadonlyArray<{ readonly currency: string | null, readonly balance: number, readonly withoutBalance: { readonly vouchers: number } }> }> | null } | null, readonly before?: { readonly totals: ReadonlyArray<{ readonly currency: string | null, readonly vouchers: number, readonly value: number, readonly paid: number, readonly redeemed: number, readonly voided: number, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } }> | null, readonly consents?: ReadonlyArray<{ readonly given: number, readonly withdrawn: number }> | null } | null } | null };
 
 export type SalesFragment = { readonly currency: string | null, readonly vouchers: number, readonly value: number, readonly paid: number, readonly redeemed: number, readonly voided: number, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } };
@@ -112,7 +109,6 @@ export type DashboardProductsQueryVariables = Exact<{
   first: number;
 }>;
 
-
 export type DashboardProductsQuery = { readonly tenant: { readonly figures: { readonly topProducts: ReadonlyArray<{ readonly productId: number, readonly title: string | null, readonly currency: string | null, readonly vouchers: number, readonly paid: number, readonly product: { readonly tenant: { readonly name: string } | null } | null }> | null } | null } | null };
 
 export type DashboardTenantsBelowQueryVariables = Exact<{
@@ -126,11 +122,9 @@ export type DashboardTenantsBelowQueryVariables = Exact<{
   before?: string | null | undefined;
 }>;
 
-
 export type DashboardTenantsBelowQuery = { readonly tenant: { readonly name: string, readonly figures: { readonly totals: ReadonlyArray<{ readonly currency: string | null, readonly vouchers: number, readonly value: number, readonly paid: number, readonly redeemed: number, readonly voided: number, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } }> | null, readonly outstanding: ReadonlyArray<{ readonly currency: string | null, readonly vouchers: number, readonly balance: number, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } }> | null } | null, readonly children: { readonly totalCount: number, readonly nodes: ReadonlyArray<{ readonly databaseId: number, readonly name: string, readonly timeZone: string, readonly figures: { readonly totals: ReadonlyArray<{ readonly currency: string | null, readonly vouchers: number, readonly value: number, readonly paid: number, readonly redeemed: number, readonly voided: number, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } }> | null, readonly outstanding: ReadonlyArray<{ readonly currency: string | null, readonly vouchers: number, readonly balance: number, readonly withoutBalance: { readonly vouchers: number, readonly paid: number } }> | null } | null }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly hasPreviousPage: boolean, readonly startCursor: string | null, readonly endCursor: string | null } } | null } | null };
 
 export type DashboardViewerQueryVariables = Exact<{ [key: string]: never; }>;
-
 
 export type DashboardViewerQuery = { readonly viewer: { readonly name: string, readonly permissions: ReadonlyArray<Permission>, readonly expiresAt: string | null, readonly tenants: ReadonlyArray<{ readonly tenant: { readonly databaseId: number, readonly parentId: number | null, readonly name: string, readonly timeZone: string, readonly parent: { readonly id: string } | null } }> } };
 
@@ -138,13 +132,11 @@ export type DashboardTenantPathQueryVariables = Exact<{
   tenant: string;
 }>;
 
-
 export type DashboardTenantPathQuery = { readonly tenant: { readonly databaseId: number, readonly parentId: number | null, readonly name: string, readonly timeZone: string, readonly parent: { readonly databaseId: number, readonly parentId: number | null, readonly name: string, readonly timeZone: string, readonly parent: { readonly databaseId: number, readonly parentId: number | null, readonly name: string, readonly timeZone: string, readonly parent: { readonly databaseId: number, readonly parentId: number | null, readonly name: string, readonly timeZone: string, readonly parent: { readonly databaseId: number, readonly parentId: number | null, readonly name: string, readonly timeZone: string } | null } | null } | null } | null } | null };
 
 export type DashboardTenantsQueryVariables = Exact<{
   after?: string | null | undefined;
 }>;
-
 
 export type DashboardTenantsQuery = { readonly tenants: { readonly nodes: ReadonlyArray<{ readonly databaseId: number, readonly parentId: number | null, readonly name: string, readonly timeZone: string }>, readonly pageInfo: { readonly endCursor: string | null, readonly hasNextPage: boolean } } | null };
 
@@ -155,7 +147,6 @@ export type DashboardChildrenQueryVariables = Exact<{
   after?: string | null | undefined;
 }>;
 
-
 export type DashboardChildrenQuery = { readonly tenant: { readonly children: { readonly nodes: ReadonlyArray<{ readonly databaseId: number, readonly parentId: number | null, readonly name: string, readonly timeZone: string }>, readonly pageInfo: { readonly endCursor: string | null, readonly hasNextPage: boolean } } | null } | null };
 
 export type DashboardCustomersQueryVariables = Exact<{
@@ -163,7 +154,6 @@ export type DashboardCustomersQueryVariables = Exact<{
   withDescendants: boolean;
   text: string;
 }>;
-
 
 export type DashboardCustomersQuery = { readonly tenant: { readonly marketingSignups: { readonly edges: ReadonlyArray<{ readonly matchedFields: ReadonlyArray<MarketingSignupTextField>, readonly node: { readonly id: string, readonly fullName: string | null, readonly forename: string | null, readonly surname: string | null, readonly email: string | null, readonly tenant: { readonly name: string } | null } }>, readonly pageInfo: { readonly hasNextPage: boolean } } | null } | null };
 
@@ -173,13 +163,11 @@ export type DashboardVoucherCountQueryVariables = Exact<{
   filter?: PurchasedVoucherFilter | null | undefined;
 }>;
 
-
 export type DashboardVoucherCountQuery = { readonly tenant: { readonly purchasedVouchers: { readonly count: { readonly count: number, readonly precision: CountPrecision } } | null } | null };
 
 export type DashboardVoucherQueryVariables = Exact<{
   id: string;
 }>;
-
 
 export type DashboardVoucherQuery = { readonly node:
     | { readonly id: string, readonly databaseId: number, readonly reference: string, readonly status: VoucherStatus | null, readonly currency: string | null, readonly initialBalance: number | null, readonly currentBalance: number | null, readonly purchaseValue: number | null, readonly isMonetary: boolean, readonly allowPartRedeem: boolean, readonly redemptionStatus: string | null, readonly void: boolean, readonly voidReason: string | null, readonly voidDate: string | null, readonly orderId: number | null, readonly productId: number | null, readonly productTitle: string | null, readonly parentProductId: number | null, readonly parentProductTitle: string | null, readonly purchaseTimestamp: string | null, readonly dateIssued: string | null, readonly dateScheduled: string | null, readonly dateValidStart: string | null, readonly dateValidEnd: string | null, readonly createdAt: string, readonly updatedAt: string, readonly product: { readonly databaseId: number, readonly title: string } | null, readonly tenant: { readonly databaseId: number, readonly name: string, readonly timeZone: string } | null }
@@ -198,7 +186,6 @@ export type DashboardVouchersQueryVariables = Exact<{
   withMatches?: boolean | null | undefined;
   withRecipients?: boolean | null | undefined;
 }>;
-
 
 export type DashboardVouchersQuery = { readonly tenant: { readonly purchasedVouchers: { readonly nodes: ReadonlyArray<{ readonly id: string, readonly databaseId: number, readonly reference: string, readonly status: VoucherStatus | null, readonly productTitle: string | null, readonly currency: string | null, readonly purchaseValue: number | null, readonly initialBalance: number | null, readonly currentBalance: number | null, readonly orderId: number | null, readonly orderItemId: number | null, readonly purchaseTimestamp: string | null, readonly dateValidStart: string | null, readonly dateValidEnd: string | null, readonly tenant: { readonly databaseId: number, readonly name: string } | null }>, readonly edges?: ReadonlyArray<{ readonly matchedFields: ReadonlyArray<PurchasedVoucherTextField>, readonly node: { readonly id: string, readonly recipientName?: string | null } }>, readonly pageInfo: { readonly hasNextPage: boolean, readonly hasPreviousPage: boolean, readonly startCursor: string | null, readonly endCursor: string | null } } | null } | null };
 

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 interface SearchInputProps {
   /** The text that is looked for. */
   text: string
-  /** Receives another text, without spaces around it, when the viewer pauses or presses Enter. */
+  /** Called with the new text, without spaces at both ends, when the viewer pauses or presses Enter. */
   onSearch: (text: string) => void
   id?: string
   placeholder?: string

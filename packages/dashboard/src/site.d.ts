@@ -3,10 +3,10 @@
 /** Returns the token of the browser tab, or null. */
 export function readToken(): string | null
 
-/** Signs in on all pages with a token. */
+/** Stores a token, with which all pages of this browser tab sign in. */
 export function storeToken(token: string): void
 
-/** Forgets the token of the tab, which the service refuses. */
+/** Deletes the token of the browser tab after the service has refused it. */
 export function forgetToken(): void
 
 /** Returns the token that was typed, without `Bearer`; null when it cannot be one. */

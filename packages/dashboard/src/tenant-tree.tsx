@@ -1,4 +1,4 @@
-// The tree of tenants: a list of links, with a button before each tenant that has others below it.
+// The tree of tenants: a list of links, with a button before each tenant that has tenants below it.
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { useView } from './shown-view.ts'
 import { byName, listAbove, listChildren, search, type TreeTenant } from './tenants.ts'
@@ -97,7 +97,7 @@ function Tree({ tenants, roots, opened, setOpened }: TreeProps) {
   useEffect(() => {
     if (above !== '') setOpened(before => new Set([...before, ...above.split(',')]))
   }, [above])
-  // A single root alone would hide all others.
+  // A closed single root would hide all other tenants.
   const single = roots.length === 1 ? roots[0] : undefined
   useEffect(() => {
     if (single) setOpened(before => new Set([...before, single]))

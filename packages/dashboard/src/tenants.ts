@@ -28,12 +28,23 @@ export function listAbove(tenants: TenantMap, id: string): TreeTenant[] {
   const visited = new Set([id])
   for (let parentId = tenants.get(id)?.parentId; parentId; parentId = tenants.get(parentId)?.parentId) {
     const parent = tenants.get(parentId)
-    // A tree with a circle has no root.
+    // A tree with a cycle has no root.
     if (!parent || visited.has(parentId)) break
     visited.add(parentId)
     above.unshift(parent)
   }
   return above
+}
+
+/**
+ * Returns whether a tenant equals another tenant, or may be below it. The path of a tenant that is not loaded is
+ * unknown.
+ *
+ * @param roots the tenants at which the tree begins
+ */
+export function mayBeWithin(tenants: TenantMap, roots: readonly string[], id: string, above: string): boolean {
+  const path = [...listAbove(tenants, id).map(tenant => tenant.id), id]
+  return path.includes(above) || !roots.includes(path[0] ?? '')
 }
 
 const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: 'base' })

@@ -13,7 +13,10 @@ export interface Tenants {
   started: boolean
   /** True when all tenants of the token are known. */
   complete: boolean
-  /** By tenant: whether more children follow the known ones. A tenant whose children were not loaded has no entry. */
+  /**
+   * For each tenant: whether it has more children than the known children. A tenant whose children were not loaded has
+   * no entry.
+   */
   loaded: ReadonlyMap<string, { more: boolean; after: string | null }>
   /** The reason why the last request for tenants failed, as a sentence. */
   error: string | null

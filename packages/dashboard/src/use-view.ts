@@ -5,7 +5,7 @@ import { type Change, type Go, hrefOf, type View } from './view.ts'
 export type Show = (search: string, how: 'push' | 'replace') => void
 
 /** Returns the current query string of the page, and the function that changes it. */
-export function useSearch(): [string, Show] {
+export function useQueryString(): [string, Show] {
   const [search, setSearch] = useState(location.search)
   useEffect(() => {
     const read = () => setSearch(location.search)

@@ -11,7 +11,7 @@ import {
   type ComparisonFigures,
   type Currency,
   countConsents,
-  describeWithout,
+  describeWithoutBalance,
   type Figures,
   redeemedShare,
   type Sales,
@@ -38,7 +38,7 @@ export function Cards({ figures, before, currency }: CardsProps) {
   const today = dayIn(figures.timeZone, new Date(figures.asOf))
   const held = outstandingIn(currency)
   const vouchersExpiring = held && { ...held, sort: 'valid-until', 'valid-to': addDays(today, 30) }
-  // The figure uses the day at each tenant, the list the day of the figures.
+  // The figure uses the calendar day of each tenant, but the list uses the calendar day of the figures.
   const hasOtherDays = view.withDescendants || view.timeZone !== null
   return (
     <section aria-label="Figures">
@@ -68,7 +68,7 @@ export function Cards({ figures, before, currency }: CardsProps) {
             detail={
               <>
                 <VouchersLink filters={held}>{formatNumberOf(outstanding.vouchers, 'voucher')}</VouchersLink>
-                {outstanding.withoutBalance.vouchers > 0 && `, ${describeWithout(outstanding)}`}
+                {outstanding.withoutBalance.vouchers > 0 && `, ${describeWithoutBalance(outstanding)}`}
               </>
             }
             note="Whenever they were sold"
@@ -81,7 +81,7 @@ export function Cards({ figures, before, currency }: CardsProps) {
             detail={
               <>
                 <VouchersLink filters={vouchersExpiring}>{formatNumberOf(expiring.vouchers, 'voucher')}</VouchersLink>
-                {expiring.withoutBalance.vouchers > 0 && `, ${describeWithout(expiring)}`}
+                {expiring.withoutBalance.vouchers > 0 && `, ${describeWithoutBalance(expiring)}`}
                 {hasOtherDays && ', each by the day at its tenant'}
               </>
             }
@@ -108,12 +108,12 @@ export function Cards({ figures, before, currency }: CardsProps) {
 }
 
 /**
- * Says which share of the balances sold has been redeemed by now. The period before is not compared: no record says when a
- * balance changed, so the share at the same age is unknown.
+ * Says which share of the sold balances has been redeemed until now. There is no comparison with an earlier period,
+ * because records do not say when a balance changed: the share at the same age of the vouchers is unknown.
  */
 function describeShare(sold: Sales): string {
   const share = redeemedShare(sold)
-  const words = [share !== null && `${formatShare(share)} of their balances`, describeWithout(sold)]
+  const words = [share !== null && `${formatShare(share)} of their balances`, describeWithoutBalance(sold)]
   return words.filter(Boolean).join('; ') || 'Nothing was sold'
 }
 
@@ -121,7 +121,7 @@ interface CardProps {
   name: string
   value: string
   detail: ComponentChildren
-  /** Stands at the bottom: the change, or a remark. */
+  /** The text at the bottom: the change, or a remark. */
   note: ComponentChildren
 }
 
@@ -135,15 +135,15 @@ const Card = ({ name, value, detail, note }: CardProps) => (
 )
 
 interface ChangeProps {
-  /** The days with which the period is compared; null: it is not compared. */
+  /** The days with which the period is compared; null for no comparison. */
   days: Days | null
   now: number
-  /** The number of these days; undefined: unknown. */
+  /** The number on these days; undefined when unknown. */
   before: number | undefined
   format: (number: number) => string
 }
 
-/** The change of a number, and what it is compared with. */
+/** The change of a number, with the days and the number before. */
 function Change({ days, now, before, format }: ChangeProps) {
   if (days === null || before === undefined) return null
   const change = changeFrom(before, now)

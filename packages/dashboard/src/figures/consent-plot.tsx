@@ -1,7 +1,7 @@
 import { formatCount, formatShortCount } from '../format.ts'
 import type { Interval } from '../period.ts'
+import { NothingToPlot } from '../placeholders.tsx'
 import { Plot } from '../plots/plot.tsx'
-import { NothingToPlot } from '../states.tsx'
 import { numberColumn } from '../tables/data-table.tsx'
 import { type ConsentPeriod, countConsents, labelPeriod, namePeriod } from './model.ts'
 

@@ -17,7 +17,7 @@ interface CurrenciesProps {
 export function Currencies({ figures, currency }: CurrenciesProps) {
   const { view } = useView()
   const currencies = currenciesOf(figures)
-  const lack = describeLack(view, figures, currencies)
+  const lack = describeMissingSales(view, figures, currencies)
   const shown = currencies
     .map(code => ({ code, parts: partsOf(figures, code) }))
     .filter(({ parts }) => parts.length > 0)
@@ -70,7 +70,7 @@ function partsOf({ totals, outstanding }: Figures, currency: Currency) {
 }
 
 /** Says why a view shows zeros; null when it does not. */
-function describeLack(
+function describeMissingSales(
   view: View,
   { totals, outstanding, status }: Figures,
   currencies: readonly Currency[],

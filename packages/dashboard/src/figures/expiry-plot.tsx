@@ -1,18 +1,18 @@
 import { formatDay, formatMoney, formatNumberOf, formatShortMoney } from '../format.ts'
 import { addDays, startOfMonth } from '../period.ts'
+import { NothingToPlot } from '../placeholders.tsx'
 import { Plot } from '../plots/plot.tsx'
-import { NothingToPlot } from '../states.tsx'
 import { numberColumn } from '../tables/data-table.tsx'
 import { type Filters, outstandingIn } from '../vouchers/filter.ts'
 import { vouchersColumn } from '../vouchers/vouchers-link.tsx'
 import { type Expiry, expiriesOf } from './expiry.ts'
-import { type Currency, describeWithout, type Outstanding } from './model.ts'
+import { type Currency, describeWithoutBalance, type Outstanding } from './model.ts'
 
 const nameExpiry = ({ month }: Expiry) =>
   month === 'later' ? 'Later' : month === 'never' ? 'Without an end' : formatDay(month, 'month')
 
 /**
- * When the outstanding balance expires.
+ * The outstanding balance by its month of expiry.
  *
  * @param today the present day in the time zone of the figures, `YYYY-MM-DD`
  */
@@ -32,7 +32,7 @@ export function ExpiryPlot({
   const rows = expiriesOf(outstanding.byExpiry, today)
   const rest = (month: Expiry['month']) => rows.find(row => row.month === month)
   const [later, never] = [rest('later'), rest('never')]
-  // A bar with several months would make the other bars small.
+  // Each bar is one month, because a bar with several months would make the other bars small.
   const months = rows.filter(row => row !== later && row !== never)
   const [most] = months.toSorted((one, other) => other.balance - one.balance)
   const filtersOf = ({ month, vouchers }: Expiry): Filters | null => {
@@ -46,7 +46,7 @@ export function ExpiryPlot({
     }
   }
   const summary = [
-    `${[`${money(outstanding.balance)} on ${formatNumberOf(outstanding.vouchers, 'voucher')}`, describeWithout(outstanding)].filter(Boolean).join(', ')}.`,
+    `${[`${money(outstanding.balance)} on ${formatNumberOf(outstanding.vouchers, 'voucher')}`, describeWithoutBalance(outstanding)].filter(Boolean).join(', ')}.`,
     most && `Most expires in ${nameExpiry(most)}: ${money(most.balance)}.`,
     later && `${money(later.balance)} expires later than the plot shows.`,
     never && `${money(never.balance)} does not expire.`,

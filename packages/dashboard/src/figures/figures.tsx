@@ -1,10 +1,11 @@
 // The figures of a tenant and a period: cards, plots and tables.
-import { useEffect, useRef } from 'preact/hooks'
+import { useContext, useEffect, useRef } from 'preact/hooks'
 import type { SendOperation } from '../api.ts'
 import { formatInstant } from '../format.ts'
+import { LiveContext } from '../live.ts'
 import { DashboardFigures, DashboardProducts } from '../operations.ts'
+import { Empty, Failure, Placeholder } from '../placeholders.tsx'
 import { ShownView, useView } from '../shown-view.ts'
-import { Empty, Failure, Placeholder } from '../states.tsx'
 import { useAnswer } from '../use-answer.ts'
 import { Cards } from './cards.tsx'
 import { Currencies } from './currencies.tsx'
@@ -12,14 +13,14 @@ import { LagNotice } from './lag-notice.tsx'
 import { type Currency, currenciesOf } from './model.ts'
 import { Plots } from './plot-grid.tsx'
 import { PrintHeading } from './print-heading.tsx'
-import { mostProducts, nameProducts } from './product-names.ts'
+import { maxProducts, nameProducts } from './product-names.ts'
 import { TableSection } from './table-section.tsx'
 
 interface FiguresProps {
   request: SendOperation
   /** The permissions of the token. The page requests only the data that they allow. */
   permissions: readonly string[]
-  /** Reports the currencies of the figures, the most sold first: the controls offer them. Null: there are no figures. */
+  /** Reports the currencies of the figures, the most sold first, for the controls; null when there are no figures. */
   onCurrencies(currencies: readonly Currency[] | null): void
 }
 
@@ -50,11 +51,16 @@ export function Figures({ request, permissions, onCurrencies }: FiguresProps) {
   const productsAnswer = useAnswer(
     request,
     DashboardProducts,
-    figures?.totals ? { tenant, period: { from, to }, timeZone, withDescendants, currency, first: mostProducts } : null,
+    figures?.totals ? { tenant, period: { from, to }, timeZone, withDescendants, currency, first: maxProducts } : null,
   )
   useEffect(() => {
     onCurrencies(figures ? currencies : null)
   }, [currencies.join(), figures === undefined])
+
+  const live = useContext(LiveContext)
+  useEffect(() => {
+    if (figures) live?.onFigures(figures.asOf)
+  }, [live, figures])
 
   // Without a connection this request fails, and the figures are shown with their time.
   useEffect(() => {

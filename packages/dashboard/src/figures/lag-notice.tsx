@@ -1,8 +1,8 @@
 import { formatNumberOf } from '../format.ts'
 
 /**
- * The greatest age of figures without a notice, in seconds. A notice is due at 5, and the time of the answer is cut to
- * whole seconds.
+ * The greatest age of figures without a notice, in seconds. The notice should appear after 5 seconds, and the time of
+ * the answer has whole seconds only.
  */
 const usualLag = 4
 
@@ -14,7 +14,7 @@ interface LagNoticeProps {
   reload(): void
 }
 
-/** Says that figures are old, as while no instance of the service makes steps. */
+/** Says that the figures are old, for example because no instance of the service makes steps. */
 export function LagNotice({ asOf, answeredAt, reload }: LagNoticeProps) {
   const seconds = answeredAt === null ? 0 : (answeredAt - Date.parse(asOf)) / 1000
   if (seconds <= usualLag) return null

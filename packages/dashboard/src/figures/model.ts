@@ -25,7 +25,7 @@ export type Sales = NonNullable<Figures['totals']>[number]
 /** The outstanding balances of one currency. */
 export type Outstanding = NonNullable<Figures['outstanding']>[number]
 
-/** Amounts of a currency: the code, or null for vouchers without one. */
+/** The currency code of an amount; null for vouchers without a currency. */
 export type Currency = string | null
 
 const none = { vouchers: 0, paid: 0 }
@@ -59,15 +59,15 @@ export const balanceIn = (figures: readonly Balance[], currency: Currency): Bala
  * Returns the number of vouchers without a balance, and the amount paid for them, as text: `206 of them without a
  * balance, as for an experience (£20,583.00 paid)`.
  *
- * @returns null when all have a balance
+ * @returns null when all vouchers have a balance
  */
-export const describeWithout = ({ currency, withoutBalance }: Pick<Sales, 'currency' | 'withoutBalance'>) =>
+export const describeWithoutBalance = ({ currency, withoutBalance }: Pick<Sales, 'currency' | 'withoutBalance'>) =>
   withoutBalance.vouchers === 0
     ? null
     : `${formatCount(withoutBalance.vouchers)} of them without a balance, as for an experience (${formatMoney(withoutBalance.paid, currency)} paid)`
 
-/** Says what the columns of vouchers without a balance are. */
-export const withoutNote =
+/** Explains the columns of vouchers without a balance. */
+export const withoutBalanceNote =
   'Vouchers without a balance pay for a service, for example an experience, and not for an amount of money.'
 
 /** Returns what is left on vouchers, as text: `£3,400.00 and €20.00 left, 5 unused without a balance`. */
@@ -100,7 +100,7 @@ export function currenciesOf({
 
 /** Returns a sentence about the currency of the sales, or that there are no sales. */
 export function describeSales(figures: Pick<Figures, 'totals' | 'outstanding' | 'status'>, currency: Currency): string {
-  if (currenciesOf(figures).length > 0) return `What was sold, in ${nameCurrency(currency)}. ${withoutNote}`
+  if (currenciesOf(figures).length > 0) return `What was sold, in ${nameCurrency(currency)}. ${withoutBalanceNote}`
   const hasVouchers = figures.status?.some(({ vouchers }) => vouchers > 0) === true
   return hasVouchers ? 'No vouchers were sold in this period.' : 'There are no sales yet.'
 }
@@ -121,7 +121,7 @@ export const namePeriod = (days: Days, by: Interval): string =>
 /**
  * Returns the label of an interval on an axis.
  *
- * @param severalYears whether a month alone would be ambiguous
+ * @param severalYears true when a month without its year would be ambiguous
  */
 export const labelPeriod = ({ from }: Days, by: Interval, severalYears: boolean): string =>
   formatDay(from, by !== 'MONTH' ? 'shortDay' : severalYears ? 'monthOfYear' : 'shortMonth')

@@ -1,5 +1,5 @@
 import { dayIn, type Interval } from '../period.ts'
-import { Placeholder } from '../states.tsx'
+import { Placeholder } from '../placeholders.tsx'
 import { ConsentPlot } from './consent-plot.tsx'
 import { ExpiryPlot } from './expiry-plot.tsx'
 import { type Currency, type Figures, salesIn } from './model.ts'
@@ -11,7 +11,7 @@ interface PlotsProps {
   figures: Figures
   by: Interval
   currency: Currency
-  /** Null: not there yet. */
+  /** Null while the products are loading. */
   products: readonly NamedProduct[] | null
 }
 

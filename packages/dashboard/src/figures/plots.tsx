@@ -1,14 +1,14 @@
 // The plots of the figures of one currency.
 import { formatMoney, formatNumberOf, formatShare, formatShortCount, formatShortMoney } from '../format.ts'
 import type { Interval } from '../period.ts'
+import { NothingToPlot } from '../placeholders.tsx'
 import { Plot } from '../plots/plot.tsx'
-import { NothingToPlot } from '../states.tsx'
 import { type Column, numberColumn } from '../tables/data-table.tsx'
 import { type Filters, soldIn } from '../vouchers/filter.ts'
 import { vouchersColumn } from '../vouchers/vouchers-link.tsx'
 import {
   type Currency,
-  describeWithout,
+  describeWithoutBalance,
   type FigurePeriod,
   labelPeriod,
   namePeriod,
@@ -29,7 +29,7 @@ interface Point {
   tick: string
   sales: Sales
   period: FigurePeriod
-  /** The filters of its vouchers; null: it has none that the list can show. */
+  /** The filters that select the vouchers of the interval in the list; null when the list cannot show them. */
   filters: Filters | null
 }
 
@@ -96,7 +96,7 @@ export function SalesPlot(props: PeriodPlotProps & { total: Sales }) {
   )
 }
 
-/** Plots the part of the balances that has been redeemed by now, of the vouchers sold in each interval. */
+/** For the vouchers sold in each interval, plots the share of their balances that has been redeemed until now. */
 export function RedeemedPlot(props: PeriodPlotProps & { total: Sales }) {
   const { currency, total } = props
   const points = pointsOf(props)
@@ -115,7 +115,7 @@ export function RedeemedPlot(props: PeriodPlotProps & { total: Sales }) {
       summary={[
         `${formatShare(share)} of their balances has been redeemed: ${money(total.redeemed)} of ${money(total.value)}.`,
         total.withoutBalance.vouchers > 0 &&
-          `Of ${formatNumberOf(total.vouchers, 'voucher')}, ${describeWithout(total)}.`,
+          `Of ${formatNumberOf(total.vouchers, 'voucher')}, ${describeWithoutBalance(total)}.`,
       ]
         .filter(Boolean)
         .join(' ')}

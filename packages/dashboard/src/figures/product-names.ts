@@ -2,7 +2,7 @@
 import type { DashboardProductsQuery } from '../operations.ts'
 
 /** The maximum number of products that are compared: as many as the API ranks. */
-export const mostProducts = 100
+export const maxProducts = 100
 
 /** A product with its sales in the period. */
 type ProductSales = NonNullable<
@@ -18,8 +18,8 @@ export interface NamedProduct extends ProductSales {
 const titleOf = ({ title, productId }: Pick<ProductSales, 'title' | 'productId'>): string =>
   title ?? `Product ${productId}`
 
-/** Adds a distinguishing suffix to each name that several products have, if there is one. */
-const tellApart = (names: readonly string[], additions: readonly (string | undefined)[]): string[] =>
+/** Adds a suffix, if there is one, to each name that several products have. */
+const addSuffixes = (names: readonly string[], additions: readonly (string | undefined)[]): string[] =>
   names.map((name, index) => {
     const isAlone = names.indexOf(name) === names.lastIndexOf(name)
     const addition = additions[index]
@@ -31,11 +31,11 @@ const tellApart = (names: readonly string[], additions: readonly (string | undef
  * their ids.
  */
 export function nameProducts(products: readonly ProductSales[]): NamedProduct[] {
-  const withTenants = tellApart(
+  const withTenants = addSuffixes(
     products.map(titleOf),
     products.map(({ product }) => product?.tenant?.name),
   )
-  const names = tellApart(
+  const names = addSuffixes(
     withTenants,
     products.map(({ productId }) => String(productId)),
   )

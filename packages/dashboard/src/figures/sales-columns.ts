@@ -7,8 +7,8 @@ import { type Currency, redeemedShare, type Sales } from './model.ts'
 /**
  * Returns the columns of the sales in a currency.
  *
- * @param of gives the sales of a row; null when it has none that can be shown
- * @param target gives the vouchers sold of a row
+ * @param of returns the sales of a row; null when the row has no sales to show @param target returns the vouchers sold
+ * of a row
  */
 export const salesColumns = <Row>(
   currency: Currency,

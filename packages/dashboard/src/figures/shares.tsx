@@ -1,7 +1,7 @@
 // The shares of vouchers by status, and of the products that sold most.
 import { formatCount, formatMoney, formatNumberOf, formatShare } from '../format.ts'
+import { NothingToPlot } from '../placeholders.tsx'
 import { ShareList } from '../plots/share-list.tsx'
-import { NothingToPlot } from '../states.tsx'
 import { type Filters, soldIn } from '../vouchers/filter.ts'
 import { VouchersLink } from '../vouchers/vouchers-link.tsx'
 import { type Currency, describeRemaining, type Figures } from './model.ts'
@@ -37,7 +37,10 @@ export function StatusShares({ figures }: { figures: NonNullable<Figures['status
   )
 }
 
-/** Returns the filters of the vouchers sold in the period and the currency of the view, of one product or of all (null). */
+/**
+ * Returns the filters of the vouchers sold in the period and the currency of the view, of one product, or of all
+ * products (null).
+ */
 export const soldOf = ({ productId }: { productId: number | null }, currency: Currency): Filters | null => {
   const sold = soldIn(null, currency)
   return sold && { ...sold, ...(productId !== null && { product: String(productId) }) }

@@ -1,8 +1,8 @@
 import type { SendOperation } from '../api.ts'
 import { formatInstant } from '../format.ts'
 import type { Interval } from '../period.ts'
+import { Placeholder } from '../placeholders.tsx'
 import { useView } from '../shown-view.ts'
-import { Placeholder } from '../states.tsx'
 import { ViewLink } from '../view-link.tsx'
 import { noFilters, soldIn } from '../vouchers/filter.ts'
 import { VoucherList } from '../vouchers/voucher-list.tsx'
@@ -25,11 +25,11 @@ interface TableSectionProps {
   by: Interval
   currency: Currency
   currencies: readonly string[]
-  /** Null: not there yet. */
+  /** Null while the products are loading. */
   products: readonly NamedProduct[] | null
 }
 
-/** One of the tables, and the links to the others. */
+/** One of the tables, and the links to the other tables. */
 export function TableSection(props: TableSectionProps) {
   const { request, permissions, figures, by, currency, currencies, products } = props
   const { view } = useView()
@@ -59,7 +59,7 @@ export function TableSection(props: TableSectionProps) {
         ))}
       {shown === 'tenants' && (
         <TenantTable
-          // Rows of another tenant or period must not stay under this one.
+          // Rows of another tenant or period must not stay below the heading of this tenant and period.
           key={[view.tenant, view.from, view.to, view.timeZone, view.withDescendants].join(' ')}
           {...{ currency, request, figures }}
         />

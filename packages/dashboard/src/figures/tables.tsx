@@ -15,13 +15,13 @@ import {
   type Sales,
   salesIn,
 } from './model.ts'
-import { mostProducts, type NamedProduct } from './product-names.ts'
+import { maxProducts, type NamedProduct } from './product-names.ts'
 import { salesColumns } from './sales-columns.ts'
 import { soldOf } from './shares.tsx'
 
 interface PeriodTableProps {
   currency: Currency
-  /** Says what the amounts are. */
+  /** A note that explains the amounts. */
   note: string
   figures: Figures
   by: Interval
@@ -92,8 +92,8 @@ export function ProductTable({
   total: Sales
 }) {
   const { view } = useView()
-  const isCut = products.length >= mostProducts
-  const what = isCut ? `The ${mostProducts} products that sold most` : 'What was sold'
+  const isCut = products.length >= maxProducts
+  const what = isCut ? `The ${maxProducts} products that sold most` : 'What was sold'
   const columns: Column<ProductRow>[] = [
     { heading: 'Product', cell: ({ name }) => name, sortBy: ({ name }) => name },
     vouchersColumn(
@@ -117,7 +117,7 @@ export function ProductTable({
       columns={columns}
       foot={{ ...total, name: isCut ? 'Total of all products' : 'Total', productId: null }}
       toCsv={shown => tableCsv({ columns, rows: shown, currency })}
-      file={isCut ? `top-${mostProducts}-products` : 'products'}
+      file={isCut ? `top-${maxProducts}-products` : 'products'}
     />
   )
 }

@@ -1,9 +1,10 @@
-// The tenant that is shown and those directly below it, a page at a time: the figures of each count for the rate.
+// The tenant that is shown and the tenants directly below it, one page at a time, because the figures of each tenant
+// count against the rate.
 import type { SendOperation } from '../api.ts'
 import { formatMoney, formatNumberOf, nameCurrency } from '../format.ts'
 import { DashboardTenantsBelow, type DashboardTenantsBelowQuery } from '../operations.ts'
+import { Empty, Failure, Placeholder } from '../placeholders.tsx'
 import { useView } from '../shown-view.ts'
-import { Empty, Failure, Placeholder } from '../states.tsx'
 import { type Column, DataTable, formatSort, numberColumn, readSort, tableCsv } from '../tables/data-table.tsx'
 import { ListDownload } from '../tables/list-download.tsx'
 import { isPart, Pager, pageOf, useFirstPage } from '../tables/pager.tsx'
@@ -12,13 +13,15 @@ import { useAnswer } from '../use-answer.ts'
 import type { Change } from '../view.ts'
 import { ViewLink } from '../view-link.tsx'
 import { soldIn } from '../vouchers/filter.ts'
-import { balanceIn, type Currency, currenciesOf, type Figures, salesIn, withoutNote } from './model.ts'
+import { balanceIn, type Currency, currenciesOf, type Figures, salesIn, withoutBalanceNote } from './model.ts'
 import { salesColumns } from './sales-columns.ts'
 
 /** The number of tenants of a page. Each counts as six operations, so a page fits in the usual rate, 120 a minute. */
 const pageSize = 10
 
-/** The maximum number of tenants of one file: some three minutes of the rate of an administrator's token. */
+/**
+ * The maximum number of tenants in one download. Reading them uses about three minutes of the rate of an administrator's token.
+ */
 const most = 500
 
 type Tenant = NonNullable<DashboardTenantsBelowQuery['tenant']>
@@ -28,7 +31,7 @@ type TenantBelow = NonNullable<Tenant['children']>['nodes'][number]
 /** A row: a tenant with its descendants, a tenant by itself, or the total of all. */
 interface TenantRow {
   name: string
-  /** The view that it leads to. */
+  /** The view to which the row leads. */
   change: Change
   figures: Tenant['figures'] | undefined
 }
@@ -96,7 +99,7 @@ export function TenantTable({ currency: chosen, request, figures }: TenantTableP
   }
   const label = 'Tenants below'
   const amounts = currency === null ? '' : `, in ${nameCurrency(currency)}`
-  const note = `Each with the tenants below it${amounts}. ${withoutNote}`
+  const note = `Each with the tenants below it${amounts}. ${withoutBalanceNote}`
   if (!isPart(pageInfo)) {
     const empty = 'No tenants are below this one, or the token may not see them.'
     return (

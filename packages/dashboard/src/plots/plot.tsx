@@ -9,9 +9,9 @@ import { useWidth } from './use-width.ts'
 
 /** A place on the axis of a plot. */
 interface PlotPoint {
-  /** Its label on the axis, where there is room for it. */
+  /** The label of the point on the axis, if there is room for it. */
   tick: string
-  /** Its name and its values in words: `November 2026: £1,204 of 31 vouchers`. */
+  /** The name and the values of the point in words: `November 2026: £1,204 of 31 vouchers`. */
   description: string
   /** The filters of the vouchers that it counts; null or undefined: the list cannot show them. */
   filters?: Filters | null
@@ -19,11 +19,11 @@ interface PlotPoint {
 
 /** Bars in one unit. Several panels stand below each other over the same points. */
 interface PlotPanel {
-  /** Their first label is the title of the panel, when there are several panels. */
+  /** The series of the panel. The first label is the title of the panel, when there are several panels. */
   series: readonly Series[]
-  /** One value a series, for each point. */
+  /** For each point, one value of each series. */
   values: readonly (readonly number[])[]
-  /** In pixels. */
+  /** The height of the panel, in pixels. */
   height: number
   formatTick: (tick: number) => string
   /** The ticks of the axis. Default: from 0 to the largest value. */
@@ -107,7 +107,7 @@ export function Plot<Row>({ id, title, summary, points, panels, table, rest }: P
         onKeyDown={move}
         onFocus={() => setPointed(current)}
         onPointerMove={event => setPointed(indexAt(event))}
-        // A finger that leaves goes to the link.
+        // With a finger, the shown point stays, because the person then taps the link below the bars.
         onPointerLeave={event => event.pointerType === 'mouse' && setPointed(null)}
         onClick={event => {
           const { filters } = points[indexAt(event) ?? -1] ?? {}

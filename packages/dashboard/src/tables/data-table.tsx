@@ -9,7 +9,10 @@ export interface Column<Row> {
   cell: (row: Row) => ComponentChildren
   /** Returns the value that the column is sorted by. Without it, the column cannot be sorted. */
   sortBy?: (row: Row) => string | number | null
-  /** Its heading in a CSV file, whose cells have the values of `sortBy`: a column without it is left out. */
+  /**
+   * The heading of the column in a CSV file, whose cells have the values of `sortBy`. A column without this heading is
+   * left out.
+   */
   csvHeading?: string
   /** Aligns the cells to the right. */
   numeric?: boolean
@@ -138,7 +141,7 @@ const roles = {
 interface TableFrameProps {
   label: string
   busy: boolean | undefined
-  /** A class of the table. */
+  /** A CSS class of the table. */
   class?: string
   headings: ComponentChildren
   /** The rows. */
@@ -186,9 +189,9 @@ export const Row = <R,>({
 interface SortHeadingProps {
   heading: string
   numeric?: boolean | undefined
-  /** The direction in which this column sorts the rows; null: another column does. */
+  /** The direction in which this column sorts the rows; null when it does not sort them. */
   direction: 'ascending' | 'descending' | null
-  /** Sorts by this column; null: it cannot be sorted. */
+  /** Sorts by this column; null for a column that cannot be sorted. */
   onSort: (() => void) | null
 }
 

@@ -1,4 +1,4 @@
-// A list that the API pages as a CSV file: all pages, in sequence.
+// Downloads a list as a CSV file: reads all its pages, one after another.
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api.ts'
 import { downloadCsv } from '../csv.ts'
@@ -21,7 +21,7 @@ interface ListDownloadProps<Row> {
   most: number
   /** The noun for a row, in the singular. */
   noun: string
-  /** Says how to get the rows that a file with the maximum number of rows lacks. */
+  /** Says how to get the other rows, when the list has more rows than one file. */
   whenCut: string
   /** The name of the file, without its extension. */
   file: string

@@ -37,11 +37,11 @@ export const isPart = ({ hasNextPage, hasPreviousPage }: PageInfo): boolean => h
 interface PagerProps {
   label: string
   pageInfo: PageInfo
-  /** Shows another page: receives the parameters of the address that name it. */
+  /** Shows another page. @param params the query parameters of that page */
   onPage: (params: Record<string, string>) => void
 }
 
-/** The buttons that lead to the next and to the previous page; nothing when the page is the whole list. */
+/** The buttons for the next and the previous page; nothing when the page is the whole list. */
 export const Pager = ({ label, pageInfo, onPage }: PagerProps) =>
   isPart(pageInfo) ? (
     <nav class="pager" aria-label={label}>

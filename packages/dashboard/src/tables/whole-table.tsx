@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { type CsvCell, downloadCsv } from '../csv.ts'
+import { Empty } from '../placeholders.tsx'
 import { SearchInput } from '../search-input.tsx'
 import { foldCase, searchWords } from '../search-words.ts'
 import { useView } from '../shown-view.ts'
-import { Empty } from '../states.tsx'
 import type { View } from '../view.ts'
 import { type Column, DataTable, formatSort, readSort, sortRows } from './data-table.tsx'
 

@@ -1,8 +1,8 @@
 // The customers that a search finds, next to the vouchers.
 import type { SendOperation } from '../api.ts'
 import { DashboardCustomers, type DashboardCustomersQuery, type MarketingSignupTextField } from '../operations.ts'
+import { Failure } from '../placeholders.tsx'
 import { useView } from '../shown-view.ts'
-import { Failure } from '../states.tsx'
 import { useAnswer } from '../use-answer.ts'
 import { FoundIn, Marked } from './match.tsx'
 

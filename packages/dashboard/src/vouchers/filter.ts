@@ -23,16 +23,16 @@ export const noFilters: Readonly<Record<string, string>> = Object.fromEntries(fi
 const sold = { status: statuses.filter(status => status !== 'VOID').join() }
 
 /**
- * Returns the filters of the vouchers that a figure counts as sold. No filter finds vouchers without a currency: null.
+ * Returns the filters of the vouchers that a figure counts as sold; null without a currency, because no filter finds such vouchers.
  *
- * @param days the days of their purchase; null: the period and the currency of the view, whatever they become
+ * @param days the days of their purchase; with null, the filters follow the view's period and currency when these change
  */
 export const soldIn = (days: Days | null, currency: string | null): Filters | null =>
   currency === null
     ? null
     : { ...sold, ...(days ? { 'bought-from': days.from, 'bought-to': days.to, in: currency } : { of: 'view' }) }
 
-/** Returns the filters of the vouchers that are outstanding in a currency; null for vouchers without one. */
+/** Returns the filters of the vouchers that are outstanding in a currency; null for vouchers without a currency. */
 export const outstandingIn = (currency: string | null): Filters | null =>
   currency === null ? null : { status: 'REDEEMABLE,PART_REDEEMED,NOT_YET_VALID', in: currency }
 
@@ -44,7 +44,7 @@ export const resolveFilters = (
 ): Readonly<Record<string, string>> =>
   params.of === 'view' ? { ...params, 'bought-from': from, 'bought-to': to, in: currency ?? '' } : params
 
-/** The sortable columns of vouchers, as the address names them. */
+/** The sortable columns of vouchers, by their names in the URL. */
 const orderFields = {
   balance: 'BALANCE',
   purchased: 'PURCHASED_AT',
@@ -62,14 +62,17 @@ interface VoucherOrder {
 
 const isOrderField = (text: string): text is OrderField => Object.hasOwn(orderFields, text)
 
-/** Returns the order that the address names: `-purchased` descends; the latest purchases first when it names none. */
+/**
+ * Returns the order in the URL; `-purchased` means descending. Without a known order, the latest purchases come first.
+ */
 export function readOrder(sort = ''): VoucherOrder {
   const field = sort.replace(/^-/, '')
   return isOrderField(field) ? { field, descending: sort.startsWith('-') } : { field: 'purchased', descending: true }
 }
 
 /**
- * Removes an order that the list does not have (from an old link), and the page in that order.
+ * Removes an order that the list does not have, for example from an old link. Also removes the page, because its cursor
+ * belongs to that order.
  */
 export const dropUnknownOrder = (params: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   !params.sort || isOrderField(params.sort.replace(/^-/, '')) ? params : { ...params, sort: '', after: '', before: '' }
@@ -85,7 +88,7 @@ interface FilterDefaults {
   currency: string | null
 }
 
-/** Returns the currency of the filters; amounts need one. */
+/** Returns the currency of the filters; filters by amount need a currency. */
 export function readCurrency(
   params: Readonly<Record<string, string>>,
   { currency }: Pick<FilterDefaults, 'currency'>,

@@ -17,7 +17,7 @@ function splitAtWords(text: string, search: string): string[] {
   const words = search.split(/\s+/).filter(word => word !== '')
   if (words.length === 0) return [text]
   // A word of one or two characters must be the beginning of a word, as in the service. When two words overlap, the
-  // longer one is marked.
+  // longer word is marked.
   const patterns = words
     .sort((one, other) => other.length - one.length)
     .map(word => `${[...word].length < 3 ? '(?<![^ ])' : ''}${word.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')}`)

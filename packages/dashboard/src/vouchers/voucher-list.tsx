@@ -2,10 +2,11 @@
 import type { SendOperation } from '../api.ts'
 import { nameStatus, statusTones } from '../figures/status-words.ts'
 import { formatCountOf, formatDay, formatDays, formatMoney, nameCurrency } from '../format.ts'
+import { LiveContext } from '../live.ts'
 import { DashboardVoucherCount, DashboardVouchers, type PurchasedVoucherTextField } from '../operations.ts'
 import { dayIn } from '../period.ts'
+import { Empty, Failure, Placeholder } from '../placeholders.tsx'
 import { useView } from '../shown-view.ts'
-import { Empty, Failure, Placeholder } from '../states.tsx'
 import { type Column, numberColumn, Row, SortHeading, TableFrame } from '../tables/data-table.tsx'
 import { type PageInfo, Pager, pageOf, useFirstPage } from '../tables/pager.tsx'
 import { useAnswer } from '../use-answer.ts'
@@ -71,9 +72,14 @@ export function VoucherList(props: VoucherListProps) {
         onChange={setParams}
         onClear={() => setParams({ ...noFilters, sort: params.sort ?? '' })}
       />
-      {findsCustomers && text !== '' && <Customers {...{ request, text }} />}
+      {findsCustomers && text !== '' && (
+        // The audit counts the names that each answer shows, so only a person asks for them.
+        <LiveContext.Provider value={null}>
+          <Customers {...{ request, text }} />
+        </LiveContext.Provider>
+      )}
       <div class="table-tools">
-        <p role="status">
+        <p role="status" aria-live={count.isRefreshed ? 'off' : undefined}>
           {count.error ? '' : total === undefined || count.loading ? 'Counting …' : formatCountOf(total, 'voucher')}
           {params.of && ` purchased ${formatDays(view.from, view.to)}, in ${nameCurrency(currency)}`}
         </p>

@@ -19,7 +19,7 @@ export const showVouchers = (go: Go, filters: Filters): void => follow(go, chang
 
 /** The vouchers that a figure counts. */
 export interface VouchersTarget {
-  /** The filters of the list; null: no filters give the vouchers that the figure counts. */
+  /** The filters of the list; null when no filters select the vouchers that the figure counts. */
   filters: Filters | null
   /** The other changes of the view, for a figure of another tenant or currency. */
   change?: Change
@@ -35,7 +35,7 @@ export const VouchersLink = ({ filters, change, children }: VouchersTarget & { c
     </ViewLink>
   )
 
-/** Returns the column of the number of vouchers of each row, which leads to them. */
+/** Returns the column with the number of vouchers of each row. The number is a link to these vouchers. */
 export const vouchersColumn = <Row,>(
   number: (row: Row) => number | null,
   target: (row: Row) => VouchersTarget,

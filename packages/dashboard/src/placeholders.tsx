@@ -19,7 +19,7 @@ export const Placeholder = ({ kind }: { kind: 'cards' | 'plot' | 'table' }) => (
 
 interface FailureProps {
   error: ApiError
-  /** The part that could not be loaded, as the subject of a sentence. Without it, the error alone is shown. */
+  /** The part that could not be loaded, as the subject of a sentence. Without it, only the error is shown. */
   what?: string
   /** The time of the data that is shown nevertheless, in words. */
   shownOf?: string
@@ -27,8 +27,8 @@ interface FailureProps {
 }
 
 /**
- * Says why data could not be loaded, with a button that asks again. The frame itself says when the token has ended.
- * Data that is temporarily unavailable is not a failure: `useAnswer` asks for it again.
+ * Says why data could not be loaded, with a button that asks again. The frame of the page reports that the token has
+ * ended. Data that is temporarily unavailable is not a failure: `useAnswer` asks for it again.
  */
 export function Failure({ error, what, shownOf, retry }: FailureProps) {
   if (error.kind === 'token') return null
