@@ -8,7 +8,7 @@ const progressStep = 2_000
 /** The tables whose rows the progress counts. */
 const countedTables = new Set(['tenant', 'product', 'purchased_voucher', 'customer'])
 
-/** Returns whether the database has the demo data: whether the demo voucher exists. */
+/** Returns whether the database has the demo data, by the demo voucher. */
 export async function hasDemoData(sql: Sql): Promise<boolean> {
   const [row] = await sql<{ demo: boolean }[]>`
     select /* demo.is_demo */ exists (
@@ -53,7 +53,7 @@ export async function loadDemo(
     await transaction`select /* demo.no_timeout */ set_config('statement_timeout', '0', true)`
     await requirePlainTables(transaction)
     if (!(await isEmpty(transaction))) throw new Error('Demo data needs an empty database, but this one contains data.')
-    // The database's clock, because validity is compared with it.
+    // The database's clock, with which validity is compared.
     const [date] = await transaction<{ today: number }[]>`
       select /* demo.today */ (now() at time zone 'UTC')::date - date '1970-01-01' as today`
     for (const [table, rows] of Object.entries(rowsByTable(counts, day ?? date!.today))) {
@@ -68,7 +68,7 @@ export async function loadDemo(
   return counts
 }
 
-/** Advances the sequences, because the rows bring ids of their own. */
+/** Advances the sequences, because the rows have their own ids. */
 async function moveSequences(sql: Sql): Promise<void> {
   for (const name of ['tenant', 'category', 'product', 'variant', 'purchased_voucher', 'customer']) {
     const table = `public.${name}`

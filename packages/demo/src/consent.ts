@@ -16,7 +16,7 @@ interface CustomerHistory {
   consentedAt: Microseconds | null
   /** True when the consent holds now. */
   isOpted: boolean
-  /** The time at which the consent ended. Null when it holds, or was never given. */
+  /** The time at which the consent ended. Null when the consent still holds, or was never given. */
   withdrawnAt: Microseconds | null
 }
 

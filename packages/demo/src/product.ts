@@ -18,7 +18,7 @@ interface DemoVariant {
 export interface DemoProduct {
   id: number
   seller: Seller
-  /** Its number among the tenant's products, from 0. */
+  /** The number of the product among the products of its tenant, from 0. */
   place: number
   title: string
   slug: string

@@ -55,7 +55,7 @@ function demandOn(day: Day, country: Country): number {
 /** The demand from the first day up to each day, by country, and the day for which it was calculated. */
 const demandUpTo = new Map<Country, { today: Day; sums: Float64Array }>()
 
-function sumsOf(country: Country, today: Day): Float64Array {
+function demandSumsOf(country: Country, today: Day): Float64Array {
   const known = demandUpTo.get(country)
   if (known?.today === today) return known.sums
   const sums = new Float64Array(soldDays)
@@ -74,7 +74,7 @@ const hourTickets = hours.flatMap((share, hour) => Array<number>(share).fill(hou
 const clocks = new Map<string, Intl.DateTimeFormat>()
 const offsets = new Map<string, Map<Day, number>>()
 
-/** Returns the offset from UTC at noon of a zone east of Greenwich, in minutes. */
+/** Returns the offset of a time zone from UTC at noon, in minutes. The zone must be UTC or east of it. */
 function minutesAhead(timeZone: string, day: Day): number {
   const byDay = offsets.get(timeZone) ?? new Map<Day, number>()
   offsets.set(timeZone, byDay)
@@ -101,7 +101,7 @@ function minutesAhead(timeZone: string, day: Day): number {
  * @param today the day of the demo data: purchases end before it
  */
 export function randomPurchase(random: Random, seller: Seller, today: Day): Microseconds {
-  const sums = sumsOf(seller.country, today)
+  const sums = demandSumsOf(seller.country, today)
   const wanted = (random.below(2 ** 30) / 2 ** 30) * sums[soldDays - 1]!
   let [low, high] = [0, soldDays - 1]
   while (low < high) {

@@ -1,6 +1,6 @@
 import { mix, type Random } from './random.ts'
 
-/** 32 characters that are easy to tell apart. */
+/** 32 characters that people do not confuse. */
 const alphabet = '23456789ABCDEFGHJKLMNPQRSTUVWXYZ'
 
 const halfBits = 20

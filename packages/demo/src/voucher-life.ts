@@ -10,7 +10,7 @@ export interface VoucherLife {
   /** True when it has values only in required columns. */
   sparse: boolean
   void: boolean
-  /** The balance that is left; null for a voucher without one. */
+  /** The balance that is left; null for a voucher without a balance. */
   left: MinorUnits | null
   redemptionStatus: string | null
   issuedAt: Microseconds | null
@@ -31,8 +31,8 @@ interface SoldVoucher {
 /** Returns a number from 0 to `limit` - 1; small numbers are far more likely. */
 const soon = (random: Random, limit: number) => random.below(random.below(limit) + 1)
 
-/** Returns an instant of a day while shops are open. */
-const openingHour = (random: Random, day: Day): Microseconds =>
+/** Returns a random instant of a day, when shops are open. */
+const instantDuringOpening = (random: Random, day: Day): Microseconds =>
   day * microsecondsPerDay + random.between(9 * 3_600, 21 * 3_600) * second + random.below(second)
 
 /** Returns a random life of a voucher. All its events are before `today`. */
@@ -52,7 +52,7 @@ export function randomLife(random: Random, sold: SoldVoucher, today: Day): Vouch
   const first = Math.max(dayOf(purchasedAt), issued.validFrom) + 1
   const voided = first + soon(random, 40)
   if (random.percent(3) && voided <= lastDay) {
-    const voidedAt = openingHour(random, voided)
+    const voidedAt = instantDuringOpening(random, voided)
     return { ...issued, void: true, voidedAt }
   }
   const lastUse = Math.min(lastDay, validTo ?? lastDay)
@@ -74,14 +74,14 @@ function delivery(random: Random, { purchasedAt }: SoldVoucher, lastDay: Day) {
   const day = eve !== null && random.percent(50) ? eve : bought + 2 + soon(random, 120)
   if (!random.percent(16)) return { issuedAt: purchasedAt, scheduledFor: null, validFrom: bought }
   if (day <= lastDay) {
-    const sentAt = openingHour(random, day)
+    const sentAt = instantDuringOpening(random, day)
     return { issuedAt: sentAt, scheduledFor: sentAt, validFrom: day }
   }
   const later = Math.max(day, lastDay + 2)
-  return { issuedAt: null, scheduledFor: openingHour(random, later), validFrom: later }
+  return { issuedAt: null, scheduledFor: instantDuringOpening(random, later), validFrom: later }
 }
 
-/** Redeems a voucher on a day, whole or in part. Some of the latter are redeemed for the rest later. */
+/** Redeems a voucher on a day, whole or in part. The rest of some vouchers is redeemed later. */
 function redeemed(
   random: Random,
   issued: VoucherLife,
@@ -90,7 +90,7 @@ function redeemed(
   lastUse: Day,
 ): VoucherLife {
   const used = { ...issued, redemptionStatus: 'redeemed', left: worth === null ? null : 0 }
-  // Some tills redeem the rest of a balance without a change of the status.
+  // Some tills redeem the rest of a balance, but do not change the status.
   const status = product.allowPartRedeem ? 'part_redeemed' : 'unredeemed'
   const emptied = () => (worth !== null && random.percent(8) ? { ...used, redemptionStatus: status } : used)
   if (worth === null || !product.allowPartRedeem || random.percent(35)) return emptied()

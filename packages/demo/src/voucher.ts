@@ -21,15 +21,19 @@ export function* voucherRows(count: number, today: Day, productCount: number): G
   for (let row = 0; row < count; row++) yield voucherRow(row, today, productCount)
 }
 
-function voucherRow(row: number, today: Day, productCount: number): Row {
+/** Returns the row of a voucher that is sold now, and so unused. @param row a row number after the loaded ones */
+export const voucherSoldAt = (row: number, now: Microseconds, productCount: number): Row =>
+  voucherRow(row, dayOf(now), productCount, now)
+
+function voucherRow(row: number, today: Day, productCount: number, soldAt?: Microseconds): Row {
   const random = new Random('voucher', row)
-  const order = orderOf(row, today)
+  const order = { ...orderOf(row, today), ...(soldAt !== undefined && { purchasedAt: soldAt }) }
   const product = productAt(row === demoVoucherRow ? 0 : randomProductRow(random, order.seller, productCount))
   const sale = sellOne(product, random)
   const { worth } = sale
   const sold = { product, purchasedAt: order.purchasedAt, worth }
-  const life =
-    row === demoVoucherRow ? demoVoucherLife(order.purchasedAt, worth, today) : randomLife(random, sold, today)
+  const isUnused = row === demoVoucherRow || soldAt !== undefined
+  const life = isUnused ? unusedLife(order.purchasedAt, worth, today) : randomLife(random, sold, today)
   const { sparse } = life
   const shift = Math.floor(row / 8) === bigintBlock ? 2 ** 32 : 0
 
@@ -70,7 +74,7 @@ function voucherRow(row: number, today: Day, productCount: number): Row {
 }
 
 /** Returns the life of a voucher that is redeemable for long, because a demo may be used for months. */
-const demoVoucherLife = (purchasedAt: Microseconds, left: MinorUnits | null, today: Day): VoucherLife => ({
+const unusedLife = (purchasedAt: Microseconds, left: MinorUnits | null, today: Day): VoucherLife => ({
   ...{ sparse: false, void: false, left, redemptionStatus: 'unredeemed' },
   ...{ issuedAt: purchasedAt, scheduledFor: null, voidedAt: null },
   ...{ validFrom: dayOf(purchasedAt), validTo: today + 400 },

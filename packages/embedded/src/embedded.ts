@@ -22,7 +22,7 @@ import {
 } from './paths.ts'
 import { findRunningServer, isAlive, readPidFile, removeStaleFiles } from './pid-file.ts'
 
-/** The address of a running server, and how to stop it. */
+/** The address of a running server, and the function that stops it. */
 export interface EmbeddedPostgres {
   /** The directory of its Unix socket. */
   host: string
@@ -36,11 +36,11 @@ export interface EmbeddedPostgres {
 const PORT = 5432
 /** The superuser, and the database of the same name. */
 const USER = 'postgres'
-// The id of the process that creates it follows.
+// The prefix of drafts of the cluster, before the id of the process.
 const DRAFT = 'postgres.init-'
 // The server gets nothing of this environment, which contains secrets, PG* variables and a locale.
 const ENV = { PATH: '/usr/bin:/bin:/usr/sbin:/sbin', LC_ALL: 'C', TZ: 'UTC' }
-// Another process has started a server first, or backends of a killed server have not ended yet.
+// The errors when another process has started a server first, or backends of a killed server have not ended yet.
 const TRANSIENT = /lock file "postmaster.pid"|shared memory block/
 
 /**
@@ -70,7 +70,7 @@ function makeDirectory(path: string): void {
 export async function startEmbedded(options: {
   /** Created when missing. */
   dataDir: string
-  /** False trades crash safety for speed, in tests; default: true. */
+  /** False makes the server faster, but not safe against crashes, for tests; default: true. */
   durable?: boolean
   /** Further server settings (`-c name=value`); `listen_addresses`, `port` and `unix_socket_directories` are fixed. */
   settings?: Record<string, string>
@@ -171,8 +171,8 @@ async function createCluster(bin: string, cluster: string, account: Account, dur
     try {
       fs.renameSync(draft, cluster)
     } catch (error) {
-      // Another process of this service has done it first. The launch decides which of the two accounts runs the
-      // server.
+      // Another process of this service has created it first. The start of the server decides which of the two accounts
+      // runs it.
       if (!fs.existsSync(join(cluster, 'PG_VERSION'))) throw error
     }
     const directory = fs.openSync(home, 'r')

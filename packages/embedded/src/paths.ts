@@ -32,9 +32,9 @@ export function clusterOf(dataDir: string): string {
 /**
  * Returns the cluster of a data directory, which may not exist yet, and the account of its server.
  *
- * When the server's account cannot reach the data directory (for example below `/root`), the cluster is placed elsewhere
- * and linked, because the parents' permissions are not ours to change. The link is made first: later starts follow it
- * also when the data directory has moved, and a new directory of the same name gets a new cluster.
+ * If the server's account cannot reach the data directory (for example below `/root`), the cluster is placed elsewhere and
+ * linked, because the service must not change the permissions of the parents. The link is made first: later starts follow
+ * it, even when the data directory has moved, and a new directory of the same name gets a new cluster.
  *
  * @param dataDir an existing directory
  * @throws Error when the cluster belongs to another user, the server cannot reach it, or the link's target is missing
@@ -175,7 +175,7 @@ function privateDirectory(): string {
       fs.chmodSync(place, 0o711)
       return place
     } catch {
-      // There is no home directory, or it is read-only: try the next one.
+      // There is no home directory, or it is read-only: try the next directory.
     }
   }
   throw new Error(

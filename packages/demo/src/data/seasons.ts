@@ -1,7 +1,7 @@
 /** The weights of the times at which people buy gift vouchers. Numbers are relative to each other. */
 import type { Country } from './places.ts'
 
-/** The weights of the months, January first: a dip in summer; what feasts add is below. */
+/** The weights of the months, January first, without feasts: a dip in summer. */
 export const months = [70, 84, 92, 84, 90, 82, 66, 60, 74, 86, 100, 108] as const
 
 /** The weights of the weekdays, Sunday first. */
@@ -12,7 +12,7 @@ export const hours = [3, 2, 1, 1, 1, 2, 5, 12, 22, 32, 38, 44, 50, 44, 38, 36, 3
 
 /** The factors that feasts add to a day before them: 1 doubles the sales of the last days. */
 interface Feasts {
-  /** From five weeks before to 24 December. */
+  /** The factor of the five weeks before 24 December. */
   christmas: number
   /** The Friday of the fourth week of November, and the three days after it. */
   blackFriday: number

@@ -14,7 +14,7 @@ export interface DemoTenant {
   /** The first is the default. */
   currencies: readonly [Currency, ...Currency[]]
   categories: readonly ExperienceCategory[]
-  /** Its share of the products, vouchers and customers, relative to other tenants; 0 means none. */
+  /** The share of the tenant in all products, vouchers and customers, relative to other tenants; 0 means none. */
   weight: number
 }
 

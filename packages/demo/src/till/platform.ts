@@ -1,10 +1,10 @@
-/** The platform of the demo: the sample of the guide "Redeeming a voucher", in a process of its own. */
+/** The platform of the demo: the sample of the guide "Redeeming a voucher", in a separate process. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { fileURLToPath } from 'node:url'
 
-/** Where the platform finds its database, and the issuer of the tokens that it checks. */
+/** The database of the platform, and the issuer of the tokens that it checks. */
 export interface PlatformOptions {
   database: { host: string; port: number; user: string; database: string }
   issuer: string
@@ -18,7 +18,7 @@ const program = fileURLToPath(new URL('../redeem.js', import.meta.url))
 /** Ends the platform with the process that started it, even when that process is killed. */
 const endWithParent = 'data:text/javascript,process.stdin.on("end",()=>process.exit()).resume().unref()'
 
-/** Starts the platform. It listens on this machine alone. @returns its origin, and what ends it */
+/** Starts the platform. It listens only on this machine. @returns its origin, and what ends it */
 export async function startPlatform(options: PlatformOptions): Promise<{ origin: string; stop: () => void }> {
   const { host, port, user, database } = options.database
   const own = await freePort()

@@ -27,7 +27,7 @@ const money = ({ current_balance: balance, currency }) =>
     ? '–'
     : new Intl.NumberFormat('en-GB', { style: 'currency', currency }).format(balance)
 
-/** A scanner types what it reads: a reference, or the token or URL of a QR code. */
+/** A scanner types the text of a code: a reference, or the token or URL of a QR code. */
 async function resolve(text) {
   const path = `/api/external/v1/tenants/${tenant}/redemptions/resolve`
   const found = await ask(path, { voucher_reference: text.slice(0, 255) })
@@ -111,7 +111,7 @@ amountForm.addEventListener('submit', async event => {
   }
   status.textContent = `Redeemed. ${money(answer)} is left.`
   const listed = await untilListed(since, voucher.id)
-  // The token is used: the next redemption needs another one.
+  // The token is used: the next redemption needs another token.
   await look(voucher.reference)
   status.textContent = `Redeemed. ${money(answer)} is left, ${listed}`
 })
