@@ -1,6 +1,6 @@
 /**
- * Makes the OpenAPI document of v1 and of its bulk export. It is made of the routes and documents that answer requests: a thousand
- * lines here keep four thousand of the document in step with the service.
+ * Makes the OpenAPI document of v1, of its bulk export and of webhooks. Its sources are the routes and documents that
+ * answer requests, so it always agrees with the service.
  */
 
 import { defaultPageSize } from '../../src/domain/paging/page.ts'
@@ -18,6 +18,7 @@ import { toJsonSchema } from './json-schema.ts'
 import { addKeySet } from './key-set-operation.ts'
 import { addOperation, bearerScheme, type DocumentParts } from './operations.ts'
 import { parameterComponents, permissionList } from './parameters.ts'
+import { describeWebhooks, webhookParameters, webhookSchemas } from './webhooks.ts'
 
 /** The common prefix of the paths of the document. */
 const server = '/api/external'
@@ -32,6 +33,9 @@ parameter once; unknown ones are ignored.
 **Responses.** A field that may be null is always there. Any other field is left out when it has no value. Money is a
 number in major units, exact to the minor unit of its currency. Times are UTC with six fraction digits. Ids are numbers
 up to 2^53 − 1. Fields may be added: ignore fields that you do not know.
+
+**Events.** The service can send webhooks when lists change, by the specification [Standard Webhooks](https://www.standardwebhooks.com):
+see *Webhooks* below, and the guide [Events](/docs/events).
 
 **Removals.** The lists have existing records only. The GraphQL endpoint of the service, \`/graphql\`, also reports the
 records that left a list: \`tenant { removals }\`.
@@ -66,6 +70,7 @@ export function describeService(version: RestVersion, answers: readonly Recorded
   addKeySet(parts)
   const { paths, schemas, tags } = parts
   for (const [name, schema] of Object.entries(bodySchemas)) schemas[name] = toJsonSchema(schema)
+  Object.assign(schemas, webhookSchemas(version))
   return {
     openapi: '3.1.0',
     info: {
@@ -79,6 +84,7 @@ export function describeService(version: RestVersion, answers: readonly Recorded
     security: [{ [bearerScheme]: [] }],
     tags,
     paths,
+    webhooks: describeWebhooks(),
     components: {
       securitySchemes: {
         [bearerScheme]: {
@@ -87,7 +93,7 @@ export function describeService(version: RestVersion, answers: readonly Recorded
           description: 'A token that an administrator created on the API access page of the service.',
         },
       },
-      parameters: parameterComponents,
+      parameters: { ...parameterComponents, ...webhookParameters },
       headers: headerComponents,
       schemas,
       responses: errorComponents(answers.filter(({ status }) => status >= 400)),

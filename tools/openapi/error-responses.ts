@@ -1,5 +1,5 @@
 import { exportUnderWay, tooManyExports } from '../../src/domain/record/export-limits.ts'
-import { recordsMissing } from '../../src/domain/sync/server-time.ts'
+import { firstFillError } from '../../src/domain/sync/server-time.ts'
 import { bodyLimit } from '../../src/http/authenticated.ts'
 import { OverloadError, toGatewayError, unavailable } from '../../src/http/errors.ts'
 import { tooSlow } from '../../src/http/limits/deadline.ts'
@@ -106,7 +106,7 @@ const errorResponses: Record<number, ErrorResponse> = {
       unavailable(null).message,
       new OverloadError().message,
       'This instance of the service stops. Go on with the last cursor in a moment.',
-      recordsMissing().message,
+      firstFillError().message,
     ],
   },
 }

@@ -13,7 +13,7 @@ import { describePath, describeQuery, permissionSentence, requestIdParameter } f
 /** The tag of the bulk export. */
 const exportTag = 'Bulk export'
 
-const query = z.object({
+const exportQuery = z.object({
   cursor: z.string().optional().meta({
     description:
       'The `cursor` of the last such line that you received: continues an export that broke off. Empty for a new export.',
@@ -29,7 +29,7 @@ const streamText =
   'of the rate limit. `Accept` may be left out; otherwise it must admit `application/x-ndjson` or `application/json`.'
 
 /**
- * Returns the schema name of an export's records. The export is named as the list of v1, but for the first word.
+ * Returns the schema name of an export's records. The export has the name of the list in v1, except for the first word.
  *
  * @param schemas the schemas of v1
  */
@@ -39,7 +39,7 @@ function recordOf({ name }: BulkExport, schemas: Readonly<Record<string, JsonSch
   return record
 }
 
-/** Adds the operations of the bulk export to the paths, and the schemas of their lines to the schemas, which have v1's. */
+/** Adds the operations of the bulk export to the paths, and the schemas of their lines to the schemas of v1. */
 export function addExports(
   { paths, schemas, tags }: DocumentParts,
   base: string,
@@ -66,10 +66,10 @@ export function addExports(
         summary: summaryOf(bulkExport),
         description: [returns, streamText, permissionSentence(permissions)].join('\n\n'),
         security: [{ [bearerScheme]: [...permissions] }],
-        parameters: [...describeQuery(query, good), requestIdParameter],
+        parameters: [...describeQuery(exportQuery, good), requestIdParameter],
         responses: {
           200: {
-            description: 'The lines of the export. The schema is that of one line.',
+            description: 'The lines of the export. The schema describes one line.',
             headers: describeHeaders([...always, ...rate, 'Vary', 'Content-Encoding']),
             content: {
               [lineFormat]: {

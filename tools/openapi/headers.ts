@@ -54,7 +54,7 @@ export const headerComponents: Record<string, Header> = Object.fromEntries(
 /**
  * Describes the headers of a response.
  *
- * @param sometimes headers that only some of these responses have
+ * @param sometimes the headers that only some of these responses have
  */
 export function describeHeaders(
   names: readonly HeaderName[],

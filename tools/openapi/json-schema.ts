@@ -12,7 +12,10 @@ export function orNull(schema: JsonSchema): JsonSchema {
   return typeof type === 'string' ? { type: [type, 'null'], ...others } : { anyOf: [schema, { type: 'null' }] }
 }
 
-/** Returns the JSON Schema of what a zod schema takes, without the pattern of a format, which only repeats it. */
+/**
+ * Returns the JSON Schema of the input of a zod schema. A schema with a format has no pattern, which would only repeat
+ * the format.
+ */
 export function toJsonSchema(schema: z.ZodType): JsonSchema {
   const { $schema: _, ...described } = z.toJSONSchema(schema, {
     io: 'input',

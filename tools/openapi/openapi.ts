@@ -8,7 +8,7 @@ export interface Reference {
 
 /** The operations of a path, by method in lower case. */
 export interface PathItem {
-  /** Where the path begins, when it is not below the server of the document. */
+  /** The server of the path, when it is not below the server of the document. */
   servers?: { url: string; description: string }[]
   parameters?: (Parameter | Reference)[]
   get?: OperationObject
@@ -41,7 +41,8 @@ export interface Parameter {
   example?: unknown
 }
 
-interface RequestBody {
+/** The body of a request, by media type. */
+export interface RequestBody {
   description: string
   required: boolean
   content: Record<string, MediaType>

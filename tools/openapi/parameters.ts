@@ -25,9 +25,9 @@ export const requestIdParameter: Reference = { $ref: '#/components/parameters/XR
 /**
  * Describes the parameters in a path of the route table.
  *
- * @param path has parameters written `:tenant`
- * @param answer whose ids become the examples
- * @param noun what the record is whose id the path has
+ * @param path the path, with parameters such as `:tenant`
+ * @param answer the answer whose ids become the examples
+ * @param noun the noun for the record whose id is in the path
  */
 export function describePath(path: string, answer: RecordedAnswer | undefined, noun = 'record'): Parameter[] {
   return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => {

@@ -30,7 +30,7 @@ export function describeCollection({ info, servers, tags, paths }: OpenApiDocume
   const variables = new Map<string, unknown>([
     ['baseUrl', 'http://localhost:8080'],
     ['token', ''],
-    // The first example of an id is the one that stays.
+    // The first example of an id is kept.
     ...ids.reverse().map(({ name, example }): [string, unknown] => [name, example]),
   ])
   return {

@@ -21,14 +21,15 @@ import type { RestOperation } from '../../src/rest/operation.ts'
 import { fieldsOf, fieldsToOmit, pathToBody, responseKey } from '../../src/rest/prepare-operation.ts'
 import { type JsonSchema, orNull, schemaRef } from './json-schema.ts'
 
-const instant = {
+/** The schema of an instant (R13). */
+export const instant = {
   type: 'string',
   format: 'date-time',
   pattern: String.raw`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$`,
 } as const
 
 /** The schemas of scalars (R12, R13, R14). */
-const scalars: Record<string, JsonSchema> = {
+export const scalars: Record<string, JsonSchema> = {
   BigInt: { type: 'integer', format: 'int64', maximum: Number.MAX_SAFE_INTEGER },
   Int: { type: 'integer', format: 'int32' },
   Money: { type: 'number' },
@@ -42,15 +43,15 @@ const scalars: Record<string, JsonSchema> = {
  * Returns the schema of an operation's response, and adds the schemas of its records to `components`. A record is named
  * after its fragment: `TenantV1` is `Tenant`.
  *
- * @throws when the document selects what has no schema
+ * @throws when the document selects a field whose type has no schema
  */
 export function describeResponse(operation: RestOperation, components: Record<string, JsonSchema>): JsonSchema {
   const definition = getOperationAST(operation.document)
   if (!definition) throw new Error(`${operation.name} has no operation.`)
-  let parent = rootOf(definition)
+  let parent = rootTypeOf(definition)
   let { selectionSet }: { selectionSet?: SelectionSetNode | undefined } = definition
   for (const field of pathToBody(operation.document)) {
-    parent = getNamedType(definitionOf(parent, field).type)
+    parent = getNamedType(fieldDefinitionOf(parent, field).type)
     selectionSet = field.selectionSet
   }
   return describeObject(parent, fieldsOf(selectionSet), {
@@ -61,7 +62,7 @@ export function describeResponse(operation: RestOperation, components: Record<st
   })
 }
 
-interface Walk {
+interface SchemaWalk {
   /** Names of v1 for arguments that descriptions mention; empty in records, whose descriptions mention fields. */
   argumentNames: RestOperation['argumentNames']
   fragments: Readonly<Record<string, FragmentDefinitionNode>>
@@ -70,13 +71,13 @@ interface Walk {
   omitted: ReadonlySet<FieldNode>
 }
 
-function rootOf({ operation }: OperationDefinitionNode): GraphQLNamedType {
+function rootTypeOf({ operation }: OperationDefinitionNode): GraphQLNamedType {
   const root = schema.getRootType(operation)
   if (!root) throw new Error(`The schema has no ${operation}.`)
   return root
 }
 
-function definitionOf(parent: GraphQLNamedType, { name }: FieldNode): GraphQLField<unknown, unknown> {
+function fieldDefinitionOf(parent: GraphQLNamedType, { name }: FieldNode): GraphQLField<unknown, unknown> {
   const field = isObjectType(parent) ? parent.getFields()[name.value] : undefined
   if (!field) throw new Error(`${parent.name} has no field ${name.value}.`)
   return field
@@ -85,12 +86,12 @@ function definitionOf(parent: GraphQLNamedType, { name }: FieldNode): GraphQLFie
 /** Fields that always have a value now; clients must still expect null, as the contract has it. */
 const nullableByContract = new Set(['CatalogVoucher.updatedAt'])
 
-function describeObject(parent: GraphQLNamedType, fields: readonly FieldNode[], walk: Walk): JsonSchema {
+function describeObject(parent: GraphQLNamedType, fields: readonly FieldNode[], walk: SchemaWalk): JsonSchema {
   const properties: Record<string, JsonSchema> = {}
   const required: string[] = []
   for (const field of fields) {
     const key = responseKey(field)
-    const { type, description } = definitionOf(parent, field)
+    const { type, description } = fieldDefinitionOf(parent, field)
     const value = describeType(isNonNullType(type) ? type.ofType : type, field, walk)
     const mayBeNull = !isNonNullType(type) || nullableByContract.has(`${parent.name}.${field.name.value}`)
     // An operation without its data is an error.
@@ -105,7 +106,7 @@ function describeObject(parent: GraphQLNamedType, fields: readonly FieldNode[], 
   return { type: 'object', properties, required }
 }
 
-function describeType(type: GraphQLOutputType, field: FieldNode, walk: Walk): JsonSchema {
+function describeType(type: GraphQLOutputType, field: FieldNode, walk: SchemaWalk): JsonSchema {
   if (isNonNullType(type)) return describeType(type.ofType, field, walk)
   if (isListType(type)) {
     const items = describeType(type.ofType, field, walk)
@@ -118,7 +119,7 @@ function describeType(type: GraphQLOutputType, field: FieldNode, walk: Walk): Js
 }
 
 /** Describes a record, whose selection is one fragment, as a component. */
-function describeRecord(type: GraphQLNamedType, { selections }: SelectionSetNode, walk: Walk): JsonSchema {
+function describeRecord(type: GraphQLNamedType, { selections }: SelectionSetNode, walk: SchemaWalk): JsonSchema {
   const [spread] = selections
   const fragment = spread?.kind === Kind.FRAGMENT_SPREAD ? walk.fragments[spread.name.value] : undefined
   if (!fragment || selections.length > 1) throw new Error(`The selection of ${type.name} must be one fragment.`)
@@ -134,7 +135,7 @@ function describeRecord(type: GraphQLNamedType, { selections }: SelectionSetNode
  * Changes a description of the GraphQL schema into one of v1: renames its fields, and describes a missing value as v1
  * does.
  */
-function rewrite(description: string | null | undefined, omits: boolean, { argumentNames }: Walk): string {
+function rewrite(description: string | null | undefined, omits: boolean, { argumentNames }: SchemaWalk): string {
   if (!description) throw new Error('Each field of the schema has a description.')
   const named = description.replace(', as in v1', '').replace(/`([a-z]+(?:[A-Z]\w*)?)`/g, (_, name: string) => {
     const own = argumentNames.get(name) ?? name.replace(/[A-Z]/g, capital => `_${capital.toLowerCase()}`)
