@@ -1,27 +1,25 @@
 /** A platform of fifteen tables: `adopt apply` and the service are killed at random, and both servers when it has its own. */
-import { cpSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 import type postgres from '#postgres'
 import { readMappings } from '../../src/db/mapping/mappings.ts'
+import { copyVenues, venuesTables } from '../adopt/venues.ts'
 import { createVenuesWork, seedVenues } from '../adopt/venues.work.ts'
 import { whole } from '../support/builders.ts'
 import { afterFile } from '../support/cleanups.ts'
 import { addressUrl, connect, serviceRole } from '../support/connect.ts'
-import { createDirectory } from '../support/directory.ts'
 import { startServer } from '../support/embedded-postgres.ts'
 import { freePort } from '../support/free-port.ts'
 import { startPackaged } from '../support/packaged-postgres.ts'
 import { run, start } from '../support/process.ts'
 import { until } from '../support/until.ts'
-import type { Instance } from '../sync/lists.ts'
 import { createRandom } from '../sync/random.ts'
 import { open, poolAddress } from '../sync/seed.ts'
 import { createWriterCounts, write } from '../sync/writers.ts'
-import type { StressOptions } from './options.ts'
-import { commitPrepared, type Sources } from './run.ts'
+import { certificate, webhookSettings } from './events.ts'
+import { commitPrepared, type Sources, type StressOptions } from './run.ts'
 
 /** Starts the service in a process of its own, and again when it was killed, on the same port. */
 async function startInstance(environment: NodeJS.ProcessEnv) {
@@ -29,15 +27,8 @@ async function startInstance(environment: NodeJS.ProcessEnv) {
   const serve = () => start(['serve'], { ...environment, PORT: port })
   let service = serve()
   return {
-    async inject({ url, payload, ...request }: Parameters<Instance['inject']>[0]) {
-      try {
-        const response = await fetch(`http://127.0.0.1:${port}${url}`, { ...request, body: payload ?? null })
-        return { statusCode: response.status, body: await response.text() }
-      } catch {
-        // It was killed, or does not listen yet.
-        return { statusCode: 503, body: '{"errors":[{"extensions":{"code":"UNAVAILABLE"}}]}' }
-      }
-    },
+    origin: `http://127.0.0.1:${port}`,
+    fetch,
     async kill() {
       service.child.kill('SIGKILL')
       await service.ended
@@ -73,9 +64,7 @@ export async function startAdopted(options: StressOptions): Promise<Sources> {
   const { seed, longest, seconds, bulkRows } = options
   const isReplicated = options.sources === 'replicated'
   const random = createRandom(seed)
-  const venues = fileURLToPath(new URL('../adopt/venues', import.meta.url))
-  const folder = join(createDirectory(), 'mapping')
-  cpSync(venues, folder, { recursive: true })
+  const folder = copyVenues(() => {})
   const rewrite = (file: string, change: (text: string) => string) =>
     writeFileSync(join(folder, file), change(readFileSync(join(folder, file), 'utf8')))
 
@@ -86,11 +75,12 @@ export async function startAdopted(options: StressOptions): Promise<Sources> {
     DATABASE_URL: addressUrl(own.address),
     ...(isReplicated && { PLATFORM_URL: addressUrl(platform.address) }),
     ...{ RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000000', LOG_LEVEL: 'fatal' },
+    ...{ ...webhookSettings, NODE_EXTRA_CA_CERTS: certificate },
   }
   const pool = connect(poolAddress(own.address), { max: 2, statementTimeoutMs: 60_000, role: serviceRole })
   afterFile(() => pool.end({ timeout: 1 }))
 
-  const known = await seedVenues(platform.sql, readFileSync(`${venues}.tables.sql`, 'utf8'), options.cards)
+  const known = await seedVenues(platform.sql, venuesTables, options.cards)
   const work = createVenuesWork(known, bulkRows)
   const counts = createWriterCounts()
 

@@ -1,5 +1,6 @@
 /** The plain tables: writers at the database of the gateway and at a publisher; steps are killed, and clocks set back. */
 import { setTimeout as pause } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
 import type postgres from '#postgres'
 import { readConfig } from '../../src/config/config.ts'
 import { migrate } from '../../src/db/migration/migrate.ts'
@@ -14,13 +15,13 @@ import { packagedPrograms } from '../support/packaged-postgres.ts'
 import { createPgBouncer, password } from '../support/pgbouncer.ts'
 import { createWork } from '../sync/changes.ts'
 import { createControl } from '../sync/clients.ts'
+import { type Instance, instanceOf } from '../sync/lists.ts'
 import { startPublisher } from '../sync/publisher.ts'
 import { createRandom, type Random } from '../sync/random.ts'
 import { type Address, insertOnlyRole, open, poolAddress, seedDatabase, seedPublisher } from '../sync/seed.ts'
 import { createWriterCounts, sell, write } from '../sync/writers.ts'
-import { startInstances } from './instances.ts'
-import type { StressOptions } from './options.ts'
-import { commitPrepared, compareFigures, type Sources, together } from './run.ts'
+import { webhookSettings } from './events.ts'
+import { commitPrepared, compareFigures, type Sources, type StressOptions, together } from './run.ts'
 import { startReplicated } from './standbys.ts'
 
 /** The longest time that writers go on until the control has lost changes, in seconds. */
@@ -64,6 +65,41 @@ async function setClockBack(sql: postgres.Sql, random: Random): Promise<void> {
   })
 }
 
+/** Starts instances. @param builders build the service; called again after each stop */
+function startInstances(builders: readonly (() => Promise<FastifyInstance>)[]) {
+  const start = () => Promise.all(builders.map(build => build()))
+  const close = (apps: FastifyInstance[]) => Promise.all(apps.map(app => app.close()))
+  let running = start()
+  const answers = new Set<Promise<unknown>>()
+  return {
+    /** Their requests wait while the instances are stopped. */
+    instances: builders.map(
+      (_, at): Instance => ({
+        async fetch(...request) {
+          const apps = await running
+          const answer = instanceOf(apps[at]!).fetch(...request)
+          const answered = answer.finally(() => answers.delete(answered))
+          answers.add(answered)
+          return answered
+        },
+      }),
+    ),
+
+    /** Stops all instances after the requests that they have, and starts them again. @param during runs in between */
+    async restart(during: () => Promise<unknown>) {
+      running = running.then(async apps => {
+        await Promise.allSettled(answers)
+        await close(apps)
+        await during()
+        return start()
+      })
+      await running
+    },
+
+    stop: async () => close(await running),
+  }
+}
+
 async function startService({ instances, standbys, packaged, pgpool, pgbouncer }: StressOptions) {
   const settings = { max_connections: '200', max_prepared_transactions: '50' }
   const replicated =
@@ -77,7 +113,8 @@ async function startService({ instances, standbys, packaged, pgpool, pgbouncer }
   await migrate(owner)
   const poolers = pgbouncer ? await startPoolers(address) : null
   afterFile(() => poolers?.service.end({ timeout: 1 }))
-  const config = readConfig({ LOG_LEVEL: 'error', RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000000' })
+  const limits = { RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000000' }
+  const config = readConfig({ LOG_LEVEL: 'error', ...limits, ...webhookSettings })
   const pool = poolers?.service ?? owner
   const service = startInstances(
     Array.from({ length: instances }, () => {
@@ -101,7 +138,7 @@ export async function startPlain(options: StressOptions): Promise<Sources> {
   const [server] = await sql<{ version: string }[]>`select current_setting('server_version_num') as version`
   // PostgreSQL 15 has no parallel streaming.
   const streaming = Number(server?.version) < 160_000 ? 'on' : 'parallel'
-  const subscribe = () => publisher.subscribe(address, { copyData: false, streaming, twoPhase: true })
+  const subscribe = () => publisher.subscribe(address, streaming)
   const published = await seedPublisher(publisher.address, knownIds.root, 20, subscribe)
   await publisher.caughtUp()
   const pool = connect(poolAddress(address), { max: 2, statementTimeoutMs: 60_000, role: serviceRole })

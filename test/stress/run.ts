@@ -1,4 +1,4 @@
-/** What runs of all kinds of sources share: clients that follow the writers, and are compared in the end. */
+/** The code that runs with all kinds of sources share: clients that follow the writers, and their comparison at the end. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
 import type { Pool } from '../../src/db/sql.ts'
@@ -12,7 +12,30 @@ import type { Instance } from '../sync/lists.ts'
 import { createWholes } from '../sync/outcome.ts'
 import { createRandom } from '../sync/random.ts'
 import type { WriterCounts } from '../sync/writers.ts'
-import type { StressOptions } from './options.ts'
+import { startEventClients } from './events.ts'
+
+/** The size of a run. Times are in seconds. */
+export interface StressOptions {
+  sources: 'plain' | 'adopted' | 'replicated'
+  /** The shortest time that the writers run. */
+  seconds: number
+  writers: number
+  /** The number of `clientKinds` that run, from the first. */
+  clients: number
+  /** The number of clients that read only what events tell. */
+  events: number
+  longest: number
+  seed: number
+  bulkRows: number
+  instances: number
+  packaged: boolean
+  pgbouncer: boolean
+  standbys: number
+  pgpool: boolean
+  cards: number
+  kills: number
+  without?: string
+}
 
 /** Sources with writers, and a service over them. */
 export interface Sources {
@@ -72,6 +95,8 @@ export async function run(sources: Sources, options: StressOptions): Promise<num
       .slice(0, options.clients)
       .map(async kind => createFollower(kind, instances, (await createTestToken(pool, grants[kind.scope])).secret)),
   )
+  const random = createRandom(options.seed * 1000 + 400)
+  const events = options.events > 0 ? await startEventClients(pool, instances, grants, options.events, random) : null
   const passes = [...clients.map(({ pass }) => pass), ...others]
   const figures = { checks: 0, wrong: 0 }
   const stop = new AbortController()
@@ -89,7 +114,9 @@ export async function run(sources: Sources, options: StressOptions): Promise<num
   const tenants = await sql<{ id: string }[]>`select id from gateway.tenant`
   const ids = tenants.map(({ id }) => Number(id))
   const wholeOf = createWholes(askThrough(instances, 'REST', (await createTestToken(pool, ids)).secret))
-  const outcomes = (await Promise.all(clients.map(client => client.outcomes(wholeOf)))).flat()
+  const ofClients = (await Promise.all(clients.map(client => client.outcomes(wholeOf)))).flat()
+  const ofEvents = await events?.conclude(wholeOf)
+  const outcomes = [...ofClients, ...(ofEvents?.outcomes ?? [])]
   const problems = await findRecordProblems(pool)
   const { lines, exitCode } = await sources.conclude()
 
@@ -103,6 +130,7 @@ export async function run(sources: Sources, options: StressOptions): Promise<num
     [
       `clients: ${missing} missing, ${tooMuch} too much`,
       ...lines,
+      ...(ofEvents ? [ofEvents.line] : []),
       `records that are not as their sources say: ${problems.length}`,
       ...problems.map(
         ({ record, reason, keys, firstKeys }) => `  ${record}: ${keys} keys, such as ${firstKeys}: ${reason}`,
@@ -111,5 +139,5 @@ export async function run(sources: Sources, options: StressOptions): Promise<num
       ...outcomes.flatMap(({ client, list, examples }) => examples.map(example => `  ${client}, ${list}: ${example}`)),
     ].join('\n'),
   )
-  return missing + tooMuch + figures.wrong + problems.length > 0 ? 1 : exitCode
+  return missing + tooMuch + (ofEvents?.lost ?? 0) + figures.wrong + problems.length > 0 ? 1 : exitCode
 }

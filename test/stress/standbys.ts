@@ -1,52 +1,10 @@
 /** A primary and standbys that are paused, delayed, frozen, restarted and promoted while clients read from them. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { createFaultServer, type FaultServer } from '../faults/support/server.ts'
+import { standbyFaults } from '../faults/support/standby-faults.ts'
 import { connect, serviceRole } from '../support/connect.ts'
 import { startPgpool } from '../support/pgpool.ts'
 import type { Random } from '../sync/random.ts'
-
-/** What happens to a standby for some time. */
-const faults: ((standby: FaultServer, during: () => Promise<void>) => Promise<void>)[] = [
-  async ({ use }, during) => {
-    await use('postgres', sql => sql`select pg_wal_replay_pause()`)
-    await during()
-    await use('postgres', sql => sql`select pg_wal_replay_resume()`)
-  },
-  async (standby, during) => {
-    await delay(standby, '700ms')
-    await during()
-    await delay(standby, '0')
-  },
-  async (standby, during) => {
-    standby.freeze()
-    await during()
-    standby.thaw()
-  },
-  async (standby, during) => {
-    await standby.stop()
-    await during()
-    await standby.start()
-  },
-  async standby => {
-    await standby.stop('SIGQUIT')
-    await standby.start()
-  },
-  async (standby, during) => {
-    await standby.stop()
-    const restore = standby.keep()
-    await standby.start()
-    await standby.use('postgres', sql => sql`select pg_promote()`)
-    await during()
-    await standby.stop()
-    restore()
-    await standby.start()
-  },
-]
-
-async function delay({ use }: FaultServer, time: string): Promise<void> {
-  await use('postgres', sql => sql.unsafe(`alter system set recovery_min_apply_delay = '${time}'`))
-  await use('postgres', sql => sql`select pg_reload_conf()`)
-}
 
 /**
  * Starts a primary with standbys.
@@ -82,9 +40,8 @@ export async function startReplicated(
   async function disturb(standby: FaultServer, random: Random, stop: AbortSignal): Promise<void> {
     while (!stop.aborted) {
       await pause(500 + random.below(2_000))
-      const fault = faults[random.below(faults.length)]
       begun += 1
-      await fault?.(standby, () => pause(300 + random.below(2_500)))
+      await random.pick(standbyFaults)?.run(standby, () => pause(300 + random.below(2_500)))
     }
   }
 

@@ -3,9 +3,8 @@ import { Command, InvalidArgumentError, Option } from 'commander'
 import { cleanUp } from '../support/cleanups.ts'
 import { clientKinds } from '../sync/followers.ts'
 import { startAdopted } from './adopted.ts'
-import type { StressOptions } from './options.ts'
 import { startPlain } from './plain.ts'
-import { run } from './run.ts'
+import { run, type StressOptions } from './run.ts'
 
 const number = (text: string) => {
   const value = Number(text)
@@ -27,6 +26,12 @@ const command = new Command('stress')
   .option('--seconds <seconds>', 'how long the writers run at least', number, 60)
   .option('--writers <count>', 'how many writers; at a publisher, a fifth as many as for plain sources', number, 10)
   .option('--clients <count>', `how many clients; ${clientKinds.length} at most`, number, clientKinds.length)
+  .option(
+    '--events <count>',
+    'how many clients that read only what webhooks tell, whose receivers have faults',
+    number,
+    3,
+  )
   .option('--longest <seconds>', 'the longest transaction', number, 6)
   .option('--seed <number>', 'seed of the random numbers', number, Date.now() % 1_000_000)
   .option('--bulk-rows <count>', 'rows of a bulk load', number, 2000)

@@ -1,0 +1,168 @@
+/** Clients that read only the lists that events name. Their endpoints have faults. */
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { VoucherGateway } from '#client'
+import type { Pool } from '../../src/db/sql.ts'
+import { createEndpoint, listEndpoints, resumeEndpoint } from '../../src/domain/event/endpoint.ts'
+import { createTestToken, tester } from '../support/builders.ts'
+import { until } from '../support/until.ts'
+import { readWhole } from '../sync/clients.ts'
+import { createEventClient } from '../sync/event-client.ts'
+import { askThrough, type ClientKind } from '../sync/followers.ts'
+import type { Instance } from '../sync/lists.ts'
+import { type createWholes, type Outcome, outcomesOf } from '../sync/outcome.ts'
+import type { Random } from '../sync/random.ts'
+import { countWaiting, findReordered } from '../webhook/outcome.ts'
+import { type Respond, startReceiver } from '../webhook/receiver.ts'
+
+/** The certificate of the receivers. */
+export const certificate = join(import.meta.dirname, '../webhook/receiver.pem')
+
+/** The settings of a service that sends to receivers of tests. */
+export const webhookSettings = { WEBHOOK_NETWORKS: '127.0.0.0/8', WEBHOOK_KEY: 'ab'.repeat(32) }
+
+/** The answers of receivers with faults. */
+const faults: Respond[] = [
+  (_event, response) => {
+    response.writeHead(500).end('x'.repeat(100_000))
+    return 500
+  },
+  // It hangs: the service gives up after its time limit.
+  () => null,
+  (_event, response) => {
+    response.destroy()
+    return null
+  },
+  (_event, _response, { socket }) => {
+    socket.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n')
+    return null
+  },
+  (_event, response) => {
+    response.writeHead(302, { location: 'https://localhost:1/' }).end()
+    return 302
+  },
+  (_event, response) => {
+    response.writeHead(503, { 'retry-after': '1' }).end()
+    return 503
+  },
+  async (_event, response) => {
+    await pause(2_000)
+    response.writeHead(200).end()
+    return 200
+  },
+]
+
+/** The types of events, by the lists of a stream. */
+const typeOf = (list: string) => `${list.replace('-', '_')}.changed`
+
+/** Starts a client that follows the event stream of an instance. */
+async function startStreamClient(origin: string, secret: string, askFor: ReturnType<typeof askThrough>) {
+  const client = createEventClient(askFor)
+  const stop = new AbortController()
+  const changes = new VoucherGateway({ url: origin, token: secret }).watchChanges({ signal: stop.signal })
+  const begin = await changes.next()
+  let position = begin.value?.serverTime ?? ''
+  await client.begin()
+  const following = (async () => {
+    for await (const { lists, serverTime } of changes) {
+      for (const { list, tenantId } of lists)
+        await client.take({ type: typeOf(list), tenant_id: tenantId, updated_since: position })
+      position = serverTime
+    }
+  })()
+  following.catch(() => {})
+  return {
+    client,
+    askFor,
+    /** Stops the client when it has read all lists that changed up to an instant. @throws its error */
+    async settle(instant: string): Promise<void> {
+      const failed = following.then(() => Promise.reject(new Error('The stream ended.')))
+      await Promise.race([failed, until('the stream', () => position >= instant, 60_000)])
+      stop.abort()
+      await following
+    },
+  }
+}
+
+/**
+ * Starts event clients, each with an endpoint: the first one never fails, the others do now and then.
+ *
+ * @param sql connections as the service has them
+ */
+export async function startEventClients(
+  sql: Pool,
+  instances: readonly Instance[],
+  grants: Record<ClientKind['scope'], Parameters<typeof createTestToken>[1]>,
+  count: number,
+  random: Random,
+) {
+  let isOver = false
+  const scopes: ClientKind['scope'][] = ['root', 'branch', 'single tenants']
+  const clients = await Promise.all(
+    Array.from({ length: count }, async (_, n) => {
+      const { id, secret } = await createTestToken(sql, grants[scopes[n % scopes.length]!])
+      const receiver = await startReceiver()
+      const askFor = askThrough(instances, 'GraphQL', secret)
+      const client = createEventClient(askFor)
+      await createEndpoint(sql, tester, id, receiver.url)
+      const begun = client.begin()
+      const succeed = receiver.respond
+      receiver.respond = async (event, ...rest) => {
+        const fault = n > 0 && !isOver && random.chance(0.15) ? random.pick(faults) : undefined
+        const status = await (fault ?? succeed)(event, ...rest)
+        if (status !== null && status < 300) void client.take(event)
+        return status
+      }
+      await begun
+      return { client, receiver, askFor }
+    }),
+  )
+  const origins = instances.flatMap(({ origin }) => origin ?? [])
+  const streams = await Promise.all(
+    origins.map(async origin => {
+      const { secret } = await createTestToken(sql, grants.root)
+      return startStreamClient(origin, secret, askThrough(instances, 'GraphQL', secret))
+    }),
+  )
+  // An address of the operator's network: nothing may wait for this endpoint, or reach it.
+  const { id } = await createTestToken(sql, grants.root)
+  await createEndpoint(sql, tester, id, 'https://10.0.0.1/')
+
+  return {
+    /** Ends the faults, and waits until each list's last change was delivered. @returns a line of the report, and outcomes */
+    async conclude(
+      wholeOf: ReturnType<typeof createWholes>,
+    ): Promise<{ line: string; outcomes: Outcome[]; lost: number }> {
+      isOver = true
+      const atEnd = await countWaiting(sql)
+      for (const endpoint of await listEndpoints(sql)) await resumeEndpoint(sql, tester, endpoint.id)
+      const isClear = async () => (await countWaiting(sql)) === 0
+      const waiting = await until('all events', isClear, 60_000).then(
+        () => 0,
+        () => countWaiting(sql),
+      )
+      await Promise.all(clients.map(({ client }) => client.settled()))
+      const [last] = await sql<{ at: string }[]>`select max(changed_at) as at from gateway.list_head`
+      await Promise.all(streams.map(stream => stream.settle(last?.at ?? '')))
+      const received = clients.map(({ receiver }) => receiver.received)
+      const delivered = clients.map(({ receiver }) => receiver.delivered())
+      const reordered = delivered.flatMap(findReordered)
+      const size = (events: readonly unknown[][]) => events.reduce((sum, each) => sum + each.length, 0)
+      const outcomes = [...clients, ...streams].map(async ({ client, askFor }, n) =>
+        outcomesOf(
+          n < clients.length ? `webhook ${n}` : `stream ${n - clients.length}`,
+          client.copy,
+          await readWhole(askFor('tenants', 0)),
+          wholeOf,
+        ),
+      )
+      return {
+        outcomes: (await Promise.all(outcomes)).flat(),
+        line:
+          `events: ${size(delivered)} delivered in ${size(received)} tries, ${atEnd} lists waited at the end, then ${waiting} lost, ` +
+          `${reordered.length} reordered ${reordered.slice(0, 3)}`,
+        lost: waiting + reordered.length,
+      }
+    },
+  }
+}
