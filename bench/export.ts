@@ -1,49 +1,44 @@
 /**
  * The cost of a bulk export: `npm run bench -- export`. Exports the vouchers of one tenant, and copies the same columns
- * with COPY through Node, in turns. Then other requests are measured beside an export.
+ * with COPY through Node, in turns. Then other requests are measured during an export.
  */
-import { parseArgs } from 'node:util'
 import { vouchers } from '../src/domain/record/voucher.ts'
 import { exportPath } from '../src/http/paths.ts'
 import { type CpuClock, postgresCpu, processCpu, residentMemory } from './harness/cpu-time.ts'
 import { type Judged, judge } from './harness/goals.ts'
 import { Load, type Outcome } from './harness/load.ts'
 import { type HttpRequest, restTransport } from './harness/operations.ts'
+import { publish, readOptions } from './harness/options.ts'
 import { buildService, root } from './harness/packages.ts'
 import { baseEnvironment, type Running, startProcess, startService } from './harness/processes.ts'
-import { describeRun, logProgress, median, record, table } from './harness/report.ts'
+import { describeRun, logProgress, median, table } from './harness/report.ts'
 import { sizes, treeOf } from './harness/seed.ts'
 import { openSeeded, type SeededDatabase } from './harness/seeded-database.ts'
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    /** Seconds of each measurement beside an export. */
-    seconds: { type: 'string', default: '3' },
-    /** A tenth of the data, and shorter rounds. */
-    short: { type: 'boolean', default: false },
-    /** Writes the results into RESULTS.md. */
-    record: { type: 'boolean', default: false },
-  },
+const options = readOptions({
+  rounds: 5,
+  /** Seconds of each measurement during an export. */
+  seconds: 3,
+  /** A tenth of the data, and shorter rounds. */
+  short: false,
 })
-if (options.short && options.record) throw new Error('The figures of --short are not recorded.')
-const rounds = Number(options.rounds)
-const seconds = options.short ? 1 : Number(options.seconds)
+const { rounds } = options
+const seconds = options.short ? 1 : options.seconds
 
 /** The tenant whose vouchers are exported: the largest. */
 const tenant = treeOf(sizes.requests).firstLeaf
 
-/** Connections that ask for pages beside an export: few, so that the machine has a core left. */
-const besides = [1, 4]
+/** Connections that ask for pages during an export: few, so that the machine has a core left. */
+const connectionCounts = [1, 4]
 
 /** The cost of reading all vouchers once. */
 interface Figures {
   rows: number
   seconds: number
-  /** CPU time of the process that sent them, and of PostgreSQL, in seconds. */
+  /** The CPU time of the process that sent the rows, and of PostgreSQL, in seconds. */
   node: number
   postgres: number
-  /** In bytes a row. */
+  /** The size of a row, in bytes. */
   size: number
   /** The most that the memory of the process grew, in MiB. */
   memory: number
@@ -75,37 +70,32 @@ async function measure({ server, request }: Contender, load: Load, postgres: Cpu
   }
 }
 
-/** The times of pages without an export and beside one, over some connections. */
-interface Beside {
+/** The times of pages over some connections, without an export and during an export. */
+interface Pages {
   cells: string[]
-  /** The highest ratio of the 99th percentile of the pages' times, beside an export to without one. */
+  /** The highest ratio between the 99th percentiles of the times of pages, during an export and without an export. */
   p99: number
 }
 
-/** Sends pages beside an export, which is repeated, and without one. */
-async function measureBeside(
-  { server: { origin }, request }: Contender,
-  exporter: Load,
-  load: Load,
-  page: HttpRequest,
-) {
-  const measured: Beside[] = []
-  // A cold service sheds requests of many new connections.
+/** Sends pages without an export, and then during repeated exports. */
+async function measurePages({ server: { origin }, request }: Contender, exporter: Load, load: Load, page: HttpRequest) {
+  const measured: Pages[] = []
+  // A service that has just started refuses requests of many new connections.
   await load.run(origin, [page], 0, { seconds }, { busy: 4 })
-  for (const connections of besides) {
-    const [alone, beside]: [Outcome[], Outcome[]] = [[], []]
+  for (const connections of connectionCounts) {
+    const [idle, during]: [Outcome[], Outcome[]] = [[], []]
     for (let round = 0; round < rounds; round++) {
-      alone.push(await load.run(origin, [page], 0, { seconds }, { busy: connections }))
+      idle.push(await load.run(origin, [page], 0, { seconds }, { busy: connections }))
       const exporting = exporter.run(origin, [request], 0, { seconds }, { busy: 1 })
-      beside.push(await load.run(origin, [page], 0, { seconds }, { busy: connections }))
+      during.push(await load.run(origin, [page], 0, { seconds }, { busy: connections }))
       await exporting
-      logProgress(`round ${round + 1} beside an export, ${connections} connections`)
+      logProgress(`round ${round + 1} during an export, ${connections} connections`)
     }
     const of = (outcomes: Outcome[], name: 'p50' | 'p99' | 'perSecond') => median(outcomes.map(each => each[name]))
-    const ratio = (name: 'p50' | 'p99') => of(beside, name) / of(alone, name)
+    const ratio = (name: 'p50' | 'p99') => of(during, name) / of(idle, name)
     const milliseconds = (name: 'p50' | 'p99') =>
-      `${of(alone, name).toFixed(2)} → ${of(beside, name).toFixed(2)} ms (${ratio(name).toFixed(2)})`
-    const pages = `${of(alone, 'perSecond').toFixed(0)} → ${of(beside, 'perSecond').toFixed(0)}`
+      `${of(idle, name).toFixed(2)} → ${of(during, name).toFixed(2)} ms (${ratio(name).toFixed(2)})`
+    const pages = `${of(idle, 'perSecond').toFixed(0)} → ${of(during, 'perSecond').toFixed(0)}`
     const cells = [String(connections), milliseconds('p50'), milliseconds('p99'), pages]
     measured.push({ cells, p99: ratio('p99') })
   }
@@ -134,8 +124,11 @@ async function startContenders(database: SeededDatabase): Promise<Contender[]> {
 /** The measurements, by the name of the contender. */
 type Results = ReadonlyMap<string, readonly Figures[]>
 
-/** Returns the figures with goals. The first is 100,000 vouchers a second, or 60 % of what COPY gives, whichever is less. */
-function judgedOf(results: Results, beside: readonly Beside[]): Judged[] {
+/**
+ * Returns the figures with goals. The first goal is 100,000 vouchers a second, or 60 % of the rate of COPY if this is
+ * less.
+ */
+function toJudged(results: Results, during: readonly Pages[]): Judged[] {
   const of = (name: string) => results.get(name) ?? []
   const ofCore = (name: string) => of(name).map(({ rows, node }) => rows / node)
   const base = Math.min(100_000, 0.6 * median(ofCore('copy')))
@@ -152,9 +145,9 @@ function judgedOf(results: Results, beside: readonly Beside[]): Judged[] {
       values: [Math.max(...of('export').map(each => each.memory))],
     },
     {
-      name: 'pages beside an export, 99th percentile, times',
+      name: 'pages during an export, 99th percentile, times',
       goal: '≤ 2',
-      values: [Math.max(...beside.map(each => each.p99))],
+      values: [Math.max(...during.map(each => each.p99))],
     },
   ]
 }
@@ -196,19 +189,18 @@ try {
     logProgress(`round ${round + 1} of ${rounds}`)
   }
   const page = restTransport(database.secret).request('ListPurchasedVouchers', { tenant })
-  const beside = await measureBeside(contenders[0]!, exporter, load, page)
-  const pages = beside.map(({ cells }) => cells)
+  const during = await measurePages(contenders[0]!, exporter, load, page)
+  const pages = during.map(({ cells }) => cells)
   const text = `${describeRun(database.version)} ${rows.toLocaleString('en')} vouchers of one tenant, median of ${rounds} rounds.
 
 ${describe(results)}
 
-Pages of 50 vouchers without and beside one export that is repeated:
+Pages of 50 vouchers without an export and during one that is repeated:
 
 ${table(['connections', 'p50', 'p99', 'pages a second'], pages)}
 
-${judge(judgedOf(results, beside))}`
-  console.log(text)
-  if (options.record) record('Bulk export', text)
+${judge(toJudged(results, during))}`
+  publish('Bulk export', text)
 } finally {
   exporter.stop()
   load.stop()

@@ -1,32 +1,27 @@
 /**
  * Fairness between tokens: `npm run bench -- fairness`. One token sends a load from 16 connections, as fast
- * as it is answered; others send v1 pages, resolutions, searches and figures at a modest rate, alone and beside it.
+ * as it is answered; others send v1 pages, resolutions, searches and figures at a modest rate, without that load and during it.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { exportPath } from '../src/http/paths.ts'
 import { type Answers, type Probe, sendProbes } from './fairness/probe.ts'
 import { type Judged, judge } from './harness/goals.ts'
 import { Load } from './harness/load.ts'
 import type { HttpRequest } from './harness/operations.ts'
+import { publish, readOptions } from './harness/options.ts'
 import { buildService, root } from './harness/packages.ts'
 import { createToken, startService } from './harness/processes.ts'
-import { describeRun, logProgress, record, table } from './harness/report.ts'
+import { describeRun, logProgress, table } from './harness/report.ts'
 import { sizes, treeOf } from './harness/seed.ts'
 import { openSeeded } from './harness/seeded-database.ts'
 
-const { values: options } = parseArgs({
-  options: {
-    /** Seconds of each measurement. */
-    seconds: { type: 'string', default: '10' },
-    /** Only the loads whose names contain this. */
-    only: { type: 'string', default: '' },
-    /** Writes the results into RESULTS.md. */
-    record: { type: 'boolean', default: false },
-  },
+const { seconds, only } = readOptions({
+  /** Seconds of each measurement. */
+  seconds: 10,
+  /** A text: only the loads whose names contain it are measured. */
+  only: '',
 })
-const seconds = Number(options.seconds)
 const tree = treeOf(sizes.fairness)
 
 const page = (secret: string): HttpRequest => ({
@@ -128,20 +123,20 @@ try {
     loads[name] = requestOf(await tokenOf('--rate-limit', '120'))
   }
   for (const [name, request] of Object.entries(loads)) {
-    if (!name.includes(options.only)) continue
-    const alone = await sendProbes(service.origin, probes, seconds)
+    if (!name.includes(only)) continue
+    const idle = await sendProbes(service.origin, probes, seconds)
     // The load begins before the probes and ends after them.
     const sending = load.run(service.origin, [request], 0, { seconds: seconds + 1 }, { mayFail: true })
     await sleep(500)
-    const beside = await sendProbes(service.origin, probes, seconds)
+    const loaded = await sendProbes(service.origin, probes, seconds)
     const { statuses } = await sending
     const counts = Object.entries(statuses).map(entry => entry.join(': '))
     logProgress(`${name}: ${counts.join(', ')}`)
     probes.forEach((probe, at) => {
-      const [before, after]: [Answers, Answers] = [alone[at]!, beside[at]!]
+      const [before, after]: [Answers, Answers] = [idle[at]!, loaded[at]!]
       const ratio = after.p95 / before.p95
-      if (after.refused > 0) refused.push(`${after.refused} of ${after.count} ${probe.name} beside ${name}`)
-      judged.push({ name: `${probe.name} beside ${name}: p95, times`, goal: '≤ 3', values: [ratio] })
+      if (after.refused > 0) refused.push(`${after.refused} of ${after.count} ${probe.name} during ${name}`)
+      judged.push({ name: `${probe.name} during ${name}: p95, times`, goal: '≤ 3', values: [ratio] })
       const change = (key: 'p50' | 'p95') => `${before[key].toFixed(1)} → ${after[key].toFixed(1)} ms`
       rows.push([
         at === 0 ? `${name} (${counts.join(', ')})` : '',
@@ -160,8 +155,7 @@ try {
 ${table(heads, rows)}
 
 ${judge([...judged, { name: `refused: ${refused.join(', ') || 'none'}`, goal: '≤ 0', values: [refused.length] }])}`
-  console.log(text)
-  if (options.record) record('Fairness', text)
+  publish('Fairness', text)
 } finally {
   load.stop()
   await database.close()

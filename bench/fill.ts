@@ -3,31 +3,26 @@
  * tenants; the service writes all records, then the indexes, then the figures, while the platform writes.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { postgresCpu, processCpu } from './harness/cpu-time.ts'
 import { createMigrated, type DatabaseServer, measureOnServers } from './harness/database-server.ts'
 import { judge } from './harness/goals.ts'
+import { publish, readOptions } from './harness/options.ts'
 import { buildService, root } from './harness/packages.ts'
 import { startService } from './harness/processes.ts'
-import { describeRun, logProgress, record, table } from './harness/report.ts'
+import { describeRun, logProgress, table } from './harness/report.ts'
 import { seed } from './harness/seed.ts'
 import { changesPerSecond, startWriter } from './harness/writer.ts'
 
-const { values: options } = parseArgs({
-  options: {
-    /** How many times as many vouchers and customers: 5 for five million vouchers. */
-    scale: { type: 'string', default: '1' },
-    /** Writes the results into RESULTS.md. */
-    record: { type: 'boolean', default: false },
-  },
+const { scale } = readOptions({
+  /** The factor of the vouchers and customers: 5 for five million vouchers. */
+  scale: 1,
 })
-const scale = Number(options.scale)
 const size = { tenants: 1_000, products: 50_000, vouchers: 1_000_000 * scale, customers: 200_000 * scale }
 
 async function measure(server: DatabaseServer): Promise<string> {
   const installation = await createMigrated(server, 'fill', root)
   const owner = server.open('fill')
-  await seed(owner, size, logProgress)
+  await seed(owner, size)
   const writer = server.open('fill')
   const stop = startWriter(writer, size.vouchers)
   const postgres = await postgresCpu(owner)
@@ -60,7 +55,7 @@ async function measure(server: DatabaseServer): Promise<string> {
   await Promise.all([writer, owner].map(pool => pool.end()))
   const number = (value: number) => value.toLocaleString('en')
   return `${describeRun(server.version)} ${number(size.vouchers)} vouchers, ${number(size.customers)} customers, \
-${number(size.products)} products, ${number(size.tenants)} tenants, durable commits. Beside ${changesPerSecond} changes a second (${number(written)} in all).
+${number(size.products)} products, ${number(size.tenants)} tenants, durable commits. During ${changesPerSecond} changes a second (${number(written)} in all).
 
 ${judge([
   { name: 'a million vouchers', goal: '≤ 60', unit: 's', values: [(ends.get('figures') ?? Number.NaN) / scale] },
@@ -84,5 +79,4 @@ ${sizes?.records} with their indexes, the rollups ${sizes?.rollups}.`
 buildService(root)
 const embedded = { sharedBuffers: '2GB', settings: { autovacuum: 'on' } }
 const text = await measureOnServers(embedded, { shared_buffers: '2GB', max_wal_size: '8GB' }, measure)
-console.log(text)
-if (options.record) record('First fill', text)
+publish('First fill', text)

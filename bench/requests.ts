@@ -1,12 +1,12 @@
 /**
- * The cost of a request: `npm run bench -- requests`. Measures this service beside others that have the same database
- * and give the same answers, each in a process of its own, in turns.
+ * The cost of a request: `npm run bench -- requests`. Compares this service with programs that have the same database
+ * and give the same answers, each in a separate process, in turns.
  */
-import { parseArgs } from 'node:util'
 import { Load } from './harness/load.ts'
 import { type HttpRequest, send } from './harness/operations.ts'
+import { publish, readOptions } from './harness/options.ts'
 import { buildService, compileContenders, root } from './harness/packages.ts'
-import { describeRun, logProgress, record, recordInDocs } from './harness/report.ts'
+import { describeRun, logProgress, recordInDocs } from './harness/report.ts'
 import { measureRounds, type Requests } from './harness/rounds.ts'
 import { openSeeded, type SeededDatabase } from './harness/seeded-database.ts'
 import { type Call, readCalls } from './requests/calls.ts'
@@ -14,25 +14,20 @@ import { type Contender, isName, type Name, names, startContender } from './requ
 import { compareAnswers } from './requests/equality.ts'
 import { describeResults, describeSummary } from './requests/report.ts'
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '9' },
-    /** About the time of each turn: a contender has two in a round. */
-    seconds: { type: 'string', default: '0.5' },
-    /** The requests of each call to each contender before the first round. */
-    'warm-up': { type: 'string', default: '3000' },
-    /** Names of calls and contenders, separated by commas: only these. Without a call, or a contender, all of them. */
-    only: { type: 'string', default: '' },
-    /** A tenth of the data and fewer rounds, which its goals need no more of. */
-    short: { type: 'boolean', default: false },
-    /** Writes the results into RESULTS.md and docs/performance.md. */
-    record: { type: 'boolean', default: false },
-  },
+const options = readOptions({
+  rounds: 9,
+  /** The approximate time of a turn, in seconds: each contender has two turns in a round. */
+  seconds: 0.5,
+  /** The requests of each call to each contender before the first round. */
+  'warm-up': 3000,
+  /** Names of calls and contenders, separated by commas: only these. Without a call, or a contender, all of them. */
+  only: '',
+  /** A tenth of the data and fewer rounds: enough for its goals. `--record` also writes docs/performance.md. */
+  short: false,
 })
-if (options.short && options.record) throw new Error('The figures of --short are not recorded.')
 const timing = options.short
   ? { rounds: 5, seconds: 0.25, warmUp: 1500 }
-  : { rounds: Number(options.rounds), seconds: Number(options.seconds), warmUp: Number(options['warm-up']) }
+  : { rounds: options.rounds, seconds: options.seconds, warmUp: options['warm-up'] }
 
 /** Splits the words of --only into calls and contenders. */
 function choose(calls: Call[]): { calls: Call[]; contenders: Name[] } {
@@ -43,7 +38,7 @@ function choose(calls: Call[]): { calls: Call[]; contenders: Name[] } {
   const chosen = calls.filter(({ name }) => words.includes(name))
   return {
     calls: chosen.length > 0 ? chosen : calls,
-    // The answers of the others are compared with the answers of `rest`.
+    // All other answers are compared with the answers of `rest`.
     contenders: words.some(isName) ? names.filter(name => name === 'rest' || words.includes(name)) : names,
   }
 }
@@ -52,7 +47,7 @@ function choose(calls: Call[]): { calls: Call[]; contenders: Name[] } {
 async function requestsOf(contender: Contender, call: Call): Promise<HttpRequest[]> {
   const { origin, transport } = contender
   const requests: HttpRequest[] = []
-  // The requests run one after the other, because a service that has just started sheds a burst.
+  // The requests run one after the other, because a service that has just started refuses a burst of requests.
   for (const sample of call.samples) {
     const request = transport.request(call.operation, sample)
     const { next_cursor: cursor } = call.afterCursor
@@ -94,10 +89,8 @@ async function compete(database: SeededDatabase): Promise<void> {
     const text = `${run} ${products.toLocaleString('en')} products, ${vouchers.toLocaleString('en')} vouchers.
 
 ${describeResults(chosen.calls, results, timing)}`
-    console.log(text)
-    if (!options.record) return
-    record('Requests', text)
-    recordInDocs(`${describeSummary(chosen.calls, results)}\n\n${run}`)
+    publish('Requests', text)
+    if (options.isRecorded) recordInDocs(`${describeSummary(chosen.calls, results)}\n\n${run}`)
   } finally {
     load.stop()
     await Promise.all(contenders.map(contender => contender.stop()))

@@ -7,7 +7,10 @@ export interface Place {
 export const writeCursor = ({ updatedAt, id }: Place): string =>
   Buffer.from(`${updatedAt}|${id}`, 'latin1').toString('base64url')
 
-/** @returns the place after which a page begins: the cursor's, or else the first with that `updated_at` */
+/**
+ * @returns the place after which a page begins: the place in the cursor; without a cursor, the place before all records
+ * with that `updated_at`
+ */
 export function readStart(cursor: string | null | undefined, updatedSince: string | null | undefined): Place {
   if (!cursor) return { updatedAt: updatedSince || '-infinity', id: 0 }
   const [updatedAt = '', id = ''] = Buffer.from(cursor, 'base64url').toString('latin1').split('|')

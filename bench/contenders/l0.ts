@@ -6,7 +6,7 @@ import { connect } from './database.ts'
 import { serve } from './rest.ts'
 import { signToken } from './sign.ts'
 
-/** SQL for the JSON of a column of each kind: null when the column is. */
+/** SQL for the JSON of a column of each kind; null for a null column. */
 const json = {
   plain: (column: string) => `${column}::text`,
   text: (column: string) => `to_json(${column})::text`,
@@ -17,7 +17,7 @@ const json = {
 const isKind = (word: string): word is keyof typeof json => Object.hasOwn(json, word)
 
 /**
- * Returns SQL for the members of a JSON object, without the braces. The first is never left out.
+ * Returns SQL for the members of a JSON object, without the braces. The first member is never left out.
  *
  * @param keys each with its kind, if it is not plain; `?`: left out when null; `or null`: null when null; `= column`
  */
@@ -56,7 +56,7 @@ const resolvedVoucher = `id, reference text, current_balance?, initial_balance?,
 const resolutionTenant = `id = row.tenant_id, name text = row.tenant_name, type text? = row.tenant_type,
   source_tenant_id = row.tenant_id, source_tenant_name text = row.tenant_name, source_tenant_type text? = row.tenant_type`
 
-const object = (keys: string, table: string) => `concat('{', ${members(keys, table)}, '}')`
+const jsonObject = (keys: string, table: string) => `concat('{', ${members(keys, table)}, '}')`
 
 /** SQL for the body of a list from `page`, which holds one row more than a page when the list continues. */
 const body = `
@@ -70,7 +70,7 @@ const body = `
 
 const voucherPage = `
   with page as (
-    select ${object(voucher, 'row')} as json, row.updated_at, row.id
+    select ${jsonObject(voucher, 'row')} as json, row.updated_at, row.id
     from (
       select * from gateway.voucher
       where tenant_id = $1::bigint and (updated_at, id) > ($2::text::timestamptz, $3::bigint)
@@ -80,25 +80,25 @@ const voucherPage = `
 
 const productPage = `
   with page as (
-    select ${object(product, 'row')} as json, row.updated_at, row.id
+    select ${jsonObject(product, 'row')} as json, row.updated_at, row.id
     from (
       select * from gateway.product
       where tenant_id = $1::bigint and (updated_at, id) > ($2::text::timestamptz, $3::bigint)
       order by updated_at, id limit 51
     ) row
     cross join lateral (
-      select concat('[', string_agg(${object(category, 'category')}, ',' order by sort_order, id), ']') as json
+      select concat('[', string_agg(${jsonObject(category, 'category')}, ',' order by sort_order, id), ']') as json
       from gateway.category where id = any(row.category_ids)
     ) categories
     cross join lateral (
-      select concat('[', string_agg(${object(variant, 'variant')}, ',' order by sort_order, id), ']') as json,
+      select concat('[', string_agg(${jsonObject(variant, 'variant')}, ',' order by sort_order, id), ']') as json,
              min(price) as from_price, min(sale_price) as from_sale_price
       from gateway.variant where product_id = row.id
     ) variants
   ) ${body}`
 
 const oneVoucher = `
-  select concat('{"data":', ${object(voucher, 'row')}, '}') as body
+  select concat('{"data":', ${jsonObject(voucher, 'row')}, '}') as body
   from gateway.voucher row where tenant_id = $1::bigint and id = $2::bigint`
 
 const resolution = `
@@ -119,7 +119,7 @@ const resolution = `
     select *, case when reason_code is null then 'redeemable' else 'not_redeemable' end as status from found
   )
   select concat('{"data":{"status":"', status, '"', ',"reason_code":"' || reason_code || '"',
-                ',"voucher":', ${object(resolvedVoucher, 'row')}, ',"tenant":', ${object(resolutionTenant, 'row')}) as body,
+                ',"voucher":', ${jsonObject(resolvedVoucher, 'row')}, ',"tenant":', ${jsonObject(resolutionTenant, 'row')}) as body,
          case when reason_code is null then id::text end as redeemable
   from row`
 

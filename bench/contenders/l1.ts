@@ -35,7 +35,7 @@ type VariantRow = CategoryRow &
   Record<'is_monetary', boolean> &
   NumberOrNull<'price' | 'sale_price'>
 
-/** A row of a list with the stamp of the last step, or that stamp alone when the list is empty. */
+/** A row of a list with the stamp of the last step, or only that stamp when the list is empty. */
 type Listed<Row> = (Row | { id: null }) & { server_time: string }
 
 const sql = connect()
@@ -90,7 +90,7 @@ const toVariant = (row: VariantRow) => ({
   updated_at: row.updated_at,
 })
 
-/** @returns the lowest value that is not null; null without one */
+/** @returns the lowest value that is not null; null when all values are null */
 function lowest(values: (number | null)[]): number | null {
   const present = values.filter(value => value !== null)
   return present.length > 0 ? Math.min(...present) : null

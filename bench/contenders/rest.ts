@@ -12,7 +12,7 @@ export interface Caller {
 /** The time that a token is cached, in milliseconds. */
 const lifetime = 30_000
 
-/** @returns a cached look-up of bearer tokens; it returns null for a request that has no valid one */
+/** @returns a cached look-up of bearer tokens; it returns null for a request without a valid token */
 function createBearer(sql: Pool): (authorization: string | undefined) => Promise<Caller | null> | Caller | null {
   const kept = new Map<string, { caller: Caller; until: number }>()
   const find = async (secret: string) => {
@@ -100,6 +100,6 @@ export async function serve(sql: Pool, operations: Operations): Promise<void> {
     },
   )
   console.log(await app.listen({ port: 0, host: '127.0.0.1' }))
-  // It ends with the process that started it.
+  // The contender ends with the process that started it.
   process.stdin.resume().on('end', () => process.exit())
 }

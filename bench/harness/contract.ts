@@ -1,7 +1,16 @@
 /** The operations of v1 as GraphQL documents, read from the REST transport's own. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type DefinitionNode, Kind, type OperationDefinitionNode, parse, print, visit } from 'graphql'
+import {
+  concatAST,
+  type DocumentNode,
+  Kind,
+  type OperationDefinitionNode,
+  parse,
+  print,
+  separateOperations,
+  visit,
+} from 'graphql'
 import { root } from './packages.ts'
 
 /** A body of v1. */
@@ -9,7 +18,7 @@ export type Body = Record<string, unknown>
 
 /** One operation of v1. */
 export interface ContractOperation {
-  /** The document as a GraphQL client can send it. Its aliases are the names of v1. */
+  /** The document as a GraphQL client can send it. Its aliases are the names of the fields in v1. */
   query: string
   /** The name of the variable that holds a record's id, if the operation takes one. */
   idVariable: string | undefined
@@ -17,9 +26,9 @@ export interface ContractOperation {
   readBody(data: unknown): Body
 }
 
-/** The definitions of all documents, without directives, fields included on demand, and variables of these. */
-const definitions: readonly DefinitionNode[] = readDocuments().map(definition =>
-  visit(definition, {
+/** The operations of all documents with their fragments, without directives, fields included on demand, and variables of these. */
+const operations = separateOperations(
+  visit(concatAST(readDocuments()), {
     Field: field => (field.directives?.some(({ name }) => name.value === 'include') ? null : undefined),
     Directive: () => null,
     // Only `@include` takes a Boolean in v1's documents.
@@ -27,22 +36,21 @@ const definitions: readonly DefinitionNode[] = readDocuments().map(definition =>
   }),
 )
 
-function readDocuments(): DefinitionNode[] {
+function readDocuments(): DocumentNode[] {
   const directory = join(root, 'src/rest/v1')
   const files = readdirSync(directory).filter(file => file.endsWith('.graphql'))
-  return files.flatMap(file => parse(readFileSync(join(directory, file), 'utf8')).definitions)
+  return files.map(file => parse(readFileSync(join(directory, file), 'utf8')))
 }
 
-/** Returns an operation of v1. @param name the name in its document */
+/** Returns an operation of v1, for example `ListTenants`. */
 export function contractOperation(name: string): ContractOperation {
-  const operation = definitions.find(
-    (each): each is OperationDefinitionNode => each.kind === Kind.OPERATION_DEFINITION && each.name?.value === name,
-  )
-  if (!operation) throw new Error(`The documents of v1 have no operation ${name}.`)
+  const document = operations[name]
+  const operation = document?.definitions.find(each => each.kind === Kind.OPERATION_DEFINITION)
+  if (!document || !operation) throw new Error(`The documents of v1 have no operation ${name}.`)
   const path = pathOfBody(operation)
   const ids = operation.variableDefinitions?.filter(({ type }) => print(type) === 'ID!')
   return {
-    query: [operation, ...fragmentsOf(operation)].map(print).join('\n'),
+    query: print(document),
     idVariable: ids?.map(({ variable }) => variable.name.value).find(each => each !== 'tenant'),
     readBody(data) {
       const body = path.reduce((value, key) => (isBody(value) ? value[key] : undefined), data)
@@ -61,19 +69,4 @@ function pathOfBody({ selectionSet }: Pick<OperationDefinitionNode, 'selectionSe
   if (fields.some(({ alias }) => alias?.value === 'data')) return []
   if (!field?.selectionSet) throw new Error('A v1 document selects `data`.')
   return [field.name.value, ...pathOfBody({ selectionSet: field.selectionSet })]
-}
-
-/** @returns the fragments that a definition spreads, and all that these spread */
-function fragmentsOf(node: DefinitionNode, found = new Set<DefinitionNode>()): Set<DefinitionNode> {
-  visit(node, {
-    FragmentSpread: ({ name }) => {
-      const fragment = definitions.find(
-        each => each.kind === Kind.FRAGMENT_DEFINITION && each.name.value === name.value,
-      )
-      if (!fragment || found.has(fragment)) return
-      found.add(fragment)
-      fragmentsOf(fragment, found)
-    },
-  })
-  return found
 }

@@ -1,5 +1,5 @@
 /**
- * CPU time of processes, on Linux alone: of living threads in nanoseconds (/proc/<pid>/task/<tid>/schedstat), of children
+ * CPU time of processes, only on Linux: of living threads in nanoseconds (/proc/<pid>/task/<tid>/schedstat), of children
  * that have ended in ticks (/proc/<pid>/stat).
  */
 import { execFileSync } from 'node:child_process'

@@ -1,4 +1,4 @@
-/** A PostgreSQL server for a benchmark, with the same settings for all of them. */
+/** A PostgreSQL server for a benchmark. All benchmarks use the same settings. */
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -61,7 +61,7 @@ export async function startDatabaseServer(options: {
 /**
  * Starts a server of the system's packages with PostgreSQL's defaults, in a directory that is removed when it stops.
  *
- * @param settings what differs from the defaults
+ * @param settings the settings that differ from the defaults
  */
 export const startPackagedServer = async (settings?: Record<string, string>): Promise<DatabaseServer> =>
   serve(await startPackaged(settings))
@@ -88,7 +88,7 @@ async function serve(server: EmbeddedPostgres): Promise<DatabaseServer> {
   }
 }
 
-/** Starts a server with a data directory of its own, which is removed when the server stops. */
+/** Starts a server with a new data directory, which is removed when the server stops. */
 export async function startTemporaryServer(
   options: Omit<Parameters<typeof startDatabaseServer>[0], 'dataDir'>,
 ): Promise<DatabaseServer> {
@@ -103,7 +103,7 @@ export async function startTemporaryServer(
 /**
  * Measures on an embedded server, and then on a packaged one where it is installed.
  *
- * @param settings of the packaged server: what differs from its defaults
+ * @param settings the settings of the packaged server that differ from its defaults
  * @returns the texts of both
  */
 export async function measureOnServers(
@@ -123,7 +123,7 @@ export async function measureOnServers(
   return texts.join('\n\n')
 }
 
-/** Creates a database and migrates it with the command line of the service that is to use it. */
+/** Creates a database, and migrates it with the version of the service in `checkout`. */
 export async function createMigrated(
   server: DatabaseServer,
   database: string,

@@ -9,17 +9,17 @@ export interface Judged {
   name: string
   goal: Goal
   unit?: string
-  /** One value for each round. Of a ratio: of the pair of this round. */
+  /** One value for each round. A ratio is between the two values of one round. */
   values: readonly number[]
 }
 
-/** A limit is this many times the goal: a machine that does other work misses a goal that another one reaches. */
+/** A limit is this many times the goal: a busy machine misses a goal that an idle one reaches. */
 const allowance = 1.25
 
 /**
  * Compares the median of each figure with its limit. When one is beyond it, the process ends with the exit code 1.
  *
- * @returns a table of all, and a sentence that names those beyond their limits
+ * @returns a table of all figures, and a sentence that names the figures beyond their limits
  */
 export function judge(figures: readonly Judged[]): string {
   const missed: string[] = []

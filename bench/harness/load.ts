@@ -9,7 +9,7 @@ export interface Outcome {
   perSecond: number
   p50: number
   p99: number
-  /** Of all bodies, as they came over the connections. */
+  /** The bytes of all bodies, as they came over the connections. */
   bytes: number
   /** The number of answers by their status; `errors`: 200 with errors of GraphQL, `broken`: no answer. */
   statuses: Record<string, number>

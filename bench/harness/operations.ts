@@ -32,6 +32,8 @@ const paths = {
 
 export type OperationName = keyof typeof paths
 
+export const operationNames = Object.keys(paths) as OperationName[]
+
 /** The way to ask a server and to read its answers. */
 export interface Transport {
   request(operation: OperationName, sample: Sample): HttpRequest

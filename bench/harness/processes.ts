@@ -1,9 +1,9 @@
-/** Starts the service, its commands and the contenders, each in a process of its own. */
+/** Starts the service, its commands and the contenders, each in a separate process. */
 import { execFile, spawn } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface Running {
   pid: number
   origin: string
@@ -26,7 +26,7 @@ export const baseEnvironment: NodeJS.ProcessEnv = {
  * Starts a server that writes its origin to standard output, or to standard error as the service does, apart from its log.
  *
  * @param options.cwd the working directory; this process's own when absent
- * @param options.detached whether it starts other processes, as npm does: all of them are stopped
+ * @param options.detached true when it starts more processes, as npm does: `stop` ends all of them
  * @throws when the process ends before that, or takes longer than a minute
  */
 export function startProcess(

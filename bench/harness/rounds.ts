@@ -28,6 +28,10 @@ export type Requests = Map<string, Map<Subject, HttpRequest[]>>
 /** By the call's name, then the server's: one entry for each round. */
 export type Results = Map<string, Map<string, Figures[]>>
 
+/** @returns a figure of a server in each round; none when the call or the server was not measured */
+export const valuesOf = (results: Results, call: string, subject: string, figure: keyof Figures): number[] =>
+  (results.get(call)?.get(subject) ?? []).map(round => round[figure])
+
 /** The extent of a measurement. */
 export interface Timing {
   rounds: number

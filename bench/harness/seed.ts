@@ -1,5 +1,7 @@
 /** Fills the platform's plain tables with five years of a group of tenants. The data are the same in every run of a day. */
 import type { Pool } from '../../src/db/sql.ts'
+import { deletePassedNotes, makeStep } from '../../src/projection/step.ts'
+import { logProgress } from './report.ts'
 
 /** The numbers of rows. */
 export interface Size {
@@ -13,15 +15,13 @@ export const sizes = {
   requests: { tenants: 20, products: 100_000, vouchers: 1_400_000, customers: 20_000 },
   short: { tenants: 20, products: 10_000, vouchers: 140_000, customers: 20_000 },
   searches: { tenants: 1_000, products: 20_000, vouchers: 2_500_000, customers: 300_000 },
-  figures: { tenants: 1_000, products: 20_000, vouchers: 5_000_000, customers: 1_000_000 },
-  'short figures': { tenants: 1_000, products: 20_000, vouchers: 20_000, customers: 4_000 },
   fairness: { tenants: 1_000, products: 20_000, vouchers: 160_000, customers: 20_000 },
   lag: { tenants: 1_000, products: 20_000, vouchers: 200_000, customers: 40_000 },
 } satisfies Record<string, Size>
 
 /**
- * Returns the ids of some tenants. One root, groups below it, and leaves below the groups, or below the root of a small tree.
- * Leaves have the vouchers and the customers, the first one most of them.
+ * Returns the ids of some tenants. One root, groups below it, and leaves below the groups, or below the root of a small
+ * tree. The leaves have the vouchers and the customers; the first leaf has most of them.
  */
 export function treeOf({ tenants }: Size): { root: number; firstGroup: number; firstLeaf: number; last: number } {
   return { root: 1, firstGroup: 2, firstLeaf: 2 + Math.floor(tenants / 25), last: tenants }
@@ -168,9 +168,8 @@ from unnest(array['public.tenant', 'public.category', 'public.product', 'public.
  * Fills the tables of a migrated, empty database.
  *
  * @param sql a single connection, because its settings and temporary functions belong to its session
- * @param log receives a line of progress now and then
  */
-export async function seed(sql: Pool, size: Size, log: (progress: string) => void): Promise<void> {
+export async function seed(sql: Pool, size: Size): Promise<void> {
   await sql`select set_config('synchronous_commit', 'off', false), set_config('jit', 'off', false)`
   for (const part of [helpers, tenantRows, productRows]) await sql.unsafe(part(size)).simple()
   const inserts = [
@@ -181,10 +180,25 @@ export async function seed(sql: Pool, size: Size, log: (progress: string) => voi
     for (let first = 1; first <= size[name]; first += batch) {
       const last = Math.min(first + batch - 1, size[name])
       await sql.unsafe(statement, [first, last])
-      if (last % 500_000 === 0 || last === size[name]) log(`${last.toLocaleString('en')} ${name}`)
+      if (last % 500_000 === 0 || last === size[name]) logProgress(`${last.toLocaleString('en')} ${name}`)
     }
   }
   await sql.unsafe(sequences)
   await sql`vacuum (analyze)`
   await sql`checkpoint`
+}
+
+/** Fills the tables of a migrated, empty database, and makes their records. */
+export async function seedRecords(sql: Pool, size: Size): Promise<void> {
+  await seed(sql, size)
+  await makeRecords(sql)
+}
+
+/** Makes the steps that write all records. */
+export async function makeRecords(sql: Pool): Promise<void> {
+  for (let more: boolean | null = true; more; ) more = await makeStep(sql)
+  await deletePassedNotes(sql)
+  await sql`vacuum (analyze)`
+  await sql`checkpoint`
+  logProgress('made the records')
 }

@@ -4,19 +4,17 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { clusterOf } from '../../packages/embedded/src/paths.ts'
 import type { Pool } from '../../src/db/sql.ts'
-import { deletePassedNotes, makeStep } from '../../src/projection/step.ts'
 import { createMigrated, type DatabaseAddress, type DatabaseServer, startDatabaseServer } from './database-server.ts'
 import { bench, root } from './packages.ts'
 import { createToken, type Installation } from './processes.ts'
-import { logProgress } from './report.ts'
-import { type Size, seed, sizes, treeOf } from './seed.ts'
+import { type Size, seedRecords, sizes, treeOf } from './seed.ts'
 
 /** The directory of the databases. */
 const dataHome = `${bench}.data/`
 
 const name = 'bench'
 
-/** A seeded database, with a server of its own, and the working tree's service. */
+/** A seeded database with its own server, and the service of the working tree. */
 export interface SeededDatabase extends Installation {
   size: Size
   sql: Pool
@@ -47,7 +45,7 @@ function sourceHash(size: Size): string {
   return hash.digest('hex')
 }
 
-function readKept(file: string): Kept | null {
+function readCacheRecord(file: string): Kept | null {
   try {
     return JSON.parse(readFileSync(file, 'utf8'))
   } catch {
@@ -58,16 +56,14 @@ function readKept(file: string): Kept | null {
 /**
  * Starts the server of a kept database. Creates the database when there is none, or when the migrations, the mappings or the
  * seed have changed. The service must have been built.
- *
- * @param directory the directory that holds it; bench/.data when absent
  */
-export async function openSeeded(sizeName: keyof typeof sizes, directory = dataHome): Promise<SeededDatabase> {
-  mkdirSync(directory, { recursive: true, mode: 0o711 })
+export async function openSeeded(sizeName: keyof typeof sizes): Promise<SeededDatabase> {
+  mkdirSync(dataHome, { recursive: true, mode: 0o711 })
   const size = sizes[sizeName]
-  const dataDir = join(directory, sizeName.replace(' ', '-'))
+  const dataDir = join(dataHome, sizeName)
   const keptFile = `${dataDir}.json`
   const source = sourceHash(size)
-  let kept = readKept(keptFile)
+  let kept = readCacheRecord(keptFile)
   if (kept?.source !== source) {
     kept = null
     rmSync(keptFile, { force: true })
@@ -105,12 +101,7 @@ export async function openSeeded(sizeName: keyof typeof sizes, directory = dataH
 async function createSeeded(server: DatabaseServer, size: Size): Promise<string> {
   const installation = await createMigrated(server, name, root)
   const sql = server.open(name)
-  await seed(sql, size, logProgress)
-  for (let more: boolean | null = true; more; ) more = await makeStep(sql)
-  await deletePassedNotes(sql)
-  await sql`vacuum (analyze)`
-  await sql`checkpoint`
+  await seedRecords(sql, size)
   await sql.end()
-  logProgress('made the records')
   return createToken(installation, treeOf(size).root)
 }

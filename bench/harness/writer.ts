@@ -29,7 +29,7 @@ export function startWriter(sql: Pool, vouchers: number): () => Promise<number> 
                   where id = any(${`{${ids.join()}}`}::text::bigint[])`
         changes += ids.length
       } catch (error) {
-        // Others change many of these vouchers in another order.
+        // Other writers change many of these vouchers in another order, so a deadlock is possible.
         if (!(error instanceof Error && 'code' in error && error.code === deadlock)) throw error
       }
     }

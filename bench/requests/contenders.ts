@@ -26,7 +26,7 @@ export interface Contender extends Subject, Running {
   transport: Transport
 }
 
-/** Starts a contender in a process of its own. All have the same database, and as many connections. */
+/** Starts a contender in a separate process. All have the same database, and as many connections. */
 export async function startContender(name: Name, database: SeededDatabase): Promise<Contender> {
   const transport = (name === 'graphql' ? graphqlTransport : restTransport)(database.secret)
   const environment = { ...baseEnvironment, BENCH_DATABASE: JSON.stringify(database.address) }

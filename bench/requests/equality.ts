@@ -21,7 +21,7 @@ function comparable({ next_cursor: cursor, server_time: time, ...body }: Body, w
 }
 
 /**
- * Sends the same requests to all contenders, and compares their answers with the answers of the first one, v1.
+ * Sends the same requests to all contenders, and compares their answers with the answers of the first contender, v1.
  *
  * @param requests each contender's, in the same order
  * @returns the number of records that were compared

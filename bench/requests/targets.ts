@@ -1,6 +1,6 @@
 import { type Goal, judge } from '../harness/goals.ts'
 import { ratios } from '../harness/report.ts'
-import type { Figures, Results } from '../harness/rounds.ts'
+import { type Figures, type Results, valuesOf } from '../harness/rounds.ts'
 import type { Name } from './contenders.ts'
 
 const words = { node: 'Node', total: 'Node + Postgres' }
@@ -27,13 +27,13 @@ const targets: [side: Side, base: Side, measure: keyof typeof words, goal: Goal]
 
 /** @returns a table of the targets that were measured */
 export function describeTargets(results: Results): string {
-  const valuesOf = (side: Side, measure: keyof Figures) => {
+  const valuesOfSide = (side: Side, measure: keyof Figures) => {
     const [call = '', name = ''] = side.split(': ')
-    return (results.get(call)?.get(name) ?? []).map(figures => figures[measure])
+    return valuesOf(results, call, name, measure)
   }
   const measured = targets.map(([side, base, measure, goal]) => ({
     ...{ name: `${side} / ${base}, ${words[measure]}`, goal },
-    values: ratios(valuesOf(side, measure), valuesOf(base, measure)).filter(ratio => !Number.isNaN(ratio)),
+    values: ratios(valuesOfSide(side, measure), valuesOfSide(base, measure)).filter(ratio => !Number.isNaN(ratio)),
   }))
   return judge(measured.filter(({ values }) => values.length > 0))
 }

@@ -1,4 +1,4 @@
-/** The most expensive searches that a caller can send. */
+/** The most expensive searches that a caller can send, and figures. */
 
 /** A list with its arguments. */
 export interface Case {
@@ -66,4 +66,30 @@ export const cases: readonly Case[] = Object.entries({
   marketingSignups: signups,
 } as const).flatMap(([list, named]) =>
   Object.entries(named).map(([name, args]) => ({ name, list: list as Case['list'], args })),
+)
+
+const day = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
+
+const periods: Record<string, string> = {
+  'a year by day': `period: { from: "${day(365)}", to: "${day(0)}" }, by: DAY`,
+  'a year by day, Asia/Kolkata': `period: { from: "${day(365)}", to: "${day(0)}" }, by: DAY, timeZone: "Asia/Kolkata"`,
+  'five years by month': `period: { from: "${day(1825)}", to: "${day(0)}" }, by: MONTH`,
+}
+
+const selections = [
+  'periods { from sales { value } }',
+  'totals { value }',
+  'consents { from given }',
+  'topProducts(first: 10) { title value }',
+  'outstanding { balance }',
+  'expiring(withinDays: 30) { balance }',
+  'status { vouchers }',
+]
+
+/** Each figure in each period. */
+export const figures = Object.entries(periods).flatMap(([period, args]) =>
+  [...selections, selections.join(' ')].map((selection, at) => {
+    const name = at === selections.length ? 'all figures' : selection.replace(/\W.*/, '')
+    return { name: `${name}, ${period}`, args, selection }
+  }),
 )
