@@ -1,10 +1,9 @@
 /**
- * What replication costs a platform whose records are in another database: `npm run bench -- adoption`. Its writers, with and without a
- * subscription that takes their changes, on the packaged server; and the applier, with and without the triggers of capture.
+ * The cost of replication for a platform whose records are in another database: `npm run bench -- adoption`. Measures the writers, with and without a
+ * subscription, on the packaged server; and the applier of the subscription, with and without the triggers of capture.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { addressUrl } from '../src/db/connection/connect.ts'
 import { readMappings } from '../src/db/mapping/mappings.ts'
 import { migrate } from '../src/db/migration/migrate.ts'
@@ -13,28 +12,26 @@ import { removeStaging } from '../src/staging/remove.ts'
 import { stagePlatform } from '../src/staging/stage.ts'
 import { type DatabaseServer, startPackagedServer } from './harness/database-server.ts'
 import { type Goal, judge } from './harness/goals.ts'
-import { describeRatios, describeRun, logProgress, median, ratios, record, table } from './harness/report.ts'
+import { publish, readOptions } from './harness/options.ts'
+import { describeRatios, describeRun, logProgress, median, ratios, table } from './harness/report.ts'
 import { rotated } from './harness/rounds.ts'
 import { type Copy, openCopy, plainRows, writers } from './writers/databases.ts'
 import { measureInTurns, workloads } from './writers/workloads.ts'
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '5' },
-    /** Writes the results into RESULTS.md. */
-    record: { type: 'boolean', default: false },
-  },
-})
+const options = readOptions({ rounds: 5 })
 
 const folder = 'mappings/plain'
 const tables = readFileSync('sql/plain-tables.sql', 'utf8')
-/** The databases of the platform: without a subscription, with one into tables alone, and with one into tables with capture. */
-const contenders = ['alone', 'staged', 'captured'] as const
+/**
+ * The databases of the platform: without a subscription, with a subscription into tables without capture, and with a
+ * subscription into tables with capture.
+ */
+const contenders = ['plain', 'staged', 'captured'] as const
 const chosen = workloads.filter(({ name }) =>
   /^((insert|update|delete) of one row|(insert|update) of 20,000 rows)$/.test(name),
 )
 
-/** Creates a database of the platform. @returns its sessions, as the benchmark of writers has them */
+/** Creates a database of the platform. @returns the sessions of its writers */
 async function createPlatform(server: DatabaseServer, name: string): Promise<Copy> {
   await server.create(name)
   const copy = await openCopy(server, name)
@@ -52,7 +49,7 @@ async function subscribe(gateway: DatabaseServer, name: string, platformUrl: str
   return owner
 }
 
-/** @returns the milliseconds until a subscription has applied what is written */
+/** @returns the milliseconds until a subscription has applied the written rows */
 async function timeApplied(source: Pool, target: Pool, write: string): Promise<number> {
   const start = performance.now()
   await source.unsafe(write).simple()
@@ -79,13 +76,13 @@ const owners: [Pool, string][] = []
 try {
   const measured = new Map(chosen.map(workload => [workload, contenders.map((): number[] => [])]))
   const times = new Map(Object.keys(applied).map(name => [name, contenders.map((): number[] => [])]))
-  for (let round = 0; round < Number(options.rounds); round++) {
+  for (let round = 0; round < options.rounds; round++) {
     const copies: Copy[] = []
     const targets: (Pool | undefined)[] = []
     for (const name of contenders) {
       copies.push(await createPlatform(platform, name))
       const url = addressUrl(platform.address(name))
-      const owner = name === 'alone' ? undefined : await subscribe(gateway, name, url)
+      const owner = name === 'plain' ? undefined : await subscribe(gateway, name, url)
       targets.push(owner)
       if (owner) owners.push([owner, url])
     }
@@ -93,7 +90,7 @@ try {
       for (const [index, [first = 0]] of (await measureInTurns(workload, copies, round)).entries())
         values[index]!.push(first)
     }
-    // What the writers have left behind is applied first.
+    // First waits until the applier has applied the last changes of the writers.
     for (const index of [1, 2]) {
       await timeApplied(copies[index]!.sessions[0]!, targets[index]!, `${row} values (1, gen_random_uuid(), 50)`)
     }
@@ -109,15 +106,15 @@ try {
     for (const { sessions } of copies) await Promise.all(sessions.map(sql => sql.end()))
     logProgress(`round ${round + 1} of ${options.rounds}`)
   }
-  const writing = [...measured].map(([{ name, figures }, [alone = [], staged = [], captured = []]]) => [
+  const writing = [...measured].map(([{ name, figures }, [plain = [], staged = [], captured = []]]) => [
     `${name}: ${Object.keys(figures)[0]}`,
-    `${median(alone).toFixed(0)} ${Object.values(figures)[0]?.unit}`,
-    describeRatios(staged, alone),
-    describeRatios(captured, alone),
+    `${median(plain).toFixed(0)} ${Object.values(figures)[0]?.unit}`,
+    describeRatios(staged, plain),
+    describeRatios(captured, plain),
   ])
   const judged = [
-    ...[...measured].flatMap(([{ name }, [alone = [], , captured = []]]) =>
-      name.includes('one row') ? [{ name, goal: '≤ 1.1' as const, values: ratios(captured, alone) }] : [],
+    ...[...measured].flatMap(([{ name }, [plain = [], , captured = []]]) =>
+      name.includes('one row') ? [{ name, goal: '≤ 1.1' as const, values: ratios(captured, plain) }] : [],
     ),
     ...[...times].map(([name, [, staged = [], captured = []]]) => ({
       ...{ name: `applied: ${name}`, goal: applied[name]!.goal, values: ratios(captured, staged) },
@@ -128,14 +125,13 @@ try {
 The writers of the platform, ${writers} at once, ${options.rounds} rounds in turns: processor time of their backends, or the time of a
 statement, as a ratio to a database without a subscription (median, quartiles). All servers share this machine.
 
-${table(['', 'alone', 'with a subscription', 'with a subscription and capture'], writing)}
+${table(['', 'without', 'with a subscription', 'with a subscription and capture'], writing)}
 
 The processor time of a writer's transaction with a subscription and capture, and the time of the applier until a change is there, as a
 ratio to a subscription into tables without triggers:
 
 ${judge(judged)}`
-  console.log(text)
-  if (options.record) record('Adoption', text)
+  publish('Adoption', text)
 } finally {
   for (const [owner, url] of owners) await removeStaging(owner, url)
   await platform.stop()

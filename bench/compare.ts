@@ -1,13 +1,12 @@
 /**
  * The cost of a change for readers: `npm run bench -- compare <commit>` measures the working tree against that commit.
- * Both are built and run in turns, with a second copy of the working tree: the ratio of that pair is noise. Each side has a
- * database of its own, which its own command line migrates. Both have the same records.
+ * Both versions, and a second copy of the working tree, are built and run in turns. The ratio of the two copies shows
+ * the noise. Each side has its own database, which its own command line migrates. Both have the same records.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { freePort } from '../test/support/free-port.ts'
 import { comparedCalls, maskAnswer, readRequests } from './compare/calls.ts'
 import { build, copyWorkingTree, exportCommit } from './compare/checkout.ts'
@@ -15,36 +14,32 @@ import { postgresCpu } from './harness/cpu-time.ts'
 import { createMigrated, type DatabaseServer, startTemporaryServer } from './harness/database-server.ts'
 import { connections, Load } from './harness/load.ts'
 import { graphqlTransport, type HttpRequest, restTransport, send, type Transport } from './harness/operations.ts'
+import { publish, readOptions } from './harness/options.ts'
 import { git } from './harness/packages.ts'
 import { createToken, type Installation, type Running, startService } from './harness/processes.ts'
-import { describeRatios, describeRun, logProgress, median, ratios, record, table } from './harness/report.ts'
-import { type Figures, measureRounds, type Requests, type Results, type Subject } from './harness/rounds.ts'
+import { describeRatios, describeRun, logProgress, median, ratios, table } from './harness/report.ts'
+import { type Figures, measureRounds, type Requests, type Results, type Subject, valuesOf } from './harness/rounds.ts'
 import { seed, sizes, treeOf } from './harness/seed.ts'
 
-const { values: options, positionals } = parseArgs({
-  allowPositionals: true,
-  options: {
-    rounds: { type: 'string', default: '12' },
-    /** About the time of each turn: a server has two in a round. */
-    seconds: { type: 'string', default: '0.25' },
-    /** The requests of each call to each server before the first round. */
-    'warm-up': { type: 'string', default: '3000' },
-    /** Only the calls whose names contain it, such as `rest` or `products`. */
-    only: { type: 'string', default: '' },
-    /** Lets the services of the working tree measure themselves: nothing reads their metrics. */
-    metrics: { type: 'boolean', default: false },
-    /** Writes the results into RESULTS.md. */
-    record: { type: 'boolean', default: false },
-  },
+const options = readOptions({
+  rounds: 12,
+  /** The approximate time of a turn, in seconds: each server has two turns in a round. */
+  seconds: 0.25,
+  /** The requests of each call to each server before the first round. */
+  'warm-up': 3000,
+  /** A text, such as `rest` or `Catalog`: only calls whose names contain it are compared. */
+  only: '',
+  /** Lets the services of the working tree measure themselves: nothing reads their metrics. */
+  metrics: false,
 })
-const [commit] = positionals
+const [commit] = options.positionals
 if (commit === undefined) throw new Error('Name a commit, for example: npm run bench -- compare HEAD~1')
 const calls = comparedCalls.filter(({ name }) => name.includes(options.only))
 if (calls.length === 0) throw new Error(`--only takes a part of: ${comparedCalls.map(({ name }) => name).join(', ')}.`)
-const timing = { rounds: Number(options.rounds), seconds: Number(options.seconds), warmUp: Number(options['warm-up']) }
+const timing = { rounds: options.rounds, seconds: options.seconds, warmUp: options['warm-up'] }
 
 /** The highest ratio of Node's CPU time at which a call counts as equal. */
-const limit = 1.05
+const equalLimit = 1.05
 
 const size = sizes.short
 const { root: group, firstLeaf } = treeOf(size)
@@ -63,7 +58,7 @@ async function prepareSide(name: string, checkout: string): Promise<Side> {
   try {
     const installation = await createMigrated(server, 'compare', checkout)
     const sql = server.open('compare')
-    await seed(sql, size, () => {})
+    await seed(sql, size)
     await sql.end()
     const secret = await createToken(installation, group)
     logProgress(`migrated and filled the database of ${name}`)
@@ -134,12 +129,12 @@ async function prepareRequests(competitors: Competitor[]): Promise<Prepared> {
 /** @returns the results in Markdown */
 function describe(results: Results, { different, failed }: Prepared): string {
   const above: string[] = []
-  const rows = [...results].map(([name, ofCall]) => {
-    const pick = (subject: string, measure: keyof Figures) => (ofCall.get(subject) ?? []).map(round => round[measure])
+  const rows = [...results.keys()].map(name => {
+    const pick = (subject: string, measure: keyof Figures) => valuesOf(results, name, subject, measure)
     const ratio = (subject: string, base: string, measure: keyof Figures) =>
       describeRatios(pick(subject, measure), pick(base, measure))
     const node = median(ratios(pick('after', 'node'), pick('before', 'node')))
-    if (node > limit) above.push(`${name} (${node.toFixed(2)})`)
+    if (node > equalLimit) above.push(`${name} (${node.toFixed(2)})`)
     return [
       name,
       median(pick('before', 'node')).toFixed(0),
@@ -161,17 +156,17 @@ function describe(results: Results, { different, failed }: Prepared): string {
   ]
   return `${table(heads, rows)}
 
-Above ${limit} in Node: ${above.join(', ') || 'none'}. Answered differently: ${different.join(', ') || 'none'}. \
+Above ${equalLimit} in Node: ${above.join(', ') || 'none'}. Answered differently: ${different.join(', ') || 'none'}. \
 Not measured: ${failed.join(', ') || 'none'}.`
 }
 
-const place = mkdtempSync(join(tmpdir(), 'gateway-compare-'))
+const workDirectory = mkdtempSync(join(tmpdir(), 'gateway-compare-'))
 const hash = git('rev-parse', '--short', commit)
 const sides: Side[] = []
 const competitors: Competitor[] = []
 const load = new Load()
 try {
-  const directories = { before: join(place, 'before'), after: join(place, 'after') }
+  const directories = { before: join(workDirectory, 'before'), after: join(workDirectory, 'after') }
   exportCommit(commit, directories.before)
   copyWorkingTree(directories.after)
   const before = await prepareSide(hash, directories.before)
@@ -191,11 +186,10 @@ ${timing.warmUp} requests to warm up; the same ${size.vouchers.toLocaleString('e
 of the same round: median (quartiles); of CPU time less is better. "Equals" is the ratio of two copies of after: noise.
 
 ${describe(results, prepared)}`
-  console.log(text)
-  if (options.record) record('A change against a commit', text)
+  publish('A change against a commit', text)
 } finally {
   load.stop()
   await Promise.all(competitors.map(competitor => competitor.stop()))
   await Promise.all(sides.map(({ server }) => server.stop()))
-  rmSync(place, { recursive: true, force: true })
+  rmSync(workDirectory, { recursive: true, force: true })
 }

@@ -1,38 +1,35 @@
 /**
- * The time from a commit until v1 lists the change, and what steps cost: `npm run bench -- lag`. 1,000 tenants with 200,000 vouchers, and
- * the service as it runs, on the embedded and the packaged server: beside 500 changes a second; also while transactions of 100,000
- * changed balances are worked off; these alone; and idle. Also what PostgreSQL needs to find that no list of 500 tenants has changed.
+ * The time from a commit until v1 lists the change, and what steps cost: `npm run bench -- lag`. 1,000 tenants with
+ * 200,000 vouchers, and the service as it runs, on the embedded and the packaged server: during 500 changes a second;
+ * then with transactions of 100,000 changed balances; then with such a transaction and no other change; and idle. Also
+ * measures how long PostgreSQL takes to find that no list of 500 tenants has changed.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import type { Pool } from '../src/db/sql.ts'
 import { readChanges } from '../src/domain/record/list-changes.ts'
-import { makeStep } from '../src/projection/step.ts'
 import { type CpuClock, postgresCpu, processCpu } from './harness/cpu-time.ts'
 import { createMigrated, type DatabaseServer, measureOnServers } from './harness/database-server.ts'
 import { type Judged, judge } from './harness/goals.ts'
+import { publish, readOptions } from './harness/options.ts'
 import { buildService, root } from './harness/packages.ts'
 import { createToken, startService } from './harness/processes.ts'
-import { describeRun, logProgress, quantile, record } from './harness/report.ts'
-import { seed, sizes, treeOf } from './harness/seed.ts'
+import { describeRun, logProgress, quantile } from './harness/report.ts'
+import { seedRecords, sizes, treeOf } from './harness/seed.ts'
 import { changesPerSecond, startWriter } from './harness/writer.ts'
 
-const { values: options } = parseArgs({
-  options: {
-    /** The time of the measurements beside the writer, and of the idle service, in seconds. */
-    seconds: { type: 'string', default: '60' },
-    /** The transactions of 100,000 changes, beside the writer and alone. */
-    rounds: { type: 'string', default: '3' },
-    /** Writes the results into RESULTS.md. */
-    record: { type: 'boolean', default: false },
-  },
+const { seconds, rounds } = readOptions({
+  /** The time of the measurements while the writer runs, and of the idle service, in seconds. */
+  seconds: 60,
+  /** The transactions of 100,000 changes, with the writer and without it. */
+  rounds: 3,
 })
-const seconds = Number(options.seconds)
-const rounds = Array.from({ length: Number(options.rounds) }, (_, round) => round)
 const size = sizes.lag
 const { root: group, firstLeaf } = treeOf(size)
 const bulk = 100_000
-/** The tenants whose changes are observed. They have fewer than 1,000 vouchers each, and the bulk changes none of them. */
+/**
+ * The tenants whose changes are observed. Each of these tenants has fewer than 1,000 vouchers, and the bulk changes
+ * none of them.
+ */
 const observed = Array.from({ length: 4 }, (_, n) => firstLeaf + 200 + n)
 
 const readList = async (origin: string, secret: string, tenant: number, since: string) => {
@@ -45,7 +42,9 @@ const readList = async (origin: string, secret: string, tenant: number, since: s
   return body
 }
 
-/** The number of observed changes: each has a text of its own, because a step writes only records that differ. */
+/**
+ * The number of observed changes: each change writes a different text, because a step writes only records that differ.
+ */
 let marks = 0
 
 /** Changes vouchers of one tenant, one after the other. @returns the times until v1 lists each, in milliseconds */
@@ -72,10 +71,16 @@ async function observe(sql: Pool, origin: string, secret: string, tenant: number
   return lags
 }
 
-/** The balances that transactions of 100,000 changes have written: each is another one. The writer's are below 100. */
+/**
+ * The balance that the next transaction of 100,000 changes writes. The writer writes balances below 100.
+ */
 let balance = 1000
 
-/** Changes balances in one transaction. @returns the seconds from its commit until all are in the records, and PostgreSQL's processor time */
+/**
+ * Changes balances in one transaction.
+ *
+ * @returns the seconds from the commit until all changes are in the records, and PostgreSQL's processor time
+ */
 async function changeMany(owner: Pool, postgres: CpuClock) {
   balance++
   await owner`
@@ -92,14 +97,18 @@ async function changeMany(owner: Pool, postgres: CpuClock) {
       missing = row?.missing ?? 0
     }
   }
-  // To look at all of them again and again would cost as much as steps.
+  // Asking for all changed vouchers repeatedly would cost as much as steps.
   await untilListed(changed.filter((_, n) => n % 500 === 0))
   const result = { seconds: (performance.now() - committed) / 1000, processor: postgres() - before }
   await untilListed(changed)
   return result
 }
 
-/** Finds that no list of 500 tenants has changed. @returns PostgreSQL's processor time, in milliseconds */
+/**
+ * Asks which lists of 500 tenants changed, when no list has changed.
+ *
+ * @returns PostgreSQL's processor time, in milliseconds
+ */
 async function findNoChanges(sql: Pool): Promise<number> {
   const [backend] = await sql<{ pid: number }[]>`select pg_backend_pid() as pid`
   const clock = processCpu(backend?.pid ?? 0)
@@ -118,10 +127,7 @@ async function findNoChanges(sql: Pool): Promise<number> {
 async function measure(server: DatabaseServer): Promise<string> {
   const installation = await createMigrated(server, 'lag', root)
   const owner = server.open('lag')
-  await seed(owner, size, logProgress)
-  for (let more: boolean | null = true; more; ) more = await makeStep(owner)
-  await owner`vacuum (analyze)`
-  logProgress(`PostgreSQL ${server.version}: filled`)
+  await seedRecords(owner, size)
   const secret = await createToken(installation, group)
   const service = await startService(installation)
   const postgres = await postgresCpu(owner)
@@ -138,27 +144,27 @@ async function measure(server: DatabaseServer): Promise<string> {
   const writer = server.open('lag')
   const stop = startWriter(writer, size.vouchers)
   await observeAll(after(2))
-  const beside = await observeAll(after(seconds))
-  logProgress('measured beside the writer')
-  const besideBulk: { seconds: number; lags: number[] }[] = []
-  for (const _ of rounds) {
+  const steady = await observeAll(after(seconds))
+  logProgress('measured while the writer ran')
+  const duringBulk: { seconds: number; lags: number[] }[] = []
+  for (let round = 0; round < rounds; round++) {
     let isDone = false
     const observing = observeAll(() => isDone)
     const { seconds } = await changeMany(owner, postgres)
     isDone = true
-    besideBulk.push({ seconds, lags: await observing })
+    duringBulk.push({ seconds, lags: await observing })
   }
   await stop()
-  logProgress('measured beside transactions of many changes')
+  logProgress('measured transactions of many changes while the writer ran')
 
-  const alone: number[] = []
-  for (const _ of rounds) {
+  const bulkTimes: number[] = []
+  for (let round = 0; round < rounds; round++) {
     await sleep(2_000)
-    alone.push((await changeMany(owner, postgres)).processor)
+    bulkTimes.push((await changeMany(owner, postgres)).processor)
   }
-  logProgress('measured many changes alone')
+  logProgress('measured many changes without the writer')
 
-  // As autovacuum would, which is off because it would disturb one round and not another.
+  // Autovacuum is off, because it would disturb one round and not another. So the tables are vacuumed here.
   await owner`vacuum (analyze)`
   // V8 collects the garbage of the load meanwhile, and each connection prepares the statements of the jobs.
   await sleep(60_000)
@@ -178,17 +184,17 @@ async function measure(server: DatabaseServer): Promise<string> {
   const many = `${bulk.toLocaleString('en')} changed balances`
   const judged: Judged[] = [
     {
-      name: 'a change beside the writer, 99th percentile',
+      name: 'a change while the writer runs, 99th percentile',
       goal: '≤ 200',
       unit: 'ms',
-      values: [quantile(beside, 0.99)],
+      values: [quantile(steady, 0.99)],
     },
-    { name: `${many} until listed`, goal: '≤ 8', unit: 's', values: besideBulk.map(each => each.seconds) },
+    { name: `${many} until listed`, goal: '≤ 8', unit: 's', values: duringBulk.map(each => each.seconds) },
     {
-      name: `another tenant's change beside ${many}, 99th percentile`,
-      ...{ goal: '≤ 500', unit: 'ms', values: besideBulk.map(({ lags }) => quantile(lags, 0.99)) },
+      name: `another tenant's change during ${many}, 99th percentile`,
+      ...{ goal: '≤ 500', unit: 'ms', values: duringBulk.map(({ lags }) => quantile(lags, 0.99)) },
     },
-    { name: `${many} alone, PostgreSQL's processor time`, goal: '≤ 5', unit: 's', values: alone },
+    { name: `${many} without the writer, PostgreSQL's processor time`, goal: '≤ 5', unit: 's', values: bulkTimes },
     { name: 'idle, both processes', goal: '≤ 0.5', unit: '% of a core', values: [shares[0]! + shares[1]!] },
     { name: 'server_time behind the clock, idle', goal: '≤ 1000', unit: 'ms', values: [Math.max(...ages)] },
     { name: 'no list of 500 tenants has changed', goal: '≤ 1', unit: 'ms', values: [noChanges] },
@@ -197,11 +203,10 @@ async function measure(server: DatabaseServer): Promise<string> {
 
 ${judge(judged)}
 
-Beside ${changesPerSecond} changes a second, v1 listed half of ${beside.length} changes ${quantile(beside, 0.5).toFixed(0)} ms after their commit. \
+During ${changesPerSecond} changes a second, v1 listed half of ${steady.length} changes ${quantile(steady, 0.5).toFixed(0)} ms after their commit. \
 Idle, the service took ${shares[0]?.toFixed(2)} % of a core and PostgreSQL ${shares[1]?.toFixed(2)} %.`
 }
 
 buildService(root)
 const text = await measureOnServers({ sharedBuffers: '1GB' }, { autovacuum: 'off' }, measure)
-console.log(text)
-if (options.record) record('Lag', text)
+publish('Lag', text)

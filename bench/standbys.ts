@@ -1,30 +1,26 @@
 /**
- * What readers cost the primary: `npm run bench -- standbys`. The CPU time of the primary for a mixed load of lists, records
- * and searches without standbys, with one and with two. Nothing changes meanwhile, because steps would cost more than readers.
+ * The cost of readers for the primary: `npm run bench -- standbys`. The CPU time of the primary for a mixed load of
+ * lists, records and searches without standbys, with one standby and with two standbys. Nothing changes meanwhile,
+ * because steps would cost more than readers.
  */
-import { parseArgs } from 'node:util'
 import { connect } from '../src/db/connection/connect.ts'
-import { makeStep } from '../src/projection/step.ts'
 import { createFaultServer } from '../test/faults/support/server.ts'
 import { postgresCpu } from './harness/cpu-time.ts'
 import { judge } from './harness/goals.ts'
 import { Load } from './harness/load.ts'
 import { type HttpRequest, restTransport } from './harness/operations.ts'
+import { publish, readOptions } from './harness/options.ts'
 import { buildService, root } from './harness/packages.ts'
 import { createToken, type Running, runCommand, startService } from './harness/processes.ts'
-import { describeRatios, describeRun, logProgress, median, ratios, record, table } from './harness/report.ts'
-import { type Figures, measureRounds, type Requests, type Subject } from './harness/rounds.ts'
-import { seed, sizes, treeOf } from './harness/seed.ts'
+import { describeRatios, describeRun, median, ratios, table } from './harness/report.ts'
+import { type Figures, measureRounds, type Requests, type Subject, valuesOf } from './harness/rounds.ts'
+import { seedRecords, sizes, treeOf } from './harness/seed.ts'
 import { readCalls } from './requests/calls.ts'
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '7' },
-    /** Seconds of a turn of a service in a round, about. */
-    seconds: { type: 'string', default: '3' },
-    /** Writes the results into RESULTS.md. */
-    record: { type: 'boolean', default: false },
-  },
+const options = readOptions({
+  rounds: 7,
+  /** The approximate time for which one service is measured in a round, in seconds. */
+  seconds: 3,
 })
 const size = sizes.short
 const counts = [0, 1, 2]
@@ -41,9 +37,7 @@ try {
   const installation = { checkout: root, databaseUrl: primary.url('postgres') }
   await runCommand(installation, 'migrate')
   const sql = connect(primary.url('postgres'), { max: 1, statementTimeoutMs: 0, searchPath: 'public' })
-  await seed(sql, size, logProgress)
-  for (let more: boolean | null = true; more; ) more = await makeStep(sql)
-  await sql`vacuum (analyze)`
+  await seedRecords(sql, size)
   const { root: group, firstLeaf } = treeOf(size)
   const transport = restTransport(await createToken(installation, group))
   const calls = (await readCalls(sql, size)).filter(({ name }) => ['vouchers', 'products', 'voucher'].includes(name))
@@ -73,10 +67,10 @@ try {
   }
   const subjects = services.map((service, n): Subject => ({ ...service, name: `${counts[n]} standbys`, postgres: cpu }))
   const requests: Requests = new Map([['mixed', new Map(subjects.map(subject => [subject, mixed]))]])
-  const timing = { rounds: Number(options.rounds), seconds: Number(options.seconds), warmUp: 1_500 }
-  const results = (await measureRounds(requests, load, timing)).get('mixed')
+  const timing = { rounds: options.rounds, seconds: options.seconds, warmUp: 1_500 }
+  const results = await measureRounds(requests, load, timing)
 
-  const of = (name: string, figure: keyof Figures) => (results?.get(name) ?? []).map(each => each[figure])
+  const of = (name: string, figure: keyof Figures) => valuesOf(results, 'mixed', name, figure)
   const base = of('0 standbys', 'postgres')
   const rows = subjects.map(({ name }) => [
     name,
@@ -95,8 +89,7 @@ ${judge(
     .slice(1)
     .map(({ name }) => ({ name: `${name}: primary`, goal: '≤ 0.25', values: ratios(of(name, 'postgres'), base) })),
 )}`
-  console.log(text)
-  if (options.record) record('Standbys', text)
+  publish('Standbys', text)
   await sql.end()
 } finally {
   load.stop()

@@ -1,31 +1,27 @@
 /**
- * The cost of capture for the platform's writers: `npm run bench -- writers`. Compares the plain tables without and with
- * capture, in turns, on the embedded server and on the packaged one, where it is installed.
+ * The cost of capture for the platform's writers: `npm run bench -- writers`. Compares the plain tables without and
+ * with capture, on the embedded server, and on the packaged server if it is installed.
  */
-import { parseArgs } from 'node:util'
 import { type DatabaseServer, measureOnServers } from './harness/database-server.ts'
 import { type Judged, judge } from './harness/goals.ts'
-import { describeRatios, describeRun, logProgress, median, ratios, record, table } from './harness/report.ts'
+import { publish, readOptions } from './harness/options.ts'
+import { describeRatios, describeRun, logProgress, median, ratios, table } from './harness/report.ts'
 import { contenders, copyDatabase, createDatabase, writers } from './writers/databases.ts'
 import { stopPublisher } from './writers/replication.ts'
 import { type Figure, measureInTurns, type Workload, workloads } from './writers/workloads.ts'
 
-const { values: options } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '10' },
-    /** A regular expression: only the workloads whose names match. */
-    only: { type: 'string', default: '' },
-    /** Writes the results into RESULTS.md. */
-    record: { type: 'boolean', default: false },
-  },
+const options = readOptions({
+  rounds: 10,
+  /** A regular expression: only the workloads whose names match. */
+  only: '',
 })
 const chosen = workloads.filter(({ name }) => new RegExp(options.only).test(name))
 
-/** @returns the values of each figure by workload: those of each contender, one for each round */
+/** @returns by workload and contender: the values of all figures in each round */
 async function compete(server: DatabaseServer): Promise<Map<Workload, number[][][]>> {
   for (const name of contenders) await createDatabase(server, name)
   const outcome = new Map(chosen.map(workload => [workload, contenders.map((): number[][] => [])]))
-  for (let round = 0; round < Number(options.rounds); round++) {
+  for (let round = 0; round < options.rounds; round++) {
     const copies = []
     for (const name of contenders) copies.push(await copyDatabase(server, name))
     for (const [workload, measured] of outcome) {
@@ -51,7 +47,7 @@ function describe(outcome: Map<Workload, number[][][]>): string {
   return `${table(['', ...contenders], rows)}\n\n${judge(judged)}`
 }
 
-// Until 15, a worker of a subscription starts 5 s after the former one of any subscription.
+// In PostgreSQL 15, a worker of a subscription starts 5 s after the last start of a worker of any subscription.
 const settings = { wal_retrieve_retry_interval: '100ms' }
 const results = await measureOnServers(
   { sharedBuffers: '512MB', settings },
@@ -64,5 +60,4 @@ capture are medians; those with capture are ratios to them, of the same round: m
 ratios. The processor time is of the writers' backends, for a transaction. The packaged server has its defaults, except \`wal_retrieve_retry_interval\`.
 
 ${results}`
-console.log(text)
-if (options.record) record('Writers', text)
+publish('Writers', text)

@@ -1,6 +1,13 @@
 /** The calls that a comparison measures: all of v1, and the same over `/graphql`. */
 import type { Body } from '../harness/contract.ts'
-import { type HttpRequest, type OperationName, type Sample, send, type Transport } from '../harness/operations.ts'
+import {
+  type HttpRequest,
+  type OperationName,
+  operationNames,
+  type Sample,
+  send,
+  type Transport,
+} from '../harness/operations.ts'
 
 /** A call, over one of the transports. */
 export interface ComparedCall {
@@ -9,19 +16,8 @@ export interface ComparedCall {
   operation: OperationName
 }
 
-const operations: [name: string, operation: OperationName][] = [
-  ['tenants', 'ListTenants'],
-  ['vouchers', 'ListPurchasedVouchers'],
-  ['voucher', 'GetPurchasedVoucher'],
-  ['products', 'ListCatalogVouchers'],
-  ['product', 'GetCatalogVoucher'],
-  ['signups', 'ListMarketingSignups'],
-  ['signup', 'GetMarketingSignup'],
-  ['resolution', 'ResolveVoucher'],
-]
-
 export const comparedCalls: ComparedCall[] = (['rest', 'graphql'] as const).flatMap(transport =>
-  operations.map(([name, operation]) => ({ name: `${transport} ${name}`, transport, operation })),
+  operationNames.map(operation => ({ name: `${transport} ${operation}`, transport, operation })),
 )
 
 /** For each operation on a single record, the list that the records are taken from. */
@@ -32,7 +28,7 @@ const listOf: Partial<Record<OperationName, OperationName>> = {
   ResolveVoucher: 'ListPurchasedVouchers',
 }
 
-/** The number of pages of a list that are read. The list repeats after that. */
+/** The number of pages of a list that are read. After that the list of requests repeats. */
 const pages = 8
 
 /** A service that answers, and how requests are sent to it. */
@@ -44,7 +40,7 @@ interface Service {
 /**
  * Finds the ids to request through a service itself, so that nothing depends on its tables.
  *
- * @param first the service whose lists have the single records: all are asked for the same ones
+ * @param first the service whose lists name the single records: all services are asked for the same records
  * @param service the service that is asked
  * @returns the requests of one call
  */

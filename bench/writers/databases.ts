@@ -1,4 +1,4 @@
-/** The databases of the benchmark: the plain tables, without and with capture, copied anew for each round. */
+/** The databases of the benchmark: the plain tables, without and with capture, copied again for each round. */
 import { migrate } from '../../src/db/migration/migrate.ts'
 import type { Pool } from '../../src/db/sql.ts'
 import { processCpu } from '../harness/cpu-time.ts'
@@ -7,13 +7,13 @@ import type { DatabaseServer } from '../harness/database-server.ts'
 /** The vouchers and tenants that the tables hold before a round. */
 export const population = { vouchers: 40_000, tenants: 8 }
 
-/** The number of sessions that write at once. */
+/** The number of sessions that write at the same time. */
 export const writers = 4
 
-/** The databases: without capture, the base of all ratios, and with it. */
+/** The databases: without capture, which is the base of all ratios, and with capture. */
 export const contenders = ['plain', 'captured'] as const
 
-/** A database for one round. */
+/** A copy of the seeded database, for one round. */
 export interface Copy {
   /** Pools of one connection each, so that a statement may begin a transaction. */
   sessions: Pool[]

@@ -17,7 +17,8 @@ const insert = (ids: string) => `
 let publisher: Promise<{ server: DatabaseServer; sql: Pool }> | undefined
 
 async function startPublisher() {
-  // Without waits for the disk, but with the log written at once: it is sent when it is written, otherwise each 200 ms.
+  // Commits do not wait for the disk, but the log is written immediately: otherwise the server would write and send it
+  // only each 200 ms.
   const settings = { wal_level: 'logical', synchronous_commit: 'on' }
   const server = await startTemporaryServer({ sharedBuffers: '128MB', durable: false, settings })
   await createDatabase(server, 'plain', true)

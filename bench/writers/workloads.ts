@@ -1,4 +1,4 @@
-/** The writers that are measured, each with what it may cost, compared with the tables without capture. */
+/** The measured writers, each with the limit of its cost, as a ratio to the tables without capture. */
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -20,7 +20,7 @@ export interface Figure {
 export interface Workload {
   name: string
   figures: Record<string, Figure>
-  /** How often a round measures it, in turns with the other database; the medians count. */
+  /** The number of measurements in a round, in turns with the other database; their median counts. */
   slices: number
   /** @returns the value of each figure, in their order */
   measure(copy: Copy, slice: number): Promise<number[]>
@@ -41,7 +41,7 @@ export async function measureInTurns(workload: Workload, copies: Copy[], round: 
 type Transaction = (sql: Pool, writer: number, turn: number) => Promise<unknown>
 
 const bulk = 20_000
-/** Each writer updates and deletes vouchers of its own, so that none waits for another one's row. */
+/** Each writer updates and deletes its own vouchers, so that writers do not wait for each other. */
 const ownId = (writer: number, turn: number) => 1 + writer + writers * ((turn * 7919) % (bulk / writers))
 
 const columns = `
@@ -54,7 +54,10 @@ const insertOne = (sql: Sql, reference: string) => sql`
 const updateOne = (sql: Sql, id: number) =>
   sql`update purchased_voucher set current_balance = current_balance + 1 where id = ${id}`
 
-/** Lets all writers repeat a transaction. The first ones prepare statements and compile functions, unmeasured. */
+/**
+ * Lets all writers repeat a transaction. The first transactions are not measured, because they prepare statements and
+ * compile functions.
+ */
 async function repeat(
   { sessions, processorTime }: Copy,
   transaction: Transaction,
@@ -120,7 +123,10 @@ async function measureWal({ sessions: [sql] }: Copy): Promise<number[]> {
   return [bytes / rows]
 }
 
-/** The share of SERIALIZABLE insertions that fail, in percent. Updates fail without capture too: they share pages. */
+/**
+ * The share of SERIALIZABLE insertions that fail, in percent. Updates also fail without capture, because their rows
+ * share pages.
+ */
 async function measureConflicts(copy: Copy): Promise<number[]> {
   const [turns, serializationFailure] = [100, '40001']
   let failed = 0
