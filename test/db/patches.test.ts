@@ -1,8 +1,5 @@
-/** Each test fails without one of the changes in `tools/driver`, which it names. `test/faults/database.test.ts` has load. */
-import { setImmediate as nextTurn } from 'node:timers/promises'
+/** Each test fails without the patch of `tools/driver/patches` that it names. `socket.test.ts` tests the other patches. */
 import { expect, onTestFinished, test } from 'vitest'
-import { isOutage } from '../../src/db/connection/outage.ts'
-import type { Pool } from '../../src/db/sql.ts'
 import { connect } from '../support/connect.ts'
 import { createDatabase } from '../support/database.ts'
 
@@ -10,46 +7,21 @@ const { address, platform } = await createDatabase()
 
 const open = (max: number) => {
   const pool = connect(address, { max, statementTimeoutMs: 5_000 })
-  onTestFinished(() => pool.end())
+  onTestFinished(() => pool.end({ timeout: 1 }))
   return pool
 }
 
-// `rows = 0`, and for the second `query = errorResponse = null`.
-test.each<[string, (sql: Pool) => Promise<unknown>]>([
-  ['fails', sql => sql`select 1 / (5000 - i) from generate_series(1, 5000) i`],
-  [
-    'ends its connection',
-    sql => sql`
-      select case i when 5000 then pg_terminate_backend(pg_backend_pid()) end, repeat('-', 100)
-      from generate_series(1, 10000) i`,
-  ],
-])('the statement after one that %s in the middle of its rows returns its own rows', async (_, statement) => {
+// 05-count-rows-from-zero, and for the second 04-forget-failed-statement.
+test.each([
+  ['fails', '1 / (5000 - i)'],
+  ['ends its connection', `case i when 5000 then pg_terminate_backend(pg_backend_pid()) end, repeat('-', 100)`],
+])('the statement after one that %s in the middle of its rows returns its own rows', async (_, selected) => {
   const pool = open(1)
-  await expect(statement(pool)).rejects.toThrow()
+  await expect(pool.unsafe(`select ${selected} from generate_series(1, 10000) i`)).rejects.toThrow()
   expect(await pool`select i from generate_series(1, 2) i`).toEqual([{ i: 1 }, { i: 2 }])
 })
 
-// `chunk = nextWriteTimer = null`.
-test('a connection serves again after the server ended it while it was idle', async () => {
-  const pool = open(1)
-  const readPid = () => pool<{ pid: number }[]>`select pg_backend_pid() as pid`.then(([row]) => row?.pid ?? 0)
-  for (let time = 0; time < 20; time++) {
-    const old = await readPid()
-    const kill = platform`select pg_terminate_backend(${old}::int)`.then(() => {})
-    // One statement at a time, sent from a setImmediate, so that one is still buffered when the socket closes.
-    let now = old
-    while (now === old) {
-      await nextTurn()
-      now = await readPid().catch(error => {
-        expect(error).toSatisfy(isOutage)
-        return old
-      })
-    }
-    await kill
-  }
-})
-
-// `x = type in options.serializers`.
+// 07-keep-parameters.
 test('a statement that is prepared again keeps its parameters', async () => {
   await platform`create table planned (id integer, flag boolean)`
   await platform`insert into planned values (1, true), (2, false)`
@@ -65,7 +37,7 @@ test('a statement that is prepared again keeps its parameters', async () => {
   expect(await Promise.all(others)).toEqual([1, 2, 3].map(n => [{ n: String(n) }]))
 })
 
-// `return false`.
+// 09-stop-after-unsendable.
 test('statements that cannot be sent fail alone', async () => {
   const pool = open(1)
   const unsendable = () => pool`select ${undefined as never}`
@@ -78,7 +50,7 @@ test('statements that cannot be sent fail alone', async () => {
   expect(await pool`select 'after' as sent`).toEqual([{ sent: 'after' }])
 })
 
-// `onexecute` before `max_pipeline`.
+// 01-run-onexecute.
 test('a transaction keeps its connection, and no statement waits behind another while a connection is free', async () => {
   const pool = open(2)
   await Promise.all([pool`select pg_sleep(0.1)`, pool`select pg_sleep(0.1)`])
@@ -98,7 +70,7 @@ test('a transaction keeps its connection, and no statement waits behind another 
   expect(order).toEqual([...Array(50).keys(), 'asleep'].map(String))
 })
 
-// `socket.resume` in `CopyDone`.
+// 06-resume-after-copy.
 test('a connection serves again after rows were copied that filled the buffer', async () => {
   const pool = open(1)
   for (const rows of [1, 500, 5_000, 50_000]) {
@@ -115,7 +87,7 @@ test('a connection serves again after rows were copied that filled the buffer', 
   }
 })
 
-// `queue.js`.
+// 10-shorten-queue.
 test('the list of free connections does not grow with each statement', async () => {
   const pool = open(2)
   // Both are open now, and one of them is free at any time.
