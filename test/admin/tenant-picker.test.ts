@@ -1,5 +1,4 @@
-import { expect, test, vi } from 'vitest'
-import { levelsText, readPicker } from '../../src/admin/tenant-picker/state.ts'
+import { expect, test } from 'vitest'
 import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
 import { type Fields, formsOf, type Page, signIn } from './support.ts'
@@ -25,7 +24,7 @@ const path = '/admin/tokens/new'
 
 const formOf = (page: Page) => formsOf(page.html).at(-1)?.fields ?? new URLSearchParams()
 
-/** Changes some fields of the form on a page, and presses a button: `save`, `enter`, `find`, `toggle:1`, … */
+/** Changes some fields of the form on a page, and presses a button: `save`, `enter`, `find`, `add:1`, … */
 async function press(page: Page, button: string, fields: Fields = {}): Promise<Page> {
   const filled = formOf(page)
   for (const [name, values] of Object.entries({ ...fields, do: button })) {
@@ -35,29 +34,35 @@ async function press(page: Page, button: string, fields: Fields = {}): Promise<P
   return browser.post(path, filled)
 }
 
-/** Ticks tenants in the tree or among those found, and adds them. */
-const add = (page: Page, ids: number[], fields: Fields = {}) => press(page, 'add', { ...fields, pick: ids.map(String) })
+const add = (page: Page, id: number, fields: Fields = {}) => press(page, `add:${id}`, fields)
 
 const chosenIn = (page: Page) => formOf(page).getAll('tenant').map(Number)
-const nodesIn = (page: Page) => [...page.html.matchAll(/<li id="node-(\d+)"/g)].map(([, id]) => Number(id))
+const foundIn = (page: Page) => [...page.html.matchAll(/id="choose-(\d+)"/g)].map(([, id]) => Number(id))
 
-test('a part of a level begins behind a tenant, and unknown levels are not found', async () => {
-  const roots = await browser.get('/admin/tenants?below=all&after=40050')
-  expect(nodesIn(roots)).toEqual([40006, 40007, 40008, 40009, 30001])
-  for (const unknown of ['below=0', 'below=77', 'below=x', '']) {
-    expect((await browser.get(`/admin/tenants?${unknown}`)).status, unknown).toBe(404)
-  }
+test('the tenants directly below a tenant are listed, and a button leads to the tenants below each', async () => {
+  const top = await browser.get(path)
+  expect(top.text).toContain('52 tenants at the top of the tree.')
+  expect(foundIn(top).slice(0, 2)).toEqual([1, 40001])
+  const regions = await press(top, 'below:1', { search: 'typed' })
+  expect(regions.text).toContain('5,000 tenants directly below Acme Holding.')
+  expect(regions.html.length).toBeLessThan(40_000)
+  expect(regions.text).toContain('Acme Holding › Region 1 (region-1, 1001)')
+  expect(formOf(regions).get('search')).toBe('')
+  const shops = await press(regions, 'below:1001')
+  expect(shops.text).toContain('100 tenants directly below Region 1.')
+  expect(shops.html).not.toContain('value="below:10014"')
+  expect(foundIn(await press(shops, 'below:'))).toEqual(foundIn(top))
 })
 
 test('values that no page offers are left out', async () => {
-  const page = await press(await browser.get(path), 'toggle:77', { pick: ['1001', '40002', '0', 'x'] })
-  for (const button of ['more:x', 'toggle:0', 'add-all']) {
+  const page = await add(await add(await browser.get(path), 1001), 40002)
+  for (const button of ['add:x', 'add:0', 'add:1001', 'remove:77', 'remove:', 'below:x', 'below:77']) {
     expect(chosenIn(await press(page, button)), button).toEqual([1001, 40002])
   }
 })
 
 test('all results of a search are added at once, up to the limit of the form', async () => {
-  const found = await press(await add(await browser.get(path), [10014]), 'find', { search: 'shop 14' })
+  const found = await press(await add(await browser.get(path), 10014), 'find', { search: 'shop 14' })
   expect(found.text).toContain('Add the other 910 results')
   const page = await press(found, 'add-all', { 'reach-10014': 'below' })
   expect(chosenIn(page)).toHaveLength(911)
@@ -70,6 +75,7 @@ test('all results of a search are added at once, up to the limit of the form', a
   expect(tooMany.text).toContain('With all results, 5,911 tenants would be chosen. A form can choose at most 2,000')
   expect(tooMany.text).not.toMatch(/Add (all|the other)/)
   expect(chosenIn(await press(tooMany, 'add-all'))).toHaveLength(911)
+  expect(chosenIn(await press(page, 'remove:10014'))).toHaveLength(910)
   expect((await press(page, 'save', { name: 'All of 14' })).status).toBe(201)
 })
 
@@ -77,7 +83,6 @@ test('a search finds at most 30 tenants by name, subdomain and id, with their pa
   const start = await browser.get(path)
   const find = (search: string) => press(start, 'find', { search })
   const { text } = await find('shop 14')
-  // Shop 14, 140 to 149, 1400 to 1499 and 14000 to 14799.
   expect(text).toContain('… and 881 more')
   expect(text).toContain('Acme Holding › Region 1 › Shop 14 (10014)')
   expect((await find('REGION-4999')).text).toContain('Acme Holding › Region 4999 (region-4999, 5999)')
@@ -87,10 +92,23 @@ test('a search finds at most 30 tenants by name, subdomain and id, with their pa
   expect((await find('\0')).status).toBe(200)
 })
 
+test('a search that was typed comes before saving, by Enter and by the button', async () => {
+  const start = await add(await browser.get(path), 1001, { name: 'Typed', 'reach-1001': 'below' })
+  for (const [button, search] of [
+    ['enter', 'shop 14'],
+    ['save', 'shop 15'],
+  ] as const) {
+    const found = await press(start, button, { search })
+    expect(found.text).toContain(`match “${search}”.`)
+    expect(formOf(found).get('name')).toBe('Typed')
+    expect(chosenIn(found)).toEqual([1001])
+  }
+})
+
 test('a chosen tenant that is deleted is named, and can be removed', async () => {
   const gone = await build.tenant({ name: 'Gone' })
   await projected(platform)
-  const page = await add(await browser.get(path), [gone], { name: 'For nobody' })
+  const page = await add(await browser.get(path), gone, { name: 'For nobody' })
   await platform`delete from tenant where id = ${gone}`
   await projected(platform)
   const rejected = await press(page, 'save')
@@ -98,48 +116,5 @@ test('a chosen tenant that is deleted is named, and can be removed', async () =>
   expect(rejected.text).toContain(`No such tenant: ${gone}.`)
   expect(rejected.text).toContain('which does not exist')
   expect(chosenIn(rejected)).toEqual([gone])
-})
-
-test('with 20,000 tenants a page stays small when many are opened', async () => {
-  const page = await browser.get(path)
-  expect(page.html.length).toBeLessThan(40_000)
-  const opened = await press(page, 'toggle:1')
-  expect(nodesIn(opened)).toHaveLength(100)
-  expect(opened.html.length).toBeLessThan(100_000)
-
-  const steps = Array.from({ length: 300 }, (_, index) => `${30001 + index}:50`).join(',')
-  const deep = await press(page, 'find', { opened: `all:100,${steps}` })
-  expect(deep.status).toBe(200)
-  // The tree shows at most 10,000 tenants.
-  expect(formOf(deep).get('opened')?.split(',')).toHaveLength(199)
-  expect(deep.text).toContain('Close a tenant before you open another.')
-  for (const button of ['toggle:1', 'more:1']) {
-    expect(formOf(await press(deep, button)).get('opened')).toBe(formOf(deep).get('opened'))
-  }
-})
-
-test('a form says how much of each level is shown, within bounds', () => {
-  const shown = (opened: string) => levelsText(readPicker(new URLSearchParams({ opened })).state.levels)
-  expect(shown('')).toBe('all:50')
-  expect(shown('7:120,8,9:x,x:70,7:60')).toBe('all:50,7:120,8:50,9:50')
-  expect(shown('all:100000,7:50')).toBe('all:10000')
-  expect(shown('7:9000,8:9000,9:50')).toBe('all:50,7:9000,8:950')
-})
-
-test('a form is searched as often for thousands of tenants as for one', () => {
-  /** @returns the chosen tenants, and how often the form, which is a list, was searched for a field */
-  function read(tenants: number) {
-    const form = new URLSearchParams()
-    for (let id = 1; id <= tenants; id += 1) {
-      form.append('tenant', String(id))
-      form.append(`reach-${id}`, id % 2 === 0 ? 'below' : 'alone')
-    }
-    const searches = (['get', 'getAll', 'has'] as const).map(name => vi.spyOn(form, name))
-    const { grants } = readPicker(form).state
-    return { grants, searched: searches.reduce((total, { mock }) => total + mock.calls.length, 0) }
-  }
-  const { grants, searched } = read(20_000)
-  expect(searched).toBe(read(1).searched)
-  expect(grants).toHaveLength(20_000)
-  expect(grants.filter(grant => grant.withDescendants)).toHaveLength(10_000)
+  expect(chosenIn(await press(rejected, `remove:${gone}`))).toEqual([])
 })

@@ -1,30 +1,87 @@
-// The chosen tenants, and the tenants that a search finds. The script of the picker replaces both by their ids.
-import type { TenantMatches } from '../../domain/tenant/tree.ts'
+// The results and the chosen tenants. The script of the picker replaces both by their ids.
+import type { PlacedTenant } from '../../domain/tenant/tree.ts'
 import { formatCount } from '../components/format.tsx'
-import type { PickerLists } from './load.ts'
-import { AddSelected, PickBox, ScrollPane, TenantPath } from './parts.tsx'
+import type { Picker } from './load.ts'
 import { maxChosen } from './state.ts'
 
-/** The chosen tenants, each with its reach. */
-export const ChosenTenants = ({ chosen }: Pick<PickerLists, 'chosen'>) => (
-  <div id="chosen">
-    {chosen.length === 0 ? (
-      <p class="muted">No tenant is chosen yet.</p>
-    ) : (
+interface ButtonProps {
+  /** The action, as `readPicker` reads it. */
+  value: string
+  /** The list at which the page opens without a script. */
+  list: 'found' | 'chosen'
+  text: string
+  /** The tenant in its accessible name. */
+  about?: string
+  id?: string
+}
+
+const Button = ({ value, list, text, about, id }: ButtonProps) => (
+  <button
+    type="submit"
+    name="do"
+    value={value}
+    id={id}
+    class="secondary small"
+    formaction={`#${list}`}
+    aria-label={about && `${text} ${about}`}
+  >
+    {text}
+  </button>
+)
+
+/** The tenants that the search finds, or that are directly below one. */
+export function Results(picker: Picker) {
+  const { shown, matches, chosen } = picker
+  const chosenIds = new Set(chosen.map(({ grant }) => grant.tenantId))
+  return (
+    <section id="found" tabIndex={-1} aria-label="Results">
+      <input type="hidden" name="searched" value={shown.text} />
+      <input type="hidden" name="below" value={shown.parentId ?? ''} />
       <p class="muted">
-        Chosen tenants: <span id="chosen-count">{formatCount(chosen.length)}</span>. Untick a tenant to remove it.
+        {describeResults(picker)}{' '}
+        {(shown.text !== '' || shown.parentId !== null) && (
+          <Button value="below:" list="found" text="Top of the tree" />
+        )}
       </p>
-    )}
+      {matches.count > 0 && (
+        <ul class="scroll-pane" aria-label="Tenants found">
+          {matches.tenants.map(tenant => (
+            <li class="tenant-row">
+              <TenantPath tenant={tenant} />
+              {tenant.hasChildren && (
+                <Button value={`below:${tenant.id}`} list="found" text="Below" about={tenant.name} />
+              )}
+              <Button
+                value={`${chosenIds.has(tenant.id) ? 'remove' : 'add'}:${tenant.id}`}
+                list="found"
+                // Both buttons have the same id, so that the focus stays when one replaces the other.
+                id={`choose-${tenant.id}`}
+                text={chosenIds.has(tenant.id) ? 'Remove' : 'Add'}
+                about={tenant.name}
+              />
+            </li>
+          ))}
+        </ul>
+      )}
+      <AddMatches {...picker} />
+    </section>
+  )
+}
+
+/** The chosen tenants, each with its reach. */
+export const ChosenTenants = ({ chosen }: Picker) => (
+  <section id="chosen" tabIndex={-1} aria-label="Chosen tenants">
+    <p class="muted">
+      {chosen.length === 0 ? 'No tenant is chosen yet.' : `Chosen tenants: ${formatCount(chosen.length)}.`}
+    </p>
     {chosen.length > 0 && (
-      <ul class="tree scroll-pane" aria-label="Chosen tenants">
+      <ul class="scroll-pane" aria-label="Chosen tenants">
         {chosen.map(({ grant: { tenantId, withDescendants }, tenant }) => {
           const name = tenant?.name ?? `Tenant ${tenantId}, which does not exist`
           return (
-            <li class="tree-node">
-              <label class="pick">
-                <input type="checkbox" name="tenant" value={tenantId} checked />
-                <span>{tenant ? <TenantPath tenant={tenant} /> : name}</span>
-              </label>
+            <li class="tenant-row">
+              <input type="hidden" name="tenant" value={tenantId} />
+              {tenant ? <TenantPath tenant={tenant} /> : <span>{name}</span>}
               <select name={`reach-${tenantId}`} aria-label={`Reach for ${name}`}>
                 <option value="alone" selected={!withDescendants}>
                   only this tenant
@@ -33,75 +90,70 @@ export const ChosenTenants = ({ chosen }: Pick<PickerLists, 'chosen'>) => (
                   with all below it
                 </option>
               </select>
+              <Button value={`remove:${tenantId}`} list="chosen" text="Remove" about={name} />
             </li>
           )
         })}
       </ul>
     )}
-  </div>
+  </section>
 )
 
-/** The tenants that the search finds; an empty element without a search. */
-export function SearchMatches({ chosen, searched, matches }: PickerLists) {
-  const chosenIds = new Set(chosen.map(({ grant }) => grant.tenantId))
-  return (
-    <div id="found">
-      <input type="hidden" name="searched" value={searched} />
-      {matches && <p class="muted">{describeMatches(searched, matches)}</p>}
-      {matches && matches.count > 0 && (
-        <>
-          <ScrollPane label="Results">
-            <ul class="tree" aria-label="Tenants found">
-              {matches.tenants.map(tenant => (
-                <li class="tree-node">
-                  <PickBox id={tenant.id} chosen={chosenIds}>
-                    <TenantPath tenant={tenant} />
-                  </PickBox>
-                </li>
-              ))}
-            </ul>
-          </ScrollPane>
-          <AddMatches matches={matches} chosenCount={chosen.length} />
-        </>
-      )}
-    </div>
-  )
-}
-
-function AddMatches({ matches, chosenCount }: { matches: TenantMatches; chosenCount: number }) {
-  const { tenants, count, unchosen } = matches
-  const isTooMany = chosenCount + unchosen > maxChosen
-  const canAddAll = count > 1 && unchosen > 0 && !isTooMany
+function AddMatches({ shown, matches: { tenants, count, unchosen }, chosen }: Picker) {
+  const total = chosen.length + unchosen
+  const canAddAll = count > 1 && unchosen > 0 && total <= maxChosen
   return (
     <>
       {count > tenants.length && (
         <p class="muted">
-          … and {formatCount(count - tenants.length)} more: enter more of the name{canAddAll && ', or add them all'}.
+          … and {formatCount(count - tenants.length)} more:{' '}
+          {shown.text === '' ? 'find them by name' : 'enter more of the name'}
+          {canAddAll && ', or add them all'}.
         </p>
       )}
-      {isTooMany && (
+      {total > maxChosen && (
         <p class="warning">
-          With all results, {formatCount(chosenCount + unchosen)} tenants would be chosen. A form can choose at most{' '}
+          With all results, {formatCount(total)} tenants would be chosen. A form can choose at most{' '}
           {formatCount(maxChosen)}: choose a tenant above them “with all below it”.
         </p>
       )}
-      <div class="actions">
-        <AddSelected id="add-found" />
-        {canAddAll && (
-          <button type="submit" name="do" value="add-all" class="secondary" id="add-all" formaction="#chosen">
-            {addAllLabel(matches)}
-          </button>
-        )}
-      </div>
+      {canAddAll && (
+        <p>
+          <Button
+            value="add-all"
+            list="found"
+            id="add-all"
+            text={
+              unchosen === count
+                ? `Add all ${formatCount(count)} results`
+                : `Add the other ${formatCount(unchosen)} results`
+            }
+          />
+        </p>
+      )}
     </>
   )
 }
 
-function addAllLabel({ count, unchosen }: TenantMatches): string {
-  if (unchosen === count) return `Add all ${formatCount(count)} results`
-  return unchosen === 1 ? 'Add the other result' : `Add the other ${formatCount(unchosen)} results`
+/** Returns the sentence with the number of results. */
+export function describeResults({ shown, matches: { tenants, count } }: Picker): string {
+  const isOne = count === 1
+  const number = count === 0 ? 'No tenant' : isOne ? 'One tenant' : `${formatCount(count)} tenants`
+  if (shown.text !== '') return `${number} ${count < 2 ? 'matches' : 'match'} “${shown.text}”.`
+  if (shown.parentId !== null) return `${number} directly below ${tenants[0]?.above.at(-1) ?? 'it'}.`
+  return count === 0 ? 'There are no tenants yet: the platform creates them.' : `${number} at the top of the tree.`
 }
 
-/** Returns the sentence with the number of matches. */
-export const describeMatches = (searched: string, { count }: TenantMatches): string =>
-  `${count === 0 ? 'No tenant matches' : count === 1 ? 'One tenant matches' : `${formatCount(count)} tenants match`} “${searched}”.`
+/** A longer path shows only its first and last tenants. */
+const maxPathLength = 5
+
+/** The name of a tenant after the names of the tenants above it, with its subdomain and id. */
+function TenantPath({ tenant: { id, name, subdomain, above } }: { tenant: PlacedTenant }) {
+  const path = above.length > maxPathLength ? [...above.slice(0, 2), '…', ...above.slice(-2)] : above
+  return (
+    <span>
+      {path.length > 0 && <span class="muted">{path.join(' › ')} › </span>}
+      {name} <span class="muted">({[subdomain, id].filter(Boolean).join(', ')})</span>
+    </span>
+  )
+}
