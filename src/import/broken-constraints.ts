@@ -1,6 +1,6 @@
 /** The search for lines that break a constraint, after PostgreSQL has refused the rows. */
 import type { Fragment, Sql } from '../db/sql.ts'
-import { type Faults, mostListed } from './faults.ts'
+import { type ImportErrors, maxListedErrors } from './import-errors.ts'
 import type { StagedFile } from './stage.ts'
 import { type Constraint, columnList, stagingOf } from './table.ts'
 
@@ -8,14 +8,14 @@ import { type Constraint, columnList, stagingOf } from './table.ts'
  * Adds the rows of a file that break a constraint of its table.
  *
  * @param files all files
- * @param replace whether the rows of tables that the files lack go
+ * @param replace true when rows that the files lack are deleted
  */
 export async function findBrokenConstraints(
   sql: Sql,
   staged: StagedFile,
   files: StagedFile[],
   replace: boolean,
-  faults: Faults,
+  errors: ImportErrors,
 ): Promise<void> {
   const given = staged.columns.map(({ name }) => name)
   for (const { columns, target } of staged.table.constraints) {
@@ -23,15 +23,15 @@ export async function findBrokenConstraints(
     const rows = await sql<{ line: number; reason: string; total: number }[]>`
       select /* import.find_broken_constraints */ line, reason, count(*) over () as total
       from (${target ? selectDangling(sql, staged, columns, target, files) : duplicates(sql, staged, columns, replace)}) broken
-      order by line limit ${mostListed}`
-    faults.add(
+      order by line limit ${maxListedErrors}`
+    errors.add(
       rows.map(({ line, reason }) => ({ file: staged.source.name, line, reason })),
       rows[0]?.total,
     )
   }
 }
 
-/** Selects the rows whose values another row has, of an earlier line or of the table. */
+/** Selects the rows whose values occur in an earlier line, or in the table. */
 function duplicates(sql: Sql, { table, columns: all }: StagedFile, columns: string[], replace: boolean): Fragment {
   const given = columnList(sql, columns, 'given')
   const keys = all.filter(({ isKey }) => isKey).map(({ name }) => name)

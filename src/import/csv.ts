@@ -1,15 +1,15 @@
-/** Rows of CSV: RFC 4180, or a dialect that differs in its characters. */
+/** Reads rows of CSV: RFC 4180, or a dialect with other separators, quotation marks or escapes. */
 import { pipeline } from 'node:stream'
 import { CsvError, type Options, parse } from 'csv-parse'
-import { type FileLine, lineFaultOf, maxRowLength, rowTooLong, type Source, splitLines } from './source.ts'
+import { type FileLine, lineErrorOf, maxRowLength, rowTooLong, type Source, splitLines } from './source.ts'
 
-/** A character each. */
+/** The characters of a dialect. */
 export interface Dialect {
   delimiter: string
   quote: string
-  /** Stands before a quotation mark in a value that has quotation marks around it. */
+  /** The character before a quotation mark within a quoted value. */
   escape: string
-  /** The text that is null when no quotation marks are around it. */
+  /** The unquoted text that means null. */
   null: string
 }
 
@@ -20,8 +20,8 @@ const remedy =
 const escapeRule =
   'In quotation marks, the character of --csv-escape stands before a quotation mark, a delimiter, a line end or a second one'
 
-/** Faults after which the end of a value is unknown. */
-const faults: Partial<Record<CsvError['code'], string>> = {
+/** The reasons of errors after which the end of a value is unknown. */
+const errorReasons: Partial<Record<CsvError['code'], string>> = {
   CSV_INVALID_CLOSING_QUOTE: `the quotation mark that opens here closes before the end of the value. ${remedy}`,
   CSV_QUOTE_NOT_CLOSED: `the quotation mark that opens here does not close. ${remedy}`,
   INVALID_OPENING_QUOTE: `a quotation mark stands within a value that does not begin with one. ${remedy}`,
@@ -30,7 +30,7 @@ const faults: Partial<Record<CsvError['code'], string>> = {
 
 /**
  * Reads the rows of a file, after the line with the names. Empty lines are skipped. LF, CRLF and CR end a line, even
- * within one file. A fault of quotation marks ends the file.
+ * within one file. An error of quotation marks ends the file.
  */
 export async function* readCsv(source: Source, dialect: Dialect): AsyncGenerator<FileLine> {
   const unreadable = await findUnreadable(source)
@@ -56,24 +56,24 @@ export async function* readCsv(source: Source, dialect: Dialect): AsyncGenerator
       } else if (record.length === names.length) {
         yield { line, names, ...toValues(record, raw) }
       } else {
-        yield { line, fault: `the row has ${record.length} values, but the first line has ${names.length} names` }
+        yield { line, error: `the row has ${record.length} values, but the first line has ${names.length} names` }
       }
     }
     if (!names) yield { line: 1, names: [] }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error
-    yield { line: await findLine(source, Number(error.bytes)), fault: faults[error.code] ?? error.message }
+    yield { line: await findLine(source, Number(error.bytes)), error: errorReasons[error.code] ?? error.message }
   }
 
-  /** Tells a null from the same text in quotation marks by the raw row: with `cast`, the parser takes ten times as long. */
-  function toValues(record: string[], raw: string): { values: (string | null)[] } | { fault: string } {
+  /** Distinguishes a null from the same quoted text by the raw row: with `cast`, the parser takes ten times as long. */
+  function toValues(record: string[], raw: string): { values: (string | null)[] } | { error: string } {
     const isRawNeeded = record.includes(nullText) || (escaping !== quote && raw.includes(escaping))
     const isQuoted = isRawNeeded && raw.includes(quote) ? findQuoted(raw.replace(/^[\r\n]+/, '')) : []
-    if (typeof isQuoted === 'string') return { fault: isQuoted }
+    if (typeof isQuoted === 'string') return { error: isQuoted }
     return { values: record.map((value, index) => (value === nullText && !isQuoted[index] ? null : value)) }
   }
 
-  /** Returns for each value of a row whether it has quotation marks around it, or the fault of an escape that would be lost. */
+  /** Returns which values of a row are quoted, or an error when the parser would lose an escape. */
   function findQuoted(row: string): boolean[] | string {
     const isQuoted = [row.startsWith(quote)]
     let isWithin = false
@@ -94,13 +94,13 @@ async function findUnreadable(source: Source): Promise<FileLine | null> {
   let line = 0
   for await (const bytes of splitLines(withLineFeeds(source))) {
     line += 1
-    const fault = lineFaultOf(bytes)
-    if (fault !== null) return { line, fault }
+    const error = lineErrorOf(bytes)
+    if (error !== null) return { line, error }
   }
   return null
 }
 
-/** Returns the line of a value. @param position where the value before it ends, in bytes */
+/** Returns the line of a value. @param position the end of the value before it, in bytes */
 async function findLine(source: Source, position: number): Promise<number> {
   let [line, offset] = [0, 0]
   for await (const bytes of splitLines(withLineFeeds(source))) {
@@ -111,7 +111,7 @@ async function findLine(source: Source, position: number): Promise<number> {
   return line
 }
 
-/** Yields the bytes of a file, with LF for a CR that ends a line alone. One at the end of a chunk is held: an LF may follow. */
+/** Yields the bytes of a file, with LF for a CR that ends a line without an LF. A CR at the end of a chunk is held: an LF may follow. */
 async function* withLineFeeds({ open }: Source): AsyncGenerator<Buffer> {
   let held = ''
   for await (const chunk of open() as AsyncIterable<Buffer>) {

@@ -3,30 +3,31 @@ import { timeFormat } from '../db/connection/session.ts'
 import { requirePlainTables } from '../db/mapping/mappings.ts'
 import type { Pool, Transaction } from '../db/sql.ts'
 import { findBrokenConstraints } from './broken-constraints.ts'
-import { Faults, FaultyLinesError } from './faults.ts'
+import { ImportErrors, ImportRefusedError } from './import-errors.ts'
 import type { Source } from './source.ts'
 import { type Formats, type StagedFile, stage } from './stage.ts'
 import { columnList, stagingOf } from './table.ts'
 
-/** What an import did to a table. */
+/** The effect of an import on a table. */
 export interface ImportReport {
   table: string
   /** The rows of the file. */
   rows: number
-  /** Those that were inserted or changed. */
+  /** The rows that were inserted or changed. */
   written: number
   deleted: number
 }
 
 /**
- * Imports files into the plain tables, in one transaction: rows with new keys are inserted, and rows that differ are updated.
+ * Imports files into the plain tables, in one transaction: rows with new keys are inserted, and rows that differ are
+ * updated.
  *
  * @param sql connections of a login that may write the tables
  * @param sources in the order of the references of their tables
- * @param options.formats how the files write their values
- * @param options.replace whether rows that a file lacks are deleted from its table
+ * @param options.formats the formats of the files' values
+ * @param options.replace true to delete rows that a file lacks from its table
  * @param options.onProgress gets a phrase for each part of the work, such as `reading tenant.csv`
- * @throws FaultyLinesError, or the error of the database; then nothing is imported
+ * @throws ImportRefusedError, or the error of the database; then nothing is imported
  */
 export async function importSources(
   sql: Pool,
@@ -39,14 +40,14 @@ export async function importSources(
       select /* import.prepare */ set_config('statement_timeout', '0', true),
              set_config('TimeZone', ${timeFormat.TimeZone}, true), set_config('DateStyle', ${timeFormat.DateStyle}, true)`
     await requirePlainTables(transaction)
-    const faults = new Faults()
+    const errors = new ImportErrors()
     const files: StagedFile[] = []
     for (const source of sources) {
       onProgress(`reading ${source.name}`)
-      const staged = await stage(transaction, source, formats, faults)
+      const staged = await stage(transaction, source, formats, errors)
       if (staged) files.push(staged)
     }
-    if (faults.count > 0) throw new FaultyLinesError(faults)
+    if (errors.count > 0) throw new ImportRefusedError(errors)
     try {
       return await transaction.savepoint(savepoint => write(savepoint, files, replace, onProgress))
     } catch (error) {
@@ -55,7 +56,10 @@ export async function importSources(
   })
 }
 
-/** Writes the rows of all files, then deletes others, then checks what is unique: two rows may exchange their references. */
+/**
+ * Writes the rows of all files, then deletes the other rows, then checks unique values, because two rows may exchange
+ * their references.
+ */
 async function write(
   sql: Transaction,
   files: StagedFile[],
@@ -106,18 +110,18 @@ async function writeRows(sql: Transaction, { table, columns }: StagedFile): Prom
   return { table: table.name, rows: staged?.rows ?? 0, written: count, deleted: 0 }
 }
 
-/** Finds the rows that break a constraint, for which all were refused. */
+/** Finds the rows that break a constraint, after PostgreSQL has refused all rows. */
 async function explain(sql: Transaction, files: StagedFile[], replace: boolean, error: unknown): Promise<unknown> {
   // 23: broken constraints; 21000: two rows have the same key.
   if (!(error instanceof postgres.PostgresError && /^(23|21000$)/.test(error.code))) return error
-  const faults = new Faults()
-  for (const staged of files) await findBrokenConstraints(sql, staged, files, replace, faults)
-  if (faults.count > 0) return new FaultyLinesError(faults)
+  const errors = new ImportErrors()
+  for (const staged of files) await findBrokenConstraints(sql, staged, files, replace, errors)
+  if (errors.count > 0) return new ImportRefusedError(errors)
   const name = files.find(({ table }) => table.name === error.table_name)?.source.name
   return new Error(`${name ?? 'The files'}: ${error.message}. ${error.detail ?? ''}`, { cause: error })
 }
 
-/** Deletes the rows whose keys a file lacks. @returns how many */
+/** Deletes the rows whose keys a file lacks. @returns their number */
 async function deleteOthers(sql: Transaction, { source, table, columns }: StagedFile, rows: number): Promise<number> {
   const keys = columns.filter(({ isKey }) => isKey).map(({ name }) => name)
   try {

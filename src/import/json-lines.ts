@@ -1,24 +1,24 @@
-/** Rows of lines of JSON. */
-import { type FileLine, lineFaultOf, type Source, splitLines } from './source.ts'
+/** Reads rows from lines of JSON. */
+import { type FileLine, lineErrorOf, type Source, splitLines } from './source.ts'
 
-/** An object in the object, or a list in a list, of a line without its texts. */
-const nested = /.\{|\[[^[\]]*\[/s
+/** A nested object or list in a line without its texts. */
+const nestedValue = /.\{|\[[^[\]]*\[/s
 
 /** Reads the rows of a file. Empty lines are skipped. */
 export async function* readJsonLines({ open }: Source): AsyncGenerator<FileLine> {
   let line = 0
   for await (const bytes of splitLines(open())) {
     line += 1
-    // Also trims a byte order mark.
+    // `trim` also removes a byte order mark.
     const text = bytes.toString().trim()
     if (text === '') continue
     let row: Record<string, unknown>
     try {
-      const fault = lineFaultOf(bytes)
-      if (fault !== null) throw new Error(fault)
+      const reason = lineErrorOf(bytes)
+      if (reason !== null) throw new Error(reason)
       row = parseRow(text)
     } catch (error) {
-      yield { line, fault: error instanceof Error ? error.message : String(error) }
+      yield { line, error: error instanceof Error ? error.message : String(error) }
       continue
     }
     yield { line, names: Object.keys(row), values: Object.values(row) }
@@ -34,16 +34,20 @@ export async function* readJsonLines({ open }: Source): AsyncGenerator<FileLine>
 function parseRow(text: string): Record<string, unknown> {
   if (!text.startsWith('{')) throw new Error('expected a JSON object')
   // This comes first, because JSON.parse takes memory for each level of nested values.
-  if (/.[[{]/s.test(text) && nested.test(withoutTexts(text))) {
+  if (/.[[{]/s.test(text) && nestedValue.test(withoutTexts(text))) {
     throw new Error('expected texts, numbers, true, false, null and lists of texts, but a value is nested')
   }
   const row: Record<string, unknown> = JSON.parse(text)
-  // JSON.parse keeps the last of several values with one name. Only a text with \": has more colons of this kind than names.
+  // JSON.parse keeps the last of several values with one name. Usually the text has one colon after a quotation mark
+  // for each name. It has more when a name is repeated, or when a text contains \": itself.
   if (text.match(/"\s*:/g)?.length !== Object.keys(row).length) requireDistinct(text)
   return row
 }
 
-/** Returns JSON without its texts. Their escapes go first: to repeat a group exhausts V8's stack in a long text. */
+/**
+ * Returns JSON without its texts. Their escapes are removed first, because a repeated group exhausts V8's stack in a
+ * long text.
+ */
 const withoutTexts = (text: string): string => text.replace(/\\./gs, '').replace(/"[^"]*"?/g, '')
 
 /** @throws Error with the name that an object has twice */

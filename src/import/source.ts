@@ -1,4 +1,4 @@
-/** Where rows come from: files that are named like their tables, or the standard input. */
+/** The sources of rows: files that are named like their tables, or the standard input. */
 import { isUtf8 } from 'node:buffer'
 import { createReadStream, readdirSync } from 'node:fs'
 import { join, parse } from 'node:path'
@@ -6,7 +6,7 @@ import type { Readable } from 'node:stream'
 import { tableNames } from './table.ts'
 
 export interface Source {
-  /** Its name in messages. */
+  /** The name of the file in messages. */
   name: string
   table: string
   format: 'csv' | 'ndjson'
@@ -14,8 +14,11 @@ export interface Source {
   open(): Readable
 }
 
-/** A row: values in the order of their names, or the names alone, as the first line of CSV. Or the reason why a line is none. */
-export type FileLine = { line: number } & ({ names: string[]; values?: unknown[] } | { fault: string })
+/**
+ * A line of a file: a row with its names and values, only names (the first line of CSV), or the reason why it is no
+ * row.
+ */
+export type FileLine = { line: number } & ({ names: string[]; values?: unknown[] } | { error: string })
 
 /**
  * Finds the files of a folder, in the order of the references of their tables. Names that begin with a dot are left out.
@@ -54,10 +57,10 @@ export const maxRowLength = 16 * 2 ** 20
 export const rowTooLong = 'the row has more than 16 MiB'
 
 /** Returns the reason why a line cannot be read, or null. */
-export const lineFaultOf = (line: Buffer): string | null =>
+export const lineErrorOf = (line: Buffer): string | null =>
   line.length > maxRowLength ? rowTooLong : isUtf8(line) ? null : 'the line is not UTF-8'
 
-/** Yields the lines of data, without their ends. One that is longer than a row may be is cut somewhere beyond that length. */
+/** Yields the lines of data, without their ends. A line that is too long for a row is cut beyond that length. */
 export async function* splitLines(data: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let begun: Buffer[] = []
   let length = 0

@@ -2,16 +2,16 @@
 import { type CopiedRow, copyRows } from '../db/row/copy.ts'
 import type { Transaction } from '../db/sql.ts'
 import { type Dialect, readCsv } from './csv.ts'
-import { type Faults, mostListed } from './faults.ts'
+import { type ImportErrors, maxListedErrors } from './import-errors.ts'
 import { readJsonLines } from './json-lines.ts'
 import type { Source } from './source.ts'
 import { type Column, joinFragments, type PlainTable, readTable, stagingOf } from './table.ts'
 import { readValue } from './values.ts'
 
-/** How files write their values. */
+/** The formats of values in files. */
 export interface Formats {
   csv: Dialect
-  /** The format of dates that ISO 8601 does not have (`readDateFormat`). */
+  /** A format of dates in addition to ISO 8601 (`readDateFormat`). */
   date?: RegExp | undefined
 }
 
@@ -26,14 +26,14 @@ export interface StagedFile {
 /**
  * Reads a file into its staging table, which the end of the transaction drops.
  *
- * @param faults gets the lines that are no rows, and the values that their columns cannot hold
- * @returns null when the columns are faulty
+ * @param errors gets an error for each line that is no row, and for each value that its column cannot hold
+ * @returns null when the columns are wrong
  */
 export async function stage(
   transaction: Transaction,
   source: Source,
   formats: Formats,
-  faults: Faults,
+  errors: ImportErrors,
 ): Promise<StagedFile | null> {
   const table = await readTable(transaction, source.table)
   const typed = table.columns.map(({ name, type }) => transaction`, ${transaction(name)} ${transaction.unsafe(type)}`)
@@ -43,41 +43,41 @@ export async function stage(
   const isCsv = source.format === 'csv'
   const byName = new Map(table.columns.map(column => [column.name, column]))
   const empty: CopiedRow = Object.fromEntries(table.columns.map(({ name }) => [name, null]))
-  const needed = findNeeded(table)
+  const needed = findRequiredColumns(table)
   const given = new Set<string>()
-  const addFault = (line: number, reason: string) => faults.add([{ file: source.name, line, reason }])
+  const addError = (line: number, reason: string) => errors.add([{ file: source.name, line, reason }])
 
-  /** Returns the row of a line; null: it has faults. */
+  /** Returns the row of a line, or null when it has errors. */
   function toRow(line: number, names: string[], values: unknown[]): CopiedRow | null {
     const row: CopiedRow = { line, ...empty }
-    const before = faults.count
+    const before = errors.count
     for (const [index, name] of names.entries()) {
       const column = byName.get(name)
       const value = values[index]
       given.add(name)
       try {
         if (!column) throw new Error(`${table.name} has no column ${name}`)
-        // An empty value of CSV is a text alone.
+        // In CSV, an empty value is an empty text in a text column, and null in all other columns.
         row[name] = readValue(column, isCsv && value === '' && column.type !== 'text' ? null : value, formats.date)
       } catch (error) {
-        addFault(line, error instanceof Error ? error.message : String(error))
+        addError(line, error instanceof Error ? error.message : String(error))
       }
     }
     for (const { name } of needed) {
-      if (!names.includes(name)) addFault(line, `${name}: a value is required`)
+      if (!names.includes(name)) addError(line, `${name}: a value is required`)
     }
-    return faults.count === before ? row : null
+    return errors.count === before ? row : null
   }
 
   async function* toRows(): AsyncGenerator<CopiedRow> {
     for await (const found of isCsv ? readCsv(source, formats.csv) : readJsonLines(source)) {
-      if ('fault' in found) addFault(found.line, found.fault)
+      if ('error' in found) addError(found.line, found.error)
       else if (found.values) {
         const row = toRow(found.line, found.names, found.values)
         if (row) yield row
       } else {
         const problems = findColumnProblems(found.names, table)
-        for (const problem of problems) addFault(found.line, problem)
+        for (const problem of problems) addError(found.line, problem)
         if (problems.length > 0) return
         for (const name of found.names) given.add(name)
       }
@@ -92,15 +92,15 @@ export async function stage(
   for (const { name } of columns.filter(({ isRequired }) => isRequired)) {
     const rows = await transaction<{ line: number; total: number }[]>`
       select /* import.find_missing */ line, count(*) over () as total from ${staging}
-      where ${transaction(name)} is null order by line limit ${mostListed}`
+      where ${transaction(name)} is null order by line limit ${maxListedErrors}`
     const missing = rows.map(({ line }) => ({ file: source.name, line, reason: `${name}: a value is required` }))
-    faults.add(missing, rows[0]?.total)
+    errors.add(missing, rows[0]?.total)
   }
   return { source, table, columns }
 }
 
-/** Returns the columns that a row cannot be without. */
-const findNeeded = ({ columns }: PlainTable): Column[] =>
+/** Returns the columns that every row must have. */
+const findRequiredColumns = ({ columns }: PlainTable): Column[] =>
   columns.filter(({ isKey, isRequired, hasDefault }) => isKey || (isRequired && !hasDefault))
 
 /** Returns a sentence for each kind of wrong columns. @param names the columns of a file */
@@ -109,7 +109,7 @@ function findColumnProblems(names: string[], table: PlainTable): string[] {
   const unknown = names.filter(name => !known.includes(name))
   const distinct = new Set<string>()
   const repeated = names.filter(name => distinct.size === distinct.add(name).size)
-  const missing = findNeeded(table).filter(({ name }) => !names.includes(name))
+  const missing = findRequiredColumns(table).filter(({ name }) => !names.includes(name))
   return [
     ...(unknown.length > 0 ? [`${table.name} has no column ${unknown.join(', ')}. It has ${known.join(', ')}`] : []),
     ...(repeated.length > 0 ? [`there is more than one column ${repeated.join(', ')}`] : []),

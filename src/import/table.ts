@@ -1,28 +1,31 @@
-/** The plain tables (`sql/plain-tables.sql`), as the catalog of the database describes them. */
+/** Reads the plain tables (`sql/plain-tables.sql`) from the catalog of the database. */
 import type { Fragment, Sql } from '../db/sql.ts'
 
-/** Their names, in the order of their references. */
+/** The names of the plain tables, in the order of their references. */
 export const tableNames = [
   ...['tenant', 'category', 'product', 'product_category', 'variant', 'purchased_voucher', 'customer'],
 ]
 
 export interface Column {
   name: string
-  /** As PostgreSQL names it: `timestamp with time zone`. */
+  /** The name of its type in PostgreSQL: `timestamp with time zone`. */
   type: string
-  /** Null is no value of it. */
+  /** True when it cannot be null. */
   isRequired: boolean
   hasDefault: boolean
-  /** Its default is the next number of a sequence. */
+  /** True when its default is the next number of a sequence. */
   isIdentity: boolean
-  /** It is part of the primary key. */
+  /** True when it is part of the primary key. */
   isKey: boolean
 }
 
-/** Some columns whose values together occur once in the table, or refer to columns of a table. */
+/**
+ * A unique constraint or a foreign key: columns whose values together are unique in the table, or refer to columns of a
+ * table.
+ */
 export interface Constraint {
   columns: string[]
-  /** What they refer to; null: they are unique. */
+  /** The table and columns that a foreign key refers to; null for a unique constraint. */
   target: { table: string; columns: string[] } | null
 }
 

