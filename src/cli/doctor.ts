@@ -42,7 +42,10 @@ export const doctorCommand = new Command('doctor')
     if (checks.some(({ level }) => level === 'error')) process.exitCode = 1
   })
 
-/** Runs all checks; where the database cannot be used, or one cannot end, the first ones alone, which say why. */
+/**
+ * Runs all checks. When the database cannot be used, or a check does not end, returns only the checks before this
+ * point: they name the reason.
+ */
 async function examine(openFor: number): Promise<{ checks: Check[]; found: (Facts & Counts) | null }> {
   try {
     loadEnvFile()
@@ -64,7 +67,7 @@ async function examine(openFor: number): Promise<{ checks: Check[]; found: (Fact
         checks.push(toCheck('records', (await readStepState(pool)).reasons))
         const excess = embedded ? [] : await findExcessRights(owner, config.platformUrl !== undefined)
         checks.push(toCheck('login', excess))
-        // Loaded when it is needed: it takes longer than all else of most commands.
+        // Imported here, because loading this module takes longer than most commands.
         const { checkOpenId } = await import('../doctor/openid.ts')
         checks.push(toCheck('openid', await checkOpenId(config, openIdCallbackPath)))
         checks.push(toCheck('issuer', checkIssuer(config)))
@@ -84,7 +87,7 @@ async function examine(openFor: number): Promise<{ checks: Check[]; found: (Fact
   }
 }
 
-/** The embedded database is a demo, whose redemptions are on this machine. */
+/** Checks the issuer of redemption tokens. An embedded database is a demo, whose redemptions are on this machine. */
 const checkIssuer = ({ databaseUrl, publicUrl, redemption }: Config): Reason[] =>
   databaseUrl === undefined || publicUrl !== undefined
     ? []

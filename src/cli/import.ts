@@ -1,7 +1,7 @@
 import { Argument, Command, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config/config.ts'
-import { FaultyLinesError } from '../import/faults.ts'
 import { type ImportReport, importSources } from '../import/import.ts'
+import { ImportRefusedError } from '../import/import-errors.ts'
 import { readFolder, standardInput } from '../import/source.ts'
 import { tableNames } from '../import/table.ts'
 import { readDateFormat } from '../import/values.ts'
@@ -97,8 +97,8 @@ Examples:
         )
       }
     } catch (error) {
-      if (!(json && error instanceof FaultyLinesError)) throw error
-      const { listed, count } = error.faults
+      if (!(json && error instanceof ImportRefusedError)) throw error
+      const { listed, count } = error.errors
       console.log(toJsonLine({ faults: listed, count }))
       process.exitCode = 1
     }

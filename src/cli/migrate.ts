@@ -41,12 +41,12 @@ async function apply(owner: Pool, wait: number, json: boolean): Promise<void> {
 }
 
 /** The maximum number of functions that are named. */
-const mostNamed = 10
+const maxNamed = 10
 
 /** Returns lines about an upgrade. */
 function describe({ applied, made }: Upgrade, appliedWord: string, madeWord: string): string {
   const definitions =
-    made.length > mostNamed
+    made.length > maxNamed
       ? [`${madeWord} ${made.length} functions and views`]
       : made.map(file => `${madeWord} functions/${file}`)
   return [...applied.map(file => `${appliedWord} ${file}`), ...definitions].join('\n')

@@ -3,46 +3,43 @@ import addCompletion from '@bomb.sh/tab/commander'
 import { Command, CommanderError } from 'commander'
 import postgres from '#postgres'
 import { endWithOutput, requireOptionsLast } from '#program'
-import { syncCommand } from '#sync'
 import { GatewayError } from '../domain/errors.ts'
 import { version } from '../version.ts'
-import { adminCommand } from './admin.ts'
-import { adoptCommand } from './adopt/adopt.ts'
-import { demoCommand } from './demo.ts'
-import { doctorCommand } from './doctor.ts'
 import { loadEnvFile } from './files/env-file.ts'
-import { importCommand } from './import.ts'
-import { keysCommand } from './keys.ts'
-import { migrateCommand } from './migrate.ts'
-import { redemptionTokenCommand } from './redemption-token.ts'
-import { logFailedStart, serveCommand } from './serve/serve.ts'
-import { tokenCommand } from './token/token.ts'
-import { verifyCommand } from './verify.ts'
+
+/** The commands, in the order of the help. Each start loads only the one that it runs: loading all takes most of a short command's time. */
+const commands = new Map<string, () => Promise<Command>>([
+  ['serve', async () => (await import('./serve/serve.ts')).serveCommand],
+  ['migrate', async () => (await import('./migrate.ts')).migrateCommand],
+  ['demo', async () => (await import('./demo.ts')).demoCommand],
+  ['import', async () => (await import('./import.ts')).importCommand],
+  ['token', async () => (await import('./token/token.ts')).tokenCommand],
+  ['webhook', async () => (await import('./webhook/webhook.ts')).webhookCommand],
+  ['redemption-token', async () => (await import('./redemption-token.ts')).redemptionTokenCommand],
+  ['keys', async () => (await import('./keys.ts')).keysCommand],
+  ['sync', async () => (await import('#sync')).syncCommand],
+  ['listen', async () => (await import('#listen')).listenCommand],
+  ['admin', async () => (await import('./admin.ts')).adminCommand],
+  ['verify', async () => (await import('./verify.ts')).verifyCommand],
+  ['doctor', async () => (await import('./doctor.ts')).doctorCommand],
+  ['adopt', async () => (await import('./adopt/adopt.ts')).adoptCommand],
+])
 
 const program = new Command('voucher-gateway')
   .description('The external integration service of a gift voucher platform.')
   .version(version)
-  // Before the command reads its options: some have a variable. doctor reports a wrong file by itself.
+  // The file is read before the command reads its options, because some options have a variable. `doctor` reports a
+  // wrong file as a check.
   .hook('preSubcommand', (_program, command) => {
-    if (command !== doctorCommand) loadEnvFile()
+    if (command.name() !== 'doctor') loadEnvFile()
   })
   .exitOverride()
-  .addCommand(serveCommand)
-  .addCommand(migrateCommand)
-  .addCommand(demoCommand)
-  .addCommand(importCommand)
-  .addCommand(tokenCommand)
-  .addCommand(redemptionTokenCommand)
-  .addCommand(keysCommand)
-  .addCommand(syncCommand)
-  .addCommand(adminCommand)
-  .addCommand(verifyCommand)
-  .addCommand(doctorCommand)
-  .addCommand(adoptCommand)
 
+const named = commands.get(process.argv[2] ?? '')
+for (const load of named ? [named] : commands.values()) program.addCommand(await load())
 inheritSettings(program)
 requireOptionsLast(program)
-// Its own command accepts any words.
+// The command that this function adds accepts any words.
 addCompletion(program)
 
 endWithOutput()
@@ -54,12 +51,12 @@ try {
     process.exitCode = error.exitCode === 0 ? 0 : 2
   } else {
     console.error(messageOf(error))
-    if (program.args[0] === serveCommand.name()) logFailedStart(error)
+    if (program.args[0] === 'serve') (await import('./serve/serve.ts')).logFailedStart(error)
     process.exitCode = error instanceof GatewayError && error.code === 'BAD_USER_INPUT' ? 2 : 1
   }
 }
 
-/** Passes the parent's settings to its commands: `addCommand` does not do that. */
+/** Passes the parent's settings to its commands, which `addCommand` does not. */
 function inheritSettings(parent: Command): void {
   for (const command of parent.commands) {
     command.copyInheritedSettings(parent)

@@ -8,11 +8,11 @@ import { readId } from './token/options.ts'
 
 type Jose = typeof import('jose')
 
-/** What a check of a token found. */
+/** The result of a check of a token. */
 interface Explanation {
   /** Sentences; none when a redemption has to accept the token. */
   problems: string[]
-  /** Null when the text is no JWT. Without a valid signature, anybody may have written them. */
+  /** Null when the text is no JWT. Without a valid signature, anyone may have written the claims. */
   claims: Record<string, unknown> | null
 }
 
@@ -25,7 +25,7 @@ function decode({ decodeJwt, decodeProtectedHeader }: Jose, token: string) {
   }
 }
 
-/** Returns what is wrong with the signature of a token, as a sentence, or null. */
+/** Returns a sentence about the fault of a token's signature, or null. */
 async function explainSignature(
   { jwtVerify, createLocalJWKSet, errors }: Jose,
   token: string,
@@ -35,7 +35,7 @@ async function explainSignature(
   if (!keys.some(key => key.kid === kid))
     return `The key ${kid} is not published: another service has signed the token, or the key has left.`
   try {
-    // The end is explained by itself.
+    // `explain` compares the end.
     await jwtVerify(token, createLocalJWKSet({ keys: [...keys] }), { algorithms: ['ES256'], currentDate: new Date(0) })
   } catch (error) {
     if (error instanceof errors.JOSEAlgNotAllowed) return 'It is not signed with ES256.'
@@ -46,14 +46,18 @@ async function explainSignature(
   return null
 }
 
-/** Explains a token as a redemption has to check it. @param tenantId the tenant of the till; undefined: any */
+/**
+ * Explains a token by the checks that a redemption has to make.
+ *
+ * @param tenantId the tenant of the till; undefined for any
+ */
 async function explain(
   token: string,
   keys: readonly PublicKey[],
   { issuer, audience }: Config['redemption'],
   tenantId: number | undefined,
 ): Promise<Explanation> {
-  // Loaded here, because the other commands do not need it.
+  // Imported here, because other commands do not need this module.
   const jose = await import('jose')
   const decoded = decode(jose, token)
   if (!decoded) return { problems: ['It is no JWT: three parts in base64url, separated by points.'], claims: null }
@@ -72,7 +76,7 @@ async function explain(
   return { problems: problems.map(withoutControls), claims }
 }
 
-/** Returns a claim as text. Anybody may have written it: an object could have a `toString` of its own. */
+/** Returns a claim as text. Anyone may have written the token, so an object could have its own `toString`. */
 const toText = (claim: unknown) => (typeof claim === 'string' ? claim : (JSON.stringify(claim) ?? 'missing'))
 
 /** Returns the time of a claim in seconds since 1970. */
@@ -84,7 +88,7 @@ const toTimeText = (claim: unknown) => {
 }
 
 const check = new Command('check')
-  .description('Explain a redemption token: what it says, and why a redemption would refuse it.')
+  .description('Explain a redemption token: its claims, and the reasons why a redemption would refuse it.')
   .argument('<token>', 'the token')
   .option('--tenant <id>', 'the tenant of the till', readId)
   .addOption(jsonOption())

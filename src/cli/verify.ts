@@ -26,7 +26,7 @@ export const verifyCommand = new Command('verify')
       const pool = connect(address, { max: 1, statementTimeoutMs: 0, startupParameters, role: serviceRole })
       const session = pool.openSession()
       try {
-        // In a transaction, the limits apply to its session alone, even behind a pooler.
+        // In a transaction, the changed limits apply only to this session, even behind a pooler.
         await session.unsafe('begin /* verify.begin */')
         await liftLimits(session, true)
         const { asOf, differences: figures } = await checkFigures(session)
@@ -78,7 +78,7 @@ function advice({ asOf, records, figures, references }: VerifyReport, repair: bo
 }
 
 const describeFigures = ({ kind, rows, tenants, firstTenant }: FigureDifference): string =>
-  `${kind === 'head' ? 'heads of lists' : `figures ${kind}`}: ${formatQuantity(rows, 'row')} of ${formatQuantity(tenants, 'tenant')} differ, first tenant ${firstTenant}`
+  `${kind === 'head' ? 'heads of lists' : `figures ${kind}`}: ${formatQuantity(rows, 'row')} of ${formatQuantity(tenants, 'tenant')} ${rows === 1 ? 'differs' : 'differ'}, first tenant ${firstTenant}`
 
 const describeReferences = ({ record, column, kind, lost, references, firstId }: LostReferences): string =>
   `${record}: ${column} finds no ${kind} in ${lost} of ${formatQuantity(references, 'reference')}, first id ${firstId}`
@@ -89,5 +89,5 @@ function describeRecords({ record, reason, keys, firstKeys, differences }: Recor
   if (reason !== null)
     return `${subject} rejected: ${reason}${keys === 1 ? ', key' : ', first keys'} ${firstKeys.join(', ')}`
   const lines = differences.map(({ key, columns, reason }) => `\n  ${record} ${key}: ${reason ?? columns.join(', ')}`)
-  return `${subject} differ from the source:${lines.join('')}`
+  return `${subject} ${keys === 1 ? 'differs' : 'differ'} from the source:${lines.join('')}`
 }

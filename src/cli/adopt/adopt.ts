@@ -64,7 +64,7 @@ const applyCommand = new Command('apply')
       const isInstalled = isMigrated && (await hasMappings(owner, adopted))
       if (!isInstalled) requireNone((await checkMapping(owner, folder, path)).findings)
       await migrate(owner, { lockWait: wait, adopted, onBlocked })
-      // Before, Ctrl-C ends the process: what it does then is one transaction.
+      // Before this line, Ctrl-C ends the process: the work is one transaction, which the server then rolls back.
       process.once('SIGINT', () => stop.abort())
       const total = await estimateRows(owner, adopted)
       bar?.start(total, 0, { phase: 'records' })
@@ -195,7 +195,7 @@ export const adoptCommand = new Command('adopt')
     const opensDatabase = command !== initCommand && (command !== planCommand || planCommand.opts().from !== undefined)
     if (opensDatabase) requireDatabase()
   })
-  // It is also a command of the program, whose hooks run before its action.
+  // `verify` is also a command of the program, so the hook `preAction` of this command does not run for it.
   .hook('preSubcommand', (_adopt, command) => {
     if (command === verifyCommand) requireDatabase()
   })

@@ -52,7 +52,7 @@ export const checkCommand = new Command('check')
     if (errors > 0) process.exitCode = 1
   })
 
-/** Describes what is wrong for a person. */
+/** Describes a finding for a person. */
 function describeFinding({ file, line, level, problem, remedy, keys }: Finding): string {
   const examples = keys.length > 0 ? ` Keys: ${keys.join(', ')}.` : ''
   const place = line === null ? file : `${file}:${line}`

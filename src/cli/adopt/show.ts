@@ -34,7 +34,7 @@ export const showCommand = new Command('show')
         if (await hasSchema(owner)) await requireMigrated(database)
         return withoutTrace(owner, async transaction => {
           const state = await readKeyState(transaction, mapping, key)
-          // Loaded here, because it builds the schema of GraphQL, which the other commands do not need.
+          // Imported here, because the module builds the GraphQL schema, which other commands do not need.
           const { readAnswers } = await import('./v1-answers.ts')
           return { state, answers: await readAnswers(owner, transaction, record, state) }
         })

@@ -1,7 +1,9 @@
-/** What v1 answers about a record, without a server. */
+/** The answers of v1 about a record, without a server. */
 import { randomBytes } from 'node:crypto'
 import type { KeyState } from '../../adoption/show.ts'
 import type { Pool, Transaction } from '../../db/sql.ts'
+import { createChangeStreams } from '../../domain/event/change-streams.ts'
+import { createHeadFeed } from '../../domain/event/head-feed.ts'
 import { createCursorCipher } from '../../domain/paging/cursor.ts'
 import { RateWindows } from '../../domain/rate/windows.ts'
 import { createIssuer } from '../../domain/record/redemption-token.ts'
@@ -26,13 +28,13 @@ const operationsOf: Record<string, readonly string[]> = {
 
 /** An answer of v1. */
 export interface Answer {
-  /** Its method and path. */
+  /** The method and the path of the request. */
   request: string
   status: number
   body: unknown
 }
 
-/** Returns what v1 answers to a token of all permissions, by the operations that REST serves. */
+/** Returns the answers of v1 to a token with all permissions. */
 export async function readAnswers(
   pool: Pool,
   transaction: Transaction,
@@ -57,10 +59,12 @@ export async function readAnswers(
       const body = await transaction.savepoint(sql => {
         const caller = {
           ...{ token, rate, address: '', requestId: '', rateKey: '', window: { used: 0, resetsIn: 1 } },
-          ...{ isWaiting: () => true, cost: 0, rejectedCost: 0, requestedCost: 1 },
+          ...{ lookUp: () => ({ status: 'active' as const, token }), isWaiting: () => true },
+          ...{ cost: 0, rejectedCost: 0, requestedCost: 1 },
         }
         const context = {
           ...{ sql, records: sql, caller, fieldErrors: {}, issueRedemptionToken, serviceId: '' },
+          changeStreams: createChangeStreams(createHeadFeed(sql, () => {})),
           cursors: createCursorCipher(randomBytes(32)),
           scope: createTenantScope(sql),
           loaders: new Loaders({ pool, sql, records: sql, caller, group: {} }),

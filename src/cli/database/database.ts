@@ -62,7 +62,7 @@ async function openDatabase(config: Config, attach: boolean) {
     try {
       const running = attach ? await attachEmbedded(dataDir) : null
       const { stop, ...address } = running ?? (await startEmbedded({ dataDir }))
-      // Attached: another process, the running service, started the embedded server.
+      // `attached`: the running service, another process, started the embedded server.
       return { ...openPools(config, address, stop), embedded: true, attached: running !== null }
     } catch (error) {
       throw dataDirectoryError(dataDir, error)
@@ -95,7 +95,10 @@ function openPools(
   const health = connect(address, { ...healthLimits, startupParameters, role: serviceRole })
   // A pooler's sessions have the same timeout as the other connections.
   const pooled = startupParameters ? {} : { statementTimeoutMs: serviceLimits.statementTimeoutMs }
-  /** One connection as the service's role for rates: counting waits for no other statement, and delays none. */
+  /**
+   * One connection as the service's role, only for counting rates, so that counting waits for no other statement and
+   * delays none.
+   */
   const rates = connect(address, { ...rateLimits, ...pooled, startupParameters, role: serviceRole })
   /** Connections as the service's role to each standby. */
   const standbys = replicaUrls.map((url, index) => {
@@ -118,8 +121,7 @@ function openPools(
 /**
  * Checks that the database is migrated and that the login may use it.
  *
- * @throws ReasonError that names the command which applies missing migrations, or the statement which grants a missing
- *   right
+ * @throws ReasonError with the command that applies missing migrations, or the statement that grants a missing right
  */
 export async function requireMigrated({ owner, pool }: Database): Promise<void> {
   const { login, readsMigrations, setsServiceRole } = await readRights(owner)
@@ -134,10 +136,10 @@ export async function requireMigrated({ owner, pool }: Database): Promise<void> 
 }
 
 /**
- * Runs a command's work on the migrated database, and closes the database afterwards. Uses the embedded server of a running
- * service when there is one.
+ * Runs a command's work on the migrated database, and closes the database afterwards. Uses the embedded server of a
+ * running service when there is one.
  *
- * @throws what `withUnmigratedDatabase`, `requireMigrated` and the work throw
+ * @throws the errors of `withUnmigratedDatabase`, of `requireMigrated` and of the work
  */
 export const withDatabase = <Result>(config: Config, work: (database: Database) => Promise<Result>) =>
   withUnmigratedDatabase(config, async database => {
@@ -146,11 +148,10 @@ export const withDatabase = <Result>(config: Config, work: (database: Database) 
   })
 
 /**
- * Does the same as `withDatabase` for work that migrates the database.
+ * Runs work like `withDatabase`, on a database that need not be migrated.
  *
  * @param options.attach false for the service itself, which never uses the embedded server of another process
- * @throws what opening the database and the work throw; for a database of an unreleased version an error that names the
- *   remedy
+ * @throws the errors of opening and of the work; for a database of an unreleased version an error that names the remedy
  */
 export async function withUnmigratedDatabase<Result>(
   config: Config,

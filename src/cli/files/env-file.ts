@@ -17,7 +17,7 @@ const value = /""[ \t]*(#.*)?|(?![ \t]*["'`])([^#]*[ \t]#.*|#.*|[^#]*)/
 /** An assignment, a comment or an empty line. */
 const line = new RegExp(`^[ \\t]*((export[ \\t]+)?(?<name>[A-Za-z_]\\w*)[ \\t]*=[ \\t]*(${value.source})|#.*)?$`)
 
-/** The names that have a meaning for a command, the sync's included. */
+/** The names of variables that any command reads, `sync` included. */
 const knownNames = [
   ...variableNames,
   ...databaseVariables,
@@ -28,8 +28,8 @@ const knownNames = [
  * Adds the variables of `.env` in the working directory, if the file exists, to the environment. A variable that is
  * already set keeps its value.
  *
- * @throws ReasonError when the file cannot be read, has a line that is not an assignment (Node would skip it), an unknown name
- *   or a name twice
+ * @throws ReasonError for a file that cannot be read, a line that is not an assignment (Node would skip it), an unknown
+ * name or a name twice
  */
 export function loadEnvFile(): void {
   const text = readText()

@@ -1,21 +1,22 @@
-/** The metrics of all workers, which their primary serves. */
+/** The metrics of all workers, which the primary serves. */
 import cluster from 'node:cluster'
 import { once } from 'node:events'
 import type { WorkerCount } from '../../doctor/health.ts'
-import { addUp, type ProcessMetrics, processRegistry, workers } from '../../metrics/registry.ts'
+import { type ProcessMetrics, processRegistry, sumMetrics, workers } from '../../metrics/registry.ts'
 import { metricsRequest } from './worker.ts'
 
-/** What a scrape waits for the workers, in milliseconds: each looks at the database for up to 1.2 seconds. */
+/** The longest wait of a scrape for the workers, in milliseconds: each reads the database for up to 1.2 seconds. */
 const timeLimitMs = 2_000
 
-/** Counts of ended workers stay: Prometheus would take a smaller sum for a restart of all workers. */
+/** The counts of ended workers stay: Prometheus would take a smaller sum for a restart of all workers. */
 const isCount = ({ type }: ProcessMetrics[number]) => ['counter', 'histogram'].includes(`${type}`)
 
 /**
- * Gathers the metrics of all workers from now on. A worker that does not answer in time has the metrics of its last answer.
+ * Gathers the metrics of all workers from now on. A worker that does not answer in time has the metrics of its last
+ * answer.
  *
- * @param countWorkers how many workers listen
- * @returns reads the sums as text
+ * @param countWorkers returns the number of workers that listen
+ * @returns a function that reads the sums as text
  */
 export function gatherMetrics(countWorkers: () => WorkerCount): () => Promise<string> {
   /** The last answers of running workers, by their ids. */
@@ -26,11 +27,11 @@ export function gatherMetrics(countWorkers: () => WorkerCount): () => Promise<st
   cluster.on('message', ({ id }, message) => {
     if (isAnswer(message)) answers.set(id, message.metrics)
   })
-  // Not `exit`, which may come before the last answer.
+  // Listens to `disconnect` and not to `exit`, because `exit` may come before the last answer.
   cluster.on('disconnect', ({ id }) => {
     const counts = answers.get(id)?.filter(isCount) ?? []
     answers.delete(id)
-    ended = ended.then(sums => addUp([sums, counts]).getMetricsAsJSON())
+    ended = ended.then(sums => sumMetrics([sums, counts]).getMetricsAsJSON())
   })
   return async () => {
     const signal = AbortSignal.timeout(timeLimitMs)
@@ -42,7 +43,7 @@ export function gatherMetrics(countWorkers: () => WorkerCount): () => Promise<st
     workers.set({ state: 'listening' }, listening)
     workers.set({ state: 'starting' }, total - listening)
     const own = await processRegistry.getMetricsAsJSON()
-    return addUp([await ended, ...answers.values(), own]).metrics()
+    return sumMetrics([await ended, ...answers.values(), own]).metrics()
   }
 }
 

@@ -7,7 +7,7 @@ import { ReasonError, reason } from '../../reasons.ts'
 import { shellCommand } from '../terminal/shell-command.ts'
 
 /** The codes of the lookup of a host that does not exist, and of listen(2) for a host that is another machine. */
-const hostCodes = /^(EADDRNOTAVAIL|EAFNOSUPPORT|EINVAL|ENOTFOUND|EAI_\w+)$/
+const hostErrorCodes = /^(EADDRNOTAVAIL|EAFNOSUPPORT|EINVAL|ENOTFOUND|EAI_\w+)$/
 
 /**
  * Returns the origin at which this machine reaches the service.
@@ -80,7 +80,7 @@ export async function listenAt(
     const code = error instanceof Error && 'code' in error ? String(error.code) : ''
     const facts = { host, variable: name, port, error: code }
     const options = { cause: error }
-    if (hostCodes.test(code)) throw new ReasonError(reason('HOST_INVALID', facts), options)
+    if (hostErrorCodes.test(code)) throw new ReasonError(reason('HOST_INVALID', facts), options)
     if (code === 'EACCES') throw new ReasonError(reason('PORT_FORBIDDEN', facts), options)
     if (code !== 'EADDRINUSE') throw error
     const example = name === 'PORT' ? `with: ${shellCommand('serve --port 8081')}` : `${name}=8081`

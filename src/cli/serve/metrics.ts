@@ -9,7 +9,7 @@ import { listenAt } from './listen.ts'
 /**
  * Serves `GET /metrics` on `METRICS_PORT`, in the text format of Prometheus.
  *
- * @param readProcesses reads what the processes of the service do, as text
+ * @param readProcesses reads the metrics of the processes of the service, as text
  * @param report receives errors of the database
  * @returns the server; the caller closes it
  * @throws Error as `listen` does

@@ -8,6 +8,7 @@ import { letDriverCompile } from '../../db/connection/compilable.ts'
 import { findExcessRights } from '../../db/connection/rights.ts'
 import { migrate } from '../../db/migration/migrate.ts'
 import type { Pool } from '../../db/sql.ts'
+import { startLiveDemo } from '../../demo/live.ts'
 import { hasDemoData, isEmpty, loadDemo } from '../../demo/load.ts'
 import { hasNoAdministrator } from '../../domain/administrator/administrator.ts'
 import { inviteFirstAdministrator } from '../../domain/administrator/invitation.ts'
@@ -18,7 +19,7 @@ import { adminPath, dashboardPath, docsPath, graphiqlPath, graphqlPath, setupPat
 import { loggerOptions } from '../../log.ts'
 import { createLogDestination } from '../../log-destination.ts'
 import { requireProcessLimits } from '../../process-limits.ts'
-import { createSteps } from '../../projection/step.ts'
+import { makeAllSteps } from '../../projection/step.ts'
 import { type Database, requireMigrated, withUnmigratedDatabase } from '../database/database.ts'
 import { readDataFile, removeDataFile, writeDataFile } from '../files/data-file.ts'
 import { commandLine } from '../terminal/actor.ts'
@@ -29,6 +30,10 @@ import { endAtSecondSignal, stopService, untilSignal } from './stop.ts'
 import { linkToPrimary, type PrimaryLink } from './worker.ts'
 import { type Demo, type RunningService, startPrimary } from './workers.ts'
 
+const liveNeedsDemo =
+  'The option --live writes to the demo data of the embedded database alone. Start without DATABASE_URL, and with a DATA_DIR ' +
+  'that is new or has the demo data.'
+
 const readWorkers = readNumber(/^[1-9]\d?$/, 'Give a whole number from 1 to 99, such as 4.')
 const readPort = readNumber(/^\d{1,5}$/, 'Give a whole number from 0 to 65535, such as 8081.')
 
@@ -36,7 +41,8 @@ export const serveCommand = new Command('serve')
   .description('Run the service.')
   .option('--workers <number>', 'How many processes answer requests, for example one for each core.', readWorkers, 1)
   .option('--port <number>', 'The port on which the service listens, instead of PORT.', readPort)
-  .action(async ({ workers, port }: { workers: number; port?: number }) => {
+  .option('--live', 'Write to the demo data: some 30 sales, redemptions, consents and withdrawals a minute.', false)
+  .action(async ({ workers, port, live }: { workers: number; port?: number; live: boolean }) => {
     const config = readConfig(port === undefined ? process.env : { ...process.env, PORT: String(port) }, workers)
     const primary = linkToPrimary()
     if (!primary) {
@@ -45,11 +51,12 @@ export const serveCommand = new Command('serve')
     }
     const stopped = primary?.stopped ?? untilSignal()
     let listens = false
-    // Before the service listens, nothing has to finish: an embedded server ends with its process.
+    // Before the service listens, a stop has nothing to wait for: an embedded server ends with this process.
     void stopped.then(() => listens || process.exit(0))
     const work = async (database: Database) => {
       if (database.embedded) removeDataFile(config.dataDir, 'origin')
       const demoSecret = database.embedded ? await prepareEmbedded(config, database) : null
+      if (live && !primary && demoSecret === null) throw new Error(liveNeedsDemo)
       await requireMigrated(database)
       // Checked before the service listens: a later failure of the database must not end a running service.
       const platform = demoSecret === null ? null : await startDemoPlatform(config, database)
@@ -60,6 +67,7 @@ export const serveCommand = new Command('serve')
           ? await startPrimary(config, database, workers, demo)
           : await startService(config, database, primary, primary ?? demo)
       listens = true
+      const stopLive = live && !primary ? startLiveDemo(database.owner) : null
       let reason = 'error'
       try {
         if (firstSteps) announce(config, database, service.origin, demoSecret, firstSteps)
@@ -67,6 +75,7 @@ export const serveCommand = new Command('serve')
       } finally {
         if (!primary) endAtSecondSignal()
         platform?.stop()
+        stopLive?.()
         await service.stop(reason)
         if (database.embedded) removeDataFile(config.dataDir, 'origin')
       }
@@ -75,16 +84,16 @@ export const serveCommand = new Command('serve')
     await served.finally(() => primary?.close())
   })
 
-/** Writes the error that ends `serve` to the log as well, unless it is a terminal: programs read the reasons there. */
+/** Writes the error that ends `serve` to the log, where programs read the reasons; not when the log is a terminal. */
 export function logFailedStart(error: unknown): void {
   if (process.stdout.isTTY) return
   pino(loggerOptions('fatal'), createLogDestination()).fatal({ err: error }, 'the service does not start')
 }
 
-/** Prints a text for people: on a terminal, or else apart from the log, of which each line is JSON. */
+/** Prints a text for people. Without a terminal the text goes to stderr, because each line on stdout must be JSON. */
 const printForPeople = (text: string) => (process.stdout.isTTY ? console.log(text) : console.error(text))
 
-/** Prints where the service is and what to do first, and records its address for commands. */
+/** Prints the address of the service and the first thing to do, and records the address for commands. */
 function announce(
   config: Config,
   { embedded }: Database,
@@ -120,11 +129,11 @@ async function startService(
   primary: PrimaryLink | null,
   { demoToken, demoPlatform }: Demo,
 ): Promise<RunningService> {
-  // V8 sets the limit at which it collects the whole heap a few MB above what is alive, and counts buffers toward it:
-  // the bodies of pages reached it ten times a second. So the limit is twice the live data.
+  // V8 sets the limit at which it collects the whole heap a few MB above the live data, and counts buffers toward it:
+  // the bodies of pages reached it ten times a second. This flag sets the limit at twice the live data.
   setFlagsFromString('--heap-growing-percent=100')
   await letDriverCompile(database.pool)
-  // Loaded here, because they take most of a second and the other commands do not need them.
+  // Imported here, because loading these modules takes most of a second and other commands do not need them.
   const { startTracing } = await import('../../tracing.ts')
   startTracing()
   const { buildServer } = await import('../../server.ts')
@@ -157,7 +166,7 @@ async function startService(
   return { origin, stop: reason => stopService(app, config.shutdownDelay, reason) }
 }
 
-/** Measures this process, and serves the metrics unless the primary does. @param database null: the primary does */
+/** Measures this process, and serves the metrics. @param database null in a worker, whose metrics the primary serves */
 async function startMetrics(app: FastifyInstance, config: Config, database: Database | null): Promise<void> {
   const { observe } = await import('../../metrics/observe.ts')
   observe(app.checkReadiness)
@@ -181,7 +190,7 @@ async function prepareEmbedded(config: Config, { owner, pool }: Database): Promi
     printForPeople('Loading demo data …')
     await loadDemo(owner, { scale: 1 })
     // The records must exist when the addresses are printed.
-    await createSteps(pool, new AbortController().signal)()
+    await makeAllSteps(pool, new AbortController().signal)
   }
   if (!(await hasDemoData(owner))) return null
   const stored = readDataFile(config.dataDir, 'demo-token')
@@ -192,7 +201,8 @@ async function prepareEmbedded(config: Config, { owner, pool }: Database): Promi
 /**
  * Starts the platform of the demo, which redeems vouchers of the embedded database.
  *
- * @returns null when the demo has no till: with `PUBLIC_URL`, and with the port 0, which is no issuer that can be asked for keys
+ * @returns null when the demo has no till: with `PUBLIC_URL`, and with the port 0, at which redemptions could not ask
+ * for keys
  */
 async function startDemoPlatform({ publicUrl, port, redemption }: Config, { address }: Database) {
   if (typeof address === 'string' || publicUrl !== undefined || port === 0) return null

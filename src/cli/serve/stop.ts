@@ -23,7 +23,7 @@ export function endAtSecondSignal(): void {
  *
  * @param delay seconds for which the service still accepts connections
  */
-export function limitStop(log: Pick<FastifyBaseLogger, 'error'>, delay: number): void {
+export function exitAfterStopTimeout(log: Pick<FastifyBaseLogger, 'error'>, delay: number): void {
   setTimeout(
     () => {
       log.error('the service did not stop in time and ends now')
@@ -43,7 +43,7 @@ export function limitStop(log: Pick<FastifyBaseLogger, 'error'>, delay: number):
  */
 export async function stopService(app: FastifyInstance, delay: number, reason: string): Promise<void> {
   app.log.info({ reason, delay }, 'the service stops')
-  limitStop(app.log, delay)
+  exitAfterStopTimeout(app.log, delay)
   await app.drain(delay * 1000)
   await app.close()
   app.log.info('the service has stopped')

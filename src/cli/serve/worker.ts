@@ -1,4 +1,4 @@
-// A worker of `serve --workers`: it answers requests, and the primary process does the rest.
+// The link of a worker of `serve --workers` to its primary process.
 import type { WorkerCount } from '../../doctor/health.ts'
 
 /** The message with which the primary asks a worker for its metrics. */
@@ -26,7 +26,7 @@ export function linkToPrimary() {
     const { processRegistry } = await import('../../metrics/registry.ts')
     process.send?.({ metrics: await processRegistry.getMetricsAsJSON() })
   })
-  // The primary also sends SIGTERM to a worker that has already received one.
+  // The primary sends SIGTERM even to a worker that has already received a SIGTERM.
   const stopped = new Promise<string>(resolve => process.on('SIGTERM', resolve))
   // Ctrl-C reaches all processes of a terminal: the primary stops its workers.
   process.on('SIGINT', () => {})

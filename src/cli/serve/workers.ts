@@ -10,22 +10,22 @@ import { loggerOptions } from '../../log.ts'
 import { createLogDestination } from '../../log-destination.ts'
 import type { Database } from '../database/database.ts'
 import { localOrigin } from './listen.ts'
-import { limitStop } from './stop.ts'
+import { exitAfterStopTimeout } from './stop.ts'
 import { demoPlatformVariable, demoTokenVariable, workerVariable } from './worker.ts'
 
 /** The wait before a worker that ended is started again: doubled while it ends soon after its start; in milliseconds. */
 const backOff = { first: 100, longest: 5000, resetAfter: 10_000 }
 
 /**
- * The time that workers may take to end before they are killed, in milliseconds. The primary closes its pools after them,
- * and has 9.5 s in all (stop.ts).
+ * The time that workers may take to end before they are killed, in milliseconds. The primary closes its pools after the
+ * workers have ended, and has 9.5 s for both (stop.ts).
  */
 const stopTimeout = 7_700
 
 /** A worker that does not listen after this long is killed, and started again; in milliseconds. */
 const startTimeout = 60_000
 
-/** What the demo has; without a demo, all are null. */
+/** The parts of the demo, all null without a demo. */
 export interface Demo {
   /** The secret of the demo's token. */
   demoToken: string | null
@@ -36,7 +36,7 @@ export interface Demo {
 export interface RunningService {
   /** The origin at which this machine reaches the service. */
   origin: string
-  /** Lets requests finish, and returns when nothing runs any more. @param reason the signal, for the log */
+  /** Lets requests finish, and returns when no worker runs. @param reason the signal, for the log */
   stop(reason: string): Promise<void>
 }
 
@@ -45,7 +45,7 @@ export interface RunningService {
  * immediately, then after growing waits.
  *
  * @returns when the first of them listens
- * @throws Error when the first one ends before it listens
+ * @throws Error when the first worker ends before it listens
  */
 export async function startPrimary(
   config: Config,
@@ -56,7 +56,7 @@ export async function startPrimary(
   const { host, healthPort, metricsPort, shutdownDelay, logLevel } = config
   const destination = createLogDestination()
   const log = pino(loggerOptions(logLevel), destination)
-  // The embedded server is the primary's: the workers connect to it.
+  // The primary owns the embedded server: the workers connect to it.
   const environment = {
     DATABASE_URL: addressUrl(database.address),
     [demoTokenVariable]: demoToken ?? '',
@@ -127,14 +127,14 @@ export async function startPrimary(
 
   cluster.setupPrimary({ silent: true })
   try {
-    // The first worker starts alone: an error that stops it would also stop the others.
+    // The first worker starts alone: an error that stops the first worker would also stop the other workers.
     const origin = await start(1)
     for (let number = 2; number <= count; number++) void start(number)
     return {
       origin,
       async stop(reason) {
         log.info({ reason, delay: shutdownDelay }, 'the service stops')
-        limitStop(log, shutdownDelay)
+        exitAfterStopTimeout(log, shutdownDelay)
         await endWorkers()
         log.info('the service has stopped')
       },
@@ -145,7 +145,7 @@ export async function startPrimary(
   }
 }
 
-/** Serves the metrics of the workers that start from now on. */
+/** Serves the metrics of the workers. Must be called before the first worker starts. */
 async function openMetrics(config: Config, database: Database, log: Logger, countWorkers: () => WorkerCount) {
   const { gatherMetrics } = await import('./gather-metrics.ts')
   const { serveMetrics } = await import('./metrics.ts')
@@ -157,7 +157,7 @@ async function openMetrics(config: Config, database: Database, log: Logger, coun
 const tagLine = (worker: number, line: string) =>
   line.startsWith('{"') ? `{"worker":${worker},${line.slice(1)}` : `worker ${worker}: ${line}`
 
-/** Passes on whole lines, and the last line even without a line break. */
+/** Writes whole lines, and the last line even without a line break. */
 function relayLines(stream: Readable | null, write: (line: string) => void): void {
   let rest = ''
   stream?.setEncoding('utf8')

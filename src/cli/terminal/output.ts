@@ -9,7 +9,7 @@ export const jsonOption = () => new Option('--json', 'print JSON').default(false
 /**
  * Returns the reader of an option that is a whole number.
  *
- * @param message the error for any other text: what to give, with an example
+ * @param message the error for any other text, with an example
  */
 export const readNumber = (pattern: RegExp, message: string) => (text: string) => {
   if (!pattern.test(text)) throw new InvalidArgumentError(message)
@@ -38,7 +38,7 @@ export function printTable(rows: readonly Readonly<Record<string, string>>[]): v
   console.log(lines.map(line => line.trimEnd()).join('\n'))
 }
 
-/** Returns a text without control characters and marks of direction, which a terminal would obey. */
+/** Returns a text without control characters and direction marks, because a terminal would execute them. */
 export const withoutControls = (text: string): string => text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
 
 /** Returns a number with its noun: `1 row`, `2 rows`. */
@@ -49,6 +49,6 @@ export function printResult(json: boolean, result: object, sentence: string): vo
   console.log(json ? toJsonLine(result) : sentence)
 }
 
-/** Says which transactions hold a lock that the command tries to get. */
+/** Prints which transactions hold a lock that the command tries to get. */
 export const onBlocked = (holders: string) =>
   console.error(`Waiting for a lock that is held by ${holders}. Others go first meanwhile.`)

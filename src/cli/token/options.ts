@@ -23,7 +23,7 @@ export function readDuration(text: string): number {
   return seconds
 }
 
-/** The properties of a token that its options give; undefined: not given. */
+/** The properties of a token that the options of a command give. */
 export interface TokenOptions {
   name?: string
   tenant?: number[]
@@ -32,7 +32,7 @@ export interface TokenOptions {
   contact?: string
 }
 
-/** Adds the options for the properties of a token, besides its name and its rate. */
+/** Adds the options for the properties of a token, except its name and its rate. */
 export const addTokenOptions = (command: Command): Command =>
   command
     .addOption(new Option('--tenant <id...>', 'the id of a tenant that the token may access').argParser(readIds))

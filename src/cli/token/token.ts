@@ -6,7 +6,7 @@ import { listTokens } from '../../domain/token/list.ts'
 import { rotateToken } from '../../domain/token/rotation.ts'
 import { getToken, type TokenRecord, tokenStatus } from '../../domain/token/token.ts'
 import { toJsonLine } from '../../json-line.ts'
-import { createSteps } from '../../projection/step.ts'
+import { makeAllSteps } from '../../projection/step.ts'
 import { withDatabase } from '../database/database.ts'
 import { commandLine } from '../terminal/actor.ts'
 import { jsonOption, printResult, printTable } from '../terminal/output.ts'
@@ -32,10 +32,10 @@ const printSecret = (json: boolean, sentence: string, shown: { id: number; token
 /** The time that steps may take to write the records of tenants, in milliseconds. */
 const stepTimeout = 5_000
 
-/** Opens the database after steps have written the records of new tenants: no service may be running that makes them. */
+/** Opens the database, and first lets steps write the records of new tenants, because perhaps no service runs. */
 const withTenants = <Result>(work: (pool: Pool) => Promise<Result>) =>
   withDatabase(readConfig(process.env), async ({ pool }) => {
-    await createSteps(pool, AbortSignal.timeout(stepTimeout))()
+    await makeAllSteps(pool, AbortSignal.timeout(stepTimeout))
     return work(pool)
   })
 
