@@ -4,7 +4,7 @@ import { type Reason, reason } from '../reasons.ts'
 
 /** Returns a reason for each source that is not captured. @param sql a pool of any role */
 export async function findUncaptured(sql: Sql): Promise<Reason[]> {
-  // Without a trigger, the source itself is missing.
+  // A null trigger means that the source itself is missing.
   const rows = await sql<{ source: string; trigger: string | null; statement: string }[]>`
     select /* capture.find_missing */ source, trigger, format('call gateway.capture(%L);', source) as statement
     from gateway.find_uncaptured() order by source`
@@ -14,13 +14,13 @@ export async function findUncaptured(sql: Sql): Promise<Reason[]> {
 }
 
 /**
- * Captures again the sources that are not captured: steps then compare all records of their types. Leaves out sources that are locked,
- * or that the owner of the schema may not alter.
+ * Restores the capture of sources that lost it: steps then compare all records of their types. Leaves out sources
+ * that are locked, or that the owner of the schema may not alter.
  *
  * @param report receives the name of each source, as soon as it is captured
  */
 export async function repairCapture(sql: Sql, report: (source: string) => void): Promise<void> {
-  // Each call is a transaction, so that one source is locked at a time. At most once a source, however often its triggers are disabled.
+  // Each call is a transaction, so that one source is locked at a time, and each source is captured at most once.
   for (const repaired = new Set<string>(); ; ) {
     const [{ source }] = await sql<[{ source: string | null }]>`
       select /* capture.repair */ gateway.repair_capture() as source`

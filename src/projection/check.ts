@@ -1,34 +1,36 @@
 import type { Sql } from '../db/sql.ts'
 
-/** How a record differs from its source. */
+/** The difference of a record from its source. */
 interface RecordDifference {
   key: string
   columns: string[]
-  /** Null: it differs in the columns. */
+  /** Null when the record differs in its columns. */
   reason: string | null
 }
 
-/** Records of a type that are not as their sources say, keys of it that were rejected, or why the type was not compared. */
+/**
+ * Records of a type that differ from their sources, rejected keys of the type, or the reason why it was not compared.
+ */
 export interface RecordProblem {
   record: string
   /**
-   * Why keys were rejected, with the values of their rows when all have the same ones, or why the type was not compared; null
-   * for records that differ.
+   * The reason why keys were rejected, with the values of their rows if these are equal, or why the type was not
+   * compared; null for records that differ.
    */
   reason: string | null
   keys: number
-  /** At most five; empty: the problem concerns the whole type. */
+  /** At most five; empty when the problem concerns the whole type. */
   firstKeys: string[]
-  /** Of records that differ. */
+  /** The differences of records. */
   differences: RecordDifference[]
 }
 
 /**
- * Compares all records with their sources, in one snapshot. It is exact while others write, because it leaves out the keys
- * that a step will evaluate.
+ * Compares all records with their sources, in one snapshot. It is exact while others write, because it leaves out the
+ * keys that a step will evaluate.
  *
  * @param sql a pool without a statement timeout: it reads all records
- * @param repairs whether steps evaluate the records that differ
+ * @param repairs true to let steps evaluate the records that differ
  * @returns one entry for each type and reason; none when all records are right
  */
 export async function findRecordProblems(sql: Sql, repairs = false): Promise<RecordProblem[]> {
@@ -56,17 +58,18 @@ export async function findRecordProblems(sql: Sql, repairs = false): Promise<Rec
     group by record, gateway.without_values(reason) order by record, 2`
 }
 
-/** The interval of the parts of the check that goes on in the background, in seconds. */
+/** The interval of the parts of the background check, in seconds. */
 export const checkInterval = 10
 
 /**
- * Compares a part of the records with their sources, so that all are compared within a day, and lets steps evaluate the records that
- * differ.
+ * Compares a part of the records with their sources, and lets steps evaluate the records that differ. Within a day all
+ * records are compared.
  *
- * @returns the keys of the records, as `voucher 7`
+ * @returns the keys of the records, such as `voucher 7`
  */
 export async function checkSomeRecords(sql: Sql): Promise<string[]> {
-  // One snapshot, so that no step comes between its statements: the statements of a message are one transaction.
+  // The statements of one message are one transaction. It has one snapshot, so that no step comes between the
+  // statements.
   const results = await sql
     .unsafe<{ name: string }[][]>(
       `set /* record.check_some */ transaction isolation level repeatable read;

@@ -8,11 +8,11 @@ export interface LostReferences {
   kind: string
   lost: number
   references: number
-  /** The first record that has one. */
+  /** The first record with such a reference. */
   firstId: number
 }
 
-/** Counts the references that find no record, by column. Types that the mapping does not have are left out. */
+/** Counts by column the references to records that do not exist. It leaves out types without a mapping. */
 export const findLostReferences = (sql: Sql) => sql<LostReferences[]>`
   with /* record.find_lost_references */ reference (record, "column", kind, id, target) as (
     -- Of a voucher that was sold as a variant, product_id names the variant.

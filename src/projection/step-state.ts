@@ -1,44 +1,44 @@
-/** Tells what steps have not taken or cannot show, and why none is made. */
+/** Reads the state of the steps: waiting changes, rejected keys, and the reasons of late steps. */
 import type { Sql } from '../db/sql.ts'
 import { type Reason, reason } from '../reasons.ts'
 
-/** A reason follows when no step was made for longer, in seconds. */
+/** The time without a step after which there is a reason, in seconds. */
 const lateAfter = 10
 
-/** The last step, and what steps have not taken or cannot show. */
+/** The last step, the changes that wait for a step, and the rows that v1 cannot show. */
 export interface StepState {
-  /** Null during the first fill. It says nothing of changes that wait. */
+  /** Null during the first fill. The value does not depend on waiting changes. */
   secondsSinceStep: number | null
-  /** How old the oldest change may be that is not in the records; null during the first fill. */
+  /** The possible age of the oldest change that is missing in the records; null during the first fill. */
   secondsBehind: number | null
   /** The notes, keys and rows of rules that no step has taken, up to 100,000 of each kind. */
   waiting: number
-  /** An instant at which the check in the background found all records equal to their sources; null: it has not compared all yet. */
+  /** An instant at which the check in the background found all records equal to their sources; null until then. */
   verifiedThrough: string | null
   /** The number of records that the check in the background found different from their sources. Usually 0. */
   differed: number
   /** The number of keys whose rows v1 cannot show. */
   rejected: number
-  /** The first ten of them, with reasons that quote no value of a row: the answer may be public. */
+  /** The first ten rejected keys, with reasons that quote no value of a row, because the answer may be public. */
   rejectedKeys: { record: string; key: string; reason: string }[]
-  /** About steps that are not made, mappings that they do not follow, and the replication of a platform. */
+  /** The reasons about late steps, mappings that they do not follow, and the replication of a platform. */
   reasons: Reason[]
 }
 
-/** What the reasons of a state follow from. */
+/** The facts behind the reasons of a state. */
 interface StepFacts {
   late: {
-    /** Since the last step, or since the migration before the first one. */
+    /** The time since the last step; before the first step, the time since the migration. */
     seconds: number
     isComplete: boolean
     failure: string | null
-    /** The session with a lock that steps need, and the age of its transaction; null: hidden. */
+    /** The session with a lock that steps need, and the age of its transaction, which is null when hidden. */
     holder: { pid: number; login: string; table: string; seconds: number | null } | null
   }
-  /** The types of records whose mappings do not fit, or are not followed. */
+  /** The types of records whose mappings do not fit the tables, or that steps do not follow. */
   broken: { record: string; why: string }[]
   stopped: { record: string; why: string }[]
-  /** Null: the platform has the database of the gateway. */
+  /** Null when the platform uses the database of the gateway. */
   platform: { reasons: Reason[]; needsCopy: string | null; isWatched: boolean } | null
 }
 
@@ -96,7 +96,7 @@ export async function readStepState(sql: Sql): Promise<StepState> {
   return { ...state, reasons: judgeSteps(facts) }
 }
 
-/** Returns the reason for which no step is made. */
+/** Returns the reason why no step is made. */
 function judgeLate({ seconds, isComplete, failure, holder }: StepFacts['late']): Reason[] {
   // The session may be making a step, which takes long in the first fill when it creates an index.
   const isStep = holder?.table === 'step_lock' && (!isComplete || (holder.seconds ?? lateAfter) < lateAfter)

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type StepWork, stepChannel } from '../channels.ts'
 import { codeOf } from '../db/connection/outage.ts'
 import type { Pool, Sql } from '../db/sql.ts'
@@ -11,11 +12,11 @@ const pauseMs = 1000
 /** The interval of steps, in milliseconds: half of it is the usual lag of a change. */
 export const stepInterval = 100
 
-/** After this time without changes, an instance looks for them less often, in milliseconds. */
+/** The time without changes after which an instance looks for them at the longer interval, in milliseconds. */
 const busyMs = 3000
 const idleInterval = 400
 
-/** After this time a step evaluates no further keys, in milliseconds: records of all tenants wait for it. */
+/** The time after which a step evaluates no more keys, in milliseconds, because records of all tenants wait for it. */
 const stepLimitMs = 1000
 
 /** The maximum time of an indivisible step, in minutes: a step of the first fill creates an index, or sums all figures. */
@@ -26,10 +27,13 @@ const limitTo = (time: string) => `set /* step.make */ local statement_timeout =
 /** The SQLSTATE of a lock that another transaction holds. */
 const lockNotAvailable = '55P03'
 
+/** The SQLSTATE of a statement that exceeded its time limit. */
+const queryCanceled = '57014'
+
 /**
- * Creates the job that writes the records (`sql/functions/step`). Several instances may call it: one of them makes a step at a time.
- * A step that fails is recorded, so that the next one evaluates fewer keys. One that cannot do less is repeated on a separate
- * connection, with more time.
+ * Creates the job that writes the records (`sql/functions/step`). Several instances may call it: only one makes a step
+ * at a time. A failed step is recorded, so that the next step evaluates fewer keys. A step that cannot be divided is
+ * repeated on a separate connection, with more time.
  *
  * @param pool the service's pool
  * @param closing no step begins after it is aborted
@@ -75,9 +79,27 @@ export function createSteps(pool: Pool, closing: AbortSignal): () => Promise<num
 }
 
 /**
- * Makes the step that gives the last stamp (R34) of an idle service.
+ * Makes steps until no key waits, for a command that needs the records. A step that ran out of time is repeated, with fewer
+ * keys and then with more time. While another process makes steps, it waits.
  *
- * @returns whether it was enough; else there is something to evaluate, or a mapping that may fit again
+ * @param closing ends the steps
+ */
+export async function makeAllSteps(pool: Pool, closing: AbortSignal): Promise<void> {
+  const makeSteps = createSteps(pool, closing)
+  while (!closing.aborted) {
+    try {
+      if ((await makeSteps()) !== pauseMs) return
+      await sleep(stepInterval)
+    } catch (error) {
+      if (codeOf(error) !== queryCanceled) throw error
+    }
+  }
+}
+
+/**
+ * Makes the step of an idle service, which only gives a stamp (R34).
+ *
+ * @returns false when there is something to evaluate, or a broken mapping that may fit again
  * @throws an error with the code `55P03` while another step is made
  */
 async function makeQuietStep(sql: Sql): Promise<boolean> {
@@ -87,11 +109,11 @@ async function makeQuietStep(sql: Sql): Promise<boolean> {
 }
 
 /**
- * Makes one step. The statements of a message are one transaction: the lock comes before its snapshot (I1).
+ * Makes one step. The statements of a message are one transaction, whose snapshot is taken after the lock (I1).
  *
- * @param most how many keys it evaluates
- * @param settings a statement that comes first
- * @returns whether more keys wait; null when there was none to evaluate
+ * @param most the maximum number of keys to evaluate
+ * @param settings a statement before the others
+ * @returns true when more keys wait; null when there was none to evaluate
  * @throws an error with the code `55P03` while another step is made
  */
 export async function makeStep(sql: Sql, most = stepSize, settings = ''): Promise<boolean | null> {
@@ -109,7 +131,7 @@ export async function makeStep(sql: Sql, most = stepSize, settings = ''): Promis
   return more
 }
 
-/** Records that a step has failed. @returns whether only a step with more time can go on */
+/** Records that a step has failed. @returns whether the next step needs more time */
 async function recordFailure(sql: Sql, error: unknown): Promise<boolean> {
   const code = codeOf(error)
   if (code === lockNotAvailable || !(error instanceof Error)) return false
@@ -122,7 +144,7 @@ async function recordFailure(sql: Sql, error: unknown): Promise<boolean> {
   }
 }
 
-/** Deletes notes that each step has taken, and steps that ended a minute ago. */
+/** Deletes the notes that every step has taken, and the steps that ended a minute ago. */
 export async function deletePassedNotes(sql: Sql): Promise<void> {
   await sql`select /* step.delete_passed_notes */ gateway.delete_passed_notes()`
 }
