@@ -3,7 +3,7 @@ import { maxJsonBytes } from '../db/row/column-codecs.ts'
 import type { LazyRow } from '../db/row/row-codec.ts'
 import type { ColumnField } from './field-plan.ts'
 
-/** The bytes that JSON has between values. */
+/** The bytes of JSON between values. */
 export const byte = { comma: 0x2c, openingBracket: 0x5b, closingBracket: 0x5d, openingBrace: 0x7b, closingBrace: 0x7d }
 
 const nullText = Buffer.from('null')
@@ -15,14 +15,14 @@ let scratch = Buffer.allocUnsafeSlow(scratchSize)
 
 /** Writes one body. */
 export class BodyWriter {
-  /** The length of the text that is written, in bytes. */
+  /** The length of the written text, in bytes. */
   #length = 0
 
   get length(): number {
     return this.#length
   }
 
-  /** Removes all but the first bytes. */
+  /** Keeps only the first bytes. */
   backTo(length: number): void {
     this.#length = length
   }
@@ -40,7 +40,7 @@ export class BodyWriter {
     scratch[this.#length++] = code
   }
 
-  /** Ends an object whose fields were written with a comma before each. @param start where the object began */
+  /** Ends an object whose fields each begin with a comma. @param start the place at which the object begins */
   closeObject(start: number): void {
     if (this.#length === start) this.byte(byte.openingBrace)
     else scratch[start] = byte.openingBrace
@@ -68,7 +68,7 @@ export class BodyWriter {
   /**
    * Writes consecutive fields that are columns of a row.
    *
-   * @returns the index of that field, or of a non-null field whose value is null
+   * @returns the index of the first field that is no column, or that is non-null and has a null
    */
   columns({ records, first }: LazyRow, columns: readonly (ColumnField | null)[], index: number): number {
     const { bytes, bounds } = records

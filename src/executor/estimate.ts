@@ -4,16 +4,16 @@ import type { FieldPlan } from './field-plan.ts'
 
 /** The size of a part of an operation. */
 export interface Size {
-  /** Its fields, each counted as often as the lists around it are long. */
+  /** The number of fields, each multiplied by the lengths of the lists around it. */
   complexity: number
   /** The maximum cost of the field in quota units (R28). */
   cost: number
 }
 
-/** The size of a part, or the number of the step that works it out for a request. */
+/** The size of a part, or the number of the step that computes it for a request. */
 export type Estimate = Size | number
 
-/** The lengths of lists that depend on the caller, by the names that policies of fields have (`lengthOf`). */
+/** The lengths of lists that depend on the caller, by the names in `lengthOf` of policies. */
 export type ListLengths = Readonly<Record<string, number>>
 
 /** The parts of a request that a size may depend on. */
@@ -28,12 +28,12 @@ type Step = (request: SizedRequest, sizeOf: SizeOf) => Size
 /** The size of a selection without fields. */
 export const emptySize: Size = { complexity: 0, cost: 0 }
 
-/** A field whose arguments are faulty fails before its policy counts it and before its selection is read. */
+/** The size of a field with faulty arguments, which fails before its policy counts it and its selection is read. */
 const failing: Size = { complexity: 1, cost: 0 }
 
 /**
- * The multipliers of introspection: the lengths of its lists, below `types` as the mean over all types of the service's
- * schema. `__type` makes up for a type that is longer than the mean.
+ * The multipliers of introspection are the lengths of its lists. Below `types`, the length is the mean over all types
+ * of the schema. `__type` compensates for types that are longer than the mean.
  */
 const introspection: Record<string, number> = {
   'Query.__type': 8,
@@ -45,8 +45,8 @@ const introspection: Record<string, number> = {
 }
 
 /**
- * The estimates of one plan. A part that many others contain is computed once. So the time is linear in the size of the
- * plan, although fragments may occur in exponentially many places.
+ * The estimates of one plan. A part that occurs in many other parts is computed once. So the time is linear in the size
+ * of the plan, although fragments may occur in exponentially many places.
  */
 export class Estimates {
   /** Each step comes after the steps that it needs. */
@@ -87,14 +87,14 @@ export class Estimates {
     const undeclared = { field: 1, multiplier: introspection[`${parentType.name}.${field.name}`] ?? 1 }
     const { policy: { cost, lengthOf } = {}, complexity = undeclared } = field.extensions.pothosOptions ?? {}
     const readsArguments = typeof cost === 'function' || typeof complexity === 'function'
-    const sizeOfField = (variables: SizedRequest['variables'], below: Size, mostItems?: number): Size => {
+    const sizeOfField = (variables: SizedRequest['variables'], below: Size, maxItems?: number): Size => {
       try {
         const args = readsArguments ? readArguments(variables) : {}
         const { field: own, multiplier } = typeof complexity === 'function' ? complexity(args) : complexity
         const units = typeof cost === 'function' ? cost(args) : (cost ?? 0)
         return {
           complexity: own + multiplier * below.complexity,
-          cost: units + (mostItems ?? multiplier) * below.cost,
+          cost: units + (maxItems ?? multiplier) * below.cost,
         }
       } catch {
         return failing

@@ -1,4 +1,4 @@
-/** The parts of an operation's plan: the stages that run it read this and nothing of the document. */
+/** The parts of an operation's plan. The stages that run it read only the plan, not the document. */
 import type { FieldNode, GraphQLField, GraphQLFieldResolver, GraphQLLeafType, GraphQLObjectType } from 'graphql'
 import type { ColumnCodec } from '../db/row/column-codecs.ts'
 import type { ColumnLayout } from '../db/row/row-codec.ts'
@@ -10,7 +10,7 @@ interface LeafPlan {
   type: GraphQLLeafType
 }
 
-/** A list, of lists perhaps. */
+/** A list; its items can be lists. */
 export interface ListPlan {
   kind: 'list'
   item: ValuePlan
@@ -25,7 +25,10 @@ export interface ObjectPlan {
   columnsOf: (layout: ColumnLayout) => readonly (ColumnField | null)[]
 }
 
-/** A field that is a column of a row. `offset` is the index of its bounds, relative to the first bound of the row. */
+/**
+ * A field that is a column of a row. `offset` is the index of the bounds of the column, relative to the first bound of
+ * the row.
+ */
 export interface ColumnField extends Pick<FieldPlan, 'prefix' | 'nonNull' | 'omitNull'> {
   offset: number
   writeJson: ColumnCodec['writeJson']
@@ -35,8 +38,8 @@ export interface ColumnField extends Pick<FieldPlan, 'prefix' | 'nonNull' | 'omi
 export type ValuePlan = LeafPlan | ListPlan | ObjectPlan
 
 /**
- * Where the values of a field come from. A `property` is read and never called, as graphql-js' default resolver does for
- * data; a `default` may be a method.
+ * The source of a field's values. A `property` is read and never called; a `default` may be a method, which graphql-js'
+ * default resolver calls.
  */
 export type FieldSource =
   | { kind: 'typename' }

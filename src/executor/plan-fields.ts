@@ -29,15 +29,15 @@ import { prepareArguments } from './variables.ts'
  * The maximum number of fields that are collected for one plan, with repetitions: a document can merge its fields in
  * exponentially many ways.
  */
-const mostCollected = 25_000
+const maxCollected = 25_000
 
-/** The plan of a part of an operation, with its size. Null: only graphql-js can run the part. */
+/** The plan of a part of an operation, with its size. Null when only graphql-js can run the part. */
 interface PlannedSelection<Plan> {
   plan: Plan | null
   estimate: Estimate
 }
 
-/** The fields to plan, and how. */
+/** The fields to plan, and the conditions. */
 interface Selection {
   shared: Run['shared']
   /** The values of the variables in `@skip` and `@include`. */
@@ -52,14 +52,17 @@ export class FieldPlanner {
   /** The number of planned fields: a field that fragments repeat in several places counts once. */
   fields = 0
   readonly #numbers = new Map<FieldNode, number>()
-  /** By their type and nodes. Null: under way. */
+  /**
+   * The plans by parent type and nodes. Null while the field is being planned. A field that occurs again within itself
+   * means that fragments form a cycle.
+   */
   readonly #planned = new Map<string, PlannedSelection<FieldPlan> | null>()
   #collected = 0
 
   constructor(private readonly selection: Selection) {}
 
   /**
-   * Plans the root fields, with all that is selected below them.
+   * Plans the root fields with their selections.
    *
    * @throws when the operation is not valid, or too large to be planned
    */
@@ -79,7 +82,7 @@ export class FieldPlanner {
 
   #planField(parentType: GraphQLObjectType, key: string, nodes: readonly FieldNode[]): PlannedSelection<FieldPlan> {
     this.#collected += nodes.length
-    if (this.#collected > mostCollected) throw new Error(`It selects more than ${mostCollected} fields.`)
+    if (this.#collected > maxCollected) throw new Error(`It selects more than ${maxCollected} fields.`)
     const place = `${parentType.name} ${nodes.map(node => this.#numberOf(node)).join()}`
     const known = this.#planned.get(place)
     if (known) return known
@@ -130,7 +133,7 @@ export class FieldPlanner {
       return { plan: null, estimate: this.estimates.ofTypes(estimates) }
     }
     const planned = this.#planSubfields(type, nodes)
-    // The executor does not check values.
+    // The executor does not call `isTypeOf`, so graphql-js runs such a type.
     return type.isTypeOf ? { ...planned, plan: null } : planned
   }
 
@@ -154,8 +157,8 @@ function fieldOf(schema: GraphQLSchema, type: GraphQLObjectType, name: string): 
 }
 
 /**
- * A resolver is skipped only when the policy plugin has marked it: reading the property, or the batch, then has the
- * same result.
+ * Returns the source of a field. A resolver is skipped only when the policy plugin has marked it: reading the property,
+ * or the batch, then has the same result.
  */
 function sourceOf({ name, args, resolve = defaultFieldResolver }: FieldPlan['field']): FieldSource {
   if (args.length > 0) return { kind: 'resolver', resolve }
@@ -165,7 +168,10 @@ function sourceOf({ name, args, resolve = defaultFieldResolver }: FieldPlan['fie
   return direct.kind === 'column' ? { kind: 'resolver', resolve, column: direct.name } : direct
 }
 
-/** Caches the columns of the last layout: the rows of one place nearly always have the same layout. */
+/**
+ * Creates a finder that caches the columns of the last layout: the rows of one place nearly always have the same
+ * layout.
+ */
 function createColumnFinder(fields: readonly FieldPlan[]): ObjectPlan['columnsOf'] {
   let lastLayout: ColumnLayout | undefined
   let columns: readonly (ColumnField | null)[] = []
@@ -178,7 +184,7 @@ function createColumnFinder(fields: readonly FieldPlan[]): ObjectPlan['columnsOf
   }
 }
 
-/** Returns the property of a row whose value the field has; undefined when it has another value. */
+/** Returns the property of a row that is the field's value; undefined for another source. */
 function propertyOf(source: FieldSource): string | undefined {
   // A `default` field has no resolver, and so no policy: graphql-js also reads the property.
   if (source.kind === 'property' || source.kind === 'default') return source.name

@@ -1,12 +1,12 @@
 /**
- * Plans operations of GraphQL documents, and runs them breadth first. An executor of our own: with it a page of vouchers takes 0.55
- * of Node's time of a service written by hand (docs/performance.md, "What was done").
+ * Plans operations of GraphQL documents, and runs them breadth first. With this executor, a page of vouchers takes 0.55
+ * of the time in Node of a service written by hand (docs/performance.md, "Measures and results").
  */
 import {
   type DocumentNode,
   execute,
   type FieldNode,
-  type GraphQLError,
+  GraphQLError,
   type GraphQLObjectType,
   type GraphQLSchema,
   type OperationDefinitionNode,
@@ -17,7 +17,7 @@ import { type OperationWork, operationChannel } from '../channels.ts'
 import type { Estimate, Estimates, ListLengths, Size } from './estimate.ts'
 import type { ObjectPlan, ValuePlan } from './field-plan.ts'
 import { FieldPlanner } from './plan-fields.ts'
-import { type Run, resolveLevel } from './resolve.ts'
+import { type Run, resolveLevel, subscribeTo } from './resolve.ts'
 import { Answer, type Level, writeObject } from './serialize.ts'
 import { conditionVariables, fragmentsOf, prepareVariables, type ReadVariables } from './variables.ts'
 
@@ -35,11 +35,13 @@ export interface RecordSelection {
 }
 
 /** The maximum number of plans that are kept for one document, one for each combination of `@skip` and `@include`. */
-const mostVariants = 8
+const maxVariants = 8
 
 /** The plan for one combination of `@skip` and `@include`. */
 interface Variant {
-  /** Null: graphql-js has to run the operation, because a field returns an interface, or it is a mutation of several fields. */
+  /**
+   * Null when graphql-js has to run the operation: a field returns an interface, or it is a mutation of several fields.
+   */
   root: ObjectPlan | null
   estimate: Estimate
   estimates: Estimates
@@ -52,7 +54,7 @@ export class OperationPlan {
   readonly #readVariables: ReadVariables
   /** The names of the variables in directives: in `@skip` and `@include`. */
   readonly #conditions: readonly string[]
-  /** By the values of the variables. */
+  /** The plans, by the values of these variables. */
   readonly #variants = new Map<string, Variant>()
   #fields = 0
 
@@ -83,7 +85,7 @@ export class OperationPlan {
   planAll(): this {
     for (let choice = 0; choice < 2 ** this.#conditions.length; choice++) {
       const { root } = this.#variantFor(this.#conditions.map((_, index) => (choice & (1 << index)) !== 0))
-      if (!root) throw new Error('The executor runs no interfaces.')
+      if (!root) throw new Error('The executor cannot run a field that returns an interface.')
     }
     return this
   }
@@ -130,7 +132,7 @@ export class OperationPlan {
     // The executor runs fields together, and the fields of a mutation must run in sequence.
     const isSerial = this.operation.operation === OperationTypeNode.MUTATION && plan !== null && plan.fields.length > 1
     const variant = { root: isSerial ? null : plan, estimate, estimates: planner.estimates }
-    if (this.#variants.size < mostVariants) {
+    if (this.#variants.size < maxVariants) {
       this.#variants.set(key, variant)
       this.#fields += planner.fields
     }
@@ -148,7 +150,7 @@ export class BoundOperation {
     private readonly inputs: Readonly<Record<string, unknown>>,
   ) {}
 
-  /** True when the executor runs the operation itself; otherwise graphql-js does. */
+  /** True when the executor runs the operation; otherwise graphql-js runs it. */
   get isPlanned(): boolean {
     return this.variant.root !== null
   }
@@ -160,23 +162,36 @@ export class BoundOperation {
   }
 
   /**
-   * Runs the operation, with an undefined root value. The document is valid.
+   * Begins a subscription. The document is valid.
    *
-   * @param context the context value of the resolvers
-   * @returns the outcome, without a promise when no resolver returns a promise
+   * @returns the events, each the root value of a `run`
+   * @throws GraphQLError
    */
-  run(context: unknown): ExecutionOutcome | Promise<ExecutionOutcome> {
-    if (!operationChannel.hasSubscribers) return this.#execute(context)
-    const { operation: type, name } = this.shared.operation
-    const work: OperationWork = { type, name: name?.value }
-    return operationChannel.tracePromise(async () => this.#execute(context), work)
+  async subscribe(context: unknown): Promise<AsyncIterator<unknown>> {
+    const [field] = this.variant.root?.fields ?? []
+    if (!field) throw new GraphQLError('The subscription selects no field.')
+    return subscribeTo(field, { context, variables: this.variables, shared: this.shared })
   }
 
-  #execute(context: unknown): ExecutionOutcome | Promise<ExecutionOutcome> {
+  /**
+   * Runs the operation. The document is valid.
+   *
+   * @param context the context value of the resolvers
+   * @param rootValue an event of a subscription; undefined for other operations
+   * @returns the outcome, without a promise when no resolver returns a promise
+   */
+  run(context: unknown, rootValue?: unknown): ExecutionOutcome | Promise<ExecutionOutcome> {
+    if (!operationChannel.hasSubscribers) return this.#execute(context, rootValue)
+    const { operation: type, name } = this.shared.operation
+    const work: OperationWork = { type, name: name?.value }
+    return operationChannel.tracePromise(async () => this.#execute(context, rootValue), work)
+  }
+
+  #execute(context: unknown, rootValue: unknown): ExecutionOutcome | Promise<ExecutionOutcome> {
     const { root } = this.variant
     const { schema, operation } = this.shared
     if (!root) {
-      const args = { schema, document: this.document, contextValue: context, variableValues: this.inputs }
+      const args = { schema, document: this.document, rootValue, contextValue: context, variableValues: this.inputs }
       const result = execute({ ...args, operationName: operation.name?.value ?? null })
       return mapMaybePromise(result, ({ data = null, errors = [] }) => ({
         data: Buffer.from(JSON.stringify(data)),
@@ -184,12 +199,12 @@ export class BoundOperation {
       }))
     }
     const run: Run = { context, variables: this.variables, shared: this.shared }
-    const level = resolveLevel(root, [undefined], run, () => undefined)
+    const level = resolveLevel(root, [rootValue], run, () => undefined)
     return mapMaybePromise(level, resolved => serialize(root, resolved))
   }
 }
 
-/** Writes the answer of an operation, when all of it is resolved. */
+/** Writes the answer of a resolved operation. */
 function serialize(root: ObjectPlan, level: Level): ExecutionOutcome {
   const answer = new Answer()
   const { body, errors } = answer

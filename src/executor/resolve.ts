@@ -2,7 +2,7 @@
  * Resolves all fields, breadth first: all parents of a level together, across lists. The error of a resolver becomes a
  * `ResolverFailure` in place of its value; a failing resolver never makes this code throw.
  */
-import { GraphQLError, type GraphQLResolveInfo } from 'graphql'
+import { GraphQLError, type GraphQLResolveInfo, locatedError } from 'graphql'
 import { allMaybePromise, mapMaybePromise } from '../async/maybe-promise.ts'
 import { LazyRow } from '../db/row/row-codec.ts'
 import type { FieldPlan, ListPlan, ObjectPlan, ValuePlan } from './field-plan.ts'
@@ -67,6 +67,28 @@ const infoOf = ({ field: { nodes, field, parentType }, run }: FieldPosition, pat
   ...run.shared,
 })
 
+/**
+ * Calls the subscriber of the root field of a subscription (GraphQL, §6.2.3.1).
+ *
+ * @returns the events; each is the root value of a run
+ * @throws a located error
+ */
+export async function subscribeTo(field: FieldPlan, run: Run): Promise<AsyncIterator<unknown>> {
+  const { key, nodes, parentType, readArguments } = field
+  const path = { prev: undefined, key, typename: parentType.name }
+  try {
+    const { subscribe } = field.field
+    const info = infoOf({ field, run, pathOf: () => path }, path)
+    const events: unknown = await subscribe?.(undefined, readArguments(run.variables), run.context, info)
+    if (typeof events === 'object' && events !== null && isAsyncIterable(events)) return events[Symbol.asyncIterator]()
+    throw new Error(`${parentType.name}.${field.field.name} has no events.`)
+  } catch (error) {
+    throw locatedError(error, nodes, [key])
+  }
+}
+
+const isAsyncIterable = (value: object): value is AsyncIterable<unknown> => Symbol.asyncIterator in value
+
 /** Returns the value of the field for each of its parents, or a `ResolverFailure`. */
 function valuesOf(parents: readonly unknown[], position: FieldPosition): MaybePromise<readonly unknown[]> {
   const { field, run, pathOf } = position
@@ -114,7 +136,7 @@ function itemsOf(list: unknown, { parentType, field }: FieldPlan): readonly unkn
   try {
     for (const item of list as Iterable<unknown>) items.push(item)
   } catch (error) {
-    // The items before the error are dropped, and rejections are handled, as graphql-js does.
+    // Like graphql-js, drops the items before the error, and handles their rejections.
     for (const item of items) if (isPromise(item)) item.then(undefined, toFailure)
     throw error
   }
@@ -125,7 +147,7 @@ function itemsOf(list: unknown, { parentType, field }: FieldPlan): readonly unkn
 function resolveLists(plan: ListPlan, values: readonly unknown[], position: FieldPosition): MaybePromise<Serialize> {
   const { pathOf, field } = position
   const items: unknown[] = []
-  /** For each item the list that it is in. */
+  /** The list of each item. */
   const owners: number[] = []
   const ends: number[] = []
   const lists = values.map((list, at) => {
@@ -204,7 +226,7 @@ function resolveField(
   return mapMaybePromise(valuesOf(parents, position), values => resolveValues(field.value, values, position))
 }
 
-/** Returns where the fields are, when the parents are rows of one layout. */
+/** Returns the columns of the fields, when the parents are rows of one layout. */
 function columnsOf(plan: ObjectPlan, parents: readonly unknown[]): Level['columns'] {
   const [first] = parents
   if (!(first instanceof LazyRow)) return null

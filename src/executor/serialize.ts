@@ -17,7 +17,7 @@ export class ResolverFailure {
 export class Answer {
   readonly body = new BodyWriter()
   readonly errors: GraphQLError[] = []
-  /** The path of the current position. Entries behind its depth are left from earlier positions. */
+  /** The path of the current position. Entries beyond its depth belong to earlier positions. */
   readonly path: (string | number)[] = []
 
   /** Records the error of a position. */
@@ -34,17 +34,17 @@ export class Answer {
 }
 
 /**
- * The result of writing a value. `null`: the value is null, and nothing was written. `failed`: the error is recorded, and
- * the caller removes the bytes.
+ * The result of writing a value. For `null` nothing was written. For `failed` the error is recorded, and the caller
+ * removes the bytes.
  */
 type Outcome = 'written' | 'null' | 'failed'
 
 /**
  * Writes one of the values that were resolved together.
  *
- * @param at which of them
+ * @param at the index of the value
  * @param field the field that has the value, directly or in a list
- * @param depth where the value's key or index is in its path
+ * @param depth the place of the value's key or index in its path
  */
 export type Serialize = (answer: Answer, at: number, field: FieldPlan, depth: number) => Outcome
 
@@ -110,9 +110,9 @@ export const serializeLists =
 /** The parents of a level, none of which is missing, and their fields. */
 export interface Level {
   parents: readonly unknown[]
-  /** The fields that are columns of the parents; null: the parents are not rows. */
+  /** The fields that are columns of the parents; null when the parents are not rows. */
   columns: readonly (ColumnField | null)[] | null
-  /** The other fields. */
+  /** The other fields, which are no columns. */
   fields: readonly (Serialize | null)[]
 }
 
@@ -120,7 +120,7 @@ export interface Level {
  * Serializes objects.
  *
  * @param objects the resolved values, used only to detect a null or an error
- * @param places where each of them is in the level; null: none is missing
+ * @param places the index of each object in the level, which leaves out missing objects; null when none is missing
  */
 export const serializeObjects =
   (plan: ObjectPlan, objects: readonly unknown[], places: readonly number[] | null, level: Level): Serialize =>
@@ -129,7 +129,7 @@ export const serializeObjects =
       ? writeMissing(answer, objects[at], field, depth)
       : writeObject(answer, plan, level, places ? places[at]! : at, depth + 1)
 
-/** Writes one of the objects of a level. @param depth where the keys of its fields are in the path of an error */
+/** Writes one of the objects of a level. @param depth the place of its fields' keys in the path of an error */
 export function writeObject(
   answer: Answer,
   plan: ObjectPlan,
@@ -152,7 +152,7 @@ export function writeObject(
     body.text(field.prefix)
     if (field.source.kind === 'typename') continue
     path[depth] = field.key
-    // Without a writer it is a non-null column whose value is null.
+    // A field without a writer is a non-null column whose value is null.
     const outcome = fields[index]?.(answer, place, field, depth) ?? 'null'
     if (outcome === 'written') continue
     if (field.nonNull) return outcome === 'null' ? answer.failNull(field, depth) : outcome

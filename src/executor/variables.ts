@@ -1,4 +1,4 @@
-/** Reads variables and arguments as graphql-js does, but prepares once what is the same for every request. */
+/** Reads variables and arguments by the rules of graphql-js, with the common work of all requests done once. */
 import {
   coerceInputValue,
   type DocumentNode,
@@ -36,7 +36,7 @@ export function conditionVariables(
   return variableDefinitions.map(({ variable }) => variable.name.value).filter(name => used.has(name))
 }
 
-/** Coerces the variables of a request; null: they are faulty, which graphql-js reports. */
+/** Coerces the variables of a request; returns null for faulty ones, which graphql-js reports. */
 export type ReadVariables = (inputs: object) => Record<string, unknown> | null
 
 const firstError = new Error('A variable is faulty.')
@@ -47,7 +47,7 @@ function stopAtFirst(): never {
 }
 
 /**
- * Prepares what graphql-js' `getVariableValues` does: finding the types takes most of its time.
+ * Prepares graphql-js' `getVariableValues`, which spends most of its time on finding the types.
  *
  * @throws when the type of a variable is not an input type
  */
@@ -80,8 +80,8 @@ export function prepareVariables(schema: GraphQLSchema, definitions: readonly Va
 }
 
 /**
- * Prepares what graphql-js' `getArgumentValues` does. When all arguments are variables that have a value wherever one is
- * required, they are copied: validation has checked their types.
+ * Prepares graphql-js' `getArgumentValues`. Arguments that are all variables, with a value wherever one is required,
+ * are only copied: validation has checked their types.
  *
  * @param definitions the variables of the operation
  * @returns a function that throws when a required argument has no value

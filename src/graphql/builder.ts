@@ -3,8 +3,8 @@ import RelayPlugin from '@pothos/plugin-relay'
 import type { Count } from '../domain/search/search-table.ts'
 import type { Instant } from '../domain/value/instant.ts'
 import type { Context } from './context.ts'
+import { encodeGlobalId } from './global-id.ts'
 import { policyPlugin } from './policy.ts'
-import { encodeGlobalId } from './record-id.ts'
 
 /** The types that all files of the schema share. */
 export interface SchemaTypes {
@@ -18,7 +18,7 @@ export interface SchemaTypes {
     DateTime: { Input: string; Output: Instant }
     Date: { Input: string; Output: string }
   }
-  /** The fields that every connection has besides Relay's. */
+  /** The fields of every connection in addition to Relay's. */
   Connection: {
     nextCursor: string | null
     serverTime: Instant
@@ -27,8 +27,8 @@ export interface SchemaTypes {
   }
 }
 
-/** The types of the schema, as Pothos names them. */
-export type Types = PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>
+/** The types of the schema in Pothos' form. */
+export type BuilderTypes = PothosSchemaTypes.ExtendDefaultTypes<SchemaTypes>
 
 /** The builder of the schema. Each file adds its types and fields. */
 export const builder = new SchemaBuilder<SchemaTypes>({
@@ -80,7 +80,7 @@ export const builder = new SchemaBuilder<SchemaTypes>({
   },
 })
 
-/** Returns the values of an enum, by their names in a description of each. */
+/** Returns the values of an enum. @param descriptions the description of each value, by its name */
 export const enumValues = <Value extends string>(descriptions: Readonly<Record<Value, string>>) =>
   Object.fromEntries(
     Object.entries<string>(descriptions).map(([name, description]) => [name, { value: name, description }]),
@@ -88,3 +88,4 @@ export const enumValues = <Value extends string>(descriptions: Readonly<Record<V
 
 builder.queryType({ description: 'The data that can be read.' })
 builder.mutationType({ description: 'The operations that can be run.' })
+builder.subscriptionType({ description: 'The changes that can be followed, as an event stream.' })

@@ -4,7 +4,7 @@ import { listVariantsOf, lowestAmount, type Variant as VariantRow, variantColumn
 import { builder } from './builder.ts'
 import { childField, childLoader } from './children.ts'
 import { exposeColumns } from './columns.ts'
-import { encodeGlobalId } from './record-id.ts'
+import { encodeGlobalId } from './global-id.ts'
 import { addResource } from './resource.ts'
 
 const Category = builder.objectRef<CategoryRow>('Category').implement({

@@ -8,7 +8,10 @@ import type { Reader } from './loaders.ts'
 /** Reads the children of each parent, in the order of the parents. */
 type ReadChildren<Parent, Child> = (parents: readonly Parent[]) => Promise<Child[][]>
 
-/** Loads the children of lists of parents. The calls of one turn share a statement; the same array is read once. */
+/**
+ * Loads the children of lists of parents. The calls of one turn of the event loop share a statement. An array of
+ * parents that several calls pass is read once.
+ */
 type ChildLoader<Parent, Child> = DataLoader<readonly Parent[], Child[][]>
 
 /** Reads the children of all lists in one call; a parent that occurs several times is read once. */
@@ -24,7 +27,7 @@ export async function readLists<Parent extends { id: number }, Child>(
   return lists.map(list => list.map(({ id }) => byParent.get(id) ?? []))
 }
 
-/** The maximum number of lists of parents, of requests that share a statement. */
+/** The maximum number of lists of parents that share a statement. */
 const maxShared = 4
 
 /** Defines the loader of children. Requests share its statements. */
@@ -33,7 +36,7 @@ export function childLoader<Parent extends { id: number; tenantId: number }, Chi
 ) {
   const readShared = shareStatements(
     (sql: RecordSql, lists: readonly (readonly Parent[])[]) =>
-      hasMoved(lists.flat())
+      isReadAtTwoTenants(lists.flat())
         ? Promise.all(lists.map(list => read(sql, list)))
         : readLists(parents => read(sql, parents), lists),
     maxShared,
@@ -46,7 +49,7 @@ export function childLoader<Parent extends { id: number; tenantId: number }, Chi
  * Returns whether a parent was read at two tenants: then a request could get children that only another request may
  * see.
  */
-function hasMoved(parents: readonly { id: number; tenantId: number }[]): boolean {
+function isReadAtTwoTenants(parents: readonly { id: number; tenantId: number }[]): boolean {
   const tenants = new Map<number, number>()
   return parents.some(({ id, tenantId }) => {
     const known = tenants.get(id)
@@ -56,7 +59,8 @@ function hasMoved(parents: readonly { id: number; tenantId: number }[]): boolean
 }
 
 /**
- * The resolver of a field that is derived from the children of its parent. The executor may read it for a whole level.
+ * Returns the resolver of a field that is derived from the children of its parent. The executor may call it once for a
+ * whole level.
  *
  * @param derive the field's value from a parent's children
  */

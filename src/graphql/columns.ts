@@ -1,17 +1,17 @@
-/** The fields of the schema that follow from the columns of a row. */
+/** The fields of the schema that are derived from the columns of a row. */
 import type { FieldRef } from '@pothos/core'
 import { mapMaybePromise } from '../async/maybe-promise.ts'
 import type { Column, Columns, RowOf } from '../db/row/column.ts'
 import type { ColumnKind, ColumnValue } from '../db/row/column-codecs.ts'
-import type { Types } from './builder.ts'
+import type { BuilderTypes } from './builder.ts'
 import type { Context } from './context.ts'
 import { offerColumn } from './direct-resolver.ts'
 
-type Fields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<Types, Parent>
+type Fields<Parent> = PothosSchemaTypes.ObjectFieldBuilder<BuilderTypes, Parent>
 
 type DescribedColumns = Readonly<Record<string, Column>>
 
-type AddField = (column: string, options: FieldOptions) => FieldRef<Types>
+type AddField = (column: string, options: FieldOptions) => FieldRef<BuilderTypes>
 
 /** The types of the fields of columns, by their kind, without the outer `!`. The JSON of a column is the JSON of its type. */
 export const columnTypes = {
@@ -34,8 +34,8 @@ interface FieldOptions {
 }
 
 /** Adds the fields of the columns that have a description. The global id is `id`, so the numeric one is `databaseId`. */
-function addFields(columns: DescribedColumns, add: AddField): Record<string, FieldRef<Types>> {
-  const fields: Record<string, FieldRef<Types>> = {}
+function addFields(columns: DescribedColumns, add: AddField): Record<string, FieldRef<BuilderTypes>> {
+  const fields: Record<string, FieldRef<BuilderTypes>> = {}
   for (const [name, { kind, nullable, description }] of Object.entries(columns)) {
     if (description === undefined) continue
     const columnType = columnTypes[kind]
@@ -55,7 +55,7 @@ export function exposeColumns<Of extends DescribedColumns, Row extends RowOf<Of>
 /**
  * Adds the fields of `exposeColumns` to a type whose row may have to be loaded.
  *
- * @param load returns a parent that is a row itself
+ * @param load returns the row of a parent; a parent that is already a row is returned unchanged
  */
 export function loadColumns<Parent, Row extends Readonly<Record<string, ColumnValue<ColumnKind> | null>>>(
   t: Fields<Parent>,

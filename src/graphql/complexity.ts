@@ -1,6 +1,6 @@
 /**
- * The complexity of fields, from which the size of a document follows. The rate does not depend on it: see `cost` in
- * `policy.ts`.
+ * The complexity of fields, from which the size of a document is computed. The rate does not depend on it: see `cost`
+ * in `policy.ts`.
  */
 import { defaultPageSize, type PageArguments } from '../domain/paging/page.ts'
 
@@ -16,8 +16,8 @@ interface Complexity {
 export type FieldComplexity<Args> = Complexity | ((args: Args) => Complexity)
 
 /**
- * The complexity that a quota unit (R28) adds to its fields: for a page, a record by its id, or a resolution. Each may
- * need a statement and may fail, which takes as much time as about fifteen fields.
+ * The complexity that a quota unit (R28) adds to its fields: for a page, a record by its id, or a resolution. Each of
+ * these may need a statement, and may fail: that takes as much time as about fifteen fields.
  */
 export const unitComplexity = 15
 

@@ -29,16 +29,16 @@ type SourcePage<Row> = RecordPage<Row> & Partial<KeyedPage<Row>>
 /** Reads a page of a list, and its length. */
 interface Source<Row> {
   page: (window: PageWindow) => Promise<SourcePage<Row>>
-  /** Counts the whole list exactly; null: it has a filter or the records of several tenants. */
+  /** Counts the whole list exactly; null when the list has a filter or the records of several tenants. */
   total: ((updatedSince: Instant | null) => Promise<number>) | null
-  /** Counts the whole list up to a bound; without the bound, exactly. */
+  /** Counts the whole list up to a bound; default: the exact `total`. */
   count?: (updatedSince: Instant | null) => Promise<Count>
   /** Finds the fields of each row in which the words of the filter occur. */
   matchedFields?: (rows: readonly Row[]) => Promise<ReadonlyMap<Row, readonly string[]>>
 }
 
 /** The error of an exact count that would have to read more than the bound. */
-const noTotal = () =>
+const noExactCount = () =>
   badInput({
     totalCount: ['A list with a filter, or with the tenants below, has no exact count. Select count instead.'],
   })
@@ -131,10 +131,10 @@ class Connection<Row extends ListedRecord> {
     return (await this.#matchedFields).get(row) ?? []
   }
 
-  /** Counts the list once, however many aliases select the count. */
+  /** Counts the list once for all aliases of the field. */
   totalCount(): Promise<number> {
     const { total } = this.source
-    this.#totalCount ??= total ? total(this.window.updatedSince) : Promise.reject(noTotal())
+    this.#totalCount ??= total ? total(this.window.updatedSince) : Promise.reject(noExactCount())
     return this.#totalCount
   }
 

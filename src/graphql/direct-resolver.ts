@@ -1,8 +1,8 @@
 /**
- * The resolvers that the executor may replace by something faster with the same result. Only the policy plugin marks
- * one, and the mark belongs to the function: a field whose resolver is wrapped later has another function and no mark.
+ * The resolvers that the executor may replace by a faster read with the same result. Only the policy plugin marks one,
+ * and the mark belongs to the function: a field whose resolver is wrapped later has another function and no mark.
  */
-/** Reads a field for many parents in one call: for each, in order, what the field's resolver would return. */
+/** Reads a field for many parents in one call, and returns the results of the field's resolver in their order. */
 export type ResolveBatch = (parents: readonly never[], context: never) => Promise<readonly unknown[]>
 
 /**
@@ -15,9 +15,9 @@ type DirectResolver =
   | { kind: 'batch'; resolveBatch: ResolveBatch }
 
 const offered = new WeakMap<object, DirectResolver>()
-const marked = new WeakMap<object, DirectResolver>()
+const directResolvers = new WeakMap<object, DirectResolver>()
 
-/** Declares that a function reads for many parents what a resolver reads for one. */
+/** Declares the batch form of a resolver. */
 export function offerBatch(resolver: object, resolveBatch: ResolveBatch): void {
   offered.set(resolver, { kind: 'batch', resolveBatch })
 }
@@ -27,12 +27,12 @@ export function offerColumn(resolver: object, name: string): void {
   offered.set(resolver, { kind: 'column', name })
 }
 
-/** Marks the resolver of a field without a policy. `exposed` is the property that it returns, if it does only that. */
+/** Marks the resolver of a field without a policy. @param exposed the property, for a resolver that only returns one */
 export function markDirectResolver(resolver: object, exposed: string | null): void {
   const direct = offered.get(resolver)
-  if (direct) marked.set(resolver, direct)
-  else if (exposed !== null) marked.set(resolver, { kind: 'property', name: exposed })
+  if (direct) directResolvers.set(resolver, direct)
+  else if (exposed !== null) directResolvers.set(resolver, { kind: 'property', name: exposed })
 }
 
 /** Returns the mark of the resolver; undefined when it has none, and must be called. */
-export const directResolverOf = (resolver: object): DirectResolver | undefined => marked.get(resolver)
+export const directResolverOf = (resolver: object): DirectResolver | undefined => directResolvers.get(resolver)

@@ -6,7 +6,7 @@ import type { Caller } from '../domain/token/caller.ts'
 
 /** The connections that the loaders of a request use, and the caller of the request. */
 export interface Reader {
-  /** Reads and writes all else than records, at the primary. */
+  /** Reads and writes everything except records, at the primary. */
   sql: Sql
   /** Reads records. */
   records: RecordSql
@@ -16,11 +16,14 @@ export interface Reader {
   group: object
 }
 
-/** Creates a loader of pages. It caches nothing: each field reads (R28). */
+/** Creates a loader of pages. It caches nothing, because each field has to read the records (R28). */
 export const createPageLoader = <Wanted, Row>(read: (wanted: readonly Wanted[]) => Promise<RecordPage<Row>[]>) =>
   new DataLoader<Wanted, RecordPage<Row>>(read, { cache: false })
 
-/** Creates loaders of a table that tenants own. They cache nothing: each field counts as an operation, and reads (R28). */
+/**
+ * Creates loaders of a table that tenants own. They cache nothing, because each field counts as an operation and has to
+ * read the records (R28).
+ */
 export const createTableLoaders = <Row>({ pool, records, caller }: Reader, table: TenantTable<Row>) => ({
   pages: createPageLoader((wanted: readonly PageRequest[]) => table.pages(records, wanted)),
   /** A count may read a million rows, even in a request that is not expensive. */
@@ -44,9 +47,9 @@ export class Loaders {
     return this.reader.group
   }
 
-  /** Returns the request's loader of a definition: the same function for each call that means this loader. */
+  /** Returns the request's loader of a definition. All calls for one loader pass the same function. */
   get<Loader>(create: (reader: Reader) => Loader): Loader {
-    // The map holds for each function what that function returned.
+    // The map has the result of each function.
     const created = this.#created.get(create) as Loader | undefined
     if (created !== undefined) return created
     const loader = create(this.reader)

@@ -1,8 +1,9 @@
 import type { RecordType } from '../domain/record/resource.ts'
 import { listPermissions, type Permission } from '../domain/token/permission.ts'
+import type { Token } from '../domain/token/token.ts'
 import type { Context } from './context.ts'
+import type { GlobalId } from './global-id.ts'
 import { requirePermissions } from './policy.ts'
-import type { GlobalId } from './record-id.ts'
 
 /** A type of records, and how the schema fetches one. */
 export interface NodeType extends RecordType {
@@ -12,7 +13,7 @@ export interface NodeType extends RecordType {
   find(context: Context, place: GlobalId): Promise<object | null>
 }
 
-/** Returns the name of the type of records of a noun: `PurchasedVoucher` of `purchased voucher`. */
+/** Returns the name of the type of records of a noun: `PurchasedVoucher` for `purchased voucher`. */
 export const typeNameOf = (noun: string): string => noun.replaceAll(/(?:^| )./g, start => start.trim().toUpperCase())
 
 const types = new Map<string, NodeType>()
@@ -30,28 +31,28 @@ export function addNodeType(nodeType: NodeType): void {
 /** Returns the type of this name; undefined when its records have no global ids. */
 export const findNodeType = (type: string): NodeType | undefined => types.get(type)
 
-/** Returns all types. None can be added after this. */
+/** Returns all types. No type can be added after this call. */
 export function listNodeTypes(): readonly NodeType[] {
   listed = true
   return [...types.values()]
 }
 
 /**
- * Returns the types that a caller asks for, or else all that its token is permitted to read.
+ * Returns the types that a caller asks for, or else all types that its token may read.
  *
  * @param wanted names of types in SQL
  * @throws `FORBIDDEN` with the first permission that the token lacks
  */
 export function permittedTypes(context: Context, wanted: readonly string[] | null | undefined): readonly NodeType[] {
-  const nodeTypes = listNodeTypes()
-  if (!wanted) {
-    const held = context.caller.token.permissions
-    return nodeTypes.filter(({ permissions }) => permissions.every(name => held.includes(name)))
-  }
-  const asked = nodeTypes.filter(({ record }) => wanted.includes(record))
+  if (!wanted) return typesOf(context.caller.token)
+  const asked = listNodeTypes().filter(({ record }) => wanted.includes(record))
   for (const { permissions } of asked) requirePermissions(context, permissions)
   return asked
 }
+
+/** Returns the types that a token is permitted to read. */
+export const typesOf = ({ permissions: held }: Token): readonly NodeType[] =>
+  listNodeTypes().filter(({ permissions }) => permissions.every(name => held.includes(name)))
 
 /** Returns the sentence that names the permissions of a field, for its description; empty when it needs none. */
 export const describePermissions = (permissions: readonly Permission[]): string =>

@@ -2,9 +2,9 @@ import { notFound, orNotFound } from '../domain/errors.ts'
 import { builder } from './builder.ts'
 import { recordComplexity, unitComplexity } from './complexity.ts'
 import type { Context } from './context.ts'
+import { type GlobalId, parseGlobalId } from './global-id.ts'
 import { findNodeType, type NodeType, typeNameOf } from './node-types.ts'
 import { requirePermissions } from './policy.ts'
-import { type GlobalId, parseGlobalId } from './record-id.ts'
 
 /** A record that the caller may ask for. */
 interface AuthorisedLoaders {

@@ -24,11 +24,14 @@ export type CallerLengths = {
 interface Policy {
   /** The quota units that the field costs (R28); default: none. */
   cost?: number | ((args: Record<string, unknown>) => number)
-  /** The list of the caller that the field returns, for the cost of each item; default: the multiplier of its complexity. */
+  /**
+   * The list of the caller that the field returns: its length multiplies the cost of the items. Default: the multiplier
+   * of the complexity.
+   */
   lengthOf?: keyof CallerLengths
   /** The numeric id of the tenant that an argument names; the token must be authorised for it (R19). */
   tenant?: (args: Record<string, unknown>) => number
-  /** The permissions that the token must have, all of them. */
+  /** The permissions, all of which the token must have. */
   permissions?: readonly Permission[]
 }
 
@@ -43,8 +46,8 @@ export function requirePermissions({ caller }: Pick<Context, 'caller'>, permissi
 /**
  * Requires that the token is authorised for a tenant and has permissions, in R1's order.
  *
- * @param tenantId null: no tenant is named
- * @returns without a promise when the scope answers without one
+ * @param tenantId null when no tenant is named
+ * @returns no promise when the scope returns none
  * @throws `NOT_FOUND` and `FORBIDDEN` (R19)
  */
 export function requireAccess(
@@ -86,21 +89,25 @@ declare global {
 }
 
 class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
-  /** The fields with a policy, and the resolvers that check one. */
-  readonly #fields: { type: string; name: string }[] = []
+  /** The fields with a policy, and the resolvers and subscribers that check one. */
+  readonly #fields: { type: string; name: string; checkedBy: 'resolve' | 'subscribe' }[] = []
   readonly #guarded = new WeakSet<object>()
 
   override onOutputFieldConfig(field: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
-    if (field.pothosOptions.policy) this.#fields.push({ type: field.parentType, name: field.name })
+    const { kind, parentType: type, name } = field
+    // A subscription is checked once, not at each payload.
+    const checkedBy = kind === 'Subscription' ? 'subscribe' : 'resolve'
+    if (field.pothosOptions.policy) this.#fields.push({ type, name, checkedBy })
     return field
   }
 
-  /** A field with a policy whose resolver does not check it would be open: the schema is refused. */
+  /** Throws when a resolver does not check the policy of its field, which would then be open. */
   override afterBuild(schema: GraphQLSchema): GraphQLSchema {
-    for (const { type: typeName, name } of this.#fields) {
+    for (const { type: typeName, name, checkedBy } of this.#fields) {
       const type = schema.getType(typeName)
-      const { resolve } = (isObjectType(type) && type.getFields()[name]) || {}
-      if (!resolve || !this.#guarded.has(resolve)) throw new Error(`The policy of ${typeName}.${name} is not checked.`)
+      const { [checkedBy]: resolver } = (isObjectType(type) && type.getFields()[name]) || {}
+      if (!resolver || !this.#guarded.has(resolver))
+        throw new Error(`The policy of ${typeName}.${name} is not checked.`)
     }
     return schema
   }
@@ -110,14 +117,27 @@ class PolicyPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     field: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
     const policy = field.pothosOptions.policy
-    if (!policy) {
+    if (!policy || field.kind === 'Subscription') {
       const { pothosExposedField: exposed, pothosOriginalResolve: original } = field.extensions ?? {}
       // When another plugin has wrapped or replaced the resolver, it may no longer return the property.
       const isExposed = typeof exposed === 'string' && resolver === original && resolver !== defaultFieldResolver
       markDirectResolver(resolver, isExposed ? exposed : null)
       return resolver
     }
-    const { cost = 0, tenant, permissions = [] } = policy
+    return this.#guard(policy, resolver)
+  }
+
+  override wrapSubscribe(
+    subscriber: GraphQLFieldResolver<unknown, Types['Context'], object> | undefined,
+    { pothosOptions: { policy } }: PothosOutputFieldConfig<Types>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> | undefined {
+    return policy && subscriber ? this.#guard(policy, subscriber) : subscriber
+  }
+
+  #guard(
+    { cost = 0, tenant, permissions = [] }: Policy,
+    resolver: GraphQLFieldResolver<unknown, Types['Context'], object>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
     const guarded: GraphQLFieldResolver<unknown, Context, Record<string, unknown>> = (parent, args, context, info) => {
       const authorise = () => requireAccess(context, tenant?.(args) ?? null, permissions)
       const resolve = () => resolver(parent, args, context, info)

@@ -16,7 +16,7 @@ import { addResource } from './resource.ts'
 import { readSearchArguments, searchArgs, searchResource } from './search.ts'
 import { VoucherStatus } from './voucher-status.ts'
 
-/** Products of any tenant: the field that reads one checks its tenant. */
+/** Loads products of any tenant. The field that reads a product checks its tenant. */
 const productLoader = ({ records }: Reader) => new DataLoader((ids: readonly number[]) => findProducts(records, ids))
 
 /** Returns the product of this id, as it is now; null when it is gone, or the token is not authorised for its tenant. */
@@ -43,7 +43,7 @@ builder.objectField(PurchasedVoucher, 'recipientName', t =>
   }),
 )
 
-// It has no quota unit of its own (R28): it adds 1 ms to a page of 50 vouchers, which takes 3 ms.
+// The field costs no quota unit (R28), because it adds only 1 ms to a page of 50 vouchers, which takes 3 ms.
 builder.objectField(PurchasedVoucher, 'product', t =>
   t.field({
     type: CatalogVoucher,
@@ -59,7 +59,7 @@ builder.objectField(PurchasedVoucher, 'product', t =>
   }),
 )
 
-/** Reads the arguments of the list of a product's vouchers. @param id null: to estimate the cost */
+/** Reads the arguments of the list of a product's vouchers. @param id null to estimate the cost */
 const ofProduct = (args: Parameters<typeof readSearchArguments>[1], id: number | null): SearchArguments => {
   const { filter, ...wanted } = readSearchArguments(search, args) ?? {}
   return { ...wanted, filter: { ...filter, productId: { id } } }

@@ -7,9 +7,9 @@ import type { Context } from './context.ts'
 import type { Reader } from './loaders.ts'
 
 /**
- * graphql-rate-limit over an atomic counter: its own stores read, then write, and lose calls in between. Here the read
- * also counts the call. All fields share one budget (R28). The calls of fields that are resolved together are counted
- * in one step.
+ * A store of graphql-rate-limit over an atomic counter. The library's own stores read, then write, and lose calls in
+ * between. In this store, the read also counts the call. All fields share one budget (R28). The calls of fields that
+ * are resolved together are counted in one step.
  */
 class CountingStore extends Store {
   #together: { calls: number; window: Promise<RateWindow> } | null = null
@@ -18,7 +18,10 @@ class CountingStore extends Store {
     super()
   }
 
-  /** Counts this call. The library allows one call: the timestamp of another call means that the limit is reached. */
+  /**
+   * Counts this call. The library is configured to allow one call, so it reads the timestamp of a further call as "the
+   * limit is reached".
+   */
   override async getForIdentity(): Promise<number[]> {
     this.#together ??= this.#begin()
     const step = this.#together

@@ -51,7 +51,7 @@ type RemovalLoaders = (reader: Reader) => ReturnType<typeof createTableLoaders<R
 
 const loadersByTypes = new Map<string, RemovalLoaders>()
 
-/** Returns the definition of the loaders that read removals of the types: a statement for each choice of types. */
+/** Returns the loaders of removals for a set of types. Each set has its own statement. */
 function loadersOf(types: readonly NodeType[]): RemovalLoaders {
   const key = types.map(({ record }) => record).join()
   const define: RemovalLoaders =

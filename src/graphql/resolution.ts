@@ -13,7 +13,7 @@ import { reasonCodes } from '../domain/record/voucher-status.ts'
 import { builder } from './builder.ts'
 import { exposeColumns } from './columns.ts'
 import { recordComplexity } from './complexity.ts'
-import { requireTenantId } from './record-id.ts'
+import { requireTenantId } from './global-id.ts'
 
 const statusDescription = '`redeemable` or `not_redeemable`.'
 const reasonOptions = {

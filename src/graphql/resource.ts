@@ -1,20 +1,20 @@
 import type { ObjectRef } from '@pothos/core'
 import { notFound, orNotFound } from '../domain/errors.ts'
-import { exportOf } from '../domain/record/export.ts'
+import { withExportAudit } from '../domain/record/export.ts'
 import type { Resource, ResourceRow } from '../domain/record/resource.ts'
 import { withSharedStatements } from '../domain/record/shared-table.ts'
 import { costOfSearch } from '../domain/search/search.ts'
-import { builder, type Types } from './builder.ts'
+import { type BuilderTypes, builder } from './builder.ts'
 import { exposeColumns } from './columns.ts'
 import { pageComplexity, recordComplexity } from './complexity.ts'
 import { matchedFieldsOf, readConnection, updatedSinceDescription } from './connection.ts'
+import { recordIdIn, recordKey } from './global-id.ts'
 import { createTableLoaders, type Reader } from './loaders.ts'
 import { addNodeType, describePermissions, typeNameOf } from './node-types.ts'
-import { recordIdIn, recordKey } from './record-id.ts'
 import { addSearchInputs, addTextFields, readSearchArguments, searchArgs, searchResource } from './search.ts'
 import { Tenant } from './tenant.ts'
 
-function addConnection<Row extends ResourceRow>({ noun, search }: Resource<Row>, record: ObjectRef<Types, Row>) {
+function addConnection<Row extends ResourceRow>({ noun, search }: Resource<Row>, record: ObjectRef<BuilderTypes, Row>) {
   const type = typeNameOf(noun)
   const TextField = search && addTextFields(type, search)
   return builder.connectionObject(
@@ -43,10 +43,11 @@ export const findResource = (field: string): Resource | undefined => resources.g
 export const resourceLists = (): string[] => [...resources.keys()]
 
 /**
- * Adds a resource: its type with its columns, its list and its records by id on `Tenant`, its global ids and
- * its removals.
+ * Adds a resource: its type with its columns, its list and its records by id on `Tenant`, its global ids and its
+ * removals.
  *
- * @returns the types of its records and of its lists, and the inputs of its filters and orders; null: the resource has none
+ * @returns the types of its records and of its lists, and the inputs of its filters and orders; null when the resource
+ *   has none
  */
 export function addResource<Row extends ResourceRow>(resource: Resource<Row>) {
   const record = builder.objectRef<Row>(typeNameOf(resource.noun))
@@ -58,7 +59,7 @@ export function addResource<Row extends ResourceRow>(resource: Resource<Row>) {
 /** Returns the inputs of the resource's filters and orders, or null. */
 function addType(
   resource: Resource,
-  ref: ObjectRef<Types, ResourceRow>,
+  ref: ObjectRef<BuilderTypes, ResourceRow>,
   connection: ReturnType<typeof addConnection<ResourceRow>>,
 ) {
   const { description, noun, permissions, columns, table, personalData, search } = resource
@@ -67,7 +68,7 @@ function addType(
   const sharedBy = withSharedStatements(table)
   const loadersOf = (reader: Reader) => {
     const read = sharedBy(reader.group)
-    return createTableLoaders(reader, personalData ? exportOf(reader, read, reader.group) : read)
+    return createTableLoaders(reader, personalData ? withExportAudit(reader, read, reader.group) : read)
   }
   const policy = { cost: 1, permissions }
   const needs = describePermissions(permissions)

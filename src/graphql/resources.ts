@@ -1,4 +1,4 @@
-/** The resources whose fields are all columns. A resource with other fields has its own file. */
+/** The resources whose fields are all columns. A resource with fields that are no columns has its own file. */
 import { signups } from '../domain/record/signup.ts'
 import { addResource } from './resource.ts'
 

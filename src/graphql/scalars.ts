@@ -1,4 +1,4 @@
-/** The scalars that GraphQL does not have. Their values are written as they are (`columnTypes` in `columns.ts`). */
+/** The scalars that GraphQL lacks. Their values are written unchanged (`columnTypes` in `columns.ts`). */
 import { GraphQLError } from 'graphql'
 import { builder } from './builder.ts'
 

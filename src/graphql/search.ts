@@ -1,4 +1,4 @@
-/** The inputs of filters and orders, which follow from the descriptions of resources, and the lists that they ask for. */
+/** The inputs of filters and orders, derived from the descriptions of resources, and the filtered lists. */
 import type { ArgBuilder } from '@pothos/core'
 import { z } from 'zod'
 import type { PageArguments } from '../domain/paging/page.ts'
@@ -8,11 +8,11 @@ import type { FilterKind, RecordReference } from '../domain/search/field.ts'
 import { findMatchedFields } from '../domain/search/matched-fields.ts'
 import { directions } from '../domain/search/order.ts'
 import { isSearch, readSearch, type SearchArguments, type SearchDescription } from '../domain/search/search.ts'
-import { builder, enumValues, type Types } from './builder.ts'
+import { type BuilderTypes, builder, enumValues } from './builder.ts'
 import { readConnection } from './connection.ts'
 import type { Context } from './context.ts'
+import { recordIdIn } from './global-id.ts'
 import { typeNameOf } from './node-types.ts'
-import { recordIdIn } from './record-id.ts'
 import { VoucherStatus } from './voucher-status.ts'
 
 /** Adds the input of a range of values. @param bounds the description of each bound, by its name */
@@ -70,7 +70,7 @@ const inputTypes = {
 /**
  * Adds the inputs of a resource's filters and orders.
  *
- * @param type the name of the resource's GraphQL type, with which the names of the inputs begin
+ * @param type the name of the resource's GraphQL type, the prefix of the inputs' names
  */
 export function addSearchInputs(type: string, { filters, orders }: SearchDescription) {
   const Filter = builder.inputType(`${type}Filter`, {
@@ -102,7 +102,7 @@ export function addSearchInputs(type: string, { filters, orders }: SearchDescrip
   return { Filter, Order }
 }
 
-/** Adds the enum of the fields in which the filter's `text` is searched; null: the filter has none. */
+/** Adds the enum of the fields in which the filter's `text` is searched; returns null for a filter without `text`. */
 export function addTextFields(type: string, { filters }: SearchDescription) {
   const fields = Object.values(filters).find(({ textFields }) => textFields)?.textFields
   if (!fields) return null
@@ -115,10 +115,10 @@ export function addTextFields(type: string, { filters }: SearchDescription) {
 /**
  * Returns the arguments of a list that can be filtered and ordered.
  *
- * @param owner what the descriptions call its tenant
+ * @param owner the words for its tenant in the descriptions
  */
 export const searchArgs = (
-  arg: ArgBuilder<Types>,
+  arg: ArgBuilder<BuilderTypes>,
   { Filter, Order }: ReturnType<typeof addSearchInputs>,
   noun: string,
   owner: string,
@@ -138,7 +138,7 @@ const searchArguments = z.object({
   updatedSince: z.string().nullish(),
 })
 
-/** Reads the arguments of a filtered or ordered list. @returns null when they ask for the list itself */
+/** Reads the arguments of a filtered or ordered list. @returns null when there is neither filter nor order */
 export function readSearchArguments(
   description: SearchDescription,
   args: { filter?: unknown; orderBy?: unknown; withDescendants?: unknown; updatedSince?: unknown },

@@ -15,22 +15,22 @@ import { loadColumns } from './columns.ts'
 import { pageComplexity } from './complexity.ts'
 import { readConnection, updatedSinceDescription } from './connection.ts'
 import type { Context } from './context.ts'
+import { requireTenantId } from './global-id.ts'
 import { createPageLoader, type Reader } from './loaders.ts'
 import { addNodeType } from './node-types.ts'
-import { requireTenantId } from './record-id.ts'
 
 /** A tenant that the caller's token is authorised for. Its row is loaded when a field needs it. */
 type TenantSource = { id: number } | Row
 
 const tenantLoader = ({ records }: Reader) => new DataLoader((ids: readonly number[]) => findTenants(records, ids))
 
-/** Pages of the tenants that the caller is authorised for: a statement each. */
+/** Loads pages of the tenants that the caller is authorised for, one statement for each page. */
 const pageLoader = ({ records, caller }: Reader) =>
   createPageLoader((wanted: readonly PageWindow[]) =>
     Promise.all(wanted.map(window => listTenants(records, caller.token, window))),
   )
 
-/** Returns the row of a tenant. Throws `NOT_FOUND` when there is no such tenant any more. */
+/** Returns the row of a tenant. Throws `NOT_FOUND` when the tenant no longer exists. */
 export const rowOf = (source: TenantSource, { loaders }: Context): Row | Promise<Row> =>
   'name' in source ? source : loaders.get(tenantLoader).load(source.id).then(orNotFound('tenant'))
 

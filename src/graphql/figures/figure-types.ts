@@ -117,7 +117,7 @@ const BalanceFigure = builder.objectRef<rows.BalanceFigure>('BalanceFigure').imp
     balance: t.expose('balance', { type: 'Money', description: 'The sum of their balances.' }),
     withoutBalance: t.expose('withoutBalance', {
       type: WithoutBalance,
-      description: 'Those of them that have no balance.',
+      description: 'The vouchers without a balance.',
     }),
   }),
 })

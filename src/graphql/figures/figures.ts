@@ -1,7 +1,7 @@
-/** `Tenant.figures`: what was sold, what is outstanding, and who consented, counted in the database. */
+/** The field `Tenant.figures`: sales, outstanding vouchers and consents, counted in the database. */
 import { badInput, type FieldErrors, throwIfErrors } from '../../domain/errors.ts'
 import type { FiguresRead, Figures as FiguresRow, Selection } from '../../domain/figures/figure.ts'
-import { cutPeriod, mostIntervals } from '../../domain/figures/period.ts'
+import { cutPeriod, maxIntervals } from '../../domain/figures/period.ts'
 import { signups } from '../../domain/record/signup.ts'
 import { vouchers } from '../../domain/record/voucher.ts'
 import { currencyMessage, parseCurrency } from '../../domain/search/field.ts'
@@ -15,9 +15,9 @@ import { figuresLoader } from './loader.ts'
 import { ProductFigure } from './product-figure.ts'
 
 /**
- * The cost of figures in quota units (R28): a unit stands for at most 16 ms of a core of PostgreSQL, measured by
- * `npm run bench -- figures` with 1,000 tenants. `figures` itself costs the walk through the tree, and what the size of the
- * tree adds to each figure.
+ * The cost of figures in quota units (R28): a unit stands for at most 16 ms of a core of PostgreSQL, measured by `npm
+ * run bench -- searches` with 1,000 tenants. The cost of `figures` itself covers the walk through the tree, and the part
+ * of each figure that grows with the tree.
  */
 const figuresCost = ({ withDescendants }: Record<string, unknown>): number => (withDescendants ? 4 : 1)
 
@@ -50,14 +50,14 @@ const TopProductOrder = builder.enumType('TopProductOrder', {
 
 const needsSales = describePermissions(vouchers.permissions)
 
-/** Returns the options that all figures share, and the policy of one. */
+/** Returns the options that all figures share, with the policy of one figure. */
 const figure = (name: keyof typeof costs, permissions = vouchers.permissions) => ({
   nullable: true as const,
   policy: { cost: costs[name], permissions },
 })
 
 /** Returns the resolver that selects a figure. @param select as for `FiguresLoader.load` */
-const selecting =
+const resolveFigure =
   <Result>(select: (selection: Selection) => (figures: FiguresRow) => Result) =>
   (source: FiguresRead, _args: object, { loaders }: Context) =>
     loaders.get(figuresLoader).load(source, select)
@@ -68,18 +68,18 @@ const plainFigure = <Name extends 'periods' | 'totals' | 'outstanding' | 'status
   permissions = vouchers.permissions,
 ) => ({
   ...figure(name, permissions),
-  resolve: selecting(selection => {
+  resolve: resolveFigure(selection => {
     selection[name] = true
     return figures => figures[name]
   }),
 })
 
-/** The intervals that most periods have; a limit of its own bounds them. */
+/** The complexity of the intervals, enough for most periods; `maxIntervals` bounds their number. */
 const intervalComplexity = { field: unitComplexity, multiplier: 150 }
 const currencyComplexity = { field: unitComplexity, multiplier: 3 }
 
-const mostProducts = 100
-const mostDays = 3_660
+const maxProducts = 100
+const maxDays = 3_660
 
 const Figures = builder.objectRef<FiguresRead>('Figures').implement({
   description:
@@ -92,12 +92,12 @@ const Figures = builder.objectRef<FiguresRead>('Figures').implement({
       description:
         'The instant that the figures have reached: every change whose `updatedAt` is earlier is included. A later ' +
         'change may also be included, either completely or not at all.',
-      resolve: selecting(() => figures => figures.asOf),
+      resolve: resolveFigure(() => figures => figures.asOf),
     }),
     timeZone: t.field({
       type: 'String',
       description: 'The IANA time zone of the calendar days.',
-      resolve: selecting(() => figures => figures.timeZone),
+      resolve: resolveFigure(() => figures => figures.timeZone),
     }),
     periods: t.field({
       type: [FigurePeriod],
@@ -119,19 +119,19 @@ const Figures = builder.objectRef<FiguresRead>('Figures').implement({
         'The best-selling products of the period. By `PAID` and without `currency`: the best-selling products of ' +
         `each currency. Vouchers without a product are left out.${needsSales}`,
       ...figure('topProducts'),
-      complexity: ({ first }) => ({ field: unitComplexity, multiplier: Math.min(mostProducts, Math.max(1, first)) }),
+      complexity: ({ first }) => ({ field: unitComplexity, multiplier: Math.min(maxProducts, Math.max(1, first)) }),
       args: {
         first: t.arg.int({
           required: true,
           defaultValue: 10,
-          description: `The number of products: 1 to ${mostProducts}.`,
+          description: `The number of products: 1 to ${maxProducts}.`,
         }),
         by: t.arg({ type: TopProductOrder, required: true, defaultValue: 'PAID', description: 'The order.' }),
         currency: t.arg.string({ description: 'Only sales in this currency, an ISO 4217 code.' }),
       },
       resolve: (source, { first, by, currency: given = null }, { loaders }) => {
-        if (first < 1 || first > mostProducts) {
-          throw badInput({ first: [`Must be 1 to ${mostProducts}, for example 10.`] })
+        if (first < 1 || first > maxProducts) {
+          throw badInput({ first: [`Must be 1 to ${maxProducts}, for example 10.`] })
         }
         const currency = given === null ? null : parseCurrency(given)
         if (given !== null && currency === null) throw badInput({ currency: [currencyMessage] })
@@ -158,12 +158,12 @@ const Figures = builder.objectRef<FiguresRead>('Figures').implement({
         withinDays: t.arg.int({
           required: true,
           defaultValue: 30,
-          description: `The number of days, 0 to ${mostDays}. With 0: vouchers whose last valid day is today.`,
+          description: `The number of days, 0 to ${maxDays}. With 0: vouchers whose last valid day is today.`,
         }),
       },
       resolve: (source, { withinDays }, { loaders }) => {
-        if (withinDays < 0 || withinDays > mostDays) {
-          throw badInput({ withinDays: [`Must be 0 to ${mostDays}, for example 30.`] })
+        if (withinDays < 0 || withinDays > maxDays) {
+          throw badInput({ withinDays: [`Must be 0 to ${maxDays}, for example 30.`] })
         }
         return loaders.get(figuresLoader).load(source, ({ expiring }) => {
           const place = expiring.push(withinDays) - 1
@@ -205,7 +205,7 @@ builder.objectField(Tenant, 'figures', t =>
         type: FigureInterval,
         required: true,
         defaultValue: 'MONTH',
-        description: `The length of the intervals of the period, which has at most ${mostIntervals} of them.`,
+        description: `The length of the intervals of the period, which has at most ${maxIntervals} of them.`,
       }),
       timeZone: t.arg.string({
         description:

@@ -19,10 +19,13 @@ const maxGlobalIdLength = 100
 export const encodeGlobalId = (type: string, key: string | number | bigint) =>
   Buffer.from(`${type}:${key}`).toString('base64url')
 
-/** Returns the key of a record in its global id. Records are read through their tenant, so the key names both. */
+/**
+ * Returns the key of a record in its global id. Records are read through their tenant, so the key names the tenant and
+ * the record.
+ */
 export const recordKey = (record: { tenantId: number; id: number }) => `${record.tenantId}.${record.id}`
 
-/** Decodes a global id. Returns null when the text is none; a numeric id is none. */
+/** Decodes a global id. Returns null for any other text, even a numeric id. */
 export function parseGlobalId(text: string): GlobalId | null {
   if (text.length > maxGlobalIdLength) return null
   const [type = '', key = '', ...more] = Buffer.from(text, 'base64url').toString().split(':')
@@ -37,7 +40,7 @@ export function parseGlobalId(text: string): GlobalId | null {
  * Returns the numeric id of the record that the value of an `ID` argument names: by its numeric or its global id.
  *
  * @param type the name of the record's GraphQL type
- * @param tenantId the tenant in which the record is looked for; undefined: a global id may name any tenant
+ * @param tenantId the tenant of the record; undefined to allow a global id of any tenant
  * @returns null when the text can name no such record
  */
 export function recordIdIn(text: string, type: string, tenantId?: number): number | null {
