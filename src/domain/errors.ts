@@ -1,4 +1,4 @@
-/** The kinds of errors that callers see. Each transport translates every code once, and knows no others. */
+/** The kinds of errors that callers see. Each transport translates every code once, and no other codes. */
 export type ErrorCode =
   | 'UNAUTHENTICATED'
   | 'RATE_LIMITED'
@@ -34,7 +34,7 @@ export class GatewayError extends Error {
   }
 }
 
-/** The same error for a token that is missing, malformed, unknown, expired or revoked. */
+/** The one error of a token that is missing, malformed, unknown, expired or revoked. */
 export const unauthenticated = () => new GatewayError('UNAUTHENTICATED', 'A valid bearer token is required.')
 
 /** The token lacks the permission of this name. */
@@ -44,10 +44,10 @@ export const missingPermission = (permission: string) =>
 /** The tenant exists, but the token is not authorised for it (R19). */
 export const tenantNotAuthorised = () => new GatewayError('FORBIDDEN', 'This token is not authorised for this tenant.')
 
-/** A record does not exist in the authorised scope. The noun is, for example, `purchased voucher`. */
+/** A record does not exist in the authorised scope. @param noun for example `purchased voucher` */
 export const notFound = (noun: string) => new GatewayError('NOT_FOUND', `No such ${noun}.`)
 
-/** Returns a function that returns the record it is given, and throws `NOT_FOUND` when that is null. */
+/** Returns a function that returns the given record, and throws `NOT_FOUND` for null. */
 export const orNotFound =
   (noun: string) =>
   <Row>(row: Row | null): Row => {

@@ -1,6 +1,6 @@
 /**
- * A character that is trimmed (R27): white space, a control character or a character without a width; as in
- * `gateway.visible` (`sql/0002`).
+ * A character that is trimmed (R27): white space, a control character or a character without a width. `gateway.visible`
+ * (`sql/0002`) must have the same characters.
  */
 export const invisible =
   '[\\u0000-\\u0020\\u007f-\\u00a0\\u00ad\\u034f\\u061c\\u115f\\u1160\\u1680\\u17b4\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f' +
@@ -14,7 +14,7 @@ const isInvisible = new RegExp(invisible)
 export function trimInvisible(text: string): string {
   const start = text.search(visibleCharacter)
   if (start < 0) return ''
-  // A regular expression for the end would begin at each invisible character.
+  // This is a loop, because a regular expression for the end would start a match at each invisible character.
   let end = text.length
   while (isInvisible.test(text.charAt(end - 1))) end--
   return text.slice(start, end)

@@ -6,10 +6,10 @@ import { listRootTenants } from '../tenant/tree.ts'
 import { createToken } from '../token/lifecycle.ts'
 import type { TenantGrant } from '../token/token.ts'
 
-/** The hours that the token is valid, unless the session ends before. */
+/** The token expires after this many hours, or when the session ends. */
 export const dashboardHours = 8
 
-/** Operations a minute: a view of all figures counts as some 25 (R28), and people look at several in a minute. */
+/** Operations a minute. A view of all figures counts as some 25 (R28), and people open several views in a minute. */
 const rate = 1200
 
 /** The maximum number of root tenants for which a token is created without a choice. */
@@ -18,18 +18,18 @@ const maxRoots = 2000
 interface DashboardAccess {
   /** The session of the administrator, with which the token ends. */
   sessionId: string
-  /** Empty: all tenants. */
+  /** All tenants when empty. */
   tenants: TenantGrant[]
-  /** Whether the token may read personal data, which the figures of marketing need. */
+  /** True when the token may read personal data, which the figures of marketing need. */
   includesMarketing: boolean
-  /** The rate of tokens without one of their own. */
+  /** The rate of a token without a rate limit. */
   defaultRate: number
 }
 
 /**
  * Creates the token.
  *
- * @param idempotencyKey with the same key, all calls create one token, and the later ones get no secret
+ * @param idempotencyKey all calls with the same key create one token, and only the first gets its secret
  * @throws `BAD_USER_INPUT` with the error of `tenants` when there are none, or too many
  */
 export async function createDashboardToken(

@@ -36,7 +36,7 @@ export async function recordFailedSignIn(sql: Sql, actor: Actor, reason: string)
  * One-time links for it, and for the first administrator, become invalid.
  *
  * @param account a part of a statement `with …` that ends in `account(email)`, of one row at most
- * @param passwordHash what `hashPassword` returned for the password
+ * @param passwordHash the result of `hashPassword`
  * @returns null when `account` has no row
  */
 export async function setPassword(

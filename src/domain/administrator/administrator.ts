@@ -7,7 +7,7 @@ import { type Actor, auditEntry } from './audit.ts'
 /** An account that may use the API access page. */
 export interface Administrator {
   id: number
-  /** In lower case. */
+  /** The e-mail, in lower case. */
   email: string
 }
 
@@ -15,7 +15,9 @@ export interface Administrator {
 export interface AdministratorRecord extends Administrator {
   hasPassword: boolean
   hasOpenId: boolean
-  /** The time at which the account was first created: an account that was removed and created again keeps it. */
+  /**
+   * The time at which the account was first created. It does not change when the account is removed and created again.
+   */
   createdAt: Instant
   signedInAt: Instant | null
 }
@@ -66,7 +68,7 @@ export async function getAdministrator(sql: Sql, id: number): Promise<Administra
 /**
  * Returns an administrator whom another administrator may remove.
  *
- * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the error of `administrator` when it is the same one
+ * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the error of `administrator` for the remover
  */
 export async function getRemovable(sql: Sql, id: number, remover: Administrator): Promise<AdministratorRecord> {
   const administrator = await getAdministrator(sql, id)
@@ -78,10 +80,10 @@ export async function getRemovable(sql: Sql, id: number, remover: Administrator)
 /**
  * Removes an administrator and ends its sessions. One-time links for it, and links that it created, become invalid.
  *
- * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `administrator` when it is the last one
+ * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `administrator` when it is the last administrator
  */
 export async function removeAdministrator(sql: Sql, actor: Actor, email: string): Promise<void> {
-  // Locks all rows in one order: of two administrators who remove each other at the same time, one stays.
+  // Locks all rows in one order: when two administrators remove each other at the same time, one stays.
   const [outcome] = await sql<{ found: boolean; removed: boolean }[]>`
     with /* administrator.remove */ present as (
       select id, email from gateway.administrator where removed_at is null order by id for update

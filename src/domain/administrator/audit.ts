@@ -29,6 +29,13 @@ export const auditActions = {
   'administrator.change_password': 'Password changed',
   'audit.export': 'Audit exported',
   'signing_key.rotate': 'Signing key rotated',
+  'webhook.create': 'Webhook created',
+  'webhook.pause': 'Webhook paused',
+  'webhook.resume': 'Webhook resumed',
+  'webhook.replay': 'Webhook replayed',
+  'webhook.rotate': 'Webhook secret rotated',
+  'webhook.test': 'Webhook tested',
+  'webhook.delete': 'Webhook deleted',
 } as const
 
 export type AuditAction = keyof typeof auditActions
@@ -38,20 +45,20 @@ export const isAuditAction = (text: string): text is AuditAction => Object.hasOw
 
 /** The column of the record that an action is about; a signing key has no column. */
 const subjectColumn = (sql: Sql, action: AuditAction) =>
-  action.startsWith('token.') ? sql`token_id` : sql`administrator_id`
+  /^(token|webhook)\./.test(action) ? sql`token_id` : sql`administrator_id`
 
 /**
- * The part of a statement that inserts an audit entry: an action and its entry are one statement, so neither exists
- * without the other.
+ * Returns the part of a statement that inserts an audit entry: an action and its entry are one statement, so neither
+ * exists without the other.
  *
- * @param about the id of the token or administrator, the detail (jsonb), and their relation, as in
- *   ``sql`id, ${detail}::text::jsonb from created` ``
+ * @param about the id of the token or administrator, the detail (jsonb), and their relation, as in ``sql`id,
+ *   ${detail}::text::jsonb from created` ``
  */
 export const auditEntry = (sql: Sql, actor: Actor, action: AuditAction, about: Fragment): Fragment => sql`
   insert into gateway.audit_entry (actor, address, action, ${subjectColumn(sql, action)}, detail)
   select ${actor.name}::text, ${actor.address}::text, ${action}::text, ${about}`
 
-/** An entry of the audit. Names are current; null when the record is deleted. */
+/** An entry of the audit. Names are the present names; null for a deleted record. */
 export interface AuditEntry {
   id: number
   at: Instant
@@ -68,13 +75,13 @@ export interface AuditEntry {
   detail: Record<string, unknown>
 }
 
-/** Filters of the audit; an entry must match all that are given. */
+/** Filters of the audit; an entry must match all of them. */
 export interface AuditFilter {
   /** Part of the actor's name, in any case. */
   actor?: string
   action?: AuditAction
   tokenId?: number
-  /** The tenant whose data was exported, or that was granted to a token or withdrawn from it. */
+  /** A tenant whose data was exported, or that was granted to a token or withdrawn from it. */
   tenantId?: number
   /** First and last day, `YYYY-MM-DD`, UTC. */
   from?: string
@@ -89,7 +96,7 @@ const matching = (sql: Sql, { actor, action, tokenId, from, to }: AuditFilter) =
   ${from ? sql`and entry.at >= ${from}::text::date` : sql``}
   ${to ? sql`and entry.at < ${to}::text::date + 1` : sql``}`
 
-/** Two conditions, each with an index: the entry names the tenant; its token was granted the tenant or lost it. */
+/** Two conditions, each with an index: the entry names the tenant, or its token got or lost a grant of the tenant. */
 const aboutTenant = (sql: Sql, tenantId: number): [named: Fragment, granted: Fragment] => [
   sql`and entry.tenant_id = ${tenantId}`,
   sql`and entry.tenant_id is distinct from ${tenantId} and entry.action in ('token.create', 'token.edit')
@@ -106,7 +113,8 @@ export async function listAudit(sql: Sql, filter: AuditFilter, window: RowWindow
      where ${matching(sql, filter)} ${about} and ${betweenRows(sql, newestFirst, window)})`
   const direction = window.backward ? sql`asc` : sql`desc`
   const [named, granted] = filter.tenantId ? aboutTenant(sql, filter.tenantId) : []
-  // Names come from subqueries on the listed entries: a planner that does not know the limit joins all tokens.
+  // Names come from subqueries on the listed entries: with a join the planner, which does not know the limit, reads all
+  // tokens.
   const found = await sql<AuditEntry[]>`
     select /* audit.list */ id, at, actor, address, action, token_id as "tokenId", tenant_id as "tenantId",
            administrator_id as "administratorId", detail,

@@ -12,7 +12,7 @@ import type { VerifiedAdministrator } from './session.ts'
 
 /** A valid one-time link. */
 export interface Invitation {
-  /** The account whose password it sets; null: the first administrator, who also enters an e-mail. */
+  /** The account whose password the link sets; null for the first administrator, who also enters an e-mail. */
   email: string | null
 }
 
@@ -27,7 +27,10 @@ const isValid = (sql: Sql) => sql`
        or exists (select from gateway.administrator
                   where administrator.id = invitation.invited_by and administrator.removed_at is null))`
 
-/** The account with the `email` of a relation, as the audit names it. The id is null when there is no such account. */
+/**
+ * Returns the subject and the detail of an audit entry about the `email` of a relation. The id is null without an
+ * account.
+ */
 const accountIn = (sql: Sql, relation: Fragment) => sql`
   (select id from gateway.administrator where administrator.email = ${relation}.email and removed_at is null),
   jsonb_build_object('email', email) from ${relation}`
@@ -56,9 +59,10 @@ export async function inviteFirstAdministrator(sql: Sql, actor: Actor): Promise<
  * Creates a one-time link that sets the password of an account, and creates the account when it does not exist. The
  * link is valid for 24 hours, or until its creator is removed; it replaces earlier links of the account.
  *
- * @param invitedBy the administrator who creates it, who may invite new ones only; null: the command line
+ * @param invitedBy the administrator who creates it, and who may invite only new administrators; null for the command
+ * line
  * @returns the link's secret
- * @throws `BAD_USER_INPUT` with the error of `email` when an administrator invites one who exists
+ * @throws `BAD_USER_INPUT` with the error of `email` when an administrator invites an existing one
  */
 export async function inviteAdministrator(
   sql: Sql,
@@ -105,8 +109,8 @@ export async function acceptInvitation(
   password: string,
 ): Promise<VerifiedAdministrator | null> {
   const hash = hashSecret(secret)
-  // Using a link for the first administrator deletes all such links: when two are used at the same time, the second one no
-  // longer exists.
+  // Using a link for the first administrator deletes all links for the first administrator: when two are used at the
+  // same time, only one of them works.
   const account =
     invitation.email === null
       ? sql`used as (
@@ -128,7 +132,7 @@ export async function acceptInvitation(
 /** A link that has not been used yet. */
 export interface PendingInvitation {
   email: string
-  /** The e-mail of its creator; null: the command line. */
+  /** The e-mail of its creator; null for the command line. */
   invitedBy: string | null
   createdAt: Instant
   expiresAt: Instant

@@ -6,9 +6,9 @@ import type { VerifiedAdministrator } from './session.ts'
 export interface OpenIdIdentity {
   /** The issuer, a space, and the subject. */
   subject: string
-  /** As `parseEmail` returns it; null when the provider has not verified one. */
+  /** The result of `parseEmail`; null without an e-mail that the provider has verified. */
   email: string | null
-  /** The e-mail of a new account: that one, or what stands for it; null when there is none. */
+  /** The e-mail of a new account: the verified e-mail, or a replacement; null when there is neither. */
   name: string | null
 }
 

@@ -24,8 +24,8 @@ export function passwordErrors(email: string, password: string, again: string): 
 }
 
 /**
- * The maximum length of a text that is compared with a password, in UTF-16 units: 200 characters are never longer. The
- * time to normalise a text grows with the square of its length.
+ * The maximum length of a text that is compared with a password, in UTF-16 units; 200 characters are shorter. The time
+ * to normalise a text grows with the square of its length.
  */
 const maxComparedLength = 2_000
 
@@ -42,15 +42,16 @@ const semaphore = new Semaphore({
     }),
 })
 
-/** Returns an scrypt key with its salt and parameters, in base64. Throws as `verifyPassword` does. */
+/** Returns an scrypt key with its salt and parameters, in base64. @throws `UNAVAILABLE`, like `verifyPassword` */
 export async function hashPassword(password: string): Promise<string> {
   const key = await semaphore.run(() => scrypt.kdf(normalize(password), cost))
   return Buffer.from(key).toString('base64')
 }
 
 /**
- * Returns a key that no password matches: checking it takes as long as checking a real one. It is put together, in the format of
- * the scrypt utility, because computing one would let the first sign-in after a start take twice as long.
+ * Returns a key that no password matches: checking it takes as long as checking a real one. The key consists of random
+ * bytes in the format of the scrypt utility: computing a real key would double the time of the first sign-in after a
+ * start.
  */
 function createDummyKey(): Buffer {
   const key = randomBytes(96)

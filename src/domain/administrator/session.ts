@@ -37,7 +37,7 @@ export interface SessionRecord {
 /**
  * Returns the condition that a row of `gateway.session` has not ended. A session ends 12 hours after its start, after
  * an hour without use, and when the generation of its account changes. So a session that starts while all sessions are
- * ended does not survive.
+ * being ended does not survive.
  */
 export const isValidSession = (sql: Sql) => sql`
   session.expires_at > now() and session.used_at > now() - interval '1 hour'
@@ -48,9 +48,9 @@ export const isValidSession = (sql: Sql) => sql`
 const maxUserAgentLength = 300
 
 /**
- * The part of a statement that inserts a session.
+ * Returns the text of a CTE that inserts a session.
  *
- * @param account the name of another part, which has the `id` and the `generation` of the administrator
+ * @param account the name of a CTE with the administrator's `id` and `generation`
  */
 export const sessionEntry = (sql: Sql, actor: Actor, { id, userAgent }: NewSession, account: Fragment): Fragment => sql`
   insert into gateway.session (id_hash, administrator_id, generation, data, address, user_agent, expires_at)
@@ -107,7 +107,7 @@ export async function saveSession(sql: Sql, id: string, data: SessionData): Prom
     update /* session.save */ gateway.session set data = ${JSON.stringify(data)}::text::jsonb where id_hash = ${hashSecret(id)}`
 }
 
-/** Deletes a session without an audit entry: another session replaces it. */
+/** Deletes a session that was replaced by a new one. Writes no audit entry, because this is no sign-out. */
 export async function deleteSession(sql: Sql, id: string): Promise<void> {
   await sql`delete /* session.delete */ from gateway.session where id_hash = ${hashSecret(id)}`
 }
@@ -134,8 +134,9 @@ export async function signOutEverywhere(sql: Sql, actor: Actor, administratorId:
 }
 
 /**
- * Returns the open sessions of an administrator, sorted by their last use, latest first. `currentId` is the session of
- * this request.
+ * Returns the open sessions of an administrator, by their last use, latest first.
+ *
+ * @param currentId the session of this request
  */
 export async function listSessions(sql: Sql, administratorId: number, currentId: string): Promise<SessionRecord[]> {
   return sql<SessionRecord[]>`

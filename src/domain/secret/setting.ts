@@ -1,8 +1,8 @@
 import type { Sql } from '../../db/sql.ts'
 
-/** Returns the secret of this name that all instances share: the stored one, or the proposal, which is then stored. */
+/** Returns the secret of this name, which all instances share. If none is stored, stores the proposal. */
 export async function getOrCreateSecret(sql: Sql, name: string, proposal: Buffer): Promise<Buffer> {
-  // Two statements, because the second one sees a row that another instance has inserted in between.
+  // Two statements, because the second statement sees a row that another instance has inserted in between.
   await sql`
     insert /* setting.create */ into gateway.setting (name, value) values (${name}, ${proposal})
     on conflict (name) do nothing`

@@ -6,15 +6,19 @@ import type { Token } from '../token/token.ts'
 import { grantedBy } from './granted.ts'
 import { byName, type Tenant, tenantRow } from './tenant.ts'
 
-/** A page of the tenants below one. It lies between the places that the tenants of its cursors have now. */
+/**
+ * A page of the tenants directly below a tenant. The tenants in its cursors bound the page, at their present places in
+ * the list.
+ */
 export interface ChildrenRequest {
   parentId: number
   window: PageWindow
 }
 
 /**
- * Returns the parts that the statements share, for parents that the token is authorised for (R21): `below_grant` has the
- * parents that a grant includes with all tenants below, and `isVisible` is the condition for a tenant below one of `wanted`.
+ * Returns the parts that the statements share, for parents that the token is authorised for (R21): `below_grant` has
+ * the parents that a grant includes with all tenants below, and `isVisible` is the condition for a tenant below a
+ * parent of `wanted`.
  */
 function visibleBelow(sql: RecordSql, token: Token, parentIds: readonly number[]) {
   const { named, withDescendants } = grantedBy(token)
@@ -67,7 +71,7 @@ export async function listChildTenants(
   })
 }
 
-/** Counts the children of each tenant that the token may access. The counts are in the order of `parentIds`. */
+/** Counts the children of each tenant that the token may access, in the order of `parentIds`. */
 export async function countChildTenants(sql: RecordSql, token: Token, parentIds: readonly number[]): Promise<number[]> {
   const { parents, grants, isVisible } = visibleBelow(sql, token, parentIds)
   const rows = await sql<{ count: number }[]>`

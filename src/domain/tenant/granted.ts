@@ -2,8 +2,8 @@ import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import type { Token } from '../token/token.ts'
 
 /**
- * Returns the texts of two arrays: the tenants that a token's grants name, and the tenants among them whose grants include all
- * tenants below (R21).
+ * Returns two arrays as texts: the tenants that a token's grants name, and the tenants whose grants include all tenants
+ * below (R21).
  */
 export function grantedBy(token: Token): { named: string; withDescendants: string } {
   const named = token.tenants.map(grant => grant.tenantId)
@@ -15,8 +15,9 @@ export function grantedBy(token: Token): { named: string; withDescendants: strin
  * Returns the relation `visible(id, top)` of the tenants that a token is granted (R21). It belongs after `with
  * recursive`. Only this function walks down the tree. `union` ends the walk in a loop.
  *
- * @param highest only tenants at or below this tenant, each once. `top` is then the highest tenant on the way down of which a
- *   grant includes all below, null for a tenant that is granted by itself. Null: all tenants, without their tops
+ * @param highest only this tenant and the tenants below it, each once. `top` is then the highest tenant on the way down
+ *   whose grant includes all below, null for a tenant that is granted without the tenants below it. With null all
+ *   tenants, without tops
  */
 export function visibleTenants(sql: RecordSql, token: Token, highest: number | null): Fragment {
   const { named, withDescendants } = grantedBy(token)
@@ -27,7 +28,7 @@ export function visibleTenants(sql: RecordSql, token: Token, highest: number | n
           sql`id = ${highest}::bigint`,
           sql`case when (select path from gateway.tenant_path where tenant_id = id) && ${withDescendants}::text::bigint[] then id end`,
         ]
-  // Relations: PostgreSQL would parse the text of an array again for each tenant.
+  // Relations, because PostgreSQL would parse the text of an array again for each tenant.
   return sql`
     whole as materialized (
       select unnest(${withDescendants}::text::bigint[]) as id

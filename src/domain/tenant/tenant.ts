@@ -24,15 +24,15 @@ export type Tenant = RowOf<typeof tenantColumns>
 /** The list of the tenants that a token is authorised for. */
 export const tenantList: ListIdentity = { name: 'tenants' }
 
-/** The order of the tenants directly below one. */
+/** The order of the tenants directly below a tenant. */
 export const byName: RowOrder = { table: 'gateway.tenant', key: 'gateway.text_order(name) collate "C"' }
 
-/** Returns the list of the tenants directly below one. */
+/** Returns the list of the tenants directly below a tenant. */
 export const childList = (tenantId: number): ListIdentity => ({ name: 'children', tenantId })
 
 export const tenantRow = rowCodec<Tenant>(tenantColumns)
 
-/** Tenants as records. A tenant left the list when neither the tenant nor an ancestor is granted any more. */
+/** Tenants as records. A tenant has left the list when the token no longer has a grant of it or of an ancestor. */
 export const tenantRecords = {
   noun: 'tenant',
   permissions: [],
@@ -47,7 +47,7 @@ export const tenantRecords = {
 
 /** Returns a page of the tenants that the token is authorised for (contract, operation 1). */
 export async function listTenants(sql: RecordSql, token: Token, window: PageWindow): Promise<RecordPage<Tenant>> {
-  // With `is true`, PostgreSQL reads the list in its order and looks each tenant up, and does not join and sort.
+  // With `is true`, PostgreSQL reads the list in its order and looks each tenant up, instead of a join and a sort.
   const [found] = await sql`
     with /* tenant.list */ recursive ${visibleTenants(sql, token, null)}
     select string_agg(row, ''), ${lastStamp(sql)} from (
@@ -71,8 +71,8 @@ export async function countGrantedTenants(sql: RecordSql, token: Token, updatedS
 }
 
 /**
- * Returns the tenants with the ids, in the order of the ids, null where there is none. Checks no grants: the caller has
- * checked them.
+ * Returns the tenants with the ids, in the order of the ids, null where there is none. The caller has checked the
+ * grants.
  */
 export async function findTenants(sql: RecordSql, ids: readonly number[]): Promise<(Tenant | null)[]> {
   const [rows] = await sql`

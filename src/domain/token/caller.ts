@@ -1,9 +1,12 @@
 import type { RateBudget, RateWindow } from '../rate/rate.ts'
+import type { TokenLookup } from './directory.ts'
 import type { Token } from './token.ts'
 
 /** The sender of an authenticated request. */
 export interface Caller {
   token: Token
+  /** Looks up the token again. */
+  lookUp: () => TokenLookup | Promise<TokenLookup>
   address: string
   /** The id of the request, which the response returns (R17). */
   requestId: string
@@ -11,11 +14,13 @@ export interface Caller {
   rate: RateBudget
   /** The token and the address, whose requests share a rate window (R28). */
   rateKey: string
-  /** The window after the last quota unit of the request was counted. */
+  /** The rate window, after the last quota unit of the request was counted. */
   window: RateWindow
-  /** Returns true while the caller waits for the answer: it has not been given, and the connection is open. */
+  /** Returns true while the caller waits: the answer has not been given, and the connection is open. */
   isWaiting: () => boolean
-  /** The quota units that the fields of the request have cost. The authentication has counted the first one already. */
+  /**
+   * The quota units that the fields of the request have cost. The authentication has already counted the first unit.
+   */
   cost: number
   /** The part of the cost that exceeded the rate limit. */
   rejectedCost: number

@@ -4,7 +4,7 @@ import { arrayText, onPrimary, type Pool, type Sql } from '../../db/sql.ts'
 import { isValidSession } from '../administrator/session.ts'
 import { hashSecret } from '../secret/hash.ts'
 import { isTokenSecret } from './secret.ts'
-import { type Token, type TokenStatus, type TokenValidity, tokenColumns, tokenStatus } from './token.ts'
+import { grantsOf, type Token, type TokenStatus, type TokenValidity, tokenColumns, tokenStatus } from './token.ts'
 
 export type TokenLookup = { status: TokenStatus; token: Token } | { status: 'unknown' }
 
@@ -13,7 +13,7 @@ export type TokenDirectory = ReturnType<typeof createTokenDirectory>
 /** The greatest age of a cached token, in milliseconds: every instance rejects a revoked or expired token within a second. */
 const tokenLifetime = 500
 
-/** Creates what looks up tokens by their secrets, and records their use. Every request may share it. */
+/** Creates the directory that looks up tokens by their secrets, and records their use. All requests share it. */
 export function createTokenDirectory(sql: Pool) {
   const tokens = createLoadingCache<string, StoredToken>(secrets => findTokens(sql, secrets), tokenLifetime)
   const uses = createWriteBuffer<TokenUse>(
@@ -31,13 +31,13 @@ export function createTokenDirectory(sql: Pool) {
   }
   return {
     peek,
-    /** Looks up a secret; without a promise when its token is cached. */
+    /** Looks up a secret; returns no promise when its token is cached. */
     find: (secret: string): TokenLookup | Promise<TokenLookup> => peek(secret) ?? tokens.load(secret).then(toLookup),
     /** Records that a token was used at this moment; costs no statement. */
     recordUse(token: Token, address: string): void {
       uses.add(String(token.id), { id: token.id, at: Date.now(), address })
     },
-    /** Saves the last uses. When it fails, they are kept for the next call. */
+    /** Saves the last uses. After a failure they are kept for the next call. */
     saveUse: uses.flush,
   }
 }
@@ -77,9 +77,7 @@ async function findTokens(sql: Sql, secrets: readonly string[]): Promise<(Stored
   const hashes = secrets.map(secret => hashSecret(secret).toString('hex'))
   const rows = await sql<(StoredToken & { tokenHash: Buffer })[]>`
     select /* token.find */ ${tokenColumns(sql)}, token_hash as "tokenHash",
-           coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants)
-                                     order by tenant_id)
-                     from gateway.token_tenant where token_id = token.id), '[]') as tenants
+           ${grantsOf(sql)} as tenants
     from gateway.token
     where token_hash = any(${arrayText(hashes.map(hex => `\\x${hex}`))}::text::bytea[]) and ${onPrimary(sql)}`
   const found = new Map(rows.map(({ tokenHash, ...token }) => [tokenHash.toString('hex'), token]))

@@ -15,9 +15,10 @@ type NewToken = TokenInput & {
 const unknownTenants = (ids: string | null | undefined) => badInput({ tenants: [`No such tenant: ${ids}.`] })
 
 /**
- * Two relations: the grants as `wanted(tenant_id, with_descendants)`, and `unknown(tenant_id)` of missing tenants.
+ * Returns two relations: the grants as `wanted(tenant_id, with_descendants)`, and `unknown(tenant_id)` of missing
+ * tenants.
  *
- * @param holder a token that may keep its grants of tenants that are absent
+ * @param holder a token that may keep its grants of absent tenants
  */
 const wantedGrants = (sql: Sql, tenants: TenantGrant[], holder: number | null) => sql`
   wanted as (
@@ -53,8 +54,8 @@ export async function findCreatedToken(sql: Sql, idempotencyKey: string | undefi
 /**
  * Creates a token.
  *
- * @param token `expiresAt`: null for a token without an end
- * @param idempotencyKey with the same key, all calls at all instances create one token
+ * @param token its `expiresAt` is null for a token without an end
+ * @param idempotencyKey all calls with the same key, at all instances, create one token
  * @throws `BAD_USER_INPUT` with the errors of `name`, `contact`, `rateLimit`, `tenants`, `expiresAt`
  */
 export function createToken(sql: Sql, actor: Actor, token: NewToken): Promise<CreatedToken>

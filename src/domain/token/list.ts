@@ -4,13 +4,13 @@ import { parseIdentifier } from '../value/identifier.ts'
 import type { Permission } from './permission.ts'
 import { isExpired, recordColumns, sessionEnded, type TokenRecord } from './token.ts'
 
-/** The states that tokens can be listed by, besides properties. An active token is neither expired nor revoked. */
+/** The states by which tokens can be listed. An active token is neither expired nor revoked. */
 export const tokenStates = ['active', 'unused', 'expiring', 'expired', 'revoked'] as const
 
-/** The state of a token: `unused` and `expiring` tokens are active, and were never used, or end within 14 days. */
+/** The state of a token. `unused` and `expiring` tokens are active: they were never used, or end within 14 days. */
 export type TokenState = (typeof tokenStates)[number]
 
-/** Filters of the list of tokens; a token must match all that are given. */
+/** Filters of the list of tokens; a token must match all of them. */
 interface TokenFilter {
   /** Part of the name, the contact, the creator or the hint, in any case. */
   search?: string
@@ -20,7 +20,7 @@ interface TokenFilter {
   tenant?: string
 }
 
-/** The expressions that the list can be ordered by; they are never null. */
+/** The expressions by which the list can be ordered. None is ever null. */
 const orders = {
   created: 'token.id',
   name: 'gateway.text_order(token.name) collate "C"',
@@ -89,7 +89,7 @@ export async function countTokensInNeed(sql: Sql): Promise<{ unused: number; exp
 
 /**
  * Selects the ids of tokens with a grant for a matching tenant, or for an ancestor with its descendants. An absent
- * tenant has its id alone.
+ * tenant matches only by its id.
  */
 const tokensReaching = (sql: Sql, tenant: string) => sql`
   with found as materialized (

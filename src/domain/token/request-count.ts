@@ -3,14 +3,17 @@ import { arrayText, type Sql } from '../../db/sql.ts'
 import { millisecondsPerDay } from '../value/date.ts'
 import type { Instant } from '../value/instant.ts'
 
-/** The error of a request, or of a part of it. Neither field contains text that a caller sent. */
+/** The error of a request, or of a part of it. The code and the reason contain no text of the caller. */
 export interface RequestError {
   code: string
   /** A sentence for the person who is responsible for the token. */
   reason: string
 }
 
-/** Returns the error as it is counted: of field errors only the names, because their messages may quote a caller. */
+/**
+ * Returns the counted form of an error. Of field errors it has only the names of the fields, because their messages may
+ * quote a caller.
+ */
 export function toRequestError(error: { code: string; message: string; fieldErrors?: object }): RequestError {
   const { code, message, fieldErrors } = error
   return { code, reason: fieldErrors ? `${message} Fields: ${Object.keys(fieldErrors).sort().join(', ')}.` : message }
@@ -18,7 +21,7 @@ export function toRequestError(error: { code: string; message: string; fieldErro
 
 export type RequestCounter = ReturnType<typeof createRequestCounter>
 
-/** The number of days that counts are kept, without today. */
+/** The number of days for which counts are kept, without today. */
 const keptDays = 90
 
 /** The maximum number of distinct errors between two saves; further errors are counted as `other`, by code. */
@@ -26,7 +29,7 @@ const maxErrors = 10_000
 
 interface Count {
   tokenId: number
-  /** Days since 1970, UTC. */
+  /** The day, in days since 1970, UTC. */
   day: number
   operation: string
   status: number
@@ -78,7 +81,7 @@ export function createRequestCounter(sql: Sql) {
       counts.add(`${tokenId} ${day} ${operation} ${status}`, { tokenId, day, operation, status, requests: 1 })
       for (const error of errors) countError(tokenId, day, operation, error, now)
     },
-    /** Adds the counts to the counts in the database. When that fails, the counts are kept for the next call. */
+    /** Adds the counts to the database. After a failure they are kept for the next call. */
     async save(): Promise<void> {
       const results = await Promise.allSettled([counts.flush(), errorCounts.flush()])
       for (const result of results) if (result.status === 'rejected') throw result.reason

@@ -7,15 +7,15 @@ import { createTokenSecret, secretHint } from './secret.ts'
 import { getToken, tokenStatus } from './token.ts'
 
 interface Rotation {
-  /** The time for which both tokens are valid, in seconds; 0: the old one is revoked. */
+  /** The time for which both tokens are valid, in seconds; 0 revokes the old one. */
   overlap: number
-  /** The time at which the successor expires; null: never; `inherit`: when the old token would have ended. */
+  /** The time at which the successor expires; null for never; `inherit` for the expiry of the old token. */
   expiresAt: Date | null | 'inherit'
 }
 
 /**
- * Replaces a token by a successor that inherits everything but the secret. The old token ends after the overlap, or
- * earlier if it would have ended earlier.
+ * Replaces a token by a successor that inherits everything except the secret, its webhooks included. The old token ends
+ * after the overlap, or at its own end if that is earlier.
  *
  * @param idempotencyKey as for `createToken`
  * @throws `NOT_FOUND`; `BAD_USER_INPUT` with the errors of `expiresAt`, or of `token` when it is not active, has a
@@ -86,6 +86,9 @@ export async function rotateToken(
     ), granted as (
       insert into gateway.token_tenant (token_id, tenant_id, with_descendants)
       select created.id, tenant_id, with_descendants from created, gateway.token_tenant where token_id = ${id}
+    ), webhooks as (
+      update gateway.webhook_endpoint set token_id = created.id, revision = webhook_endpoint.revision + 1
+      from created where token_id = ${id}
     ), audited_creation as (
       ${auditEntry(sql, actor, 'token.create', creation)}
       returning id

@@ -2,7 +2,7 @@ import { createLoadingCache } from '../../async/loading-cache.ts'
 import { mapMaybePromise } from '../../async/maybe-promise.ts'
 import { arrayText, type Sql } from '../../db/sql.ts'
 import { notFound, tenantNotAuthorised } from '../errors.ts'
-import { lastStamp, recordsMissing } from '../sync/server-time.ts'
+import { firstFillError, lastStamp } from '../sync/server-time.ts'
 import type { Token } from './token.ts'
 
 /** The id of a tenant, then the ids of the tenants above it, root last. */
@@ -13,7 +13,7 @@ export type TenantScope = ReturnType<typeof createTenantScope>
 /** The greatest age of a cached path, in milliseconds: access to a tenant that leaves a grant ends within this time. */
 const pathLifetime = 500
 
-/** Creates what decides which tenants a token may access (R19, R21). All requests share it. */
+/** Creates the scope, which decides which tenants a token may access (R19, R21). All requests share it. */
 export function createTenantScope(sql: Sql) {
   const paths = createLoadingCache<number, TenantPath>(ids => findPaths(sql, ids), pathLifetime)
 
@@ -39,10 +39,11 @@ export function createTenantScope(sql: Sql) {
     includes: (token: Token, tenantId: number): boolean | Promise<boolean> =>
       mapMaybePromise(findPath(tenantId), path => path !== null && covers(token, path)),
     /**
-     * Denies access only by data read after the call: a client that sees a tenant in the list, and is then denied access
-     * to it, would delete its copy and not read it again (docs/guides/keeping-in-step.md).
+     * Requires that the token is authorised for the tenant. Denies access only by data read after the call: a client
+     * that sees a tenant in the list, and is then denied access to it, would delete its copy and not read it again
+     * (docs/guides/keeping-in-step.md).
      *
-     * @returns without a promise when a cached path covers the tenant
+     * @returns no promise when a cached path covers the tenant
      * @throws `NOT_FOUND` when there is no such tenant, `FORBIDDEN` when the token is not authorised for it (R19)
      */
     require: (token: Token, tenantId: number): void | Promise<void> =>
@@ -63,12 +64,12 @@ function grantsOf(token: Token): ReadonlyMap<number, boolean> {
   return grants
 }
 
-/** @throws `UNAVAILABLE` during the first fill: neither a tenant nor a record of it may seem to be absent then */
+/** @throws `UNAVAILABLE` during the first fill, when neither a tenant nor its records may seem absent */
 async function findPaths(sql: Sql, ids: readonly number[]): Promise<(TenantPath | null)[]> {
   const rows = await sql<{ path: number[] | null; isFilling: boolean }[]>`
     select /* tenant.paths */ array_to_json(path) as path, ${lastStamp(sql)} is null as "isFilling"
     from unnest(${arrayText(ids)}::text::bigint[]) with ordinality as wanted(tenant_id, place)
     left join gateway.tenant_path using (tenant_id) order by place`
-  if (rows[0]?.isFilling) throw recordsMissing()
+  if (rows[0]?.isFilling) throw firstFillError()
   return rows.map(({ path }) => path)
 }

@@ -21,7 +21,7 @@ export function createTokenSecret(): string {
   return body + checksum(body)
 }
 
-/** Returns whether the text has the format and the checksum of a secret; if not, it needs no look-up. */
+/** Returns whether the text has the format and the checksum of a secret. Other texts need no look-up. */
 export function isTokenSecret(text: string): boolean {
   return format.test(text) && checksum(text.slice(0, -checksumLength)) === text.slice(-checksumLength)
 }

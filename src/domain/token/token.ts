@@ -1,4 +1,4 @@
-import type { Sql } from '../../db/sql.ts'
+import { arrayText, type Sql } from '../../db/sql.ts'
 import { isValidSession } from '../administrator/session.ts'
 import { notFound } from '../errors.ts'
 import type { Instant } from '../value/instant.ts'
@@ -17,14 +17,14 @@ export interface Token {
   name: string
   permissions: Permission[]
   tenants: TenantGrant[]
-  /** Operations a minute; null: the default of the service. */
+  /** Operations a minute; null for the default of the service. */
   rateLimit: number | null
   expiresAt: Instant | null
 }
 
 /** A token as an administrator sees it. */
 export interface TokenRecord extends Token {
-  /** The name is null while the tenant is absent: its grant reaches nothing. */
+  /** The name is null while the tenant is absent; then the grant has no effect. */
   tenants: (TenantGrant & { name: string | null })[]
   /** The person at the partner who is responsible for it. */
   contact: string | null
@@ -39,7 +39,7 @@ export interface TokenRecord extends Token {
   isExpired: boolean
   lastUsedAt: Instant | null
   lastUsedAddress: string | null
-  /** The token that this one replaces, and the token that replaces this one. */
+  /** The token that this token replaces, and the token that replaces this token. */
   rotatedFrom: number | null
   rotatedTo: number | null
   /** Increases with each edit. An edit names the revision that it is based on (optimistic locking). */
@@ -57,7 +57,10 @@ export function tokenStatus({ revokedAt, sessionEnded, isExpired }: TokenValidit
   return sessionEnded || isExpired ? 'expired' : 'active'
 }
 
-/** Returns whether the session of a token has ended. Not `exists`, for which a plan may read all sessions. */
+/**
+ * Returns whether the session of a token has ended. Written without `exists`, because a plan for `exists` may read all
+ * sessions.
+ */
 export const sessionEnded = (sql: Sql) => sql`coalesce(
   (select false from gateway.session where session.id_hash = token.session_hash and ${isValidSession(sql)}),
   token.session_hash is not null)`
@@ -70,6 +73,11 @@ export const tokenColumns = (sql: Sql) => sql`
   token.id, token.name, array_to_json(token.permissions) as permissions, token.rate_limit as "rateLimit",
   token.expires_at as "expiresAt", token.revoked_at as "revokedAt",
   ${sessionEnded(sql)} as "sessionEnded", ${isExpired(sql)} as "isExpired"`
+
+/** The grants of a token, as JSON. */
+export const grantsOf = (sql: Sql) => sql`
+  coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants) order by tenant_id)
+            from gateway.token_tenant where token_id = token.id), '[]')`
 
 /** The columns of a token as an administrator sees it. */
 export const recordColumns = (sql: Sql) => sql`
@@ -86,4 +94,12 @@ export async function getToken(sql: Sql, id: number): Promise<TokenRecord> {
     select /* token.get */ ${recordColumns(sql)} from gateway.token where id = ${id}`
   if (!token) throw notFound('token')
   return token
+}
+
+/** Reads tokens with their grants, by id. Missing tokens are left out. */
+export async function readTokens(sql: Sql, ids: readonly number[]): Promise<Map<number, Token>> {
+  const tokens = await sql<Token[]>`
+    select /* token.read_many */ ${tokenColumns(sql)}, ${grantsOf(sql)} as tenants
+    from gateway.token where id = any(${arrayText(ids)}::text::bigint[])`
+  return new Map(tokens.map(token => [token.id, token]))
 }
