@@ -11,9 +11,9 @@ export interface Position {
 /** The content of a cursor: the position of a record, and the lower bound of the list. */
 export interface Cursor extends Position {
   updatedSince: Instant | null
-  /** For a list in another order, the text of the value that orders it; null for a record without one. */
+  /** For a list in another order, the text of the value that orders it; null for a record without a value. */
   key?: string | null
-  /** For a bulk export, the last stamp that it has. */
+  /** For a bulk export, the stamp up to which it has records. */
   until?: Instant | null
 }
 
@@ -50,9 +50,9 @@ function createNonce(): Buffer {
 }
 
 /**
- * Creates what encrypts positions into cursors and decrypts them again (R10). Cursors are AES-256-GCM: version (1 byte),
- * nonce (12), encrypted text, tag (16), in base64url. Their list is authenticated data, so a cursor of another list or tenant
- * is rejected like an altered one.
+ * Creates the cipher that encrypts positions into cursors and decrypts them (R10). Cursors are AES-256-GCM: version (1
+ * byte), nonce (12), encrypted text, tag (16), in base64url. Their list is authenticated data, so a cursor of another
+ * list or tenant is rejected like an altered one.
  *
  * @param key 32 bytes, the same in every instance
  */
@@ -70,7 +70,7 @@ export function createCursorCipher(key: Buffer) {
       const encrypted = [cipher.update(text, 'latin1'), cipher.final()]
       return Buffer.concat([Buffer.of(version), nonce, ...encrypted, cipher.getAuthTag()]).toString('base64url')
     },
-    /** Returns null when the text is no cursor of this list: altered, or of another list or tenant. */
+    /** Returns the content of a cursor; null for a text that is altered, or a cursor of another list or tenant. */
     decrypt(list: ListIdentity, text: string): Cursor | null {
       if (text.length > maxCursorLength) return null
       const bytes = Buffer.from(text, 'base64url')

@@ -15,7 +15,9 @@ export interface PageArguments {
 /** A place in a list: a record's position, and the key of the order when the list is not in its default order. */
 type ListPosition = Position & Pick<Cursor, 'key'>
 
-/** The rows of a list strictly between two of its rows: `limit` of them, from one end. A bound without a row is open. */
+/**
+ * Up to `limit` rows of a list strictly between two of its rows, counted from one end. A bound without a row is open.
+ */
 export interface RowWindow {
   limit: number
   backward?: boolean
@@ -28,9 +30,9 @@ export interface PageWindow extends RowWindow {
   backward: boolean
   after: ListPosition | null
   before: ListPosition | null
-  /** No record stamped before it is listed. */
+  /** The list has no record with an earlier stamp. */
   updatedSince: Instant | null
-  /** No record stamped after it is listed. */
+  /** The list has no record with a later stamp. */
   until: Instant | null
 }
 
@@ -106,7 +108,7 @@ const comesAfter = (a: Position, b: Position) =>
 const latest = (...instants: (Instant | null | undefined)[]) =>
   instants.reduce<Instant | null>((found, instant) => (instant && (!found || instant > found) ? instant : found), null)
 
-/** Returns the positions between which the records of a window lie, in a list that is ordered by `updated_at`, then `id` (R15). */
+/** Returns the bounds of a window's records in a list by `updated_at`, then `id` (R15). */
 export function boundsOf({ after, before, updatedSince, until }: PageWindow): { lower: Position; upper: Position } {
   const since: Position = { updatedAt: updatedSince ?? beforeAll, id: 0 }
   const end: Position = { updatedAt: until ?? afterAll, id: Number.MAX_SAFE_INTEGER }
@@ -116,7 +118,10 @@ export function boundsOf({ after, before, updatedSince, until }: PageWindow): { 
   }
 }
 
-/** Returns the end of a list's statement: the rows of a window, one more than the page has. */
+/**
+ * Returns the SQL that ends the statement of a list. It selects the rows of the window, and one row more, which shows
+ * whether the list continues.
+ */
 export function within(sql: RecordSql, window: PageWindow): Fragment {
   const { lower, upper } = boundsOf(window)
   const direction = sql.unsafe(window.backward ? 'desc' : '')
@@ -133,7 +138,7 @@ export interface RowOrder {
   descending?: boolean
 }
 
-/** Returns the condition that a row comes after, or before, the row of an id. It is null when no row has this id. */
+/** Returns the condition that a row comes after, or before, the row with an id. It is null when no row has the id. */
 export function rowOrderCondition(
   sql: RecordSql,
   { table, key, descending = false }: RowOrder,
@@ -146,8 +151,8 @@ export function rowOrderCondition(
 }
 
 /**
- * Returns the end of a list's statement: the rows of a window, one more than the page has. The window lies between the
- * places that its rows have now; the page is empty when one of the rows does not exist.
+ * Returns the SQL that ends the statement of a list: it selects the rows of a window, one row more than the page has.
+ * The window lies between the present places of its rows; the page is empty when one of them does not exist.
  */
 export function betweenRows(sql: RecordSql, order: RowOrder, window: RowWindow): Fragment {
   const { key, descending = false } = order
@@ -162,7 +167,7 @@ export function betweenRows(sql: RecordSql, order: RowOrder, window: RowWindow):
 /**
  * Makes a page of the rows that a list's statement found.
  *
- * @param more whether the list goes on; by default, whether there is one more row than the page has
+ * @param more whether the list continues; default: whether there are more rows than the page has
  */
 export function toPage<Row>(
   { limit, backward = false, after, before }: RowWindow,

@@ -5,7 +5,7 @@ import type { RateWindow } from './rate.ts'
 /**
  * Counts calls in one round trip.
  *
- * @param calls how many, by key
+ * @param calls the number of calls, by key
  * @returns the window of each key, with all its calls
  */
 export type CountCalls = (calls: ReadonlyMap<string, number>) => Promise<ReadonlyMap<string, RateWindow>>
@@ -20,7 +20,9 @@ class RateStoreTimeout extends Error {
   readonly code = 'ETIMEDOUT'
 }
 
-/** Counts the calls that come during a round trip as one batch in the next one, so few round trips are needed. */
+/**
+ * Counts the calls that arrive during a round trip as one batch in the next round trip, so few round trips are needed.
+ */
 export class RateBatcher {
   readonly #hits = new DataLoader<Hit, RateWindow>(hits => this.#send(hits), {
     cache: false,
@@ -31,7 +33,7 @@ export class RateBatcher {
   /** True when the round trip in flight has taken longer than the limit. */
   #late = false
 
-  /** @param timeLimit how long a round trip may take, in milliseconds */
+  /** @param timeLimit the maximum time of a round trip, in milliseconds */
   constructor(
     private readonly count: CountCalls,
     private readonly timeLimit: number,
@@ -41,8 +43,8 @@ export class RateBatcher {
    * Counts calls.
    *
    * @returns the window with these calls, and with earlier calls of the same key
-   * @throws what the round trip throws; and after the time limit, which also rejects all calls that wait, and the calls
-   *   that come until that round trip has ended
+   * @throws the error of the round trip. After the time limit, an error also for all waiting calls, and for later calls
+   *   until that round trip has ended
    */
   hit(key: string, calls: number): Promise<RateWindow> {
     return this.#late ? Promise.reject(new RateStoreTimeout('no answer')) : this.#hits.load({ key, calls })
@@ -85,25 +87,25 @@ export class RateBatcher {
 }
 
 /** The time limit of a round trip is checked this often, in milliseconds. */
-const slice = 10
+const checkIntervalMs = 10
 
-/** A time limit never grows beyond this many times its length. */
-const longestFactor = 5
+/** A time limit ends at the latest after this many times its length. */
+const maxWaitFactor = 5
 
 /**
- * Waits for a time limit. Time does not count while the event loop was blocked or the process did not run: the answer
- * may have arrived, and a store on the same machine may not have run either.
+ * Waits for a time limit. The time does not count while the event loop is blocked or the process does not run. In that
+ * time the answer may have arrived, and a store on the same machine may also have been stopped.
  *
  * @param limit in milliseconds
- * @param hasEnded returns true when there is nothing to wait for any more
+ * @param hasEnded returns true when the round trip has ended
  */
 async function waitForLimit(limit: number, hasEnded: () => boolean): Promise<void> {
   const start = performance.now()
   let last = start
-  for (let counted = 0; counted < limit && last - start < limit * longestFactor && !hasEnded(); ) {
-    await pause(slice)
+  for (let counted = 0; counted < limit && last - start < limit * maxWaitFactor && !hasEnded(); ) {
+    await pause(checkIntervalMs)
     const now = performance.now()
-    if (now - last < 1.5 * slice) counted += slice
+    if (now - last < 1.5 * checkIntervalMs) counted += checkIntervalMs
     last = now
   }
   // Timers run before sockets are read: the data that has arrived is read first.

@@ -1,7 +1,7 @@
 import { GatewayError } from '../errors.ts'
 import { Semaphore } from './semaphore.ts'
 
-/** The limits of expensive requests of a token: how many run, and how many wait. */
+/** The maximum numbers of a token's expensive requests that run and that wait. */
 const limits = { maxRunning: 2, maxWaiting: 8 }
 
 /** The time after which a request is worth repeating, in seconds: an expensive request takes about as long. */
@@ -15,8 +15,8 @@ const tooMany = () =>
   )
 
 /**
- * Limits the requests of each token that cost more than one quota unit (R31). So the requests of a
- * token wait for each other, but requests of other tokens do not wait for them.
+ * Limits the requests of each token that cost more than one quota unit (R31): they wait for each other, and requests of
+ * other tokens do not wait for them.
  */
 export class ExpensiveRequests {
   readonly #ofToken = new Map<number, Semaphore>()

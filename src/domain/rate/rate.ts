@@ -1,18 +1,19 @@
 /** The state of a caller's rate window (R28). */
 export interface RateWindow {
-  /** Calls in the window, with rejected ones. */
+  /** The calls in the window, rejected ones included. */
   used: number
-  /** Milliseconds until it resets, above 0. */
+  /** Milliseconds until the window resets, above 0. */
   resetsIn: number
 }
 
 /** Counts calls in fixed windows; the first call opens a window. Counting is atomic. */
 export interface RateCounter {
   /**
-   * Counts calls in one step. It never fails: a counter whose store fails counts by itself.
+   * Counts calls in one step. Never fails: when the store of rates fails, the counter counts in the memory of the
+   * process.
    *
-   * @param calls how many, at least 1
-   * @param limit what the window allows: calls beyond it need not be counted
+   * @param calls their number, at least 1
+   * @param limit the calls that the window allows; further calls need not be counted
    * @returns the window with these calls
    */
   hit(key: string, calls: number, limit: number): RateWindow | Promise<RateWindow>

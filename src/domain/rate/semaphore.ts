@@ -7,7 +7,7 @@ interface SemaphoreLimits {
   tooMany?: () => GatewayError
 }
 
-/** Limits how much work runs and waits at a time; first come, first served. */
+/** Limits the tasks that run and that wait at a time. The task that came first runs first. */
 export class Semaphore {
   readonly #waiting: (() => void)[] = []
   #running = 0
@@ -23,7 +23,7 @@ export class Semaphore {
     return this.#waiting.length > 0
   }
 
-  /** Waits for a slot. @returns a function that gives it back, once */
+  /** Waits for a slot. @returns a function that releases it, once */
   async take(): Promise<() => void> {
     await this.#enter()
     let isTaken = true

@@ -9,10 +9,10 @@ const retryInterval = 250
 const chunkSize = 500
 
 /**
- * Counts in a store that processes share. After a failure of the store this process counts by itself, immediately and
- * without waiting, until the store counts again; then it adds its own counts to the store.
+ * Counts in a store that processes share. While the store fails, this process counts in its own memory, without
+ * waiting. When the store counts again, the process adds these counts to the store.
  *
- * @param options.timeLimit how long a round trip to the store may take before it has failed, in milliseconds
+ * @param options.timeLimit the time after which a round trip to the store has failed, in milliseconds
  * @param options.report called with the error when the store has failed, and with null when it counts again
  */
 export function createSharedRateCounter(
@@ -46,7 +46,7 @@ export function createSharedRateCounter(
     await share().catch(fail)
   }
 
-  /** Shares the calls that this process has counted by itself. @throws when the store fails */
+  /** Shares the calls that only this process has counted. @throws when the store fails */
   async function share(): Promise<void> {
     const keys = windows.unsharedKeys()
     for (let at = 0; at < keys.length; at += chunkSize) {

@@ -1,12 +1,12 @@
-// Windows in the table gateway.rate_window, which all processes share. The clock is the database's.
+// Windows in the table gateway.rate_window, which all processes share. The time is from the clock of the database.
 import { arrayText, type Sql } from '../../db/sql.ts'
 import type { CountCalls } from './batch.ts'
 import { type RateWindow, rateWindowSeconds } from './rate.ts'
 
 /**
- * Counts in windows, in one statement: each key's window is opened or continued.
+ * Opens or continues the window of each key, in one statement.
  *
- * @param seconds the length of a window that this opens
+ * @param seconds the length of a new window
  */
 async function count(sql: Sql, calls: ReadonlyMap<string, number>, seconds: number): Promise<Map<string, RateWindow>> {
   // The time of the statement, the same in both places.
@@ -27,8 +27,8 @@ async function count(sql: Sql, calls: ReadonlyMap<string, number>, seconds: numb
 }
 
 /**
- * Returns a counter of the calls of callers, which uses one statement for all of them (R28). Their keys begin with the
- * number of a token; other keys of the table begin with the kind of their attempts.
+ * Returns a counter of calls that uses one statement for all callers (R28). Its keys begin with the number of a token;
+ * other keys of the table begin with the kind of their attempts.
  */
 export const countInTable =
   (sql: Sql): CountCalls =>
@@ -53,14 +53,14 @@ export type AttemptCounter = ReturnType<typeof createAttemptCounter>
 export function createAttemptCounter(sql: Sql, kind: string, limit: number, seconds: number) {
   return {
     limit,
-    /** Counts one attempt. @returns the window with it */
+    /** Counts one attempt. @returns the window that includes this attempt */
     async hit(key: string): Promise<RateWindow> {
       const windows = await count(sql, new Map([[`${kind} ${key}`, 1]]), seconds)
       const [window] = windows.values()
       if (!window) throw new Error('The database has not counted an attempt.')
       return window
     },
-    /** Takes one attempt back. */
+    /** Uncounts one attempt. */
     async refund(key: string): Promise<void> {
       await sql`update /* rate_window.refund */ gateway.rate_window set used = used - 1
                 where key = ${`${kind} ${key}`} and used > 0 and resets_at > clock_timestamp()`

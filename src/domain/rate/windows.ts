@@ -2,7 +2,7 @@ import { type RateCounter, type RateWindow, rateWindowSeconds } from './rate.ts'
 
 interface OpenWindow {
   used: number
-  /** On the clock of `performance.now()`. */
+  /** An instant of `performance.now()`. */
   resetsAt: number
   /** Calls that only this process has counted. */
   unshared: number
@@ -15,7 +15,7 @@ export class RateWindows implements RateCounter {
   readonly #windows = new Map<string, OpenWindow>()
   #sweepAt = performance.now() + windowLength
 
-  /** Counts calls in this process alone. */
+  /** Counts only the calls in this process. */
   hit(key: string, calls: number): RateWindow {
     const now = performance.now()
     const window = this.#find(key, now) ?? this.#open(key, now + windowLength)
@@ -24,14 +24,17 @@ export class RateWindows implements RateCounter {
     return { used: window.used, resetsIn: window.resetsAt - now }
   }
 
-  /** Returns the window with further calls, which need not be counted, when it has exceeded the limit; otherwise null. */
+  /**
+   * Returns the window of a key that has already exceeded the limit, so that the calls need not be counted in the
+   * store; otherwise null.
+   */
   findExceeded(key: string, calls: number, limit: number): RateWindow | null {
     const now = performance.now()
     const window = this.#find(key, now)
     return window && window.used > limit ? { used: window.used + calls, resetsIn: window.resetsAt - now } : null
   }
 
-  /** Updates a window to what the shared store reports. */
+  /** Updates a window to the count of the shared store. */
   refresh(key: string, { used, resetsIn }: RateWindow): void {
     const now = performance.now()
     const resetsAt = now + resetsIn

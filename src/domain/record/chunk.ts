@@ -1,9 +1,9 @@
 import type { Page } from '../paging/page.ts'
 
-/** Consecutive records of a list, which are decoded from their text when needed. */
+/** Consecutive records of a list. A record is decoded from its text when it is read. */
 export interface Chunk<Row> {
   count: number
-  /** True when the list can have records behind these. */
+  /** True when the list can have more records after these. */
   mayHaveMore: boolean
   /** Reads the records, at most `size` of them in each step. */
   rows(size: number): Iterable<Row[]>

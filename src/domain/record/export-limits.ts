@@ -7,27 +7,31 @@ import { createAttemptCounter } from '../rate/table.ts'
 /** The window of the limit of starts, in seconds. */
 const startWindow = 3600
 
-/** The time that an export keeps its token without renewal, in seconds: its instance may have been killed. */
+/** The time after which a lease without renewal ends, in seconds: its instance may have been killed. */
 const leaseSeconds = 10
 
-/** An export that may run, while its lease is renewed. */
+/** An export that may run as long as its lease is renewed. */
 export interface ExportLease {
-  /** Renews the lease, unless it was released. @returns false when another export has it */
+  /** Renews the lease, unless it was released. @returns false when another export has the lease */
   renew(): Promise<boolean>
   /** Releases the lease, so that the token's next export can begin. */
   release(): Promise<void>
 }
 
 /**
- * Limits the bulk exports of a token. Counts in the database, which all instances share: exports are too rare to cost
- * anything there.
+ * Limits the bulk exports of a token, with counts in the database for all instances: exports are rare, so these counts
+ * cost the database little.
  *
- * @param startsPerHour how many exports a token may start in a window of one hour
+ * @param startsPerHour the maximum number of exports that a token starts in a window of one hour
  */
 export function createExportLimits(sql: Sql, startsPerHour: number) {
   const starts = createAttemptCounter(sql, 'export start', startsPerHour, startWindow)
   return {
-    /** Starts an export. @throws `RATE_LIMITED` when one is under way, or too many were started within the hour */
+    /**
+     * Starts an export.
+     *
+     * @throws `RATE_LIMITED` when another export is under way, or too many exports were started within the hour
+     */
     async start(tokenId: number): Promise<ExportLease> {
       const key = `export stream ${tokenId}`
       const lease = randomInt(2 ** 47)
@@ -39,7 +43,7 @@ export function createExportLimits(sql: Sql, startsPerHour: number) {
       }
       const release = async () => {
         isReleased = true
-        // Otherwise it could take the lease again.
+        // A renewal that is under way would take the lease again.
         await renewal.catch(() => {})
         await releaseLease(sql, key, lease)
       }
@@ -49,7 +53,7 @@ export function createExportLimits(sql: Sql, startsPerHour: number) {
         const window = await starts.hit(String(tokenId))
         if (window.used > starts.limit) throw tooManyExports(startsPerHour, secondsLeft(window))
       } catch (error) {
-        // A lease that is not released ends by itself.
+        // If the release fails, the lease expires.
         await release().catch(() => {})
         throw error
       }

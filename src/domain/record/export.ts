@@ -13,7 +13,10 @@ interface Exporter {
   caller: Caller
 }
 
-/** The callers whose bulk export has its audit entry. A request id would not do: clients choose it (R17). */
+/**
+ * The callers whose bulk export has its audit entry. An entry does not contain request ids, because clients choose them
+ * (R17).
+ */
 const recordedBulkExports = new WeakSet<Caller>()
 
 /**
@@ -22,9 +25,9 @@ const recordedBulkExports = new WeakSet<Caller>()
  * The first chunk of each bulk export has an audit entry, even within an hour of the previous entry.
  *
  * @param exporter the caller, and the connections on which the audit is written
- * @param group requests with the same one share the statement that records (`shareStatements`); default: none does
+ * @param group requests with the same group share the statement that records (`shareStatements`); default: no sharing
  */
-export const exportOf = <Row>(
+export const withExportAudit = <Row>(
   { sql, caller }: Exporter,
   table: TenantTable<Row>,
   group: object = caller,
@@ -56,9 +59,9 @@ export const exportOf = <Row>(
 })
 
 /**
- * Reads filtered and ordered lists of personal data for a caller, as `exportOf` does: an entry for each tenant. A
- * search of a text is recorded even when its page has no records, because an empty page also reveals who has not
- * consented; with nothing to count, by its entry alone, which is one an hour.
+ * Reads filtered and ordered lists of personal data for a caller like `withExportAudit`, with an entry for each tenant.
+ * A text search is recorded even when its page is empty, because that reveals who has not consented: by an entry an
+ * hour, without a count.
  */
 export const searchExportOf = <Row extends { readonly tenantId: number }>(
   { sql, caller }: Exporter,
@@ -81,8 +84,8 @@ export const searchExportOf = <Row extends { readonly tenantId: number }>(
 })
 
 /**
- * Reads filtered and ordered lists whose records contain no personal data, although the searched text does: a
- * recipient's name. Text searches have an entry an hour, and no count, because a result reveals who received a voucher.
+ * Reads filtered and ordered lists in which a text search compares the names of recipients, although the records have
+ * no personal data. A search has an entry an hour, and no count, because its result reveals who received a voucher.
  */
 export const textSearchOf = <Row>({ sql, caller }: Exporter, table: SearchTable<Row>): SearchTable<Row> => ({
   ...table,
@@ -99,7 +102,7 @@ export const textSearchOf = <Row>({ sql, caller }: Exporter, table: SearchTable<
 interface Export {
   tenantId: number
   records: number
-  /** True: the audit gets an entry; false: it gets none; default: one, unless the last hour has an equal one. */
+  /** Whether the audit gets an entry; default: unless the last hour has an equal entry. */
   hasEntry?: boolean
 }
 
@@ -113,9 +116,9 @@ interface CallerExports {
 }
 
 /**
- * Adds the records to the day's count of token and tenant, and an audit entry, by default unless the last hour has one of
- * the same token, tenant, address and operation: a person who searches, or a program that reads all pages, would flood
- * the audit. Counts are locked in the order of tokens and tenants, so that requests do not deadlock.
+ * Adds the records to the day's count of token and tenant, and an audit entry, by default unless the last hour has an
+ * entry of the same token, tenant, address and operation: a search, or a program that reads all pages, would flood the
+ * audit. Counts are locked in the order of tokens and tenants, so that requests do not deadlock.
  */
 const saveExports = shareStatements<CallerExports, null>(async (sql, saved) => {
   const action: AuditAction = 'customer.export'
@@ -153,7 +156,7 @@ const saveExports = shareStatements<CallerExports, null>(async (sql, saved) => {
   return saved.map(() => null)
 })
 
-/** Records the exports of a request. @param group requests with the same one share a statement */
+/** Records the exports of a request. @param group requests with the same group share a statement */
 async function recordExports(
   sql: Sql,
   caller: Caller,

@@ -1,8 +1,8 @@
-/** Finds the lists that changed (`gateway.list_head`, I12 of docs/projection.md), so that a client reads no list in vain. */
+/** Finds the lists that changed (`gateway.list_head`, I12 of docs/projection.md), so that a client reads only these. */
 import { hash } from 'node:crypto'
 import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import type { SyncState } from '../sync/full-pass.ts'
-import { lastStamp, recordsMissing } from '../sync/server-time.ts'
+import { firstFillError, lastStamp } from '../sync/server-time.ts'
 import { grantedBy } from '../tenant/granted.ts'
 import type { Token } from '../token/token.ts'
 import { beforeAll, type Instant, instantText } from '../value/instant.ts'
@@ -10,7 +10,7 @@ import { beforeAll, type Instant, instantText } from '../value/instant.ts'
 /** A list that changed. */
 export interface ListChange {
   tenantId: number
-  /** The type of its records, as `RecordType` has it. */
+  /** The type of its records: `record` of `RecordType`. */
   record: string
   /** The stamp of its last change. */
   since: Instant
@@ -19,29 +19,32 @@ export interface ListChange {
 /** The lists that changed, in the order of their stamps. */
 export interface Changes extends SyncState {
   lists: ListChange[]
-  /** The instant up to which these are all. */
+  /** The instant up to which these lists are complete. */
   serverTime: Instant
   /** True when later changes were not read. */
   hasMore: boolean
 }
 
 interface ChangesRequest {
-  /** Only later changes; null: all lists. */
+  /** The result has only changes after this instant; null for all lists. */
   after: Instant | null
-  /** Only lists of these tenants, for which the token is authorised; null: all tenants of the token. */
+  /**
+   * The result has only lists of these tenants, for which the token is authorised; null for all tenants of the token.
+   */
   tenantIds: readonly number[] | null
   records: readonly string[]
 }
 
 /** The maximum number of heads, of all tenants, that an answer reads in the order of their stamps for a quota unit (R31). */
-export const mostHeads = 2_000
+export const maxHeads = 2_000
 
 /** The maximum number of tenants whose heads are looked up one by one. */
-const mostTenants = 100
+const maxTenants = 100
 
 /**
- * Reads the lists of a token that changed. The heads of few tenants are looked up. For more, it reads heads in the order of their
- * stamps, and then looks whose they are: so it finds immediately that nothing changed, however many tenants the token has.
+ * Reads the lists of a token that changed. The heads of few tenants are looked up. For more tenants, it reads heads in
+ * the order of their stamps, and then filters them by tenant: so it finds immediately that nothing changed, even for a
+ * token with many tenants.
  *
  * @throws `UNAVAILABLE` during the first fill
  */
@@ -54,9 +57,9 @@ export async function readChanges(sql: RecordSql, token: Token, request: Changes
       from ${few ? headsOf(sql, few) : sql`gateway.list_head`}
       where changed_at > ${after ?? beforeAll}::text::timestamptz
       -- Heads of a repair have the same stamp.
-      order by changed_at fetch first ${sql.unsafe(`${mostHeads}`)} rows with ties
+      order by changed_at fetch first ${sql.unsafe(`${maxHeads}`)} rows with ties
     ), bound as (
-      select max(changed_at) as reached, count(*) >= ${mostHeads}::integer as "hasMore" from head
+      select max(changed_at) as reached, count(*) >= ${maxHeads}::integer as "hasMore" from head
     )
     select ${instantText(sql, sql`case when "hasMore" then least(reached, stamp) else stamp end`)} as "serverTime",
            "hasMore", epoch, nullif(removals_complete_since, '-infinity') as "removalsCompleteSince",
@@ -66,13 +69,13 @@ export async function readChanges(sql: RecordSql, token: Token, request: Changes
               order by changed_at
             ) changed) as lists
     from bound, gateway.sync_state, (select ${lastStamp(sql)} as stamp) last where stamp is not null`
-  if (!changes) throw recordsMissing()
+  if (!changes) throw firstFillError()
   return changes
 }
 
-/** Returns the tenants of a token when the grants name all of them and they are few; else null. */
+/** Returns the tenants of a token when its grants name all of them, and they are few; otherwise null. */
 const fewOf = ({ tenants }: Token): number[] | null =>
-  tenants.length <= mostTenants && tenants.every(({ withDescendants }) => !withDescendants)
+  tenants.length <= maxTenants && tenants.every(({ withDescendants }) => !withDescendants)
     ? tenants.map(({ tenantId }) => tenantId)
     : null
 
@@ -81,7 +84,7 @@ const headsOf = (sql: RecordSql, tenantIds: readonly number[]): Fragment => sql`
   (select distinct unnest(${arrayText(tenantIds)}::text::bigint[]) as id) named
   cross join lateral (select * from gateway.list_head where tenant_id = named.id offset 0) of_tenant`
 
-/** Returns the condition of a head of a tenant for which a token is authorised (R21). A grant also names a tenant that was deleted. */
+/** Returns the condition that a token is authorised for the tenant of a head (R21), which may be deleted. */
 function isGranted(sql: RecordSql, token: Token): Fragment {
   const { named, withDescendants } = grantedBy(token)
   return sql`(tenant_id in (select unnest(${named}::text::bigint[])) or exists (

@@ -33,7 +33,7 @@ export type Product = RowOf<typeof columns>
 
 const byPrice = byAmount('price', 'By `price`. Products without a price of their own come last.')
 
-/** Catalog vouchers (contract, operations 2 and 3). */
+/** Catalog vouchers, for operations 2 and 3 of the contract. */
 export const products = defineResource<Product>({
   noun: 'catalog voucher',
   description: 'A product that is sold as a voucher.',
@@ -68,8 +68,8 @@ export const products = defineResource<Product>({
 const productRow = rowCodec<Product>(columns)
 
 /**
- * Returns the products with the ids, of any tenant, in the order of the ids; null where there is none. Checks no grants: the
- * caller must, by `tenantId`.
+ * Returns the products with the ids, of any tenant, in the order of the ids; null where there is none. The caller must
+ * check the grants, by `tenantId`.
  */
 export async function findProducts(sql: RecordSql, ids: readonly number[]): Promise<(Product | null)[]> {
   const [rows] = await sql`

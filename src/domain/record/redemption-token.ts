@@ -2,7 +2,7 @@ import { createHash, randomBytes, sign } from 'node:crypto'
 import type { Sql } from '../../db/sql.ts'
 import type { KeySet } from './signing-key.ts'
 
-/** What a redemption token says of the resolution that issued it. */
+/** The fields of a redemption token that come from its resolution. */
 interface ResolvedFields {
   /** The key of the voucher in the source. */
   sourceKey: string
@@ -28,7 +28,7 @@ export interface TokenSettings {
 }
 
 /** The maximum number of characters of a token (R26). */
-const mostCharacters = 1000
+const maxCharacters = 1000
 
 const toBase64Url = (part: object) => Buffer.from(JSON.stringify(part)).toString('base64url')
 
@@ -54,16 +54,16 @@ export function createIssuer(
       return `${content}.${signature.toString('base64url')}`
     }
     const token = write(sourceKey)
-    return token.length <= mostCharacters ? token : write(digestOf(sourceKey))
+    return token.length <= maxCharacters ? token : write(digestOf(sourceKey))
   }
 }
 
-/** Returns what stands for a key that is too long for a token. */
+/** Returns the replacement of a key that is too long for a token. */
 const digestOf = (key: string) => `sha256:${createHash('sha256').update(key).digest('hex')}`
 
 /**
- * Deletes the redemption tokens that 1.0.0 has stored, a day after they expired. Its service writes them until it is upgraded
- * to 1.1.0, so 1.2.0 drops the table and this job.
+ * Deletes the redemption tokens that 1.0.0 has stored, a day after they expired. A service of 1.0.0 writes them until
+ * it is upgraded to 1.1.0, so 1.2.0 drops the table and this job.
  */
 export async function deleteExpiredRedemptionTokens(sql: Sql): Promise<void> {
   await sql`

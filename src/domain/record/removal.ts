@@ -5,7 +5,7 @@ import type { Token } from '../token/token.ts'
 import type { RecordType } from './resource.ts'
 import { type TenantTable, tenantTable } from './tenant-table.ts'
 
-/** The reasons why a record left a list, as rows of `gateway.removal` have it, each with a description. */
+/** The reasons why a record left a list (`gateway.removal`), each with a description. */
 export const removalReasons = {
   deleted: 'The record was deleted, or has another id. For a tenant: it or a tenant above it was deleted.',
   moved: 'The record belongs to another tenant now. For a tenant: it or a tenant above it was moved.',
@@ -20,7 +20,7 @@ export const removalColumns = {
   updatedAt: column('updated_at', 'instant'),
 }
 
-/** A record that left a list, so that copies can follow. No personal data. */
+/** A record that left a list, for copies. No personal data. */
 export type Removal = RowOf<typeof removalColumns>
 
 /** Returns the tenant's list of removals, to which cursors belong. */
@@ -29,10 +29,10 @@ export const removalListIdentity = (tenantId: number): ListIdentity => ({ name: 
 const removalRow = rowCodec<Removal>(removalColumns)
 
 /**
- * Reads the removals of records of the types. Omits a record that is in its list now. So removals never contradict
+ * Reads the removals of records of the types, without records that are in their list now. So removals never contradict
  * lists, and a copy can apply both in the order in which it received them.
  *
- * @param token from whose list of tenants a removed tenant must be absent
+ * @param token a removed tenant must be absent from its list of tenants
  */
 export const removalsOf = (types: readonly RecordType[], token: Token): TenantTable<Removal> =>
   tenantTable<Removal>({

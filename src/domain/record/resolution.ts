@@ -25,18 +25,19 @@ export type ResolvedVoucher = ResolutionFields & Verdict
 export interface Resolution extends Verdict {
   voucher: ResolvedVoucher
   tenant: ResolutionTenant
-  /** Null when not redeemable. */
+  /** The value is null when the voucher is not redeemable. */
   redemptionToken: string | null
 }
 
 /**
  * Resolves a voucher ahead of its redemption (contract, operation 8). Writes nothing.
  *
- * @param group requests with the same one share the statements
+ * @param group requests with the same group share the statements
  * @param at the path tenant, for which the caller's token is authorised
  * @param issue issues the redemption token
- * @throws `NOT_FOUND` when there is no such voucher within the scope of the token at the path tenant (R24); `BAD_USER_INPUT`
- *   when several match equally (R33), or v1 cannot show it as it is now (R35); `UNAVAILABLE` when changes wait too long (R35)
+ * @throws `NOT_FOUND` when there is no such voucher within the scope of the token at the path tenant (R24);
+ *   `BAD_USER_INPUT` when several match equally (R33), or v1 cannot show it as it is now (R35); `UNAVAILABLE` when
+ *   changes wait too long (R35)
  */
 export async function resolveVoucher(
   sql: Sql,
@@ -59,7 +60,7 @@ export async function resolveVoucher(
   if (!found) throw notFound('voucher')
   const { voucher, tenant, isFaulty, isAmbiguous } = found
   if (isAmbiguous) throw badInput({ [field]: [ambiguous[field]] })
-  if (isFaulty) throw badInput({ [field]: [faulty] })
+  if (isFaulty) throw badInput({ [field]: [invalidVoucherMessage] })
   const reasonCode = reasonAgainstRedemption(voucher, voucher.today)
   const verdict: Verdict = { status: reasonCode === null ? 'redeemable' : 'not_redeemable', reasonCode }
   const redemptionToken =
@@ -69,24 +70,25 @@ export async function resolveVoucher(
           ...{ tenantId: at, tokenId: caller.id, issuedAt: voucher.readAt },
         })
       : null
-  // The row is this request's own, and decodes a column when it is read: a copy would decode all of them.
+  // The row belongs to this request, and decodes a column when it is read. A copy would decode all columns.
   return { ...verdict, voucher: Object.assign(voucher, verdict), tenant, redemptionToken }
 }
 
 /** The maximum wait for a step and the interval of lookups, in milliseconds, and the maximum number of waiting requests. */
-const [maxWaitMs, pauseMs, mostWaiting] = [1000, 25, 100]
+const [maxWaitMs, pauseMs, maxWaiting] = [1000, 25, 100]
 let waiting = 0
 
 /**
- * Looks for a voucher again until the records have all changes that the first look shows (R35): steps write them.
+ * Searches for a voucher, and repeats the search until steps have written all changes that the first search shows
+ * (R35).
  *
- * @param look looks in the records; its argument is the snapshot of the first look. Fails when the caller is gone
+ * @param look searches the records, with the snapshot of the first search. Fails when the caller is gone
  * @throws `UNAVAILABLE` when steps take too long
  */
 async function findPresent(look: (seen: string | null) => Promise<VoucherLookup>): Promise<FoundVoucher | null> {
   let { found, missing } = await look(null)
   if (missing === null) return found
-  if (waiting >= mostWaiting) throw changesWait()
+  if (waiting >= maxWaiting) throw changesWait()
   const until = performance.now() + maxWaitMs
   waiting++
   try {
@@ -111,4 +113,4 @@ const ambiguous = {
     'Several vouchers have this reference. Resolve it at the tenant of the voucher, or by its QR token.',
   qrToken: 'Several vouchers have this QR token. Resolve it at the tenant of the voucher, or by its reference.',
 }
-const faulty = 'The data of this voucher are not valid now. Ask the platform to correct them.'
+const invalidVoucherMessage = 'The data of this voucher are not valid now. Ask the platform to correct them.'

@@ -1,4 +1,7 @@
-/** Descriptions of the records that tenants own: loaders, `node`, global ids, connections and removals follow from them. */
+/**
+ * Descriptions of the records that tenants own. Loaders, `node`, global ids, connections and removals are derived from
+ * them.
+ */
 import type { Column, Columns } from '../../db/row/column.ts'
 import { rowCodec } from '../../db/row/row-codec.ts'
 import type { Fragment, RecordSql } from '../../db/sql.ts'
@@ -27,7 +30,7 @@ export interface RecordType {
    * Returns a query for the record of a row of `gateway.removal`. It finds no row when no list that the removal
    * concerns has the record.
    *
-   * @param token whose lists they are
+   * @param token the token whose lists the removal concerns
    */
   findRemoved(sql: RecordSql, token: Token): Fragment
 }
@@ -44,9 +47,9 @@ export interface Resource<Row extends ResourceRow = ResourceRow>
   listOf(tenantId: number): Required<ListIdentity>
 }
 
-/** The description of a resource. SQL texts are part of statements. */
+/** The description of a resource. Its SQL strings, such as `only`, are inserted into statements as they are. */
 interface ResourceDescription<Row extends ResourceRow> {
-  /** The name of one of its records. The names of its type, fields, cursors and removals follow from it. */
+  /** The name of one of its records, from which the names of its type, fields, cursors and removals are derived. */
   noun: string
   description: string
   /** The name of its table in schema `gateway`, and of its statements: `voucher` for `voucher.list`. */
@@ -59,15 +62,13 @@ interface ResourceDescription<Row extends ResourceRow> {
   personalData?: boolean
   /** The records that a statement of an export reads, a megabyte or two; default: 2,000. */
   chunkSize?: number
-  /**
-   * The filters and orders of its lists, each with an index that serves it (`sql/functions/record`).
-   */
+  /** The filters and orders of its lists, each with an index that serves it (`sql/functions/record`). */
   search?: Pick<SearchDescription, 'filters' | 'orders'> & { entries?: EntryTable }
 }
 
 /**
- * Describes a resource. A list is ordered by `updated_at`, then `id` (R15). A record belongs to the list of its own
- * tenant alone (R20).
+ * Describes a resource. A list is ordered by `updated_at`, then `id` (R15). A record belongs only to the list of its
+ * own tenant (R20).
  */
 export function defineResource<Row extends ResourceRow>(described: ResourceDescription<Row>): Resource<Row> {
   const { noun, name, columns, only, search } = described

@@ -5,10 +5,10 @@ import type { TenantTable } from './tenant-table.ts'
 const maxPages = 4
 
 /**
- * Shares the statements of single pages and single records between requests. The statement of a request may then read
- * for another request, so a reader that records exports (`exportOf`) must wrap this one.
+ * Shares the statements of single pages and single records between requests. One request's statement may then read for
+ * another request, so a reader that records exports (`withExportAudit`) must wrap this reader.
  *
- * @returns a function that returns the reader for a request: requests with the same `group` share statements
+ * @returns a function that returns the reader of a request; requests with the same `group` share statements
  */
 export function withSharedStatements<Row>(table: TenantTable<Row>): (group: object) => TenantTable<Row> {
   const readPage = shareStatements(table.pages, maxPages)

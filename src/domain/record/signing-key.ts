@@ -19,13 +19,13 @@ export interface SigningKey {
   publicKey: PublicKey
 }
 
-/** The keys at a time: the key that signs, and all published keys. */
+/** The keys that are in use: the key that signs, and all published keys. */
 export interface KeySet {
   signer: SigningKey
   published: readonly PublicKey[]
 }
 
-/** Makes a key: the private scalar of P-256, 32 bytes. */
+/** Creates a private key: a scalar of P-256, 32 bytes. */
 export function createPrivateScalar(): Buffer {
   const { d = '' } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' })
   return Buffer.from(d, 'base64url')
@@ -65,7 +65,7 @@ export const maxAgeSeconds = 300
 
 /** Adds the first key to a database that has none. */
 export async function createFirstKey(sql: Sql): Promise<void> {
-  // Of instances that start at the same time, one adds its key.
+  // When several instances start at the same time, only one instance adds its key.
   await sql`
     insert /* signing_key.create */ into gateway.signing_key (number, private_key, signs_from)
     select 1, ${createPrivateScalar()}, now() where not exists (select from gateway.signing_key)
@@ -83,7 +83,8 @@ export async function readKeySet(sql: Sql): Promise<KeySet> {
 }
 
 /**
- * Adds a key, which signs once it has been published for `leadSeconds`. The former ones stay until their last token has ended.
+ * Adds a key, which signs once it has been published for `leadSeconds`. Former keys stay until their last token has
+ * ended.
  *
  * @param isLost the former keys are no longer secret: they leave immediately, and the new key signs immediately
  * @returns the id of the new key

@@ -17,8 +17,8 @@ interface TenantTableOptions<Row> {
   /** A condition that has parameters. */
   filter?: (sql: RecordSql) => Fragment
   /**
-   * The values of a column that are read. Each value has a range of its own in the index: a list merges the first rows
-   * of these ranges, because `= any(...)` would scan past rows of other values.
+   * The values of a column that are read. Each value has its own range in the index: a list merges the first rows of
+   * these ranges, because `= any(...)` would scan past rows of other values.
    */
   columnValues?: { column: string; type: string; values: readonly string[] }
 }
@@ -28,7 +28,7 @@ export interface PageRequest {
   window: PageWindow
 }
 
-/** The length of a tenant's list; of its records updated at or after an instant, when one is given. */
+/** A tenant's list to count, or its records updated at or after an instant. */
 export interface CountRequest {
   tenantId: number
   updatedSince: Instant | null
@@ -59,7 +59,7 @@ interface ListRange {
   size: Fragment | number
 }
 
-/** The fragments that are the same in each run of the statements. They do not depend on the pool. */
+/** Returns the fragments that are the same in each run of the statements, and for each pool. */
 function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: RecordSql) {
   const { name, table, row, only, filter, columnValues } = options
   const comment = (statement: string) => sql.unsafe(`/* ${name}.${statement} */`)
@@ -89,18 +89,18 @@ function fragmentsOf<Row>(options: TenantTableOptions<Row>, sql: RecordSql) {
 type Fragments = ReturnType<typeof fragmentsOf>
 
 /**
- * Creates the reader of a table. Reads of one page or one record, the most frequent of REST, have their own statements:
- * the statements for many cost PostgreSQL some 200 µs more.
+ * Creates the reader of a table. A single page or record, which REST reads most often, has its own statement: the
+ * statements for many take PostgreSQL some 200 µs more.
  */
 export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<Row> {
-  // Created once: creating a fragment costs more than sending it.
+  // Created once, because creating a fragment costs more than sending it.
   let created: Fragments | undefined
   function fragments(sql: RecordSql): Fragments {
     created ??= fragmentsOf(options, sql)
     return created
   }
 
-  /** Selects the rows of a range in the list's order, from one range of the index or merged from several. */
+  /** Selects the rows of a range in the list's order, from one range of the index or from several that it merges. */
   function rowsOf(sql: RecordSql, { tenant, lower, upper, size }: ListRange, isBackward: boolean): Fragment {
     const { columns, table, onlyListed, values, forward, backward } = fragments(sql)
     const order = isBackward ? backward : forward
@@ -111,7 +111,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     return values ? sql`select row from ${values} cross join lateral (${rows}) range ${order} limit ${size}` : rows
   }
 
-  /** Returns the range of a window. @param size the rows that are read */
+  /** Returns the range of a window. @param size the number of rows to read */
   function rangeOf(sql: RecordSql, { tenantId, window }: PageRequest, size: number): ListRange {
     const place = ({ updatedAt, id }: Position) => sql`(${updatedAt}::text::timestamptz, ${id}::bigint)`
     const { lower, upper } = boundsOf(window)
@@ -134,7 +134,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
     return [toRecordPage(window, found)]
   }
 
-  /** Reads a range of the list's index for each request; all of them from the same end. */
+  /** Reads a range of the list's index for each request, all from the same end. */
   async function readPages(
     sql: RecordSql,
     requests: readonly PageRequest[],
@@ -162,7 +162,7 @@ export function tenantTable<Row>(options: TenantTableOptions<Row>): TenantTable<
 
   async function readChunk(sql: RecordSql, request: PageRequest): Promise<Chunk<Row>> {
     const { limit, backward } = request.window
-    // Reads no extra row: the next chunk shows whether more rows follow.
+    // Reads no extra row, because the next chunk shows whether more rows follow.
     const rows = rowsOf(sql, rangeOf(sql, request, limit), backward)
     const [found] = await sql`
       select ${fragments(sql).chunk} string_agg(row, ''), count(*) from (${rows}) chunk`.raw()

@@ -21,7 +21,7 @@ export const byEnd = byValue(
   'By `dateValidEnd`. Vouchers that do not expire come last, or first when descending.',
 )
 
-/** The states of the vouchers that have a status on a day on which they are valid (`gateway.voucher_state`). */
+/** The states (`gateway.voucher_state`) of the statuses of valid vouchers. */
 const stateOf: Partial<Record<VoucherStatus, string>> = { PART_REDEEMED: 'part', REDEEMABLE: 'full' }
 
 /** The states of vouchers on which something is left: only their status depends on the day (R25). */
@@ -36,7 +36,7 @@ const isIn = (states: readonly string[]) => `state = any('{${states.join()}}')`
 
 const range = (key: string, where: string): IndexRange => ({ key, where: sql => sql.unsafe(where) })
 
-/** Returns the range of vouchers in some states, and with an end of their validity; none unless the index has these states. */
+/** Returns the range of vouchers in some states whose end meets a condition; none when the index lacks a state. */
 const ofStates = (states: readonly string[], end = 'true'): IndexRange[] =>
   states.every(state => ['void', 'part'].includes(state)) ? [range('state', `${isIn(states)} and ${end}`)] : []
 
@@ -48,8 +48,8 @@ interface Group {
 }
 
 /**
- * The vouchers of these statuses; all others are one group. A voucher never ends before it begins: an expired voucher
- * has begun.
+ * The vouchers of these statuses; the other statuses are one group. A voucher never ends before it begins, so an
+ * expired voucher has begun.
  */
 const groupOf: Partial<Record<VoucherStatus, Group>> = {
   VOID: { states: ['void'], days: 'true', ranges: ofStates(['void']) },
@@ -58,7 +58,7 @@ const groupOf: Partial<Record<VoucherStatus, Group>> = {
   NOT_YET_VALID: { states: live, days: begins, ranges: [range('date_valid_start', begins)] },
 }
 
-/** The vouchers that have one of several statuses on the day at their tenant (R25). An empty list matches nothing. */
+/** The vouchers with one of several statuses on the day at their tenant (R25). An empty list matches nothing. */
 export const status: FilterField = {
   kind: 'voucherStatuses',
   description: 'Vouchers that have one of these statuses now.',
@@ -97,7 +97,7 @@ export const validOn: FilterField = {
 const untilRange = inRange(
   'dates',
   byEnd,
-  'Vouchers whose last valid day lies in this range. Those that do not expire are not included.',
+  'Vouchers whose last valid day lies in this range. Vouchers that do not expire are not included.',
 )
 
 export const validUntil: FilterField = {

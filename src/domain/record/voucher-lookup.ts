@@ -1,4 +1,4 @@
-/** Finds a voucher by a name, and reads it from its source as it is now. */
+/** Finds a voucher by a name, and reads its present state from its source. */
 import { column, nullable, type RowOf } from '../../db/row/column.ts'
 import { rowCodec } from '../../db/row/row-codec.ts'
 import { onPrimary, type Sql } from '../../db/sql.ts'
@@ -19,11 +19,12 @@ export const resolvedColumns = {
   void: column('void', 'boolean', 'True when it was voided.'),
   dateValidStart: nullable('date_valid_start', 'date', 'The first day on which it is valid.'),
   dateValidEnd: nullable('date_valid_end', 'date', 'The last day on which it is valid.'),
-  // Without a description, because these are no fields: the calendar day at the tenant that owns the voucher.
+  // The calendar day at the tenant that owns the voucher. The column has no description, because it is no field of the
+  // schema.
   today: column('(now() at time zone gateway.time_zone(owner.time_zone))::date', 'date'),
   /** Seconds of the epoch. */
   readAt: column('floor(extract(epoch from now()))::bigint', 'bigint'),
-  // The key in the source, as gateway.keys_of returns it. An id below this number is the key itself.
+  // The key in the source (`gateway.keys_of`). An id below this number is the key.
   sourceKey: column(
     `case when voucher.id >= 9000000000000000
        then coalesce((select key from gateway.identity where kind = 'voucher' and identity.id = voucher.id), voucher.id::text)
@@ -48,12 +49,12 @@ export type ResolutionFields = RowOf<typeof resolvedColumns>
 /** The tenant at which a voucher was resolved, and the tenant that owns the voucher (R24). */
 export type ResolutionTenant = RowOf<typeof resolutionTenantColumns>
 
-/** A voucher that a request looks for, by a text that names it. */
+/** The text by which a request searches for a voucher, and the tenant and token of the request. */
 interface WantedVoucher {
   text: string
   at: number
   tokenId: number
-  /** The snapshot of the first look, whose changes the records must have; null: this is the first look. */
+  /** The snapshot of the first search, whose changes the records must have; null in the first search. */
   seen: string | null
 }
 
@@ -61,39 +62,44 @@ interface WantedVoucher {
 export interface FoundVoucher {
   voucher: ResolutionFields
   tenant: ResolutionTenant
-  /** True when v1 cannot show the voucher as its source has it (R35). */
+  /** True when v1 cannot represent the voucher's values (R35). */
   isFaulty: boolean
   /** True when another voucher matches equally (R33). */
   isAmbiguous: boolean
 }
 
-/** What one look in the records found. */
+/** The result of one search of the records. */
 export interface VoucherLookup {
   found: FoundVoucher | null
-  /** The snapshot of the first look, while the records lack changes that it shows and that may change the result; else null. */
+  /**
+   * The snapshot of the first search, while the records lack changes in it that may change the result; otherwise null.
+   */
   missing: string | null
 }
 
 const voucherRow = rowCodec<ResolutionFields>(resolvedColumns)
 const tenantRow = rowCodec<ResolutionTenant>(resolutionTenantColumns)
 
-/** How vouchers are found by a column. Conditions compare it with `text`. */
+/** A column by which vouchers are found. Conditions compare it with `text`. */
 interface NameColumn {
   column: string
-  /** Returns the expression of a text that the index of the column has. */
+  /** Returns the indexed expression of a text. */
   indexed: (text: string) => string
   /** The condition that a voucher of the source matches. */
   isMatch: string
-  /** For `findCrowded`, in order: the range of the index of an owner, and the condition that a voucher of the source matches. */
+  /**
+   * For `findCrowded`, in order: a range of the index of an owner, and the condition that a voucher of the source
+   * matches.
+   */
   ranges: [range: string, isMatch: string][]
 }
 
 const isExact = (column: string) => `(${column} = text or gateway.trimmed(${column}) = gateway.trimmed(text))`
 
-/** Between a value and itself: with `=`, a plan may read the whole list of the tenant instead. */
+/** `between` a value and itself, because with `=` a plan may read the whole list of the tenant. */
 const ofOwner = 'tenant_id between owner_id and owner_id'
 
-/** Finds a voucher by each of its names, as the indexes have them. */
+/** The functions that find a voucher by its reference and by its QR token. */
 export const findBy = {
   voucherReference: findByName({
     column: 'reference',
@@ -117,18 +123,19 @@ export const findBy = {
 }
 
 /**
- * The path of the path tenant, of `at`: a cached one may be half a second old. The records are locked from the beginning: an upgrade that
- * gives them a field makes `gateway.read_present_voucher` again, and a call that waited for it inside would fail.
+ * Joins the path of the tenant `at`, because a cached path may be half a second old. Locks the records from the
+ * beginning: an upgrade that adds a field replaces `gateway.read_present_voucher`, and a call that waits for it inside
+ * would fail.
  */
 const placePath =
   'left join (select from gateway.voucher where false) locked on true cross join lateral (select (select path from gateway.tenant_path where tenant_id = at) as place_path offset 0) place'
 
 /**
- * Joins the path of the owner, and whether the token is authorised for the owner and the two are related
- * (R24), to `wanted`, `placePath` and an `owner_id`. `offset 0` makes the statement read the grants also when the other condition does not
- * hold: it takes as long for a voucher out of scope as for an absent one.
+ * Joins to `wanted`, `placePath` and an `owner_id` the path of the owner, and whether the token is authorised for the
+ * owner and both tenants are related (R24). With `offset 0` the statement always reads the grants: it takes equally
+ * long for a voucher out of scope and for an absent voucher.
  */
-const withScope = (sql: Sql) => sql`
+const joinScope = (sql: Sql) => sql`
   cross join lateral (
     select (select path from gateway.tenant_path where tenant_id = owner_id) as path offset 0
   ) owner_path
@@ -141,18 +148,20 @@ const withScope = (sql: Sql) => sql`
   ) scope`
 
 /** The maximum number of records with a name that one lookup evaluates. */
-const mostAtOnce = 8
+const maxAtOnce = 8
 
 /**
- * Returns a function that finds a voucher when its owner is the path tenant, above it or below it, and the token is authorised
- * for the owner (R21, R24). The records lead to keys, whose vouchers are read from their source, as they are now (R35): of
- * several, the nearest one, in the same case first (R33). The source of a voucher out of scope is not read.
+ * Returns a function that finds a voucher when its owner is the path tenant, above it or below it, and the token is
+ * authorised for the owner (R21, R24). The records give the keys by which the present vouchers are read from their
+ * source (R35). If several vouchers match, the voucher of the nearest tenant wins; at the same distance, a voucher
+ * whose name has the same case (R33). The source of a voucher out of scope is not read.
  */
 function findByName(name: NameColumn) {
   const { column, indexed, isMatch } = name
   return shareStatements<WantedVoucher, VoucherLookup>(async (sql, wanted) => {
     const key = sql.unsafe(indexed(column))
-    // Values, because PostgreSQL takes 200 µs more for `unnest`. The records are ordered, so that no plan reads all of a name.
+    // `values`, because `unnest` takes PostgreSQL 200 µs more. The records are ordered, so that no plan reads all
+    // records of a name.
     const rows = await sql`
       select /* resolution.find */ place, voucher, tenant, is_faulty, distance, is_exact,
              case when exists (select from gateway.changes_after(voucher is null, seen))
@@ -164,9 +173,9 @@ function findByName(name: NameColumn) {
       ) as wanted ${sql.unsafe(placePath)}
       left join lateral (
         select id, tenant_id, ${sql.unsafe(column)} as stored from gateway.voucher_entry
-        where ${key} = ${sql.unsafe(indexed('text'))} order by ${key}, tenant_id limit ${sql.unsafe(String(mostAtOnce + 1))}
+        where ${key} = ${sql.unsafe(indexed('text'))} order by ${key}, tenant_id limit ${sql.unsafe(String(maxAtOnce + 1))}
       ) record on true
-      cross join lateral (select coalesce(record.tenant_id, wanted.at) as owner_id) owned ${withScope(sql)}
+      cross join lateral (select coalesce(record.tenant_id, wanted.at) as owner_id) owned ${joinScope(sql)}
       left join lateral (
         select ${voucherRow.select(sql)} as voucher, ${tenantRow.select(sql)} as tenant, error is not null as is_faulty,
                coalesce(array_position(place_path, owner.id), cardinality(place_path) + 1) as distance,
@@ -182,7 +191,7 @@ function findByName(name: NameColumn) {
     return Promise.all(
       records.map(([first, second, ...others], place): VoucherLookup | Promise<VoucherLookup> => {
         const missing = first?.[6] ? String(first[6]) : null
-        if (others.length + 2 > mostAtOnce)
+        if (others.length + 2 > maxAtOnce)
           return findCrowded(sql, name, wanted[place]!).then(found => ({ found, missing }))
         const isAmbiguous = !!second && `${first?.slice(4, 6)}` === `${second.slice(4, 6)}`
         return { found: toFoundVoucher(first?.[1], first?.[2], String(first?.[3]) === 't', isAmbiguous), missing }
@@ -199,12 +208,15 @@ function toFoundVoucher(vouchers: Cell, tenants: Cell, isFaulty: boolean, isAmbi
   return voucher && tenant ? { voucher, tenant, isFaulty, isAmbiguous } : null
 }
 
-/** When more vouchers have a name, it is looked up at each tenant of the scope instead. */
-const mostNamed = 100
+/**
+ * The maximum number of vouchers of a name whose tenants are read. Above it, the name is looked up at each tenant of
+ * the scope.
+ */
+const maxNamed = 100
 
 /**
- * Finds a voucher as `findByName` does, however many have the name: distance by distance, and at most two matches. The last
- * entry of `related` has no tenant: it stands for the tenants below.
+ * Finds a voucher whose name any number of vouchers have, by the rules of `findByName`: distance by distance, at most
+ * two matches. The last entry of `related` has no tenant: it stands for the tenants below.
  */
 async function findCrowded(
   sql: Sql,
@@ -212,7 +224,7 @@ async function findCrowded(
   wanted: WantedVoucher,
 ): Promise<FoundVoucher | null> {
   const key = sql.unsafe(indexed(column))
-  const most = sql.unsafe(String(mostNamed))
+  const most = sql.unsafe(String(maxNamed))
   const found = ranges
     .map(
       ([range, isMatch]) => sql`(
@@ -262,7 +274,7 @@ async function findCrowded(
             with recursive below as (
               select at as id union select child.id from below
               cross join lateral (select tenant.id from gateway.tenant where parent_id = below.id offset 0) child
-            ) select id from below) end) as owner_id ${withScope(sql)}
+            ) select id from below) end) as owner_id ${joinScope(sql)}
         where (owner_id = related.tenant_id or related.tenant_id is null and owner_id <> all(place_path))
           and is_granted and is_related
       ) as owners offset 0

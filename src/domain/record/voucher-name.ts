@@ -1,7 +1,7 @@
 import { type FieldErrors, hasErrors, throwIfErrors } from '../errors.ts'
 import { trimInvisible, visibleCharacter } from '../trimmed.ts'
 
-/** A voucher by its reference or by its QR token: the first of the texts that is one. */
+/** The name of a voucher: its reference, or the candidates for its QR token. The first candidate that exists counts. */
 export interface VoucherName {
   /** The field of the input, for its errors. */
   field: keyof typeof maxLengths
@@ -41,11 +41,11 @@ export function readVoucherName(
     : { field: 'qrToken', texts: [...new Set(qrTokensIn(qrToken))] }
 }
 
-/** Returns what may be the QR token in a scanned text: the text itself, or a part of its URL (R27). */
+/** Returns the candidates for the QR token in a scanned text: the text itself, or a part of its URL (R27). */
 function qrTokensIn(text: string): string[] {
   if (!/^https?:/i.test(text) || !URL.canParse(text)) return [text]
   const url = new URL(text)
-  // Form decoding makes a space of a `+` that was not encoded, as in Base64.
+  // Form decoding turns a `+` that was not encoded, for example in Base64, into a space.
   const withPlus = new URLSearchParams(url.search.replaceAll('+', '%2B'))
   for (const name of ['qr_token', 'token', 'qr', 't', 'code']) {
     const value = url.searchParams.get(name) ?? ''

@@ -1,4 +1,4 @@
-/** The columns that decide whether a voucher can be redeemed. Null: it has no balance, or no such bound. */
+/** The columns that decide whether a voucher can be redeemed. A null is a missing balance, or a missing bound. */
 interface Redeemability {
   void: boolean
   redemptionStatus: string | null
@@ -8,8 +8,8 @@ interface Redeemability {
 }
 
 /**
- * The reasons against a redemption, in their order (R25): what is final comes first, so that an expired voucher is one on
- * which something was left. `gateway.voucher_state` decides the final statuses in SQL.
+ * The reasons against a redemption, in their order (R25). Final reasons come first, so an expired voucher still has a
+ * balance. `gateway.voucher_state` decides the final statuses in SQL.
  */
 const reasons = {
   void: voucher => voucher.void,

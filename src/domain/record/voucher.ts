@@ -33,7 +33,7 @@ const columns = {
   voidDate: nullable('void_date', 'instant', 'When it was voided.'),
   createdAt: column('created_at', 'instant', 'When it was created.'),
   updatedAt: column('updated_at', 'instant', 'When it was last changed.'),
-  // Without a description, because its field needs a permission (R32).
+  // The column has no description, because the field of the schema needs a permission (R32).
   recipient: nullable('recipient_name', 'text'),
 }
 
@@ -43,7 +43,7 @@ type PurchasedVoucher = RowOf<typeof columns>
 const byPurchase = byNullable('purchase_timestamp', 'timestamptz', 'By `purchaseTimestamp`.')
 const byBalance = byAmount('current_balance', 'By `currentBalance`.')
 
-/** Purchased vouchers (contract, operations 4 and 5). */
+/** Purchased vouchers, for operations 4 and 5 of the contract. */
 export const vouchers = defineResource<PurchasedVoucher>({
   noun: 'purchased voucher',
   description: 'A purchased voucher with its balance.',

@@ -1,5 +1,6 @@
 /**
- * Rejects copies that cannot be brought up to date any more: their clients have to read all lists again (`sql/functions/sync-state`).
+ * Rejects copies that cannot be brought up to date: their clients have to read all lists again
+ * (`sql/functions/sync-state`).
  */
 import type { Sql } from '../../db/sql.ts'
 import { badInput } from '../errors.ts'
@@ -9,11 +10,11 @@ import type { Instant } from '../value/instant.ts'
 export interface SyncState {
   /** Grows each time that all copies have to be rebuilt. */
   epoch: number
-  /** From this instant on, the removals are complete; null: no removal was ever purged. */
+  /** From this instant on, the removals are complete; null when no removal was ever purged. */
   removalsCompleteSince: Instant | null
 }
 
-/** Reads the state. Read it after the page that it is compared with: see `requireCompleteRemovals`. */
+/** Reads the state. Call it after the statement of the page: see `requireCompleteRemovals`. */
 export async function readSyncState(sql: Sql): Promise<SyncState> {
   const [state] = await sql<SyncState[]>`
     select /* sync_state.read */ epoch,
@@ -28,8 +29,8 @@ export async function readSyncState(sql: Sql): Promise<SyncState> {
  *
  * @param since the instant from which the client resumes
  * @param argument the argument that has the instant
- * @param state read after the page's statement. A purge that commits between the two reads may cause a needless full
- *   pass. A state that was read before the page would not show a purge that deleted removals of the page.
+ * @param state read after the page's statement. A purge between the two reads may cause a needless full pass, but a
+ *   state from before the page would not show a purge that deleted removals of the page.
  * @throws `BAD_USER_INPUT` with an error of the argument
  */
 export function requireCompleteRemovals(
@@ -47,10 +48,10 @@ export function requireCompleteRemovals(
 }
 
 /**
- * Compares the database server with the recorded one, and requires a full pass when it was replaced, as each new connection
- * does (`src/db/connection/session.ts`). Only one of several instances reports it.
+ * Compares the database server with the recorded one, and requires a full pass when it was replaced, like the check of
+ * each new connection (`src/db/connection/session.ts`). Only one instance reports it.
  *
- * @returns the identity of the former server when a change was not reported yet; else null
+ * @returns the identity of the former server when a change was not reported yet; otherwise null
  */
 export async function reportServerChange(sql: Sql): Promise<string | null> {
   const [row] = await sql<{ former: string | null }[]>`

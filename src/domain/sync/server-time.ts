@@ -4,8 +4,8 @@ import { GatewayError } from '../errors.ts'
 import type { Instant } from '../value/instant.ts'
 
 /**
- * Returns the expression of the stamp of the last step that a statement's snapshot shows (R34). Changes that wait get later stamps.
- * It is null during the first fill, when records are missing.
+ * Returns the SQL of the last step's stamp, as the statement's snapshot shows it (R34). Waiting changes get later
+ * stamps. The stamp is null during the first fill, when records are missing.
  */
 export const lastStamp = (sql: RecordSql): Fragment => sql`
   (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1)`
@@ -16,7 +16,7 @@ export const lastStamp = (sql: RecordSql): Fragment => sql`
  * @throws `UNAVAILABLE` during the first fill
  */
 export function toServerTime(bytes: Buffer | null | undefined): Instant {
-  if (!bytes) throw recordsMissing()
+  if (!bytes) throw firstFillError()
   return columnCodecs.instant.decode(bytes, 0, bytes.length)
 }
 
@@ -27,7 +27,7 @@ export async function readServerTime(sql: RecordSql): Promise<Instant> {
 }
 
 /** Returns the error of a read during the first fill. */
-export const recordsMissing = (): GatewayError =>
+export const firstFillError = (): GatewayError =>
   new GatewayError('UNAVAILABLE', 'The records are being written for the first time. Try again in a minute.', {
     retryAfter: 60,
   })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Fragment, RecordSql } from '../../db/sql.ts'
 
-/** An instant as text (R13), `2026-01-02T03:04:05.123456Z`: instants sort as their texts do. */
+/** An instant as text (R13), `2026-01-02T03:04:05.123456Z`. Instants sort like their texts. */
 export type Instant = string
 
 /** Before every instant, in PostgreSQL and as text. */
@@ -16,13 +16,13 @@ const maxInstantLength = 1_000
 const form = /^(\d{4}-\d\d-\d\dT\d\d:\d\d)(?::(\d\d)(?:[.,](\d+))?)?(?:Z|([+ -]\d\d)(?::?(\d\d))?)?$/i
 
 /** The days and times that exist, with seconds and an offset. */
-const existing = z.regexes.datetime({ offset: true, precision: 0 })
+const realDateTime = z.regexes.datetime({ offset: true, precision: 0 })
 
 export const instantMessage = 'Give an ISO-8601 date and time, such as 2026-01-31T09:30:00Z.'
 
 /**
- * Parses an instant (R6): an ISO-8601 date and time with `Z` or an offset, UTC without one. A space before the offset
- * is a `+` that a URL decoded. Digits beyond the microsecond are cut.
+ * Parses an instant (R6): an ISO-8601 date and time with `Z` or an offset; without an offset it is UTC. A space before
+ * the offset is a `+` that a URL decoded. Digits beyond the microsecond are cut.
  *
  * @returns the instant; `infinity` when the offset moves it past the year 9999; null when the text is no instant
  */
@@ -31,7 +31,7 @@ export function parseInstant(text: string): Instant | null {
   if (!parts) return null
   const [, toMinute = '', second = '00', fraction = '', offsetHour = '+00', offsetMinute = '00'] = parts
   const normal = `${toMinute.toUpperCase()}:${second}${offsetHour.replace(' ', '+')}:${offsetMinute}`
-  if (!existing.test(normal)) return null
+  if (!realDateTime.test(normal)) return null
   const time = new Date(normal)
   if (time.getUTCFullYear() > 9999) return afterAll
   if (time.getUTCFullYear() < 1) return '0001-01-01T00:00:00.000000Z'
