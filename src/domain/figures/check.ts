@@ -6,12 +6,12 @@ import { instantText } from '../value/instant.ts'
 /** Rows of rollups, or heads of lists, that differ from the records. */
 export interface FigureDifference {
   /**
-   * `sale`, `balance`, `product`, `consent` or `withdrawal`; `member` for a tenant that a rollup must include, or must not; or
-   * `head` for a list whose head is not the stamp of its last change.
+   * `sale`, `balance`, `product`, `consent` or `withdrawal`; `member` for a tenant that a rollup wrongly lacks or
+   * includes; or `head` for a list whose head is not the stamp of its last change.
    */
   kind: string
   rows: number
-  /** The number of the tenants with a difference, and the lowest of their ids. */
+  /** The number of tenants with a difference, and the lowest of their ids. */
   tenants: number
   firstTenant: number
 }

@@ -13,7 +13,7 @@ export interface WithoutBalance {
 
 /** Sold vouchers of one currency, by their purchase. The amounts leave out void vouchers. */
 export interface SalesFigure {
-  /** Null: vouchers without a currency, and so without amounts. */
+  /** Null for vouchers without a currency, which have no amounts. */
   currency: string | null
   vouchers: number
   value: number
@@ -35,7 +35,7 @@ export interface ConsentPeriod extends Omit<FigurePeriod, 'sales'> {
   withdrawn: number
 }
 
-/** What is left on vouchers of one currency. */
+/** The balances of vouchers of one currency. */
 export interface BalanceFigure {
   currency: string | null
   vouchers: number
@@ -50,7 +50,7 @@ export interface OutstandingFigure extends BalanceFigure {
 
 /** Vouchers whose validity ends in a month. */
 export interface ExpiryFigure {
-  /** The first day of the month, `YYYY-MM-DD`; null: they do not expire. */
+  /** The first day of the month, `YYYY-MM-DD`; null for vouchers that do not expire. */
   month: string | null
   vouchers: number
   balance: number
@@ -61,7 +61,7 @@ export interface StatusFigure {
   vouchers: number
   /** The share of all vouchers, 0 to 1. */
   share: number
-  /** By currency; empty where nothing is left on them. */
+  /** The sums by currency; empty when no balance is left. */
   remaining: BalanceFigure[]
 }
 
@@ -81,7 +81,7 @@ export interface FiguresRequest {
   /** The intervals of the period, in order and without gaps. */
   intervals: readonly Days[]
   by: FigureInterval
-  /** The IANA time zone of the calendar days; null: the tenant's time zone. */
+  /** The IANA time zone of the calendar days; null for the tenant's time zone. */
   timeZone: string | null
 }
 
@@ -89,13 +89,13 @@ export interface ProductRanking {
   first: number
   by: 'PAID' | 'VOUCHERS'
   /**
-   * Only sales in this currency; null: all currencies. The order by the amount paid then lists the first products of
-   * each currency.
+   * Only sales in this currency. Null for all currencies: then the order by amount lists the first products of each
+   * currency.
    */
   currency: string | null
 }
 
-/** The figures to read of one request. */
+/** The figures that one request asks for. */
 export interface Selection {
   periods: boolean
   totals: boolean
@@ -107,7 +107,7 @@ export interface Selection {
   topProducts: ProductRanking[]
 }
 
-/** One request with the figures to read of it: all that were selected since the last read. */
+/** One request, with all figures that were selected since the last read. */
 export interface FiguresRead {
   readonly request: FiguresRequest
   selection: Selection

@@ -3,7 +3,10 @@ import { arrayText, type Fragment, type RecordSql } from '../../db/sql.ts'
 import { instantText } from '../value/instant.ts'
 import type { FiguresRequest } from './figure.ts'
 
-/** Returns the instant at which a calendar day begins. An hour that is repeated at midnight begins with its first time. */
+/**
+ * Returns the instant at which a calendar day begins. When a change of the clock repeats midnight, the day begins at
+ * the first midnight.
+ */
 const startOf = (sql: RecordSql, day: Fragment): Fragment => sql`
   (select case when ((midnight - interval '1 hour') at time zone zone.sql_name)::date >= ${day}
                then midnight - interval '1 hour' else midnight end
@@ -12,13 +15,14 @@ const startOf = (sql: RecordSql, day: Fragment): Fragment => sql`
 /**
  * Returns the relations of the period.
  *
- * - `zone(name, sql_name)`: its time zone, and the text with which `at time zone` means it
+ * - `zone(name, sql_name)`: its time zone, and the name of the zone for `at time zone`
  * - `period(place, from_day, to_day, starts_at, ends_at)`: its intervals
  * - `span(starts, starts_at, ends_at)`: the starts of all intervals, and the whole period
- * - `part(grain, lower, upper)`: the days of UTC that lie within one interval, and the three hours and half hours at both ends
- * - `counted(tenant_id, lower, upper)`: what is counted from the records: the period of single tenants, and of those in
- *   a rollup the half hours within which an interval begins or ends. Such parts exist where days begin at a quarter of
- *   an hour, and before a zone had a standard time.
+ * - `part(grain, lower, upper)`: the days of UTC that lie within one interval; at both ends, periods of three hours and
+ * of half an hour
+ * - `counted(tenant_id, lower, upper)`: the parts that are counted from the records: the period of single tenants, and
+ * for tenants in a rollup the half hours within which an interval begins or ends. In time zones with an offset of
+ * quarters of an hour, and before a zone had a standard time, a day can begin within a half hour.
  */
 export function periodRelations(sql: RecordSql, { tenantId, timeZone, intervals }: FiguresRequest): Fragment {
   const from = arrayText(intervals.map(interval => interval.from))
@@ -64,9 +68,9 @@ export function periodRelations(sql: RecordSql, { tenantId, timeZone, intervals 
 
 /**
  * Returns a relation of the rollups' sums for the intervals: `place`, `currency`, `state` and sums. `counted` has the
- * rest.
+ * other parts.
  *
- * `offset 0` keeps the range of each rollup a scan of an index: the planner cannot know how few rows it has.
+ * `offset 0` makes PostgreSQL scan an index for each rollup: its planner expects too many rows of a range.
  *
  * @param kind of `gateway.figure_rollup`
  */
@@ -80,6 +84,6 @@ export const rollupSums = (sql: RecordSql, kind: string): Fragment => sql`
   ) rollup
   group by place, currency, state`
 
-/** Returns the members of a JSON object that say which interval it is. */
+/** Returns the members of a JSON object that identify an interval. */
 export const intervalMembers = (sql: RecordSql): Fragment => sql`
   'from', from_day, 'to', to_day, 'start', ${instantText(sql, sql`starts_at`)}, 'end', ${instantText(sql, sql`ends_at`)}`

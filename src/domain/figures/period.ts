@@ -10,7 +10,7 @@ export interface Days {
 /** The length of the intervals of a period. */
 export type FigureInterval = 'DAY' | 'WEEK' | 'MONTH'
 
-export const mostIntervals = 400
+export const maxIntervals = 400
 
 /** Returns the day as a count of days, or null when the text is no calendar day of the years 2 to 9998. */
 function parseDay(text: string): number | null {
@@ -49,8 +49,8 @@ export function cutPeriod({ from, to }: Days, by: FigureInterval, fieldErrors: F
   }
   const intervals: Days[] = []
   for (let start = first; start <= last; ) {
-    if (intervals.length === mostIntervals) {
-      fieldErrors.period = [`Must have at most ${mostIntervals} intervals. Give a shorter period, or longer intervals.`]
+    if (intervals.length === maxIntervals) {
+      fieldErrors.period = [`Must have at most ${maxIntervals} intervals. Give a shorter period, or longer intervals.`]
       return []
     }
     const next = nextStart(start, by)

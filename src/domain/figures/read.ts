@@ -1,7 +1,7 @@
 import type { Fragment, RecordSql } from '../../db/sql.ts'
 import { withoutPreparing } from '../../db/statement/statement.ts'
 import { badInput, type GatewayError } from '../errors.ts'
-import { lastStamp, recordsMissing } from '../sync/server-time.ts'
+import { firstFillError, lastStamp } from '../sync/server-time.ts'
 import { grantedBy } from '../tenant/granted.ts'
 import type { Token } from '../token/token.ts'
 import { instantText } from '../value/instant.ts'
@@ -12,13 +12,13 @@ import { consentsJson, periodsJson, saleRelation, totalsJson } from './sales.ts'
 import { expiringBalancesJson, outstandingJson, statusJson, stockRelations } from './stock.ts'
 
 /**
- * Reads figures in one statement, so that all are of one snapshot.
+ * Reads figures in one statement, and so in one snapshot.
  *
  * `asOf` is the stamp of the last step: every step up to it is in the figures.
  *
- * @param token whose grants decide which tenants below count
- * @returns the figures of each read, in order; `BAD_USER_INPUT` with the error of `timeZone` for a read whose text is not
- *   the name of a time zone (`gateway.time_zone`). Each of the others is then read again, in a snapshot of its own.
+ * @param token its grants decide which tenants below count
+ * @returns the figures of each read, in order; `BAD_USER_INPUT` with the error of `timeZone` for a read whose text is
+ *   not the name of a time zone (`gateway.time_zone`). The other reads are then repeated, each in its own snapshot.
  * @throws `UNAVAILABLE` during the first fill
  */
 export async function readFigures(
@@ -28,7 +28,7 @@ export async function readFigures(
 ): Promise<(Figures | GatewayError)[]> {
   const statement = sql<Figures[]>`
     select /* figures.read */ * from (
-      ${reads.map((read, place) => sql`${place > 0 ? sql`union all` : sql``} ${figuresOf(sql, token, read, place)}`)}
+      ${reads.map((read, place) => sql`${place > 0 ? sql`union all` : sql``} ${figuresQuery(sql, token, read, place)}`)}
     ) read order by place`
   try {
     const figures = await (reads.length > 1 ? withoutPreparing(statement) : statement)
@@ -38,7 +38,7 @@ export async function readFigures(
     if (reads.length === 1) return [badInput({ timeZone: ['Give an IANA time zone, such as Europe/Berlin.'] })]
     return (await Promise.all(reads.map(read => readFigures(sql, token, [read])))).flat()
   }
-  throw recordsMissing()
+  throw firstFillError()
 }
 
 /**
@@ -46,7 +46,7 @@ export async function readFigures(
  *
  * @param place the place of the row among the others
  */
-function figuresOf(sql: RecordSql, token: Token, { request, selection }: FiguresRead, place: number): Fragment {
+function figuresQuery(sql: RecordSql, token: Token, { request, selection }: FiguresRead, place: number): Fragment {
   const none = sql`select '[]'::json`
   const when = (selected: boolean, query: Fragment): Fragment => (selected ? query : none)
   const { periods, totals, consents, outstanding, status, expiring, topProducts } = selection
@@ -54,7 +54,7 @@ function figuresOf(sql: RecordSql, token: Token, { request, selection }: Figures
     with ${grantedTenants(sql, token, request)},
     ${periodRelations(sql, request)}, ${saleRelation(sql)}, ${stockRelations(sql, selection)}, ${productRelations(sql)}
     select ${place}::integer as place, ${instantText(sql, sql`stamp`)} as "asOf",
-           -- Rejects a name that is no time zone, even where no figure needs it.
+           -- Rejects a name that is no time zone, even when no selected figure uses the time zone.
            (select name from zone where now() at time zone sql_name is not null) as "timeZone",
            (${when(periods, periodsJson(sql))}) as periods,
            (${when(totals, totalsJson(sql))}) as totals,
@@ -73,12 +73,12 @@ const timeZoneErrors: readonly unknown[] = ['22023', '22021']
 /**
  * Returns the relations of the tenants.
  *
- * - `granted(id, top)`: the tenants whose records count. `top` is the highest tenant on the way down to it of which a grant
- *   includes all below (R21), or the tenant itself; null for a tenant with descendants that is granted by itself
+ * - `granted(id, top)`: the tenants whose records count. `top` is the highest tenant on the way down to it whose grant
+ * includes all below (R21), or the tenant itself; null for a tenant with descendants that is granted without them
  * - `rolled(ancestor_id)`: the tenants whose rollups are read
  * - `single(tenant_id)`: the tenants whose records are read, because no rollup includes them
- * - `today(id, day)`: the calendar day now at each of all these tenants, of which some may be deleted already;
- *   `days(first, last)`: the first and the last of them
+ * - `today(id, day)`: the present calendar day at each of these tenants, some of which may be deleted already;
+ * `days(first, last)`: the first and the last of these days
  */
 const grantedTenants = (sql: RecordSql, token: Token, { tenantId, withDescendants }: FiguresRequest): Fragment => sql`
   ${
@@ -88,7 +88,7 @@ const grantedTenants = (sql: RecordSql, token: Token, { tenantId, withDescendant
       : sql`visible as materialized (select ${tenantId}::bigint as id, null::bigint as top)`
   },
   granted as materialized (
-    -- A large tenant has a rollup of its own.
+    -- A large tenant has its own rollup.
     select id, coalesce(top, case when not exists (select from gateway.figure_member
                                                    where ancestor_id = id and tenant_id <> id) then id end) as top
     from visible
@@ -106,10 +106,10 @@ const grantedTenants = (sql: RecordSql, token: Token, { tenantId, withDescendant
   )`
 
 /**
- * The tenants at or below one, in the tree of the rollups.
+ * A tenant and the tenants below it, in the tree of the rollups.
  *
- * - `whole(id)`: the tenants of which a grant includes all below
- * - `highest(id)`: the tenants among them that have no other above
+ * - `whole(id)`: the tenants that a grant includes with all below
+ * - `highest(id)`: the tenants of `whole` that have none of `whole` above them
  */
 const tenantsBelow = (sql: RecordSql, token: Token, tenantId: number): Fragment => {
   const { named, withDescendants } = grantedBy(token)

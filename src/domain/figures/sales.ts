@@ -28,7 +28,7 @@ export const saleRelation = (sql: RecordSql): Fragment => sql`
     group by place, currency
   )`
 
-/** Returns the JSON of sums of `sale`; of one currency if the sales are grouped by currency. */
+/** Returns the JSON of the sums of `sale`, grouped by currency. */
 const salesObject = (sql: RecordSql): Fragment => sql`
   json_build_object('currency', nullif(currency, ''), 'vouchers', coalesce(sum(vouchers), 0),
                     'value', coalesce(sum(value), 0), 'paid', coalesce(sum(paid), 0),
@@ -55,7 +55,11 @@ export const totalsJson = (sql: RecordSql): Fragment => sql`
 
 /** Returns a query for the JSON of all intervals with their consents. */
 export function consentsJson(sql: RecordSql): Fragment {
-  /** Counts the events that the rollups of a kind have. @param records selects those of single tenants: `tenant_id`, `at` */
+  /**
+   * Counts the events of the rollups of a kind, and of single tenants.
+   *
+   * @param records selects `tenant_id` and `at` of the events of single tenants
+   */
   const events = (kind: string, records: Fragment) => sql`
     select place, sum(records) as records from (
       select place, records from (${rollupSums(sql, kind)}) rollup

@@ -6,12 +6,12 @@ import type { Selection } from './figure.ts'
 /**
  * Returns the relations of the current vouchers.
  *
- * - `differing_day(day)`: the last days of validity on which the granted tenants differ, because they are not all at the
- *   same day: rollups of several tenants do not say whether such a voucher is expired, or expires within some days
- * - `stock(expires_on, today, currency, state, records, balance, paid)`: sums of vouchers by the last day of their validity, null
- *   when it does not end. `today` is the day at their tenant, null when they belong to several: then the tenants
- *   do not differ on their last day, and the day at any tenant decides. Vouchers that have expired at all tenants share
- *   one day.
+ * - `differing_day(day)`: the last days of validity about which the granted tenants differ, because their calendar days
+ * differ: a rollup of several tenants does not show whether such a voucher is expired, or expires within some days
+ * - `stock(expires_on, today, currency, state, records, balance, paid)`: sums of vouchers by the last day of their
+ * validity, null when it does not end. `today` is the day at their tenant, null when they belong to several tenants,
+ * which then do not differ on their last day, so that any tenant's day decides. Vouchers that have expired at all
+ * tenants share one day.
  */
 export const stockRelations = (sql: RecordSql, { expiring, status }: Selection): Fragment => sql`
   differing_day as materialized (
@@ -68,7 +68,7 @@ const balanceSums = (sql: RecordSql): Fragment => sql`
 /**
  * Returns a query for the JSON of the outstanding balances, by currency, then by the month of their end.
  *
- * @param condition for rows of `stock`, after others
+ * @param condition a condition on rows of `stock`, which is appended to other conditions
  */
 export const outstandingJson = (sql: RecordSql, condition: Fragment = sql``): Fragment => sql`
   select coalesce(json_agg(json_build_object(${balanceMembers(sql)}, 'byExpiry', by_expiry)
@@ -91,8 +91,8 @@ export const expiringBalancesJson = (sql: RecordSql, expiring: readonly number[]
   from unnest(${arrayText(expiring)}::text::integer[]) with ordinality as wanted (within, place)`
 
 /**
- * Returns a query for the JSON of the number of vouchers by status, and of their balances. The vouchers that are not
- * valid yet are counted from the records: they are few.
+ * Returns a query for the JSON of the vouchers and balances by status. Vouchers that are not valid yet are few: they
+ * are counted from the records.
  */
 export const statusJson = (sql: RecordSql): Fragment => sql`
   select json_agg(json_build_object('status', status, 'vouchers', vouchers, 'remaining', remaining,

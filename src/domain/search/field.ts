@@ -17,25 +17,23 @@ export interface RecordReference {
 }
 
 /** Reports an error of a field. @param part the field inside it: `from` */
-export type Report = (message: string, part?: string) => void
+export type ReportError = (message: string, part?: string) => void
 
-/**
- * A range of an index that has every row that matches a filter: it bounds the rows that are read when few rows match.
- */
+/** A range of an index that has every row that matches a filter. It bounds the rows that a search reads. */
 export interface IndexRange {
-  /** The columns that the index has after the tenant: ranges of the same index become one. */
+  /** The columns of the index after the tenant. Ranges of the same index become one. */
   key: string
-  /** The condition that the index serves alone, so that no row is read and left out. */
+  /** The condition that the index serves completely, so that no row is read and then discarded. */
   where: Condition
 }
 
 /** The conditions that a value of a filter adds to a search. */
 export interface FilterConditions {
   where: Condition
-  /** True when the condition is the condition of its one range. */
+  /** True when the condition equals the condition of its only range. */
   isRange?: boolean
   ranges?: readonly IndexRange[]
-  /** Conditions that all matching rows meet, each of which the index of texts serves alone. */
+  /** Conditions that all matching rows meet. The index of texts serves each of them completely. */
   textConditions?: readonly Condition[]
   /** True when names or addresses of persons are searched. */
   searchesPersonalData?: boolean
@@ -55,14 +53,17 @@ export type FilterKind =
 export interface FilterField {
   readonly kind: FilterKind
   readonly description: string
-  /** The fields of records whose text it searches, by their names: that costs more than a comparison. */
+  /** The fields of records whose text it searches, by name. A text search costs more than a comparison. */
   readonly textFields?: Readonly<Record<string, TextField>>
   /** The key of the order whose index has its rows as one range: a list in that order then reads only matching rows. */
   readonly servedBy?: string
-  /** The name of another field that must be given together with it, and why. */
+  /** The name of another field that must be given with it, and the message without it. */
   readonly needs?: { field: string; message: string }
-  /** Returns the conditions of a value for a token; null when it has none, or was reported as wrong. */
-  read(given: unknown, report: Report, permissions: readonly Permission[]): FilterConditions | null
+  /**
+   * Returns the conditions of a value for a token; null for a value without conditions, or one that was reported as
+   * wrong.
+   */
+  read(given: unknown, report: ReportError, permissions: readonly Permission[]): FilterConditions | null
 }
 
 /** The kinds of ranges: the type and the operator of SQL, the part of the input that ends it, and its parser. */
@@ -74,8 +75,8 @@ const rangeKinds = {
 
 const rangeInput = z.record(z.string(), z.union([z.string(), z.number()]).nullish())
 
-/** Parses the bounds of a range, and reports wrong ones. A null bound is open. */
-export function readBounds(kind: keyof typeof rangeKinds, given: unknown, report: Report) {
+/** Parses the bounds of a range, and reports invalid bounds. A null bound is open. */
+export function readBounds(kind: keyof typeof rangeKinds, given: unknown, report: ReportError) {
   const { end, parse, message } = rangeKinds[kind]
   const range = rangeInput.parse(given)
   const read = (part: string): string | null => {
@@ -87,12 +88,14 @@ export function readBounds(kind: keyof typeof rangeKinds, given: unknown, report
   return { from: read('from'), to: read(end) }
 }
 
-/** Returns a value of a condition. As a subquery: PostgreSQL would parse the text of a date or an instant for each row. */
+/** Returns a value of a condition, as a subquery: otherwise PostgreSQL would parse the text for each row. */
 export const parsedOnce = (sql: RecordSql, text: string | null, type: string): Fragment =>
   sql`(select ${text}::text::${sql.unsafe(type)})`
 
 /**
- * A field that selects the rows with a value in a range. Rows without a value do not match. @param order by that value
+ * Returns a field that selects the rows with a value in a range, and no rows without a value.
+ *
+ * @param order by that value
  */
 export const inRange = (kind: keyof typeof rangeKinds, order: Order, description: string): FilterField => ({
   kind,
@@ -113,7 +116,7 @@ export const inRange = (kind: keyof typeof rangeKinds, order: Order, description
   },
 })
 
-/** The condition that no row meets. */
+/** A condition that no row meets. */
 export const nothing: Condition = sql => sql`false`
 
 /** Returns the conditions of a filter that an index serves. */
@@ -128,8 +131,8 @@ const equals = (expression: string, text: string): Condition =>
   text.includes('\0') ? nothing : sql => sql`${sql.unsafe(expression)} = ${text}`
 
 /**
- * A field that selects the rows with the same text. The index has the first 100 characters of the text, because it
- * cannot store a long one.
+ * Returns a field that selects the rows with the same text. The index has the first 100 characters of the text, because
+ * it cannot store a long one.
  */
 export const sameText = (expression: string, description: string): FilterField => ({
   kind: 'text',
@@ -153,8 +156,9 @@ export function parseCurrency(text: string): string | null {
 }
 
 /**
- * A field that selects the rows with amounts in one currency. @param order an order by an amount: its index begins
- * with the currency
+ * Returns a field that selects the rows with amounts in one currency.
+ *
+ * @param order by an amount: its index begins with the currency
  */
 export const ofCurrency = (order: Order, description: string): FilterField => ({
   kind: 'text',
@@ -170,7 +174,7 @@ export const ofCurrency = (order: Order, description: string): FilterField => ({
   },
 })
 
-/** A field that selects the rows by a boolean column. An index has the rows in which it is true. */
+/** Returns a field that selects the rows by a boolean column. An index has the rows in which it is true. */
 export const isTrue = (column: string, description: string): FilterField => ({
   kind: 'boolean',
   description,
@@ -184,7 +188,7 @@ export const isTrue = (column: string, description: string): FilterField => ({
 const recordReference: z.ZodType<RecordReference> = z.object({ id: z.number().nullable() })
 
 /**
- * A field that selects the rows that belong to a record.
+ * Returns a field that selects the rows that belong to a record.
  *
  * @param noun the name of such a record: `catalog voucher`
  * @param key the column that the index has

@@ -15,7 +15,8 @@ export interface SearchedWords {
 }
 
 /**
- * Finds the fields of each row in which at least one of the words occurs. PostgreSQL compares, as it does to find the rows.
+ * Finds the fields of each row in which at least one of the words occurs. PostgreSQL compares, by the same function
+ * that finds the rows.
  *
  * @returns the names of the fields
  */

@@ -1,12 +1,12 @@
 /** An order of a list: by an expression, then by `id`. Rows without a value come last in both directions. */
 export interface Order {
-  /** The expression, as its index has it after the tenant. */
+  /** The expression, which its index has after the tenant. */
   readonly key: string
   /** The SQL type of the expression. */
   readonly type: 'date' | 'integer' | 'numeric' | 'text' | 'timestamptz'
   readonly nullable: boolean
   readonly description: string
-  /** The name of a field of the filter that must be given, and why. */
+  /** The filter field that this order requires, and the error message when it is missing. */
   readonly needs?: { field: string; message: string }
 }
 
@@ -17,7 +17,7 @@ export const directions: Readonly<Record<Direction, string>> = {
   DESC: 'From the highest value, the latest day or the letter Z on.',
 }
 
-/** An order by an expression that is never null. */
+/** Returns an order by an expression that is never null. */
 export const byValue = (key: string, type: Order['type'], description: string): Order => ({
   key,
   type,
@@ -25,10 +25,10 @@ export const byValue = (key: string, type: Order['type'], description: string): 
   description,
 })
 
-/** An order by an expression that can be null, as `byValue` makes it. */
+/** Returns an order by an expression that can be null. */
 export const byNullable = (...order: Parameters<typeof byValue>): Order => ({ ...byValue(...order), nullable: true })
 
-/** An order by an amount, which needs one currency. */
+/** Returns an order by an amount, which needs one currency. */
 export const byAmount = (column: string, description: string): Order => ({
   key: column,
   type: 'numeric',

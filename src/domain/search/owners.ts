@@ -10,7 +10,8 @@ export interface Owners {
 }
 
 /**
- * Returns the tenants. Several tenants are read once for all statements of a search, because that read walks the tree.
+ * Returns the tenants whose records a search reads. Several tenants are read once for all its statements, because that
+ * read walks the tree.
  */
 export async function readSearchedTenants(sql: RecordSql, { tenantId, descendantsOf }: Search): Promise<Owners> {
   const day = sql`(now() at time zone gateway.time_zone(time_zone))::date as today`

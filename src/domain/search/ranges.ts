@@ -4,35 +4,35 @@ import type { PageWindow } from '../paging/page.ts'
 import { type Condition, parsedOnce } from './field.ts'
 import type { Search } from './search.ts'
 
-/** A table of the keys by which records are found, apart from the records: its values rarely change. */
+/** A table, separate from the records, of keys by which records are found, and which rarely change. */
 export interface EntryTable {
   table: string
-  /** The keys whose indexes it has. */
+  /** The keys that it has an index for. */
   keys: readonly string[]
-  /** Its columns of texts, which the records do not have. */
+  /** The index columns of texts, which the records lack. */
   texts: string
-  /** The columns of the records that searches compare, and that it does not have. */
+  /** The columns that searches compare, and that only the table of records has. */
   others: string
 }
 
 /** The common parts of a table's statements. The texts are SQL of this service, never of a caller. */
 export interface SearchedTable {
   table: string
-  /** Left out when the records have all indexes and texts. */
+  /** Undefined when the records have all indexes and texts. */
   entries?: EntryTable | undefined
   /** A condition for the rows that are read. */
   only?: string | undefined
 }
 
-/** `offset 0` lets the planner join no other way. */
+/** Returns a join by id. `offset 0` leaves the planner no other way to join. */
 const lookUp = (columns: string, table: string, id: string) =>
   `
   cross join lateral (select ${columns} from ${table} where id = ${id} offset 0) other`
 
 /**
- * Writes the reads of a search. Each row has `record_id`, `sort_key`, `missing` (whether it has no key), `matches` and
- * `is_end` (whether its list goes on beyond it, unread): the filter is a column and no condition, so that a limit bounds
- * the rows that are read. The tenants are the relation `owner`.
+ * Writes the reads of a search. Each row has `record_id`, `sort_key`, `missing` (it has no key), `matches` and `is_end`
+ * (its list continues beyond it, unread). The filter is a column and no condition, so that a limit bounds the rows that
+ * are read. The tenants are the relation `owner`.
  */
 export class Ranges {
   /** The order of these rows, including rows without a key. */
@@ -56,9 +56,9 @@ export class Ranges {
   }
 
   /**
-   * Selects the first matching rows of the list of each tenant of a relation, or where the read ended.
+   * Selects the first matching rows of the list of each tenant of a relation, and the row at which the read ended.
    *
-   * @param depth how many rows are read of each list at most
+   * @param depth the maximum number of rows to read of each list
    */
   first(owners: Fragment, depth: number): Fragment {
     const sql = this.sql
@@ -76,14 +76,14 @@ export class Ranges {
       ) page`
   }
 
-  /** The first rows with a key, or the rows without a key. A read ends with the row that fills the page. */
+  /** Selects the first rows with a key, or the rows without a key. A read ends with the row that fills the page. */
   #segment(isMissing: boolean, depth: number): Fragment {
     const sql = this.sql
     const { key, nullable } = this.search.order
     const missing = sql.unsafe(String(isMissing))
     const present = sql.unsafe(nullable ? `and ${key} is ${isMissing ? '' : 'not '}null` : '')
     const served = this.search.served ? sql`and ${this.search.served(sql)}` : sql``
-    // `over ()` numbers the rows in their order, and the rows that are left keep it.
+    // `over ()` numbers the rows in their order, which the remaining rows keep.
     return sql`
       select * from (
         select *, row_number() over () = ${depth} as is_end from (
@@ -98,7 +98,7 @@ export class Ranges {
       where matches or is_end limit ${this.#size}`
   }
 
-  /** Selects the rows of all tenants, matching or not, that meet a condition which the index of a key, or of the texts, serves. */
+  /** Selects the rows of all tenants that meet a condition, which the index of a key or of the texts serves. */
   candidates(indexed: string | 'texts', where: Condition, limit: number): Fragment {
     const sql = this.sql
     const { nullable, key } = this.search.order
@@ -112,7 +112,9 @@ export class Ranges {
       ) page limit ${limit}`
   }
 
-  /** Selects the number of rows of all tenants that meet a condition which the index of a key serves, up to a limit. */
+  /**
+   * Selects the number of rows of all tenants, up to a limit, that meet a condition, which the index of a key serves.
+   */
   size(key: string, where: Condition, limit: number): Fragment {
     const sql = this.sql
     const { table } = (this.#hasEntries(key) && this.table.entries) || this.table
@@ -138,8 +140,8 @@ export class Ranges {
   }
 
   /**
-   * The condition that a row lies between the cursors, with `and` before it. The planner leaves out a segment in which no
-   * row can.
+   * Returns the condition that a row lies between the cursors, with a leading `and`. The planner leaves out a segment
+   * without such rows.
    */
   between(missing: Fragment, key: Fragment, id: Fragment): Fragment {
     const sql = this.sql
@@ -158,7 +160,7 @@ export class Ranges {
     return sql`${beyond(this.window.after, true)} ${beyond(this.window.before, false)}`
   }
 
-  /** Reads one row more than the page has, to learn whether the list goes on. */
+  /** The rows of a page, and one more that shows whether the list continues. */
   get #size(): number {
     return this.window.limit + 1
   }
@@ -168,7 +170,7 @@ export class Ranges {
     return !!entries && (indexed === 'texts' || entries.keys.includes(indexed))
   }
 
-  /** The rows of a tenant, from the table that has the index of a key. */
+  /** Selects the rows of a tenant, from the table with the index of a key. */
   #rows(indexed: string): Fragment {
     return this.sql`
       from ${this.sql.unsafe(this.#tables(indexed))}
@@ -176,8 +178,7 @@ export class Ranges {
   }
 
   /**
-   * The table that has the index of a key, with the columns of the other table that the search uses, each looked up by
-   * its id.
+   * Returns the table with the index of a key, joined by id with the columns of the other table that the search uses.
    */
   #tables(indexed: string): string {
     const { table, entries } = this.table
@@ -192,27 +193,27 @@ export class Ranges {
 
   #ofTenant(): Fragment {
     const { sql, search, table } = this
-    // A parameter when it is known: estimates are for that tenant then.
+    // A parameter for a single tenant, so that the estimates are for that tenant.
     const tenant = search.descendantsOf === null ? sql`${search.tenantId}::bigint` : sql`owner.owner_id`
     const listed = sql.unsafe(table.only === undefined ? '' : `and ${table.only}`)
     return sql`where tenant_id = ${tenant} and (tenant_id > 0 or gateway.is_read(tenant_id)) ${listed}`
   }
 
   /**
-   * A limit that the planner does not know. The planner estimates it as a part of the range, even when the average
-   * tenant has few rows. So it reads an index in its order instead of sorting all rows of a large tenant.
+   * Returns a limit that the planner does not know, and estimates as a part of the range, even when the average tenant
+   * has few rows. So it reads an index in its order instead of sorting all rows of a large tenant.
    */
   #limit(rows: number): Fragment {
     return this.sql`limit (select ${rows}::bigint)`
   }
 
-  /** Whether a row meets the conditions. All rows do when these are the range of the index that is read. */
+  /** Returns the condition of all filters: true when they are the range of the index that is read. */
   #matches(indexed: string): Fragment {
     const sql = this.sql
     const { conditions, rangeKeys } = this.search
     if (rangeKeys?.every(key => key === indexed)) return sql`true`
     const all = conditions.map(condition => condition(sql)).reduce((one, other) => sql`${one} and ${other}`)
-    // A comparison with a text that is null is null.
+    // A comparison with a null text is null.
     return sql`(${all}) is true`
   }
 }

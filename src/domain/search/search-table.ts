@@ -22,8 +22,8 @@ interface SearchTableOptions<Row> extends SearchedTable {
 export interface KeyedPage<Row> extends RecordPage<Row> {
   keys: ReadonlyMap<Row, string | null>
   /**
-   * The place where the page ends, when the list goes on: the text of the value that orders the list (null for a row without
-   * one), and the id. A record at this place may no longer exist.
+   * The place where the page ends, when the list continues: the text of the value that orders the list (null for a row
+   * without a value), and the id. Its record may no longer exist.
    */
   end: { key: string | null; id: number } | null
 }
@@ -41,7 +41,7 @@ export interface SearchTable<Row> {
   count(sql: RecordSql, search: Search, updatedSince: Instant | null): Promise<Count>
 }
 
-/** The maximum number of rows of a list or of an index range that a page reads, matching or not, and the highest count. */
+/** The maximum number of rows of a list or of an index range that a page reads, and the highest count. */
 export const mostCandidates = 5_000
 
 /** An index range with at most this many rows is read instead of the beginning of a list, which may be longer. */
@@ -73,8 +73,7 @@ export function searchTable<Row extends { id: number }>({
   async function open(sql: RecordSql, unbounded: Search, window: PageWindow): Promise<Reading> {
     const search = since(unbounded, window.updatedSince)
     const owners = await readSearchedTenants(sql, search)
-    // A short list of several tenants is read as a whole: a scan would end at the place where the rows of one tenant
-    // end.
+    // A short list of several tenants is read as a whole, because a scan would end where the rows of one tenant end.
     const all = owners.count > 1 && search.ranges.length === 0 ? [{ key: '', where: everything }] : search.ranges
     return { sql, name, search: { ...search, ranges: all }, owners, ranges: new Ranges(sql, searched, search, window) }
   }
@@ -83,7 +82,7 @@ export function searchTable<Row extends { id: number }>({
    * Returns the end of a statement that reads a page: its records as one text, and the places of all rows in the list.
    *
    * @param page the relation of the rows that match, and of the rows at which lists end
-   * @param more one more column
+   * @param more an additional column
    */
   const readPlaces = ({ sql, ranges }: Reading, limit: number, page: Fragment, more: Fragment): Fragment => sql`
     picked as materialized (
@@ -117,7 +116,7 @@ export function searchTable<Row extends { id: number }>({
     }
   }
 
-  /** Reads the page from the rows of an index that meet a condition; null when there are too many of them. */
+  /** Reads the page from the rows of an index that meet a condition; null for too many rows. */
   async function readCandidates(reading: Reading, window: PageWindow, indexed: string, where: Condition) {
     const { sql, owners, ranges } = reading
     const between = ranges.between(sql`missing`, sql`sort_key`, sql`record_id`)
@@ -135,11 +134,10 @@ export function searchTable<Row extends { id: number }>({
   }
 
   /**
-   * Reads the page from the first rows in the list's order, and reports where these rows end. With many tenants, it
-   * reads a few rows of each list, and more of the lists whose rows end first. The page ends where the rows of a longer
-   * list end.
+   * Reads the page from the first rows in the list's order. With many tenants, it reads a few rows of each list, and
+   * more of the lists whose rows end first. The page ends where the rows of a longer list end.
    *
-   * @param rows approximate maximum of rows to read; 0 reads one page of rows, assuming that all match
+   * @param rows the approximate maximum number of rows to read; 0 to read one page, when all rows match
    */
   async function scan(reading: Reading, window: PageWindow, rows: number) {
     const { sql, owners, ranges } = reading
@@ -185,7 +183,7 @@ export function searchTable<Row extends { id: number }>({
       const text = await rareText(reading)
       const byText = text && (await readCandidates(reading, window, 'texts', text))
       if (byText) return byText
-      // For one tenant, the beginning of the list is the same range.
+      // With one tenant, this range is the beginning of the list.
       const isCounted = (key: string) => !isOne || key !== search.order.key
       const narrow = await narrowestRange(reading, isCounted, mostCandidates)
       const readRange = () => narrow && readCandidates(reading, window, narrow.key, narrow.where)

@@ -3,18 +3,18 @@ import { createHash } from 'node:crypto'
 import { type FieldErrors, throwIfErrors } from '../errors.ts'
 import type { ListIdentity } from '../paging/cursor.ts'
 import type { Token } from '../token/token.ts'
-import type { Condition, FilterConditions, FilterField, Report } from './field.ts'
+import type { Condition, FilterConditions, FilterField, ReportError } from './field.ts'
 import type { SearchedWords } from './matched-fields.ts'
 import type { Direction, Order } from './order.ts'
 
-/** The filters and orders of a resource, described once: the inputs of the schema follow. */
+/** The filters and orders of a resource, from which the inputs of the schema are derived. */
 export interface SearchDescription {
   readonly filters: Readonly<Record<string, FilterField>>
   readonly orders: Readonly<Record<string, Order>>
   readonly defaultOrder: Order
 }
 
-/** The arguments of a list, as the schema reads them: records are references. */
+/** The arguments of a list, as the schema passes them, with references for records. */
 export interface SearchArguments {
   filter?: Readonly<Record<string, unknown>> | null | undefined
   orderBy?: { field: string; direction?: Direction | null | undefined } | null | undefined
@@ -24,17 +24,17 @@ export interface SearchArguments {
 
 /** A list that is filtered, ordered, or has the records of several tenants. */
 export interface Search extends Required<Pick<FilterConditions, 'ranges' | 'textConditions' | 'searchesPersonalData'>> {
-  /** The list that cursors belong to: the filter, the order and the tenants are part of it. */
+  /** The list that cursors belong to, identified by its filter, its order and its tenants. */
   list: ListIdentity
   tenantId: number
-  /** The token, when the list also has the records of the tenants below that it is granted. */
+  /** The token whose granted tenants below the tenant are included; null when only the tenant itself is included. */
   descendantsOf: Token | null
   conditions: readonly Condition[]
-  /** The keys of the ranges that are all conditions; null: a condition is no range. */
+  /** The keys of the ranges when all conditions are ranges; null when a condition is not a range. */
   rangeKeys: readonly string[] | null
-  /** The condition of the range that the index of the order has. */
+  /** The condition that the index of the order serves. */
   served: Condition | undefined
-  /** The words that are searched; null: none. */
+  /** The words that are searched, or null. */
   words: SearchedWords | null
   order: Order
   descending: boolean
@@ -42,14 +42,17 @@ export interface Search extends Required<Pick<FilterConditions, 'ranges' | 'text
   isServed: boolean
 }
 
-/** Returns whether the arguments ask for more than the list of one tenant in its own order. */
+/**
+ * Returns whether the arguments ask for a search: a filter, an order or the tenants below, and not only the list of one
+ * tenant.
+ */
 export const isSearch = (args: SearchArguments): boolean =>
   args.withDescendants === true || !!args.orderBy || givenNames(args).length > 0
 
 /**
- * The quota units of a page, and the units that are added: for a text, for several tenants when rows are read and left
- * out, and for a text at several tenants. A unit stands for at most 41 ms of PostgreSQL, so that 120 units take 5 s
- * (R31), as `npm run bench -- searches` measures.
+ * The quota units of a page, and the additional units: for a text, for several tenants whose rows must be filtered, and
+ * for a text at several tenants. A unit stands for at most 41 ms of PostgreSQL, so that 120 units take 5 s (R31), as
+ * `npm run bench -- searches` measures.
  */
 const unitsOf = { page: 2, text: 2, unservedOfDescendants: 3, textOfDescendants: 2 }
 
@@ -83,7 +86,7 @@ function isServed(description: SearchDescription, args: SearchArguments): boolea
 /**
  * Reads the filter and the order of a list.
  *
- * @param token whose grants decide which tenants below belong to the list
+ * @param token its grants decide which tenants below belong to the list
  * @param transportErrors errors that the transport found
  * @throws `BAD_USER_INPUT` with the errors of `filter.…` and `orderBy`
  */
@@ -104,7 +107,7 @@ export function readSearch(
   for (const [name, field] of Object.entries(filters)) {
     if (!isGiven(name)) continue
     if (field.needs && !isGiven(field.needs.field)) fieldErrors[`filter.${name}`] = [field.needs.message]
-    const report: Report = (message, part) => {
+    const report: ReportError = (message, part) => {
       fieldErrors[part === undefined ? `filter.${name}` : `filter.${name}.${part}`] = [message]
     }
     const conditions = field.read(filter[name], report, token.permissions)
@@ -115,7 +118,7 @@ export function readSearch(
 
   const ranges = new Map<string, Condition>()
   for (const { key, where } of given.flatMap(({ ranges = [] }) => ranges)) {
-    ranges.set(key, both(ranges.get(key), where))
+    ranges.set(key, andCondition(ranges.get(key), where))
   }
   return {
     list: { ...list, name: `${list.name}?${digest(args, Object.keys(filters))}` },
@@ -134,10 +137,10 @@ export function readSearch(
   }
 }
 
-const both = (one: Condition | undefined, other: Condition): Condition =>
+const andCondition = (one: Condition | undefined, other: Condition): Condition =>
   one ? sql => sql`${one(sql)} and ${other(sql)}` : other
 
-/** Returns a text that is the same for the same filter, order and tenants only. */
+/** Returns a text that identifies the filter, the order and the tenants. */
 function digest({ filter, orderBy, withDescendants }: SearchArguments, names: readonly string[]): string {
   const given = names.map(name => canonical(filter?.[name]))
   const text = JSON.stringify([given, orderBy?.field, orderBy?.direction ?? 'ASC', withDescendants === true])

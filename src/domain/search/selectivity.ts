@@ -10,19 +10,19 @@ import type { Search } from './search.ts'
 const sampleSize = 100
 
 /**
- * A condition that more rows meet is not looked up: PostgreSQL reads all index rows of the condition before it returns
- * the first.
+ * The maximum number of sample rows for which a condition is looked up: PostgreSQL reads all index rows of a condition
+ * before it returns the first.
  */
-const mostMatches = sampleSize / 20
+const maxMatches = sampleSize / 20
 
 /**
- * The maximum number of text conditions that are looked up at one tenant, and at each of several: each searches the
- * index.
+ * The maximum number of text conditions that are looked up at a single tenant, and at each of several: each condition
+ * searches the index.
  */
-const mostConditions = { ofOne: 6, ofEach: 2 }
+const maxConditions = { ofOne: 6, ofEach: 2 }
 
-/** The maximum number of tenants at which text conditions are looked up: that takes 0.2 ms for each of them. */
-const mostTenants = 1_000
+/** The maximum number of tenants at which text conditions are looked up, which takes 0.2 ms for each tenant. */
+const maxTenants = 1_000
 
 export interface Reading {
   sql: RecordSql
@@ -36,9 +36,9 @@ export interface Reading {
 /**
  * Counts the rows of index ranges.
  *
- * @param isCounted whether the range of a key is counted
- * @param most the rows of each that are counted at most
- * @returns the smallest range; null when each has more rows
+ * @param isCounted returns whether to count the range of a key
+ * @param most the maximum number of rows to count in a range
+ * @returns the smallest range; null when all ranges have more rows
  */
 export async function narrowestRange(
   { sql, name, search, owners, ranges }: Reading,
@@ -64,7 +64,7 @@ export async function narrowestRange(
 export async function rareText({ sql, name, search, owners, ranges }: Reading): Promise<Condition | null> {
   const { textConditions } = search
   const { relation, count } = owners
-  if (textConditions.length === 0 || count > mostTenants) return null
+  if (textConditions.length === 0 || count > maxTenants) return null
   const met = textConditions.map(condition => sql`count(*) filter (where ${condition(sql)})`)
   const [found] = await withoutPreparing(
     sql`
@@ -76,9 +76,9 @@ export async function rareText({ sql, name, search, owners, ranges }: Reading): 
   )
   const rare = textConditions
     .map((condition, index) => ({ condition, rows: Number(found?.[index]) }))
-    .filter(({ rows }) => rows <= mostMatches)
+    .filter(({ rows }) => rows <= maxMatches)
     .sort((one, other) => one.rows - other.rows)
-    .slice(0, count === 1 ? mostConditions.ofOne : mostConditions.ofEach)
+    .slice(0, count === 1 ? maxConditions.ofOne : maxConditions.ofEach)
   if (rare.length === 0) return null
   return sql => rare.map(({ condition }) => condition(sql)).reduce((one, other) => sql`${one} and ${other}`)
 }

@@ -11,10 +11,10 @@ const separator = new RegExp(`${invisible}+`)
 const longest = { characters: 200, words: 10 }
 
 /** The maximum number of trigrams of a text that are considered for its index. */
-const mostTrigrams = 24
+const maxTrigrams = 24
 
 interface SearchedText {
-  /** The folded text, as its trigram index has it. */
+  /** The SQL expression of the folded text. It must equal the expression of the trigram index. */
   expression: string
   fields: Readonly<Record<string, TextField>>
   /** The permission that shows the text in v1, when it has names or addresses of persons (R32). */
@@ -22,8 +22,8 @@ interface SearchedText {
 }
 
 /**
- * A field that selects the rows whose texts contain all words of a text, in any case (`gateway.has_word`). A text whose
- * permission the token lacks is not searched.
+ * Returns a field that selects the rows whose texts contain all words of a text, in any case (`gateway.has_word`).
+ * Texts whose permission the token lacks are not searched.
  */
 export const searchedText = (description: string, ...texts: readonly SearchedText[]): FilterField => ({
   kind: 'text',
@@ -60,8 +60,8 @@ const fieldsOf = (texts: readonly SearchedText[]): Readonly<Record<string, TextF
   Object.fromEntries(texts.flatMap(({ fields }) => Object.entries(fields)))
 
 /**
- * Returns the trigrams of words that consist of letters or digits of ASCII. A row that the index finds has them, so none is
- * read and left out. The database decides whether PostgreSQL treats other characters as letters.
+ * Returns the trigrams of the words, of ASCII letters and digits: the index finds exactly the rows that match them.
+ * Which other characters are letters depends on the database.
  */
 function trigramsOf(words: readonly string[]): string[] {
   const runs =
@@ -71,11 +71,12 @@ function trigramsOf(words: readonly string[]): string[] {
       .toUpperCase()
       .match(/[A-Z0-9]{3,}/g) ?? []
   const all = runs.flatMap(run => Array.from({ length: run.length - 2 }, (_, at) => run.slice(at, at + 3)))
-  return [...new Set(all)].slice(0, mostTrigrams)
+  return [...new Set(all)].slice(0, maxTrigrams)
 }
 
 /**
- * Returns a pattern that the planner does not know. The planner assumes that each pattern is rare, and always uses the
- * trigram index. For a known common trigram it would read the table, even at a tenant without such a row.
+ * Returns a pattern that the planner does not know. The planner assumes that an unknown pattern is rare, and uses the
+ * trigram index. If it knew that a trigram is common, it would read the table instead, even at a tenant without a
+ * matching row.
  */
 const hideFromPlanner = (sql: RecordSql, trigram: string) => sql`(select ${`%${trigram}%`}::text)`
