@@ -17,14 +17,14 @@ export type Pool = DriverPool & {
    */
   whileWanted(isWanted: () => boolean): Sql
   /**
-   * Does the same for an expensive request, on separate connections. Callers share these evenly.
+   * Returns an `Sql` like `whileWanted` for an expensive request, on separate connections, which callers share evenly.
    *
-   * @param caller whose statements they are: the id of its token
+   * @param caller the id of the caller's token
    */
   expensive(isWanted: () => boolean, caller: number): Sql
   /** Sends the statements of steps, which must wait for no other job. */
   steps: Sql
-  /** Sends statements for which no caller waits, and which may take long, in sequence. */
+  /** Sends statements for which no caller waits and which may take long, one after another. */
   background: Sql
   /** Sends the statements of bulk exports, which must not take the connections of other requests. */
   exports: Sql
@@ -52,7 +52,7 @@ export interface RecordSql {
   unsafe(text: string): Fragment
 }
 
-/** The connections on which records are read: of the primary, or of standbys too (`record-pool.ts`). */
+/** The connections on which records are read: to the primary, and to standbys if there are any (`record-pool.ts`). */
 export interface RecordPool {
   whileWanted(isWanted: () => boolean): RecordSql
   expensive(isWanted: () => boolean, caller: number): RecordSql
@@ -65,8 +65,9 @@ export type Transaction = postgres.TransactionSql<DriverTypes>
 export type Fragment = postgres.Fragment
 
 /**
- * Returns a condition that always holds, for statements whose answers may not be late. A standby, to which a pooler can lead
- * an open session, refuses the whole statement (25006), because it could lock rows; it locks none.
+ * Returns a condition that is always true, but that only a primary can run. It contains a subquery that could lock rows
+ * (but locks none), so a standby refuses the whole statement (25006). This matters because a pooler can lead an open
+ * session to a standby.
  */
 export const onPrimary = (sql: Sql): Fragment => sql`not exists (select from gateway.token where false for key share)`
 

@@ -19,7 +19,7 @@ export function addressUrl(address: DatabaseAddress): string {
 /** The role under which the service works (`sql/0001`): it cannot change the audit. */
 export const serviceRole = 'voucher_gateway'
 
-/** A type of PostgreSQL that the driver decodes as rows do. */
+/** A type of PostgreSQL that the driver decodes with the codec of a column. */
 const driverType = <Value>(oid: number, { decode }: ColumnCodec<Value>) => ({
   to: oid,
   from: [oid],
@@ -34,7 +34,7 @@ export interface PoolOptions {
   max: number
   /** The name under which its statements are published; default: `requests`. */
   name?: string
-  /** After this long the server ends a statement, in milliseconds; 0 for never. */
+  /** The time after which the server ends a statement, in milliseconds; 0 for never. */
   statementTimeoutMs: number
   /**
    * A statement fails when the server has not answered it whole after this long, and its connection is replaced;
@@ -44,37 +44,39 @@ export interface PoolOptions {
   /** A statement fails after it has waited this long for a connection, in milliseconds; default: never, without a queue. */
   waitTimeoutMs?: number
   /**
-   * After this long the server ends a statement of `steps`, of `background` and of `exports`, in milliseconds, each of which
-   * then has connections of its own; default: they are the pool.
+   * The time after which the server ends a statement of `steps`, of `background` and of `exports`, in milliseconds.
+   * With this option, each of the three has its own connections; default: they share the connections of the pool.
    */
   backgroundTimeoutMs?: number
   /** A connection that takes longer to open fails, in milliseconds; default: four seconds. */
   connectTimeoutMs?: number
   /**
-   * The role under which statements run; default: the login. Each new connection is checked. With a role it must have this
-   * role and these limits, and lead to a primary that can be written, unless it `readsOnly`.
+   * The role under which statements run; default: the login. Each new connection is checked: with a role it must have
+   * the role and the limits, and lead to a primary that can be written, unless it `readsOnly`.
    */
   role?: string
-  /** The search path, which each new connection must have. Tests that play a platform set another path. */
+  /** The search path, which each new connection must have. Tests that act as a platform set another path. */
   searchPath?: string
   /** True when the connections may lead to a standby, because only records are read on them. */
   readsOnly?: boolean
   /** True to send the path, the role and the limits as a connection starts, which poolers refuse; default: true. */
   startupParameters?: boolean
   /**
-   * Called when a connection has closed. It is then open as long as the pool, because its session may hold locks; default:
-   * half an hour or more.
+   * Called when a connection has closed. With it a connection stays open as long as the pool, because its session may
+   * hold locks; without it, for half an hour or more.
    */
   onClose?: () => void
   /** True for connections that take the commands of replication, as simple statements. */
   replication?: boolean
-  /** Further settings that each connection without a role sends as it starts, and must have. */
+  /** Further settings that each connection without a role sends at its start, and must have. */
   settings?: Readonly<Record<string, string | number>>
   /** Receives the notices and warnings of the server. */
   onNotice?: (message: string) => void
 }
 
-/** The lifetime of a connection whose session can change behind a pooler, in seconds. A new one is checked again. */
+/**
+ * The lifetime of a connection whose session can change behind a pooler, in seconds. A new connection is checked again.
+ */
 const pooledLifetime = 60
 
 /** A statement on a standby waits this long for a lock that the replay holds, in milliseconds: then the primary answers. */
@@ -83,16 +85,13 @@ const standbyLockTimeoutMs = 200
 /** A connection that takes longer to open fails, in milliseconds: less than `answerTimeoutMs` of the service. */
 const connectTimeoutMs = 4_000
 
-/**
- * The maximum number of connections of each pool. A connection is opened when it is needed. The driver takes connections
- * in turn, and each of them plans its own statements: an idle service uses few.
- */
+/** The maximum number of connections of each separate pool. A connection opens when it is needed. */
 const ownConnections = { steps: 1, background: 1, exports: 2 }
 
 /** The connections for expensive requests: at least two, so that one caller leaves one to others. */
 const expensiveConnections = (max: number) => Math.max(2, Math.ceil(max * 0.3))
 
-/** The time that the answer to such a statement may take beyond the server's limit, in milliseconds. */
+/** The time that an answer may take beyond `backgroundTimeoutMs`, in milliseconds. */
 const backgroundAllowanceMs = 500
 
 /**
@@ -154,7 +153,7 @@ export function connect(address: DatabaseAddress, options: PoolOptions): Pool {
 }
 
 function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool {
-  // Variables of libpq are for the database that the operator names.
+  // libpq's variables apply only to a database that the operator names.
   const environment = typeof address === 'string' ? process.env : {}
   const { tls, connection, ...place } = readDatabaseUrl(addressUrl(address), environment)
   const {
@@ -170,7 +169,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
     prepares: place.prepare,
     settings: options.replication ? {} : own,
   }
-  // A text, because the driver leaves out what is 0.
+  // The value is a text, because the driver does not send the number 0.
   const limits: Record<string, string | number> = { statement_timeout: String(statementTimeoutMs) }
   const { close: closeSockets, ...sockets } = poolSockets({
     place,
@@ -186,7 +185,7 @@ function openDriver(address: DatabaseAddress, options: PoolOptions): DriverPool 
     ssl: false,
     ...sockets,
     onnotice: notice => options.onNotice?.(notice.message ?? ''),
-    // Arrays come and go as text or JSON (`arrayText`), so the driver need not ask each connection for its types.
+    // Arrays are sent as text or JSON (`arrayText`), so the driver need not ask each connection for its types.
     fetch_types: false,
     connection: {
       // PgBouncer accepts these from any client, and keeps them for it.

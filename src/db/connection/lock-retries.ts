@@ -1,9 +1,12 @@
-/** Statements that need a lock: they wait for a short time, because writers queue behind them, and are tried again. */
+/** Repeats statements that need a lock. Each waits only for a short time, because writers queue behind it. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Fragment, Sql } from '../sql.ts'
 import { codeOf } from './outage.ts'
 
-/** The interval at which the holders of locks are read, less than `lock_timeout`, and the pause after an attempt; in milliseconds. */
+/**
+ * In milliseconds: the interval at which the holders of locks are read, which is less than `lock_timeout`, and the
+ * pause after an attempt.
+ */
 const times = { read: 50, retry: 1_500 }
 
 /** The SQLSTATEs of a lock that another transaction holds: `lock_timeout`, and a deadlock. */
@@ -14,7 +17,7 @@ export interface LockRetryOptions {
   lockWait: number
   /** Called after each attempt that failed, with the transactions that hold the locks. */
   onBlocked?: ((holders: string) => void) | undefined
-  /** Who needs the locks, as the subject of a sentence, and the remedy when the locks stay taken. */
+  /** The subject of the error message, and the remedy when the locks are not released in time. */
   subject: string
   remedy: string
 }
@@ -24,8 +27,8 @@ export interface LockRetryOptions {
  *
  * @param sql a pool without that session's connection
  * @param pid the backend of the session
- * @returns runs work until the locks are taken; throws the work's error, or an Error that names who holds a lock for longer than
- *   `lockWait`
+ * @returns runs work until it has its locks; throws the work's error, or an Error that names the holders of a lock
+ * after `lockWait`
  */
 export function retryLocks(
   sql: Sql,
@@ -36,7 +39,7 @@ export function retryLocks(
     let holders = 'another transaction'
     for (const deadline = performance.now() + lockWait * 1000; ; await pause(times.retry)) {
       const reading = setInterval(async () => {
-        // When this fails, so do the session's own statements.
+        // An error is ignored here, because it would also fail the statements of the session.
         holders = (await readHolders(sql, pid).catch(() => '')) || holders
       }, times.read)
       try {
@@ -65,8 +68,9 @@ async function readHolders(sql: Sql, pid: number): Promise<string> {
 }
 
 /**
- * Returns an expression that describes a transaction for the person who may end it. In `pg_stat_activity` most columns are null
- * when the login may not see the sessions of that role; a prepared transaction is not there, and has the `pid` 0 or none.
+ * Returns an expression that describes a transaction for the person who may end it. In `pg_stat_activity` most columns
+ * are null when the login may not see the sessions of that role. A prepared transaction has no row there: its `pid` is
+ * 0 or null.
  */
 export const describeHolder = (sql: Sql): Fragment => sql`
   case when coalesce(pid, 0) = 0 then 'a prepared transaction (select * from pg_prepared_xacts)'

@@ -1,9 +1,9 @@
 /**
- * The error codes of a database that cannot be reached or used, or is full: of Node's sockets, of the driver and of
- * ours (`socket.ts`, `statement-queue.ts`, `session.ts`), and of Postgres: the classes 08 connection, 28 authorization,
- * 53 resources, 57 operator intervention (57014 is the statement timeout) and 58 system error; 3D000 no such database,
- * 25006 a standby, 25P03 and 25P04 a transaction that was idle or took too long, 40001 and 40P01 a lost conflict, 55P03 a lock, and 0A000 and 26000 a prepared statement that is no
- * longer valid.
+ * The error codes of a database that cannot be reached or used, or is full: of Node's sockets, of the driver, of
+ * `socket.ts`, `statement-queue.ts` and `session.ts`, and of Postgres: the classes 08 connection, 28 authorization, 53
+ * resources, 57 operator intervention (57014 is the statement timeout) and 58 system error; 3D000 no such database,
+ * 25006 a standby, 25P03 and 25P04 a transaction that was idle or took too long, 40001 and 40P01 a lost conflict, 55P03
+ * a lock, and 0A000 and 26000 a prepared statement that is no longer valid.
  */
 const codes = [
   /E(CONNREFUSED|CONNRESET|PIPE|TIMEDOUT|HOSTUNREACH|HOSTDOWN|NETUNREACH|NETDOWN|NOTFOUND|AI_AGAIN)/,

@@ -26,10 +26,10 @@ export async function readRights(sql: Sql): Promise<LoginRights> {
 }
 
 /**
- * Returns the reason why the login has more rights than the service needs: of its own, or of a role that it is a member of.
+ * Returns the reason for a login that, by itself or by a role, has more rights than the service needs.
  *
- * @param replicates whether it follows a platform on another server: then it owns the tables, and before PostgreSQL 16 only a
- *   superuser may create the subscription
+ * @param replicates true for a platform on another server: then the login owns the tables, and before PostgreSQL 16
+ * only a superuser may create the subscription
  */
 export async function findExcessRights(sql: Sql, replicates: boolean): Promise<Reason[]> {
   const [found] = await sql<[{ login: string; rights: string | null }]>`

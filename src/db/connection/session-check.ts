@@ -1,12 +1,12 @@
 /**
- * Checks each new connection before the driver runs its first statement: postgres.js has no hook for that, but each byte
- * of its connections passes through our own socket. The socket holds back the ReadyForQuery that ends
- * the startup phase, and runs the check. If the check succeeds, the driver gets that message; otherwise the socket fails
- * with the reason.
+ * Checks each new connection before the driver runs its first statement: postgres.js has no hook for that, but each
+ * byte of its connections passes through our own socket. The socket holds back the ReadyForQuery that ends the startup
+ * phase, and runs the check. If the check succeeds, the driver gets that message; otherwise the socket fails with the
+ * reason.
  *
- * The check of a session with a role runs in an open transaction, but for a statement that a pooler may route to a standby.
- * When a client leaves during a transaction, a pooler also closes its own connection to the server, so no other client gets a
- * refused session. The check of another session is one message.
+ * The check of a session with a role runs in an open transaction, except for one statement that a pooler may route to a
+ * standby. When a client leaves during a transaction, a pooler also closes its own connection to the server, so no
+ * other client gets a refused session. The check of another session is one message.
  */
 import type { Socket } from 'node:net'
 import {
@@ -105,7 +105,7 @@ export function checkSession(socket: Socket, required: SessionRequirements): voi
 /** ReadyForQuery outside a transaction. */
 const readyMessage = Buffer.from([message.readyForQuery, 0, 0, 0, 5, 0x49])
 
-/** Reads the columns of a DataRow: how many, and for each its length and its text; -1 for null. */
+/** Reads the columns of a DataRow: their number, and for each its length (-1 for null) and its text. */
 function readRow(body: Buffer): (string | null)[] {
   let at = 2
   return Array.from({ length: body.readUInt16BE(0) }, () => {

@@ -1,10 +1,14 @@
 /**
- * Checks the requirements of each session: its search path, and of the service its role, its limits, how it writes times, and
- * a primary that can be written. A pooler or a setting of the database can change each of these without an error.
+ * Checks the requirements of each session: its search path, and for the service its role, its limits, its format of
+ * times, and a primary that can be written. A pooler or a setting of the database can change each of these values
+ * without an error.
  */
 import { type Reason, ReasonError, reason } from '../../reasons.ts'
 
-/** The error of a database that answers, but that the service must not use. Like an outage, it may end by itself. */
+/**
+ * The error of a database that answers, but that the service must not use. Such an error may end by itself, like an
+ * outage.
+ */
 export class DatabaseRefusedError extends ReasonError {
   override readonly name = 'DatabaseRefusedError'
   readonly code = 'DATABASE_REFUSED'
@@ -12,43 +16,49 @@ export class DatabaseRefusedError extends ReasonError {
 
 export interface SessionRequirements {
   searchPath: string
-  /** Undefined for a session of a command, of which the search path and `settings` are checked. */
+  /** Undefined for a session of a command: only its search path and its `settings` are checked. */
   role: string | undefined
-  /** What such a session sent besides as it started. */
+  /** Further settings that the session sends at its start. */
   settings: Readonly<Record<string, string | number>>
-  /** After this long, at the latest, the server ends a statement; in milliseconds. */
+  /** The time after which the server must end a statement, in milliseconds. */
   statementTimeoutMs: number
   /**
-   * True when the connection sent all of these settings as it started. Otherwise the pooler or the login sets them, and
-   * may fail to do so: then the login itself must have no right to change the audit.
+   * True when the connection sent all of these settings at its start. Otherwise the pooler or the login has to set
+   * them, so the login itself must have no right to change the audit.
    */
   startupParameters: boolean
   /** True when it may lead to a standby, because only records are read on it. */
   readsOnly: boolean
-  /** True when statements are prepared, as they are unless `prepare=false` stands in the URL. */
+  /** True when statements are prepared, which is the default; false with `prepare=false` in the URL. */
   prepares: boolean
 }
 
-/** The settings that a connection sends as it starts, and that every session must have. */
+/** The settings that a connection sends at its start, and that every session must have. */
 export const timeFormat = { TimeZone: 'UTC', DateStyle: 'ISO, YMD' }
 
 /**
- * The search path of each session: functions, operators and casts that others may create in `public` have no part in a
- * statement. `pg_temp` is named, because it would otherwise come first.
+ * The search path of each session, without `public`, where others may create functions, operators and casts. It names
+ * `pg_temp` last, because PostgreSQL would otherwise search it first.
  */
 export const ownSearchPath = 'pg_catalog, pg_temp'
 
-/** Statements that count and take leases find the latest rows, and fail at no other transaction. */
+/**
+ * At this isolation level, statements that count or take leases find the latest rows, and do not fail because of
+ * another transaction.
+ */
 export const isolation = 'read committed'
 
 /**
- * Settings that a connection sends as it starts, for figures. Their statements run for some 100 ms, and the planner's
- * estimate is so high that PostgreSQL would compile them, for 3 to 10 s: a session with `jit` is refused. `work_mem` is
+ * Settings for figures, which a connection sends at its start. The planner's estimate of their statements is so high
+ * that PostgreSQL would compile them for 3 to 10 s, to run for 100 ms: a session with `jit` is refused. `work_mem` is
  * not required: the products of a large group take 15 to 70 % longer when they are grouped on the disk.
  */
 export const figureSettings = { jit: 'off', work_mem: '32MB' }
 
-/** Reads `on` from a standby, to which a pooler may lead statements outside transactions: the function is not volatile. */
+/**
+ * Reads `on` from a standby, to which a pooler may send a statement outside a transaction whose functions are not
+ * volatile.
+ */
 export const routeStatement = `select /* session.read_route */ pg_catalog.current_setting('transaction_read_only')`
 
 /**
@@ -57,14 +67,17 @@ export const routeStatement = `select /* session.read_route */ pg_catalog.curren
  */
 export const pathStatement = 'show search_path'
 
-/** Reads the path and the settings of a session without a role. A connection for replication, which has none, takes one `show`. */
+/**
+ * Reads the path and the settings of a session without a role. A connection for replication has no settings, and takes
+ * one `show`.
+ */
 export const settingsStatement = ({ settings }: SessionRequirements): string =>
   [pathStatement, ...Object.keys(settings).map(name => `show ${name}`)].join('; ')
 
 /** Protects the functions of the check, in whose transaction it runs. */
 export const safePathStatement = `set /* session.set_path */ local search_path = ${ownSearchPath}`
 
-/** Reads what `requireSession` compares after the path, as one row of text. */
+/** Reads the values that `requireSession` compares after the path, as one row of text. */
 export const sessionStatement = `select /* session.read */ session_user, current_user,
   (1000 * extract(epoch from current_setting('statement_timeout')::interval))::bigint,
   current_setting('default_transaction_isolation'), current_setting('TimeZone'), current_setting('DateStyle'),

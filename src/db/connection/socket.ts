@@ -15,8 +15,8 @@ const tlsAnswerTimeoutMs = 4_000
 const checkMs = 100
 
 /**
- * The maximum time that counts between two checks, in milliseconds. A longer time counts as this time, because answers that
- * arrive while the process is busy or stopped are read after that.
+ * The maximum time that counts between two checks, in milliseconds. While the process is busy or stopped it reads no
+ * answers, so a longer time counts as this time.
  */
 const longestGap = 500
 
@@ -29,9 +29,9 @@ const pause = { lost: 0.05, failedStart: 0.25, refused: 1 }
 /** An open socket, and the progress of its statement. */
 interface WatchedSocket {
   socket: Socket
-  /** From a statement until the server is ready for the next one. */
+  /** True from a statement until the server is ready for the next statement. */
   isBusy: boolean
-  /** The start of a message that has not arrived whole, or a part of it. */
+  /** The beginning of a message whose end has not arrived, or a part of it. */
   rest: Buffer | null
   /** The time of the check before the server last sent something. */
   heardAt: number
@@ -62,12 +62,15 @@ export function poolSockets({
   let isClosed = false
   const all = new Set<Socket>()
   const watched = new Set<WatchedSocket>()
-  /** The counted time until the latest check, in milliseconds. */
+  /** The time that checks have counted, in milliseconds: a gap between two checks counts as `longestGap` at most. */
   let time = 0
   let checkedAt = 0
   let checking: NodeJS.Timeout | null = null
 
-  /** The driver ignores an error thrown here and loses the connection's place in the pool: errors are emitted. */
+  /**
+   * Emits errors instead of throwing: the driver would ignore a thrown error, and lose the connection's place in the
+   * pool.
+   */
   async function socket(): Promise<Socket> {
     if (isClosed) return failedSocket(databaseError('CONNECTION_ENDED', 'The pool is closed.'))
     const plain = path === undefined ? connect(port, host) : connect(path)
@@ -132,7 +135,7 @@ export function poolSockets({
     checking = setInterval(() => check(limit), checkMs).unref()
   }
 
-  /** An idle process is not woken. */
+  /** Stops the timer, so that an idle process is not woken. */
   function stopWhenIdle(): void {
     for (const { isBusy } of watched) if (isBusy) return
     if (checking) clearInterval(checking)
@@ -147,7 +150,7 @@ export function poolSockets({
       if (!state.isBusy) continue
       state.busySince ??= time
       if (time - state.busySince < limit) continue
-      // Idle connections are closed as well: each of them could delay a statement by the whole limit.
+      // Idle connections are closed too: each could delay a statement by the whole limit.
       for (const idle of watched) if (idle.busySince === null && idle.heardAt < state.busySince) closeSilent(idle)
       // Emitted after the other sockets are closed: the driver would otherwise give one of them the next statement.
       setTimeout(closeSilent, 0, state)
@@ -165,7 +168,9 @@ export function poolSockets({
   return { socket, backoff: () => nextPause, close }
 }
 
-/** Makes the end of the server's data an error: without an error, the driver repeats a failed start for ever. */
+/**
+ * Reports an error when the server closes the connection: otherwise the driver would repeat a failed start endlessly.
+ */
 function failOnEnd(socket: Socket): void {
   socket.on('end', () => socket.destroy(databaseError('CONNECTION_CLOSED', 'The database has closed the connection.')))
 }
@@ -191,7 +196,8 @@ async function startTls(plain: Socket, host: string, { mode, options }: Tls): Pr
   plain.write(sslRequest)
   const [answer]: Buffer[] = await once(plain, 'data')
   plain.setTimeout(0, giveUp)
-  // The answer is one byte. Further bytes came before the encryption began, so an attacker can have sent them.
+  // The answer to SSLRequest is one byte. Further bytes came before the encryption began, so an attacker can have sent
+  // them.
   const accepted = answer?.toString('latin1')
   if (accepted === 'N' && mode === 'prefer') return plain
   if (accepted !== 'S') {

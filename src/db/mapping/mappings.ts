@@ -12,7 +12,7 @@ export interface Mapping {
   select: string
   /** The texts of `<record>.from.<source>.sql`, by the names of the sources. */
   rules: Record<string, string>
-  /** The schemas of names in these texts that are not qualified, as `search_path` has them. */
+  /** The schemas of unqualified names in these texts, in the syntax of `search_path`. */
   path: string
 }
 
@@ -23,7 +23,7 @@ const readPlain = () => (plain ??= readMappings(fileURLToPath(new URL('../../../
 /** The statements that create the plain tables. */
 const readPlainTables = () => readFileSync(new URL('../../../sql/plain-tables.sql', import.meta.url), 'utf8')
 
-/** The schemas of names without one, by default. */
+/** The default schemas of unqualified names. */
 export const defaultPath = 'public'
 
 /**
@@ -54,7 +54,10 @@ export function readMappings(folder: string, path = defaultPath): Mapping[] {
   return [...mappings.values()]
 }
 
-/** Returns whether records are made of the plain tables or of the tables of an adopted platform; null: there are no mappings. */
+/**
+ * Returns whether the records come from the plain tables or from the tables of an adopted platform; null without
+ * mappings.
+ */
 export async function readKindOfTables(sql: Sql): Promise<'plain' | 'adopted' | null> {
   const [table] = await sql<[{ exists: boolean }]>`
     select /* mapping.table_exists */ to_regclass('gateway.mapping') is not null as exists`
@@ -66,7 +69,8 @@ export async function readKindOfTables(sql: Sql): Promise<'plain' | 'adopted' | 
 }
 
 /**
- * Checks that records are made of the plain tables. Tables of an adopted platform can have their names.
+ * Checks that the plain tables are the source of the records. The tables of an adopted platform may have the same
+ * names.
  *
  * @throws Error when the mappings are of another platform
  */
@@ -78,9 +82,10 @@ export async function requirePlainTables(sql: Sql): Promise<void> {
 }
 
 /**
- * Returns the line of a file at a position of a statement, whose first line is not of the file.
+ * Converts a position in a statement to a line of the file. In the statement, one more line precedes the text of the
+ * file.
  *
- * @param position counted in characters from 1; absent: PostgreSQL names none
+ * @param position counted in characters from 1; undefined when PostgreSQL names none
  */
 export const lineAt = (statement: string, position: string | undefined): number | null =>
   position ? [...statement].slice(0, Number(position) - 1).filter(character => character === '\n').length : null
@@ -98,15 +103,15 @@ export function throwWithFile(error: unknown, { record, select, rules }: Mapping
 
 /** The mappings of a database. */
 interface InstalledMappings {
-  /** Whether it has these mappings alone, as their files have them. */
+  /** True when the database has exactly these mappings. */
   is_current: boolean
-  /** Whether it captures the sources of its mappings. */
+  /** True when it captures the sources of its mappings. */
   is_captured: boolean
-  /** Whether they read other tables than the plain ones. */
+  /** True when a mapping reads tables other than the plain tables. */
   is_adopted: boolean
-  /** Whether it has neither mappings nor plain tables. */
+  /** True when it has neither mappings nor plain tables. */
   is_empty: boolean
-  /** Whether functions that read sources have another owner: it was restored so. */
+  /** True when functions that read sources have another owner, after a restore. */
   lacks_reader: boolean
 }
 
@@ -120,7 +125,7 @@ async function readInstalled(sql: Sql, mappings: Mapping[]): Promise<InstalledMa
              -- A type that a platform does not have reads no table.
              where wanted is null and record in (select record from gateway.rule) or installed is null
            )
-           -- A column of another type may fit the same files.
+           -- The files may be unchanged although a column got another type.
            and not exists (select from gateway.broken_mapping join gateway.mapping using (record) where not is_plain) as is_current,
            not exists (select from gateway.sources_to_capture()) as is_captured,
            exists (select from gateway.misplaced_reader) as lacks_reader`
@@ -128,9 +133,10 @@ async function readInstalled(sql: Sql, mappings: Mapping[]): Promise<InstalledMa
 }
 
 /**
- * Returns whether the database has the mappings as their files have them.
+ * Returns whether the mappings of the database equal the mappings in the files.
  *
- * @param adopted the mappings of another platform; absent: the mappings that the database has of another platform, or of the plain tables
+ * @param adopted the mappings of another platform; undefined to accept the database's own ones of another platform, or
+ * the plain ones
  */
 export async function hasMappings(sql: Sql, adopted?: Mapping[]): Promise<boolean> {
   const { is_current, is_captured, is_adopted, lacks_reader } = await readInstalled(sql, adopted ?? readPlain())
@@ -138,11 +144,11 @@ export async function hasMappings(sql: Sql, adopted?: Mapping[]): Promise<boolea
 }
 
 /**
- * Installs the mappings that the database has not, or has otherwise: their records are then all compared again. Creates the plain
- * tables in a database that has no mapping. A type that a platform does not have has no records. Their sources have to be captured
- * after that.
+ * Installs the mappings that are missing or differ, whose records are then all compared again. Creates the plain tables
+ * in a database without mappings. A type that a platform lacks has no records. The caller captures the sources
+ * afterwards.
  *
- * @param adopted as `hasMappings` has it
+ * @param adopted as for `hasMappings`
  */
 export async function installMappings(sql: Sql, adopted?: Mapping[]): Promise<void> {
   const mappings = adopted ?? readPlain()
@@ -166,8 +172,8 @@ export async function installMappings(sql: Sql, adopted?: Mapping[]): Promise<vo
 }
 
 /**
- * Captures the sources whose changes are not captured as the rules have it. A table that is locked does not prevent that others are
- * captured, each in a transaction of its own.
+ * Creates missing capture triggers, and drops the triggers of tables without a rule. Each table has its own
+ * transaction, so that a locked table does not block the other tables.
  */
 export async function captureMissing(sql: Sql): Promise<void> {
   const sources = await sql<{ name: string }[]>`
@@ -184,7 +190,7 @@ export async function captureMissing(sql: Sql): Promise<void> {
 /** Returns the text as SQL. */
 const literal = (text: string) => `e'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 
-/** Returns the calls that install mappings, which change nothing when these are installed. */
+/** Returns the calls that install mappings. A call for an installed mapping changes nothing. */
 export const describeMappings = (mappings: readonly Mapping[], isPlain = false): string[] =>
   mappings.map(({ record, select, rules, path }) => {
     const texts = [record, select, JSON.stringify(rules)].map(literal).join(', ')
@@ -201,7 +207,9 @@ begin
   end loop;
 end $$;`
 
-/** Returns the SQL that installs the mappings of the plain tables; none when the mappings of another platform are installed. */
+/**
+ * Returns the SQL that installs the mappings of the plain tables; none when mappings of another platform are installed.
+ */
 export async function describePlainMappings(sql: Sql): Promise<string[]> {
   const kind = await readKindOfTables(sql)
   if (kind === 'adopted') return []

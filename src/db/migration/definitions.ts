@@ -1,6 +1,6 @@
 /**
- * Functions, procedures, views and triggers. Each has a file of `sql/functions`, which makes it again: so a later version changes one
- * without a migration.
+ * Functions, procedures, views and triggers. The file of each in `sql/functions` replaces it, so a later version
+ * changes it without a migration.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
@@ -11,7 +11,7 @@ import type { Sql } from '../sql.ts'
 
 /** A file of `sql/functions`. */
 export interface Definition {
-  /** Its path below `sql/functions`. */
+  /** The path of the file below `sql/functions`. */
   file: string
   text: string
   md5: string
@@ -22,13 +22,13 @@ const folder = fileURLToPath(new URL('../../../sql/functions', import.meta.url))
 /** Read once: the files of a running service do not change. */
 let own: Definition[] | undefined
 
-/** Returns the definitions, each after the definitions that PostgreSQL looks up when it makes it. */
+/** Returns the definitions in an order in which PostgreSQL can create them. */
 export const readDefinitions = (): Definition[] => (own ??= inOrder(readFiles()))
 
-/** Whether a file is the text of functions that the database makes for each type or source, with names in braces. */
+/** Returns whether a file is a template: the database makes a function of it for each type or source. */
 const isTemplate = (file: string) => file.endsWith('.template.sql')
 
-const insertionOf = (file: string, content: string) =>
+const insertTemplate = (file: string, content: string) =>
   `insert /* definition.keep_template */ into gateway.template (name, text)
 values ('${basename(file, '.template.sql')}', $template$${content}$template$)
 on conflict (name) do update set text = excluded.text;`
@@ -40,11 +40,13 @@ const readFiles = () =>
     .sort()
     .map(file => {
       const content = readFileSync(`${folder}/${file}`, 'utf8')
-      const text = isTemplate(file) ? insertionOf(file, content) : content
+      const text = isTemplate(file) ? insertTemplate(file, content) : content
       return { file, text, md5: createHash('md5').update(text).digest('hex') }
     })
 
-/** Sorts files by the names in them. Bodies in quotes are looked up when they run, so calls come last. */
+/**
+ * Sorts files by the names in them. Names in quoted bodies are looked up only when the body runs, so calls come last.
+ */
 function inOrder(files: Definition[]): Definition[] {
   const byName = new Map(files.map(one => [basename(one.file, '.sql'), one]))
   const sorted = new Set<Definition>()
@@ -67,7 +69,7 @@ function inOrder(files: Definition[]): Definition[] {
   return [...sorted]
 }
 
-/** Bodies are not looked at before all are made: they name each other. */
+/** Bodies name each other, so they are checked only when they run. */
 const preparation = 'set /* definition.prepare */ local check_function_bodies = off;'
 
 /** Returns the statement that records that this release has made definitions. */
@@ -92,6 +94,6 @@ export async function makeDefinitions(transaction: Sql, definitions: readonly De
   await transaction.unsafe(recordOf(definitions)).simple()
 }
 
-/** Returns the SQL of that. */
+/** Returns the SQL that `makeDefinitions` runs. */
 export const describeDefinitions = (definitions: readonly Definition[]): string[] =>
   definitions.length === 0 ? [] : [preparation, ...definitions.map(({ text }) => text.trimEnd()), recordOf(definitions)]

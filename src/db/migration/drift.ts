@@ -1,4 +1,4 @@
-/** The objects of the schema that are not as upgrades have made them. */
+/** The objects of the schema that differ from the upgrades' result. */
 import type { Sql } from '../sql.ts'
 
 /** An object that differs from its state after the last upgrade. */
@@ -8,7 +8,10 @@ export interface Drift {
   change: 'changed' | 'dropped' | 'added'
 }
 
-/** Reads them. A server of another major version writes definitions otherwise: then nothing is known. */
+/**
+ * Reads the drift. Another major version of the server writes definitions differently: then the drift is unknown, and
+ * empty.
+ */
 export const readDrift = (sql: Sql) => sql<Drift[]>`
   select /* drift.read */ name as object,
          case when present.md5 is null then 'dropped' when made.md5 is null then 'added' else 'changed' end as change

@@ -3,13 +3,13 @@ import { captureMissing, hasMappings, installMappings, type Mapping } from '../m
 import type { Pool, Sql } from '../sql.ts'
 import { makeDefinitions, readDefinitions } from './definitions.ts'
 import {
+  filesBeforeTransaction,
   isAlone,
-  isEmpty,
+  isUpToDate,
   type Migration,
   type MigrationState,
   readOwn,
   readUpgrade,
-  upToLastAlone,
 } from './migrations.ts'
 import {
   completionOf,
@@ -20,7 +20,7 @@ import {
   recordOf,
 } from './upgrade-statements.ts'
 
-/** What a migration has done, or would do: the names of files, in their order. */
+/** The files that a migration has run, or would run, in their order. */
 export interface Upgrade {
   /** Files of `sql/`, which are applied once. */
   applied: string[]
@@ -41,21 +41,22 @@ const times = { lock: 100, connectionCheck: 500 }
 export const defaultLockWait = 300
 
 interface MigrationOptions {
-  /** The time for which it tries to get its locks, in seconds. */
+  /** The time for which a migration tries to get its locks, in seconds. */
   lockWait?: number
-  /** The mappings of a platform whose tables are not the plain ones; null: the mappings of the database stay. */
+  /** The mappings of a platform whose tables are not the plain ones; null to keep the mappings of the database. */
   adopted?: Mapping[] | null
   /** Called after each attempt that failed, with the transactions that hold the locks. */
   onBlocked?: (holders: string) => void
 }
 
 /**
- * Brings a database up to date, one process at a time: the migrations of `sql/` that it lacks, the definitions that it has otherwise,
- * and the mappings. All of that is one transaction: after an error, or the end of this process, the database is as it was. Before it
- * come the files up to the last that cannot be in a transaction, and can be repeated; after it, sources are captured, a table at a time.
+ * Brings a database up to date, one process at a time: missing migrations of `sql/`, missing or different definitions,
+ * and the mappings, in one transaction: after an error, or the end of this process, the database is as before. Files up
+ * to the last that cannot be in a transaction come before it, and can be repeated. After it, sources are captured, a
+ * table at a time.
  *
- * @throws `UnreleasedDatabaseError`; a ReasonError for a database that another release has to upgrade; an error of the database when a
- *   statement fails; an Error that names the transactions that hold a lock for longer than `lockWait`
+ * @throws `UnreleasedDatabaseError`; a ReasonError for a database that another release has to upgrade; an error of the
+ * database when a statement fails; an Error that names the transactions that hold a lock for longer than `lockWait`
  */
 export async function migrate(
   sql: Pool,
@@ -63,8 +64,9 @@ export async function migrate(
 ): Promise<Upgrade> {
   const session = sql.openSession()
   try {
-    // Behind a pooler, the settings of a session would stay for its next client.
-    const isCurrent = isEmpty(await readUpgrade(session)) && (adopted === null || (await hasMappings(session, adopted)))
+    // Settings come later: behind a pooler they would stay for the session's next client.
+    const isCurrent =
+      isUpToDate(await readUpgrade(session)) && (adopted === null || (await hasMappings(session, adopted)))
     if (isCurrent) return { applied: [], made: [] }
     const pid = await prepareSession(session)
     const attempt = retryLocks(sql, pid, {
@@ -73,7 +75,7 @@ export async function migrate(
     })
     await attempt(() => session`select /* migration.lock */ pg_advisory_lock(${migrationLock})`)
     const applied: string[] = []
-    for (const migration of upToLastAlone((await readUpgrade(session)).missing)) {
+    for (const migration of filesBeforeTransaction((await readUpgrade(session)).missing)) {
       await attempt(async () => void (await (isAlone(migration) ? runAlone : run)(session, migration)))
       applied.push(migration.file)
     }
@@ -85,7 +87,7 @@ export async function migrate(
   }
 }
 
-/** Makes the upgrade in one transaction of the session. @param adopted as `migrate` has it */
+/** Makes the upgrade in one transaction of the session. @param adopted as for `migrate` */
 async function upgradeIn(session: Sql, adopted: Mapping[] | null | undefined): Promise<Upgrade> {
   const execute = (text: string) => session.unsafe(text).simple()
   await execute('begin /* migration.begin */')
@@ -94,13 +96,13 @@ async function upgradeIn(session: Sql, adopted: Mapping[] | null | undefined): P
     const { missing, changed } = upgrade
     for (const migration of missing) await run(session, migration)
     await makeDefinitions(session, changed)
-    // Functions that are made for a mapping depend on the functions that make them, and on the fields of its type.
+    // The functions of a mapping depend on the functions that create them, and on the fields of the type.
     if (missing.length > 0 || needsPreparationAgain(changed)) await execute(preparationFor(changed))
     if (needsCaptureAgain(changed)) await execute(recapture)
     if (adopted !== null) await installMappings(session, adopted)
     await execute(completionOf(missing))
     await execute('commit /* migration.commit */')
-    return namesOf(upgrade)
+    return toUpgradeNames(upgrade)
   } catch (error) {
     await execute('rollback /* migration.roll_back */').catch(() => {}) // A lost connection has ended it.
     throw error
@@ -108,9 +110,9 @@ async function upgradeIn(session: Sql, adopted: Mapping[] | null | undefined): P
 }
 
 /**
- * Prepares the session of a migration: no time limit for statements, one for locks. A commit does not wait for the disk or
- * a standby, because writers wait for the locks until its end. The server ends a statement soon after this process has
- * been killed (not a server on Windows, which cannot see that).
+ * Prepares the session of a migration: no time limit for statements, one for locks. A commit does not wait for the disk
+ * or a standby, because writers wait for its locks. The server ends a statement soon after this process has been killed
+ * (not a server on Windows, which cannot see that).
  *
  * @returns the process id of its backend
  */
@@ -124,7 +126,7 @@ async function prepareSession(session: Sql): Promise<number> {
   return row.pid
 }
 
-/** Runs a file that cannot be in a transaction, each statement by itself, and records it. */
+/** Runs a file that cannot be in a transaction, one statement at a time, and records it. */
 async function runAlone(session: Sql, { version, file, md5, text }: Migration): Promise<void> {
   for (const statement of text.split(/;\n/)) if (statement.trim()) await session.unsafe(statement).simple()
   await session.unsafe(recordOf(version, file, md5)).simple()
@@ -140,7 +142,7 @@ export async function createSchema(transaction: Sql): Promise<void> {
   await makeDefinitions(transaction, readDefinitions())
 }
 
-const namesOf = ({ missing, changed }: Pick<MigrationState, 'missing' | 'changed'>): Upgrade => ({
+const toUpgradeNames = ({ missing, changed }: Pick<MigrationState, 'missing' | 'changed'>): Upgrade => ({
   applied: missing.map(({ file }) => file),
   made: changed.map(({ file }) => file),
 })

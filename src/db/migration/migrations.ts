@@ -1,4 +1,4 @@
-/** The migrations of `sql/`, and what a database has of them and of the definitions. */
+/** The migrations of `sql/`, and the state of a database: its migrations and definitions. */
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
@@ -41,7 +41,7 @@ export function readOwn(): Migration[] {
 export const isAlone = ({ file }: Migration) => file.includes('.alone.')
 
 /** Returns the files up to the last that cannot be in a transaction: they come before the transaction of the upgrade. */
-export const upToLastAlone = (missing: Migration[]) => missing.slice(0, missing.findLastIndex(isAlone) + 1)
+export const filesBeforeTransaction = (missing: Migration[]) => missing.slice(0, missing.findLastIndex(isAlone) + 1)
 
 /** Returns whether the database has any migration. */
 export async function hasSchema(sql: Sql): Promise<boolean> {
@@ -55,9 +55,11 @@ export interface MigrationState {
   /** When each file of `sql/` was applied, as an ISO-8601 time; null for files that the database lacks. */
   files: { file: string; appliedAt: string | null }[]
   missing: Migration[]
-  /** The files of `sql/functions` that the database has otherwise, unless a newer release made them. */
+  /**
+   * The files of `sql/functions` whose text has changed since the database was made; none when a newer release made it.
+   */
   changed: Definition[]
-  /** The files that `sql/` does not have, because a newer version of the service applied them; its own release, if it made definitions. */
+  /** The migrations that a newer version applied and `sql/` lacks. Includes `release 1.4.0` when a newer release wrote definitions. */
   newer: string[]
   /** The last migration of the database, and of this version. */
   from: number
@@ -82,7 +84,7 @@ export async function readMigrations(sql: Sql): Promise<MigrationState> {
   const made = new Map<string, string>()
   let newerRelease: string | undefined
   if (rows.length > 0) {
-    for (const { file, md5, release, isNewer } of await readMade(sql)) {
+    for (const { file, md5, release, isNewer } of await readDefinitionState(sql)) {
       made.set(file, md5)
       if (isNewer) newerRelease = release
     }
@@ -100,24 +102,27 @@ export async function readMigrations(sql: Sql): Promise<MigrationState> {
   }
 }
 
-const readMade = (sql: Sql) =>
+const readDefinitionState = (sql: Sql) =>
   sql<{ file: string; md5: string; release: string; isNewer: boolean }[]>`
     select /* definition.read */ file, md5, release,
            string_to_array(split_part(release, '-', 1), '.')::integer[] > string_to_array(split_part(${version}, '-', 1), '.')::integer[]
              as "isNewer"
     from gateway.definition`
 
-/** Returns the reason why this version does not upgrade a database: it skips a stop, or the database is newer. */
+/**
+ * Returns the reason why this version does not upgrade a database: another release has to run first, or the database is
+ * newer.
+ */
 export async function refuseUpgrade(sql: Sql, { newer, from, to }: MigrationState): Promise<Reason | null> {
   if (newer.length > 0) return reason('DATABASE_NEWER', { files: newer.join(', ') })
   const [next] = releasesBetween(from, to).stops
-  // A first installation that was interrupted has no records that a release in between would have to change.
+  // An interrupted first installation has no records that a release in between would change.
   if (next === undefined || (await readKindOfTables(sql)) === null) return null
   return reason('RELEASE_SKIPPED', { release: next })
 }
 
 /**
- * Reads what a database lacks, has otherwise, or has not as an upgrade has made it.
+ * Reads the missing migrations and the changed or drifted definitions.
  *
  * @throws `UnreleasedDatabaseError`, and a ReasonError of `refuseUpgrade`
  */
@@ -134,14 +139,14 @@ export async function readUpgrade(sql: Sql): Promise<Pick<MigrationState, 'missi
 /** Returns the name of an object without schema and arguments. */
 const nameOf = ({ object }: { object: string }) => object.replace(/^gateway\./, '').replace(/\(.*/, '')
 
-/** Returns whether a database lacks nothing. */
-export const isEmpty = ({ missing, changed }: Pick<MigrationState, 'missing' | 'changed'>) =>
+/** Returns whether a database is up to date. */
+export const isUpToDate = ({ missing, changed }: Pick<MigrationState, 'missing' | 'changed'>) =>
   missing.length === 0 && changed.length === 0
 
 /** Returns the texts of all migrations and definitions. */
 export const schemaTexts = (): string[] => [...readOwn(), ...readDefinitions()].map(({ text }) => text)
 
-/** Returns the number of files that the database lacks or has otherwise. @throws `UnreleasedDatabaseError` */
+/** Returns the number of files that are missing or differ in the database. @throws `UnreleasedDatabaseError` */
 export async function countMissingMigrations(sql: Sql): Promise<number> {
   const { missing, changed } = await readMigrations(sql)
   return missing.length + changed.length

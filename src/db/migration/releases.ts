@@ -5,7 +5,7 @@ interface Release {
   version: string
   /** The version of its last migration. */
   migration: number
-  /** True when later releases upgrade only databases that this one has upgraded and served. */
+  /** True when later releases upgrade only databases that this release has upgraded and served. */
   isStop: boolean
 }
 
@@ -19,7 +19,7 @@ export const releaseOf = (last: number): string | null =>
   releases.findLast(({ migration }) => migration <= last)?.version ?? null
 
 /**
- * Returns the releases of an upgrade, the oldest first, and the releases at which it has to stop.
+ * Returns the releases of an upgrade, the oldest first, and the releases that must run before the next release.
  *
  * @param from the last migration of the database
  * @param to the last migration of this version, which needs no stop

@@ -8,16 +8,16 @@ import { type MigrationState, readMigrations, readUpgrade, refuseUpgrade } from 
 import { releaseOf, releasesBetween } from './releases.ts'
 import { needsCaptureAgain } from './upgrade-statements.ts'
 
-/**
- * Rows that a server indexes in a second: 0.6 to 0.95 million rows of three columns on a core that other processes used
- * as well.
- */
+/** The rows that a server indexes in a second. Measured: 0.6 to 0.95 million rows of three columns, on a busy core. */
 const rowsPerSecond = 500_000
 
 interface UpgradeCheck {
-  /** The release of the database; null: of none. */
+  /** The release of the database; null when no release made it. */
   release: string | null
-  /** The releases that the upgrade passes, the oldest first, and the releases among them that must run before the next ones. */
+  /**
+   * The releases that the upgrade passes, the oldest first, and the releases among them that must run before the next
+   * release.
+   */
   releases: string[]
   stops: string[]
   /** The files that the database lacks, and the files of `sql/functions` that would be run again. */
@@ -25,7 +25,7 @@ interface UpgradeCheck {
   made: string[]
   /** The tables of the platform whose triggers would be made again: a lock that writers wait for, for 100 ms at most. */
   locks: string[]
-  /** What these need for indexes of tables that have rows: space in bytes, and time in seconds. */
+  /** The new indexes of tables that have rows: their space in bytes, and their time in seconds. */
   indexes: { count: number; bytes: number; seconds: number }
   findings: Reason[]
 }
@@ -110,8 +110,8 @@ async function findMissingRights(sql: Sql, { login, setsServiceRole }: LoginRigh
 /**
  * Finds transactions that have held locks of the gateway's tables, or of its sources, for five seconds.
  *
- * @param exclusive finds only locks that shut out all others, even while their session waits for them. Of a session that is hidden from the
- *   login, it is not known for how long
+ * @param exclusive finds only locks that exclude all others, waiting or held, and the locks of sessions that are hidden
+ * from the login, whose age is unknown
  */
 export const findLockHolders = (sql: Sql, exclusive: boolean) => sql<
   Record<'blocker' | 'tables' | 'waiters' | 'statement', string>[]
@@ -131,7 +131,10 @@ export const findLockHolders = (sql: Sql, exclusive: boolean) => sql<
       and backend_type is distinct from 'autovacuum worker'
     group by pid, application_name, usename, state, xact_start, query`
 
-/** Estimates the indexes that files create on tables that have rows. Each is as large as the largest of its table. */
+/**
+ * Estimates the indexes that files create on tables that have rows. The estimate assumes that each new index is as
+ * large as the largest index of its table.
+ */
 async function estimateIndexes(sql: Sql, files: MigrationState['missing']): Promise<UpgradeCheck['indexes']> {
   const statements = files.map(({ text }) => text).join('\n')
   const created = statements.matchAll(/\bcreate (?:unique )?index [^;]*?\bon (?:only )?(\w+\.\w+)/gi)

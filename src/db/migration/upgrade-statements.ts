@@ -3,7 +3,15 @@
 import { captureSources, describePlainMappings, hasMappings } from '../mapping/mappings.ts'
 import type { Sql } from '../sql.ts'
 import { type Definition, describeDefinitions, readDefinitions } from './definitions.ts'
-import { hasSchema, isAlone, isEmpty, type Migration, readOwn, readUpgrade, upToLastAlone } from './migrations.ts'
+import {
+  filesBeforeTransaction,
+  hasSchema,
+  isAlone,
+  isUpToDate,
+  type Migration,
+  readOwn,
+  readUpgrade,
+} from './migrations.ts'
 
 /** Returns the statement that records a migration. */
 export const recordOf = (version: number, file: string, md5: string) =>
@@ -17,16 +25,19 @@ export const needsPreparationAgain = (changed: readonly Definition[]) =>
 export const needsCaptureAgain = (changed: readonly Definition[]): boolean =>
   changed.some(({ file }) => file.startsWith('capture/capture'))
 
-/** Returns the statement that prepares the mappings of the database again: migrations may have given their types other fields. */
+/**
+ * Returns the statement that prepares the installed mappings again, because migrations may have changed the fields of
+ * their types.
+ */
 export const preparationFor = (changed: readonly Definition[]) =>
   `call /* mapping.prepare_again */ gateway.prepare_mappings(${needsPreparationAgain(changed)});`
 
-/** Lets the sources be captured again. */
+/** Makes all sources due for capture. */
 export const recapture = 'update /* mapping.capture_again */ gateway.rule set is_captured = false;'
 
 /**
- * Returns the SQL that ends an upgrade: it revokes what default privileges of the owner give to others, and notes what is made now. A
- * table that other statements have changed is noted only after migrations.
+ * Returns the SQL that ends an upgrade: it revokes the default privileges that the owner gives to others, and records
+ * the state of each object. A table is recorded only after migrations, because other statements may have changed it.
  */
 export function completionOf(missing: readonly Migration[]): string {
   const views = `select oid::regclass::text from pg_class where relnamespace = 'gateway'::regnamespace and relkind = 'v'`
@@ -39,26 +50,30 @@ insert /* drift.note */ into gateway.made_object select name, md5, server from g
 const describeMigration = ({ version, file, md5, text }: Migration) =>
   `-- ${file}\n${text}\n${recordOf(version, file, md5)};`
 
-/** Returns the SQL that makes an upgrade, and then what `more` has. */
+/** Returns the SQL of an upgrade, with the statements of `more`. */
 const describe = (missing: Migration[], changed: Definition[], more: string[]): string[] => [
-  ...upToLastAlone(missing).map(migration =>
+  ...filesBeforeTransaction(missing).map(migration =>
     isAlone(migration) ? describeMigration(migration) : `begin;\n${describeMigration(migration)}\ncommit;`,
   ),
   'begin;',
-  ...missing.slice(upToLastAlone(missing).length).map(describeMigration),
+  ...missing.slice(filesBeforeTransaction(missing).length).map(describeMigration),
   ...describeDefinitions(changed),
   ...more,
   completionOf(missing),
   'commit;',
 ]
 
-/** Returns the SQL that makes the whole schema with some mappings. @param more the statements that install these */
+/**
+ * Returns the SQL that makes the whole schema with some mappings.
+ *
+ * @param more the statements that install the mappings
+ */
 export const describeSchema = (more: string[]): string[] => describe(readOwn(), readDefinitions(), more)
 
 /** Returns the SQL that `migrate` would run. @throws as `migrate` */
 export async function describeUpgrade(sql: Sql): Promise<string[]> {
   const { missing, changed } = await readUpgrade(sql)
-  if (isEmpty({ missing, changed }) && (await hasMappings(sql))) return []
+  if (isUpToDate({ missing, changed }) && (await hasMappings(sql))) return []
   const again = (await hasSchema(sql))
     ? [
         ...(missing.length > 0 || needsPreparationAgain(changed) ? [preparationFor(changed)] : []),

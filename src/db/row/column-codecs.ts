@@ -14,7 +14,8 @@ export interface ColumnCodec<Value = unknown> {
   writeJson(target: Buffer, to: number, from: Buffer, start: number, end: number): number
 }
 
-// Not imported: V8 reads imported constants again for each byte, 8 % of a page of vouchers.
+// These constants are not imported: V8 reads an imported constant again for each byte, which takes 8 % of the time of a
+// page of vouchers.
 const quotationMark = 0x22
 const backslash = 0x5c
 const minus = 0x2d
@@ -27,7 +28,7 @@ const lowerT = 0x74
 /** `"2026-01-02T03:04:05.120000Z"`, in bytes. */
 const instantLength = 29
 
-const literals = { true: Buffer.from('true'), false: Buffer.from('false') }
+const booleanTexts = { true: Buffer.from('true'), false: Buffer.from('false') }
 
 /** The escapes of JSON for the bytes below the space. */
 const escapes = Array.from({ length: 0x20 }, (_, code) =>
@@ -39,7 +40,7 @@ const bigint: ColumnCodec<number> = {
   writeJson: copy,
 }
 
-/** Without the zeros at the end that `numeric` keeps: 25, 25.5 (R12). */
+/** Leaves out the zeros at the end that `numeric` keeps: 25, 25.5 (R12). */
 const decimal: ColumnCodec<number> = {
   decode: decodeNumber,
   writeJson(target, to, from, start, end) {
@@ -54,7 +55,7 @@ const decimal: ColumnCodec<number> = {
 const boolean: ColumnCodec<boolean> = {
   decode: (from, start) => from[start] === lowerT,
   writeJson(target, to, from, start) {
-    const literal = from[start] === lowerT ? literals.true : literals.false
+    const literal = from[start] === lowerT ? booleanTexts.true : booleanTexts.false
     return copy(target, to, literal, 0, literal.length)
   },
 }

@@ -1,4 +1,4 @@
-/** Describes the columns of a row type: how each is selected and read, and what the schema says about its field. */
+/** Describes the columns of a row type: their SQL expressions, their codecs, and the descriptions of their fields. */
 import { type ColumnCodec, type ColumnKind, type ColumnValue, columnCodecs } from './column-codecs.ts'
 
 export interface Column<Value = unknown, Nullable extends boolean = boolean> {
@@ -6,7 +6,7 @@ export interface Column<Value = unknown, Nullable extends boolean = boolean> {
   readonly kind: ColumnKind
   readonly codec: ColumnCodec<Value>
   readonly nullable: Nullable
-  /** The description of its field in the schema; undefined: it is no field. */
+  /** The description of its field in the schema; undefined for a column without a field. */
   readonly description: string | undefined
 }
 
@@ -25,7 +25,7 @@ export type RowOf<Described extends Readonly<Record<string, Column>>> = {
  * Describes a column that is never null.
  *
  * @param expression the SQL expression that selects it
- * @param description of its field in the schema; a column without one is no field
+ * @param description of its field in the schema; a column without a description is no field
  */
 export const column = <Kind extends ColumnKind>(
   expression: string,
@@ -33,7 +33,7 @@ export const column = <Kind extends ColumnKind>(
   description?: string,
 ): Column<ColumnValue<Kind>, false> => ({ expression, kind, codec: columnCodecs[kind], nullable: false, description })
 
-/** Describes a column that can be null, as `column` does. */
+/** Describes a column that can be null. The parameters are the parameters of `column`. */
 export const nullable = <Kind extends ColumnKind>(
   expression: string,
   kind: Kind,

@@ -56,7 +56,7 @@ export async function copyRows(
 /**
  * Runs a command `copy … from stdin` with the data that it reads.
  *
- * @param data read as the server accepts it
+ * @param data the data, read at the speed of the server
  * @throws the server's error, or the error of reading
  */
 export async function sendCopy(command: PendingQuery<Row[]>, data: AsyncIterable<string | Buffer>): Promise<void> {

@@ -1,6 +1,6 @@
 /**
  * Finds the columns in records as PostgreSQL writes them (PostgreSQL, 8.16.6): in brackets, with commas between the
- * columns. A column stands in quotation marks where it needs them, with its quotation marks and backslashes doubled; a
+ * columns. A column that needs quotation marks has them, and its own quotation marks and backslashes are doubled; a
  * null is empty. Any number of records follow each other without a separator.
  */
 
@@ -17,14 +17,14 @@ const quotationMark = 0x22
 const comma = 0x2c
 const closingBracket = 0x29
 
-/** Memory for the bounds of most pages: how many there are is known only at the end. */
+/** Memory for the bounds of most pages, whose number is known only at the end. */
 const sharedBounds: Int32Array = new Int32Array(8192)
 
 /**
  * Finds the columns of records.
  *
- * @param count how many columns each record has
- * @param start where the first record begins, in bytes
+ * @param count the number of columns of each record
+ * @param start the place of the first record, in bytes
  * @param limit the maximum number of records that are read; default: all
  * @throws when the last record does not end
  */

@@ -1,12 +1,13 @@
 /**
- * Rows that decode a column when it is read. A page is selected as one text, because a driver's cost is its columns: that halves
- * Node's time for the statement of a page of vouchers (docs/performance.md, "What was done").
+ * Rows that decode a column when it is read. A page is selected as one text, because the driver takes time for each
+ * column: that halves Node's time for the statement of a page of vouchers (docs/performance.md, "Measures and
+ * results").
  */
 import type { Fragment, RecordSql } from '../sql.ts'
 import type { Column, Columns } from './column.ts'
 import { type RecordText, readRecordText } from './record-text.ts'
 
-/** Where a row has a column, and how it is read. */
+/** The place of a column in a row, and its codec. */
 interface PlacedColumn extends Pick<Column, 'kind' | 'codec'> {
   /** The offset in `RecordText.bounds`, relative to the first bound of the row. */
   readonly offset: number
@@ -23,16 +24,16 @@ export abstract class LazyRow {
     readonly first: number,
   ) {}
 
-  /** The same object for all rows of a codec. */
+  /** The layout, which all rows of a codec share. */
   abstract get layout(): ColumnLayout
 }
 
 /** Selects rows of one type as text, and reads them. */
 export interface RowCodec<Row> {
   /**
-   * Returns the expression that selects a row as text. Many texts are joined without a separator:
-   * `select string_agg(row, '') from (select ${codec.select(sql)} as row from … order by …) page`.
-   * They keep the order of the inner query, because the outer one only aggregates (PostgreSQL, 9.21).
+   * Returns the expression that selects a row as text. Many texts are joined without a separator: `select
+   * string_agg(row, '') from (select ${codec.select(sql)} as row from … order by …) page`. The texts keep the order of
+   * the inner query, because the outer query only aggregates (PostgreSQL, 9.21).
    */
   select(sql: RecordSql): Fragment
   /** Reads rows. @param bytes the joined texts of any number of rows; null or undefined when there are none */

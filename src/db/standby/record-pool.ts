@@ -1,7 +1,7 @@
 /**
- * Reads records from standbys (docs/architecture.md, "Standbys"). Each statement that goes to one fails there unless it sees
- * the last step that the primary had when the statement came. So no answer is older than one from the primary would be, and
- * clients may mix answers of all servers. A statement that fails there, for whatever reason, runs at the primary.
+ * Reads records from standbys (docs/architecture.md, "Standbys"). A statement fails on a standby that does not show the
+ * primary's last step at the arrival of the statement. So no answer is older than an answer of the primary, and clients
+ * may mix answers of all servers. When a statement fails on a standby, for any reason, it runs at the primary.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { coalesceReads } from '../../async/coalesce-reads.ts'
@@ -12,7 +12,7 @@ import { type LastStep, readLastStep, Standby, type StandbyPools, type StandbySt
 /** The interval of checks, in milliseconds. A standby that does not show a step for this long is late. */
 const checkMs = 250
 
-/** A read of the primary's last step that takes longer delays no further ones, in milliseconds. */
+/** Reads of the primary's last step do not wait for an earlier read that takes longer, in milliseconds. */
 const slowMs = 1_000
 
 /**
@@ -20,7 +20,7 @@ const slowMs = 1_000
  *
  * @param pool the connections to the primary, which reads when no standby can
  * @param standbys the pools of each standby; the caller ends them, after `close`
- * @param onChange receives a new state of a standby that lasts, and why it cannot be reached
+ * @param onChange receives a new state of a standby that lasts, and the error when it cannot be reached
  */
 export function openRecordPool(
   pool: Pool,
@@ -39,7 +39,7 @@ export function openRecordPool(
     await Promise.all(checks)
   }
 
-  /** Returns a standby that shows a step, in turns; null: none does. */
+  /** Returns the next standby that shows a step, in rotation; null when no standby shows it. */
   async function choose(step: LastStep): Promise<Standby | null> {
     turn = (turn + 1) % all.length
     for (const standby of [...all.slice(turn), ...all.slice(0, turn)]) if (await standby.shows(step)) return standby
@@ -55,7 +55,7 @@ export function openRecordPool(
       statement.resolve(await standby.run(own => requireStep(of(own), statement, step)))
       return true
     } catch {
-      // Also a statement that fails only there: an upgrade, or a right, may not have reached the standby yet.
+      // The statement may fail only on the standby: an upgrade, or a right, may not have reached it yet.
       return false
     }
   }

@@ -5,13 +5,16 @@ import { onPrimary, type Pool, type Sql } from '../sql.ts'
 /** The checks in a row that find no problem before a standby that was left out is used again. */
 const checksToReturn = 4
 
-/** A change is reported when it has lasted for this long, in milliseconds: longer than one late check leaves a standby out. */
-const lastingMs = 2_000
+/**
+ * A change is reported after it has lasted for this long, in milliseconds: longer than a single late check excludes a
+ * standby.
+ */
+const reportAfterMs = 2_000
 
 /** The last step that a server shows, and the epoch of its records (`gateway.step`, `gateway.sync_state`). */
 export interface LastStep {
   epoch: number
-  /** Of a later step it is greater as text. */
+  /** A later step has a greater text. */
   stamp: string
 }
 
@@ -26,7 +29,7 @@ export async function readLastStep(sql: Sql): Promise<LastStep> {
 
 /** Reads the last step of any server, and whether the server takes writes. */
 async function readShownStep(sql: Sql): Promise<LastStep & { takesWrites: boolean }> {
-  // A pooler that routes statements leads this one to where it leads reads: the function is not volatile.
+  // A pooler that routes reads also routes this statement, because its function is not volatile.
   const [shown] = await sql<(LastStep & { takesWrites: boolean })[]>`
     select /* step.read_shown */ epoch, stamp, current_setting('transaction_read_only') = 'off' as "takesWrites"
     from gateway.sync_state, (select stamp from gateway.step order by stamp desc limit 1) step`
@@ -37,22 +40,25 @@ async function readShownStep(sql: Sql): Promise<LastStep & { takesWrites: boolea
 /** Returns whether a server that shows a step has all records of another step. */
 const includes = (shown: LastStep, { epoch, stamp }: LastStep) => shown.epoch === epoch && shown.stamp >= stamp
 
-/** Why no records are read from a standby. */
+/** The reason why no records are read from a standby. */
 type StandbyProblem = Extract<ReasonCode, `STANDBY_${string}`>
 
 /** The connections to a standby. */
 export interface StandbyPools {
   pool: Pool
-  /** One connection, on which a statement fails within half a second. */
+  /** A single connection for checks, on which a statement fails within half a second. */
   probe: Pool
 }
 
 export interface StandbyState {
-  /** Its place in DATABASE_REPLICA_URLS, from 1. */
+  /** The place of the standby in DATABASE_REPLICA_URLS, from 1. */
   standby: number
-  /** Null: records are read from it. */
+  /** The reason why no records are read from the standby; null when records are read from it. */
   problem: StandbyProblem | null
-  /** The time between its last step and the one of the primary, in seconds; null: it has not answered yet. */
+  /**
+   * The time between the last step of the standby and the last step of the primary, in seconds; null while either step
+   * is unknown.
+   */
   lagSeconds: number | null
 }
 
@@ -62,7 +68,7 @@ export const reasonsOf = (standbys: readonly StandbyState[]): Reason[] =>
 
 /** A standby from which records are read while it keeps up with the primary. */
 export class Standby {
-  /** Undefined: it was not checked yet. */
+  /** Undefined before the first check. */
   #problem: StandbyProblem | null | undefined
   /** The number of checks since the last problem. */
   #passed = Number.POSITIVE_INFINITY
@@ -75,7 +81,7 @@ export class Standby {
       this.#shown = await readShownStep(this.pools.probe)
       return this.#shown
     } catch (error) {
-      // Here, because callers may wait for the next look, which first connects again.
+      // Reported here, because several callers may share this read, and their next read connects again.
       this.#become('STANDBY_UNREACHABLE', null, error)
       return null
     }
@@ -95,14 +101,14 @@ export class Standby {
     return this.#problem === null
   }
 
-  /** @param primary the last step of the primary; null: it is not known */
+  /** @param primary the last step of the primary, or null when it is unknown */
   stateComparedWith(primary: LastStep | null): StandbyState {
     const lag = primary && this.#shown ? Date.parse(primary.stamp) - Date.parse(this.#shown.stamp) : null
     const problem = this.#problem === undefined ? 'STANDBY_UNREACHABLE' : this.#problem
     return { standby: this.place, problem, lagSeconds: lag === null ? null : Math.max(0, lag) / 1000 }
   }
 
-  /** Decides whether it is used. @param former the step that the primary showed at the check before; null: it is not known */
+  /** Decides whether it is used. @param former the primary's step at the check before, or null when it is unknown */
   async check(former: LastStep | null): Promise<void> {
     const shown = await this.#look()
     if (shown === null) return
@@ -121,7 +127,7 @@ export class Standby {
     this.#reporting = setTimeout(() => {
       if (problem !== this.#reported) this.onChange(state, error)
       this.#reported = problem
-    }, lastingMs).unref()
+    }, reportAfterMs).unref()
   }
 
   /** Returns whether it is used, and shows a step. */
@@ -133,7 +139,7 @@ export class Standby {
   /**
    * Runs a read on its pool.
    *
-   * @throws what the read throws; when the standby stops answering, an error without delay
+   * @throws the error of the read; an error without delay when the standby stops answering
    */
   run<Result>(send: (pool: Pool) => PromiseLike<Result>): Promise<Result> {
     return new Promise((resolve, reject) => {

@@ -9,8 +9,8 @@ import { StatementQueue } from './statement-queue.ts'
  *
  * @param driver is changed: `end` also rejects the statements that wait
  * @param maxWaitMs after this long in the queue a statement fails
- * @returns a function that makes senders of statements. Statements with the same key share a class of the queue; without a
- *   key, statements whose names have the same noun, which stands for the tables that they need
+ * @returns a function that makes senders of statements. Statements with the same key share a class of the queue;
+ * without a key, statements whose names have the same noun, because they need the same tables
  */
 export function queueStatements(driver: DriverPool, pool: PoolUse, maxWaitMs: number) {
   const queue = new StatementQueue(pool.connections, maxWaitMs, senderOf(driver))

@@ -12,7 +12,7 @@ interface WaitingItem<Item, Result, Via> {
 
 /**
  * Shares statements between requests: items that are asked for in one turn of the event loop are read together. When
- * the shared statement fails, or the caller whose `sql` sends it is gone, each item is read alone, so that a request
+ * the shared statement fails, or the caller whose `sql` sends it is gone, each item is read separately, so that a request
  * gets only its own errors.
  *
  * @param read the result for an item must not depend on the other items, or on the request

@@ -1,6 +1,6 @@
 /**
  * The queue before the connections of a pool. Statements belong to classes, which share the connections: a class whose
- * statements are slow, or wait for a lock, must not hold up the others.
+ * statements are slow, or wait for a lock, must not delay the other classes.
  */
 import { CallerGoneError, onStatementEnd, type Statement, StatementNotSentError } from './statement.ts'
 
@@ -21,17 +21,17 @@ interface WaitingStatement {
 interface StatementClass {
   readonly key: unknown
   underWay: number
-  /** In the order in which they came. */
+  /** The waiting statements, in the order in which they came. */
   readonly waiting: Set<WaitingStatement>
 }
 
 /**
  * Passes statements on to the driver. A class gets a connection while it uses fewer connections than are free (dynamic
- * thresholds, Choudhury and Hahne 1998): one class alone uses half of them, so a further class always finds some.
- * Classes that wait take turns.
+ * thresholds, Choudhury and Hahne 1998): a single class uses half of them, so another class always finds some. Waiting
+ * classes take turns.
  */
 export class StatementQueue {
-  /** By their keys, in the order of their turns: the class that has sent a statement last is the last one. */
+  /** The classes by key, in the order of their turns: the class that has just sent a statement comes last. */
   readonly #classes = new Map<unknown, StatementClass>()
   /** Null while no statement waits. */
   #sweeping: NodeJS.Timeout | null = null
@@ -40,7 +40,7 @@ export class StatementQueue {
   #closed = false
 
   /**
-   * @param connections the number of connections of the pool, which is the maximum number of statements under way
+   * @param connections the number of connections of the pool, and so the maximum number of running statements
    * @param maxWaitMs after this long in the queue a statement fails, in milliseconds
    * @param send passes a statement to the driver
    */
@@ -53,7 +53,7 @@ export class StatementQueue {
   /**
    * Sends a statement immediately, or when there is room for it.
    *
-   * @param key what the statements of its class have in common
+   * @param key the key of its class
    * @param isWanted whether its caller still waits; a statement fails unsent when its caller is gone
    */
   run(statement: Statement, key: unknown, isWanted: () => boolean): void {
@@ -117,7 +117,7 @@ export class StatementQueue {
     this.#sweeping = null
   }
 
-  /** Rejects waiting statements. @param errorOf returns the error of a statement; null: it waits on */
+  /** Rejects waiting statements. @param errorOf returns the error of a statement, or null when the statement continues to wait */
   #failWaiting(errorOf: (entry: WaitingStatement) => StatementNotSentError | null): void {
     for (const statements of this.#classes.values()) {
       for (const entry of statements.waiting) {
@@ -132,7 +132,7 @@ export class StatementQueue {
 
   /** Sends the statements that have room now. */
   #drain(): void {
-    // A statement that fails immediately ends before the loop does.
+    // A statement that fails immediately ends while this loop still runs.
     if (this.#draining) return
     this.#draining = true
     for (let next = this.#nextWithRoom(); next; next = this.#nextWithRoom()) {

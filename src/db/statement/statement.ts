@@ -2,12 +2,12 @@ import type { Fragment } from '../sql.ts'
 
 /** A statement as the driver makes it: `handler` sends it when its promise is first used. */
 export interface Statement extends Fragment {
-  /** The same array each time that one template runs. */
+  /** The parts of the template: the same array each time the same template runs. */
   strings: readonly string[]
   args: readonly unknown[]
-  /** Whether the server keeps its plan, and how it is sent. */
+  /** The driver's options: how it is sent, and whether the server keeps its plan. */
   options: object
-  /** True when its rows are buffers; absent: they are objects. */
+  /** True when its rows are buffers instead of objects. */
   isRaw?: unknown
   handler: (statement: Statement) => void
   resolve: (rows: unknown) => void
@@ -17,7 +17,7 @@ export interface Statement extends Fragment {
 }
 
 /**
- * Calls a listener when a statement has its rows or its error: once, although the driver rejects a statement again when its
+ * Calls a listener once, when a statement has its rows or its error. The driver rejects a statement again when its
  * connection closes.
  */
 export function onStatementEnd(statement: Statement, listener: (error?: unknown) => void): void {
@@ -38,7 +38,7 @@ export function onStatementEnd(statement: Statement, listener: (error?: unknown)
   }
 }
 
-/** Returns whether the driver made a statement, and not a part of one. */
+/** Returns whether the driver made a whole statement, not a fragment of a statement. */
 export const isStatement = (made: unknown): made is Statement =>
   typeof made === 'object' && made !== null && 'handler' in made
 
@@ -46,8 +46,8 @@ export const isStatement = (made: unknown): made is Statement =>
 const nameComment = /\/\* ([a-z_]+\.[a-z_]+) \*\//
 
 /**
- * Returns the text that contains the name of a statement: its own text, or the text of its first fragments when several tables
- * share the statement, or another statement contains it.
+ * Returns the text that contains the name of a statement. That is its own text, or the text of a first fragment:
+ * several tables can share a statement, and a statement can contain another.
  */
 export const namedText = ({ strings, args: [first] }: Pick<Statement, 'strings' | 'args'>): readonly string[] =>
   isFragment(first) && !nameComment.test(strings[0] ?? '') ? namedText(first) : strings
@@ -90,7 +90,7 @@ export class CallerGoneError extends StatementNotSentError {
 
 /**
  * Makes the server plan a statement for its own parameters, and not keep it. Use it for statements whose text depends
- * on a caller's arguments: a connection would keep one of them for each combination. The driver has no option for that.
+ * on a caller's arguments: a connection would keep a plan for each combination. The driver has no option for that.
  */
 export function withoutPreparing<Sent extends object>(statement: Sent): Sent {
   if ('options' in statement && typeof statement.options === 'object')
