@@ -17,7 +17,7 @@ const fromAnotherSite =
 const forbiddenError = (message: string) => new GatewayError('FORBIDDEN', message)
 
 /**
- * `PUBLIC_URL`, or without it an origin of this machine, for direct connections only. Over plain http, where no
+ * Returns `PUBLIC_URL`, or without it an origin of this machine, for direct connections only. Over plain http, where no
  * certificate names the host, the `Host` header must match.
  *
  * @throws `FORBIDDEN`

@@ -5,9 +5,11 @@ import type { Sql } from '../db/sql.ts'
 import type { Administrator } from '../domain/administrator/administrator.ts'
 import type { Actor } from '../domain/administrator/audit.ts'
 import type { FieldErrors } from '../domain/errors.ts'
+import type { Endpoint } from '../domain/event/endpoint.ts'
 import { clientAddress } from '../http/client-address.ts'
 import { sendHtml } from '../pages/html-page.tsx'
 import type { Site } from '../pages/site.ts'
+import type { Answer } from '../webhook/post.ts'
 import type { LoginThrottle } from './auth/login-throttle.ts'
 import { RequestContext } from './components/layout.tsx'
 import { findForm } from './form-body.ts'
@@ -19,6 +21,12 @@ export interface AdminContext {
   config: Config
   site: Site
   throttle: LoginThrottle
+  webhooks: {
+    /** The key from which the secrets of endpoints are derived. */
+    key: Buffer
+    /** Sends a test, and records its outcome even when the browser has left. */
+    sendTest: (actor: Actor, endpoint: Endpoint) => Promise<Answer>
+  }
 }
 
 export type Handler<Params = unknown> = (
@@ -40,9 +48,11 @@ declare module 'fastify' {
     site: Site
   }
   interface FastifyRequest {
-    /** The origin under which the browser reaches the service, as in `https://gateway.example.com` (`checkOrigin`). */
+    /**
+     * The origin under which the browser reaches the service, such as `https://gateway.example.com` (`checkOrigin`).
+     */
     publicOrigin: string
-    /** The errors of the form that was posted, which its page shows; null: it has none. */
+    /** The errors of the posted form, which its page shows, or null. */
     fieldErrors: FieldErrors | null
   }
 }
@@ -85,7 +95,8 @@ export function sendPage(reply: FastifyReply, page: VNode): FastifyReply {
     flash,
     posted: findForm(request),
     fieldErrors: request.fieldErrors ?? {},
-    // Made once for all forms: without a cookie yet, a second token would replace the secret of the first.
+    // Created once for all forms of a page: as long as there is no cookie, a second token would replace the secret of
+    // the first token.
     csrfToken() {
       token ??= reply.generateCsrf({ userInfo: csrfBinding(request) })
       return token

@@ -6,6 +6,8 @@ import type { Pool } from '../db/sql.ts'
 import { adminPath } from '../http/paths.ts'
 import { registerNotFound } from '../http/unknown-paths.ts'
 import type { Site } from '../pages/site.ts'
+import type { Webhooks } from '../webhook/open-webhooks.ts'
+import { sendTest } from '../webhook/send-test.ts'
 import { createLoginThrottle } from './auth/login-throttle.ts'
 import { registerSession } from './auth/session.ts'
 import { checkOrigin } from './check-origin.ts'
@@ -17,8 +19,15 @@ import { registerPages } from './routes.ts'
 const bodyLimit = 128 * 1024
 
 /** Registers the API access page under `/admin`: its headers, its sessions and all its pages. */
-export function registerAdmin(app: FastifyInstance, sql: Pool, config: Config, site: Site): void {
-  const context: AdminContext = { sql, config, site, throttle: createLoginThrottle(sql) }
+export function registerAdmin(
+  app: FastifyInstance,
+  sql: Pool,
+  config: Config,
+  site: Site,
+  { key, post }: Pick<Webhooks, 'key' | 'post'>,
+): void {
+  const webhooks: AdminContext['webhooks'] = { key, sendTest: (...args) => sendTest(sql, post, ...args) }
+  const context: AdminContext = { sql, config, site, throttle: createLoginThrottle(sql), webhooks }
   const unusedProxy = config.openId && describeUnusedProxy()
   if (unusedProxy) app.log.info(`the OpenID provider is asked directly: ${unusedProxy}`)
   app.register(

@@ -16,13 +16,24 @@ import { requireSignIn } from './auth/redirects.tsx'
 import { setUp, showSetup } from './auth/setup.tsx'
 import type { AdminContext, Handler } from './context.ts'
 import { open, showOpen } from './dashboard/open.tsx'
-import { showLevel, showLists } from './tenant-picker/fragments.tsx'
+import { showLists } from './tenant-picker/fragments.tsx'
 import { create, showCreate } from './tokens/create.tsx'
 import { showToken } from './tokens/detail.tsx'
 import { edit, showEdit } from './tokens/edit.tsx'
 import { showTokens } from './tokens/list.tsx'
 import { revoke, showRevoke } from './tokens/revoke.tsx'
 import { rotate, showRotate } from './tokens/rotate.tsx'
+import {
+  deleteWebhook,
+  pauseWebhook,
+  replay,
+  resumeWebhook,
+  rotate as rotateWebhook,
+  showDelete,
+  test,
+} from './webhooks/actions.tsx'
+import { create as createWebhook, showCreate as showCreateWebhook } from './webhooks/create.tsx'
+import { showWebhook } from './webhooks/detail.tsx'
 
 /** Registers the sign-in pages, and the pages that need a session. */
 export function registerPages(scope: FastifyInstance, pool: Pool, context: AdminContext): void {
@@ -32,14 +43,8 @@ export function registerPages(scope: FastifyInstance, pool: Pool, context: Admin
     (request: FastifyRequest<{ Params: Params }>, reply: FastifyReply) =>
       handler({ ...context, sql: pool.whileWanted(waitsFor(reply)) }, request, reply)
 
-  /** A page with a form. It shows the errors of a form that was posted, with the fields as they were filled in. */
-  const addForm = <Params>(
-    routes: FastifyInstance,
-    path: string,
-    show: Handler<Params>,
-    post: Handler<Params>,
-    action = path,
-  ) => {
+  /** Adds the action of a form. When the input has errors, the page shows them, with the fields as filled in. */
+  const addAction = <Params>(routes: FastifyInstance, action: string, show: Handler<Params>, post: Handler<Params>) => {
     const postOrShow: Handler<Params> = async (context, request, reply) => {
       try {
         return await post(context, request, reply)
@@ -49,8 +54,19 @@ export function registerPages(scope: FastifyInstance, pool: Pool, context: Admin
         return show(context, request, reply.code(statusOf.BAD_USER_INPUT))
       }
     }
-    routes.get(path, bind(show))
     routes.post(action, bind(postOrShow))
+  }
+
+  /** Adds a page with a form. */
+  const addForm = <Params>(
+    routes: FastifyInstance,
+    path: string,
+    show: Handler<Params>,
+    post: Handler<Params>,
+    action = path,
+  ) => {
+    routes.get(path, bind(show))
+    addAction(routes, action, show, post)
   }
 
   addForm(scope, '/login', showLogin, logIn)
@@ -77,7 +93,15 @@ export function registerPages(scope: FastifyInstance, pool: Pool, context: Admin
     addForm(signedIn, '/tokens/:id/rotate', showRotate, rotate)
     addForm(signedIn, '/tokens/:id/revoke', showRevoke, revoke)
 
-    signedIn.get('/tenants', bind(showLevel))
+    addForm(signedIn, '/tokens/:id/webhooks', showCreateWebhook, createWebhook)
+    signedIn.get('/webhooks/:id', bind(showWebhook))
+    addAction(signedIn, '/webhooks/:id/test', showWebhook, test)
+    signedIn.post('/webhooks/:id/pause', bind(pauseWebhook))
+    signedIn.post('/webhooks/:id/resume', bind(resumeWebhook))
+    addAction(signedIn, '/webhooks/:id/replay', showWebhook, replay)
+    addAction(signedIn, '/webhooks/:id/rotate', showWebhook, rotateWebhook)
+    addForm(signedIn, '/webhooks/:id/delete', showDelete, deleteWebhook)
+
     signedIn.post('/tenants', bind(showLists))
 
     addForm(signedIn, '/dashboard', showOpen, open)

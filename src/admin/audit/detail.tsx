@@ -30,6 +30,10 @@ const labels: Record<string, string> = {
   successor: 'New token',
   endsAt: 'The old one ends',
   successorExpiresAt: 'The new one ends',
+  endpoint: 'Webhook',
+  url: 'URL',
+  status: 'Answer',
+  error: 'Error',
   records: 'Records at first',
   operation: 'Read as',
   requestId: 'Request',
@@ -49,7 +53,7 @@ const labels: Record<string, string> = {
 const order = Object.keys(labels)
 const placeOf = (key: string) => (order.includes(key) ? order.indexOf(key) : order.length)
 
-/** Describes in words the changes of an action; a part without a label is shown as it is stored. */
+/** The changes of an action in words. A part without a label is shown as it is stored. */
 export function Detail({ entry, tenants }: { entry: AuditEntry; tenants: TenantNames }) {
   const parts = Object.entries(entry.detail).sort(([one], [other]) => placeOf(one) - placeOf(other))
   if (parts.length === 0) return null
@@ -72,14 +76,14 @@ export function Detail({ entry, tenants }: { entry: AuditEntry; tenants: TenantN
   )
 }
 
-/** A permission or the grant of a tenant, in a list of them. */
+/** A permission, or the grant of a tenant. */
 interface Item {
   id: string | number
   label: string
   withDescendants: boolean
 }
 
-/** Returns the permissions or tenants of a value; null when it is no list of them. */
+/** Returns the items of a list of permissions or tenants; null for any other value. */
 function itemsOf(name: string, value: unknown, tenants: TenantNames): Item[] | null {
   if (name === 'permissions') {
     const words = z.array(z.string()).safeParse(value).data
@@ -129,7 +133,10 @@ function Differences({ before, after }: { before: Item[]; after: Item[] }) {
   const parts = [
     { what: 'added ', names: after.filter(({ id }) => !reachBefore.has(id)).map(textOf) },
     { what: 'removed ', names: before.filter(({ id }) => !idsAfter.has(id)).map(textOf) },
-    { what: '', names: changed.map(item => `${item.label} ${item.withDescendants ? 'now' : 'no longer'} ${below}`) },
+    {
+      what: '',
+      names: changed.map(item => `${item.label} ${item.withDescendants ? 'now' : 'no longer'} ${withAllBelow}`),
+    },
   ].filter(({ names }) => names.length > 0)
   return (
     <>
@@ -144,8 +151,8 @@ function Differences({ before, after }: { before: Item[]; after: Item[] }) {
   )
 }
 
-const below = 'with all below it'
+const withAllBelow = 'with all below it'
 
-const textOf = ({ label, withDescendants }: Item) => (withDescendants ? `${label} ${below}` : label)
+const textOf = ({ label, withDescendants }: Item) => (withDescendants ? `${label} ${withAllBelow}` : label)
 
 const Names = ({ names }: { names: string[] }) => <FoldedList items={names} show={shown => shown.join(', ')} />

@@ -1,4 +1,4 @@
-// The audit: what was done, by whom, when and from where; as pages, and as CSV.
+// The audit of administrative actions, as pages and as CSV.
 
 import { pipeline, Readable } from 'node:stream'
 import { stringify } from 'csv-stringify'
@@ -48,7 +48,7 @@ export const sendCsv: Handler = async ({ sql }, request, reply) => {
   const { filter, fieldErrors } = readFilter(queryParameters(request))
   throwIfErrors(fieldErrors)
   const entries = Readable.from(await exportAudit(sql, actorOf(request), filter))
-  // Quoted, because some programs split lines at semicolons, and would run what follows.
+  // Every field is quoted: a program that splits lines at semicolons could run the text after a semicolon as a formula.
   const csv = stringify({ header: true, columns: csvColumns, escape_formulas: true, quoted_string: true })
   // An error, or a client that closes the connection, ends both streams.
   pipeline(entries, csv, () => {})

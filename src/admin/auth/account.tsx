@@ -96,7 +96,7 @@ const sessionColumns: Column<SessionRecord>[] = [
   { heading: 'Last seen', cell: ({ usedAt }) => <Timestamp at={usedAt} /> },
 ]
 
-// The first entry whose first text is part of the User-Agent header gives the name.
+// The first entry whose first text is in the User-Agent header gives the name.
 const browsers = [
   ['Edg', 'Edge'],
   ['OPR', 'Opera'],

@@ -8,7 +8,7 @@ import { formBody } from '../form-body.ts'
 import { loginPath, parseNext } from './redirects.tsx'
 import { signIn } from './session.ts'
 
-/** The administrator of the demo. No OpenID provider has this subject: theirs begin with an issuer. */
+/** The administrator of the demo. The subject of an OpenID provider begins with an issuer, so none is the same. */
 const identity = { subject: 'demo', email: 'demo@example.com', name: 'demo@example.com' }
 
 /** POST /admin/login/demo. `checkOrigin` has accepted only a browser on this machine: the demo has no `PUBLIC_URL`. */

@@ -13,7 +13,7 @@ export function AdminCreateCommand() {
   )
 }
 
-/** Instructions to create the first administrator; the sign-in shows them while there is none. */
+/** Instructions to create the first administrator. The sign-in page shows them while there is no administrator. */
 export function NoAdministratorYet({ openId }: { openId: boolean }) {
   return (
     <Section id="no-administrator" title="There is no administrator yet">

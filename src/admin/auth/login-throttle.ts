@@ -7,7 +7,7 @@ import { secondsLeft } from '../../domain/rate/rate.ts'
 import { type AttemptCounter, createAttemptCounter } from '../../domain/rate/table.ts'
 import { networkOf } from '../../http/client-address.ts'
 
-/** Failed attempts for an account and from an address, and audit entries in all, in one window. */
+/** The limits of one window: failed attempts by account and by address, and audit entries in total. */
 const limits = { account: 5, address: 20, entries: 100 }
 const windowSeconds = 15 * 60
 
@@ -23,8 +23,8 @@ const tooManyAttempts = (seconds: number) => {
 }
 
 /**
- * Limits failed sign-ins. Counts in the database, for all instances of the service: each attempt before it is checked,
- * so that a burst cannot exceed the limit; a successful attempt is refunded.
+ * Limits failed sign-ins, with counts in the database for all instances of the service. An attempt is counted before it
+ * is checked, so that a burst cannot exceed the limit; a successful attempt is refunded.
  */
 export function createLoginThrottle(sql: Pool) {
   const counter = (kind: string, limit: number) => createAttemptCounter(sql, `login ${kind}`, limit, windowSeconds)
@@ -33,7 +33,10 @@ export function createLoginThrottle(sql: Pool) {
   const addresses = counter('address', limits.address)
   const entries = counter('entries', limits.entries)
 
-  /** Records a failed sign-in in the audit; after 100 in a window, one entry says that more are left out. */
+  /**
+   * Records a failed sign-in in the audit; after 100 entries in a window, one last entry says that further failures are
+   * left out.
+   */
   async function recordFailure(actor: Actor, reason: string): Promise<void> {
     const { used } = await entries.hit('all')
     if (used <= limits.entries) return recordFailedSignIn(sql, actor, reason)
@@ -91,8 +94,8 @@ export function createLoginThrottle(sql: Pool) {
     },
 
     /**
-     * Checks the password of the administrator who is signed in, as `signIn` does. These attempts are counted apart, so
-     * that failed sign-ins of others do not lock out the owner of the account.
+     * Checks the password of the signed-in administrator. These attempts have their own count, so that failed sign-ins
+     * of others do not lock out the owner of the account.
      */
     async confirm<Result>(administratorId: number, actor: Actor, check: () => Promise<Result | null>) {
       const key = String(administratorId)

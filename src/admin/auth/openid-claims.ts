@@ -1,20 +1,20 @@
-// Decides by the claims of an OpenID provider who may sign in.
+// Decides who may sign in, by the claims of an OpenID provider.
 import type { Config } from '../../config/config.ts'
 import { parseEmail } from '../../domain/administrator/administrator.ts'
 import type { OpenIdIdentity } from '../../domain/administrator/openid.ts'
 
-type Conditions = Pick<NonNullable<Config['openId']>, 'domains' | 'groups' | 'groupsClaim'>
+type SignInConditions = Pick<NonNullable<Config['openId']>, 'domains' | 'groups' | 'groupsClaim'>
 
-/** The claims of an ID token and of user info, of which `iss` and `sub` are checked. */
+/** The claims of an ID token and of the user info; `iss` and `sub` are checked. */
 export type Claims = Readonly<Record<string, unknown>> & { readonly iss: string; readonly sub: string }
 
 /** The formats in which providers say that an e-mail is verified. */
-const affirmations: readonly unknown[] = [true, 'true', 1, '1']
+const verifiedValues: readonly unknown[] = [true, 'true', 1, '1']
 
 /**
  * Reads the e-mail of the claims.
  *
- * @returns the e-mail when the provider has verified it, otherwise null; and why it allows no sign-in by its domain
+ * @returns the e-mail when the provider has verified it, otherwise null; and the reason against a sign-in by its domain
  */
 function readEmail({ email, email_verified, xms_edov }: Claims): { email: string | null; flaw: string } {
   const flawOf = (claim: string, flaw: string) => ({ email: null, flaw: `the claim ${claim} ${flaw}` })
@@ -22,14 +22,14 @@ function readEmail({ email, email_verified, xms_edov }: Claims): { email: string
   // Microsoft Entra has `xms_edov` instead: the domain of the e-mail is verified.
   const verified = email_verified ?? xms_edov
   if (verified === undefined) return flawOf('email_verified', 'is missing')
-  if (!affirmations.includes(verified)) {
+  if (!verifiedValues.includes(verified)) {
     return flawOf(email_verified === undefined ? 'xms_edov' : 'email_verified', 'is not true')
   }
   return { email: typeof email === 'string' ? parseEmail(email) : null, flaw: 'the claim email has no allowed domain' }
 }
 
 /**
- * Returns whom the claims are about. Anyone may have chosen an e-mail that is not verified, so it is no part of this: the
+ * Returns the identity in the claims. An e-mail that is not verified is ignored, because anyone may have chosen it: the
  * name is then the subject, at a domain that cannot exist (RFC 2606 §2).
  */
 export function identityOf(claims: Claims): OpenIdIdentity {
@@ -40,10 +40,10 @@ export function identityOf(claims: Claims): OpenIdIdentity {
 }
 
 /**
- * Returns why the claims allow no sign-in, with each claim that is missing or not as needed; null: they allow one. An
- * allowed group suffices; an e-mail with an allowed domain has to be verified.
+ * Returns the missing and wrong claims that prevent a sign-in, or null when the claims allow it. An allowed group
+ * suffices; an e-mail with an allowed domain has to be verified.
  */
-export function findRefusal({ domains, groups, groupsClaim }: Conditions, claims: Claims): string | null {
+export function findRefusal({ domains, groups, groupsClaim }: SignInConditions, claims: Claims): string | null {
   const given = claims[groupsClaim]
   if ([given].flat().some(group => typeof group === 'string' && groups.includes(group))) return null
   const { email, flaw } = readEmail(claims)
@@ -51,13 +51,16 @@ export function findRefusal({ domains, groups, groupsClaim }: Conditions, claims
   const flaws = domains.length > 0 ? [flaw] : []
   if (groups.length > 0)
     flaws.push(
-      `the claim ${groupsClaim} ${given === undefined ? absence(claims, groupsClaim) : 'has no allowed group'}`,
+      `the claim ${groupsClaim} ${given === undefined ? describeMissingClaim(claims, groupsClaim) : 'has no allowed group'}`,
     )
   return flaws.join(', and ')
 }
 
-/** Says that a claim is missing. Microsoft Entra leaves out more than 200 groups, and says where they are. */
-const absence = ({ _claim_names: elsewhere }: Claims, claim: string) =>
+/**
+ * Returns the words for a missing claim. Microsoft Entra sends no groups when there are more than 200, only where to
+ * read them.
+ */
+const describeMissingClaim = ({ _claim_names: elsewhere }: Claims, claim: string) =>
   typeof elsewhere === 'object' && elsewhere !== null && Object.hasOwn(elsewhere, claim)
     ? 'is left out, because it has too many values (_claim_names): configure the provider to send only the groups assigned to this application'
     : 'is missing'

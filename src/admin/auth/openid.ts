@@ -23,8 +23,8 @@ type OpenIdConfig = NonNullable<Config['openId']>
 /** The time that a person may take at the provider, in seconds. */
 const personTimeout = 600
 
-/** Anyone can start a callback, and each makes the service call the provider. */
-const callbacks = new Semaphore({
+/** Limits callbacks: anyone can send one, and each makes the service call the provider. */
+const callbackLimit = new Semaphore({
   maxRunning: 4,
   maxWaiting: 20,
   tooMany: () => new GatewayError('UNAVAILABLE', 'Too many people sign in now. Start again.', { retryAfter: 5 }),
@@ -34,7 +34,7 @@ const callbacks = new Semaphore({
 const PendingSignIn = z.object({ state: z.string(), nonce: z.string(), verifier: z.string(), next: z.string() })
 type PendingSignIn = z.infer<typeof PendingSignIn>
 
-const notPending = 'The sign-in took too long, or was started in another browser. Start it again.'
+const noPendingSignIn = 'The sign-in took too long, or was started in another browser. Start it again.'
 
 const failures = {
   provider: 'Your organisation did not sign you in. Start again, or ask the people who manage its accounts.',
@@ -78,22 +78,24 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
   async function finish(request: FastifyRequest, reply: FastifyReply) {
     reply.clearCookie(name, options)
     const pending = readPending(request.cookies[name])
-    if (!pending) throw new GatewayError('FORBIDDEN', notPending)
+    if (!pending) throw new GatewayError('FORBIDDEN', noPendingSignIn)
     // Every callback makes the service call the provider.
-    return throttle.fromAddress(actorFor(request, null), async () => {
-      const claims = await callbacks.run(() => fetchClaims(request, pending))
+    await throttle.fromAddress(actorFor(request, null), async () => {
+      const claims = await callbackLimit.run(() => fetchClaims(request, pending))
       if (!claims) throw await recordedFailure(request, 'provider')
       const identity = identityOf(claims)
       const refusal = findRefusal(openId, claims)
       if (refusal) throw await recordedFailure(request, 'stranger', identity.email, refusal)
-      return signInAs(reply, identity, parseNext(pending.next))
+      await signInAs(request, identity)
     })
+    // A redirect would belong to the navigation that another site began, without the strict session cookie.
+    return sendRefresh(reply, parseNext(pending.next))
   }
 
   /**
-   * Returns the claims of the ID token, and of the user info where the ID token lacks some. The e-mail and its
-   * verification come from the same one. Null when the provider rejects the sign-in, or its answer is not valid.
-   * @throws what `toProviderError` returns
+   * Returns the claims of the ID token, completed from the user info. The e-mail and its verification come from the
+   * same source. Null when the provider rejects the sign-in, or its answer is not valid.
+   * @throws the error of `toProviderError`
    */
   async function fetchClaims(
     request: FastifyRequest,
@@ -116,7 +118,7 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
       const userInfo: Partial<client.UserInfoResponse> = await client
         .fetchUserInfo(provider, tokens.access_token, claims.sub)
         .catch(error => {
-          // Some providers refuse user info to a client. What is missing then is named, unless the ID token suffices.
+          // Some providers refuse the user info. Then the error names the missing claims, unless the ID token suffices.
           const kind = failureKindOf(error)
           if (kind === 'invalid' || (kind === 'temporary' && !isAllowed)) throw error
           request.log.info({ reqId: request.id, err: error }, 'the OpenID provider refused the user info')
@@ -134,17 +136,19 @@ export function createOpenIdHandlers({ sql, config, throttle }: AdminContext, op
     }
   }
 
-  async function signInAs(reply: FastifyReply, identity: OpenIdIdentity, next: string) {
-    const { request } = reply
+  async function signInAs(request: FastifyRequest, identity: OpenIdIdentity): Promise<void> {
     const verified = await verifyOpenIdAdministrator(sql, actorFor(request, identity.name), identity)
     if (!verified || !(await signIn(sql, request, verified, 'openid'))) {
       throw await recordedFailure(request, 'account', identity.name)
     }
-    // A redirect would still belong to the navigation of another site, without the strict session cookie.
-    return sendRefresh(reply, next)
   }
 
-  /** Records in the audit why a sign-in failed. @param flaws what its claims lack. @returns the error to show */
+  /**
+   * Records in the audit why a sign-in failed.
+   *
+   * @param flaws the missing parts of its claims
+   * @returns the error to show
+   */
   async function recordedFailure(
     request: FastifyRequest,
     failure: keyof typeof failures,
@@ -174,8 +178,9 @@ function readPending(cookie: string | undefined): PendingSignIn | null {
 }
 
 /**
- * Checks what openid-client leaves to the caller (OpenID Connect Core §3.1.3.7): that an ID token was issued since the
- * sign-in began, and by the issuer itself. With one address for many organisations, each could name its groups as ours.
+ * Makes the checks that openid-client leaves to the caller (OpenID Connect Core §3.1.3.7): that an ID token was issued
+ * since the sign-in began, and by the issuer itself. When many organisations share an address, another organisation
+ * could use the names of our groups.
  *
  * @throws ClientError
  */

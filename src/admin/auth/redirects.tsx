@@ -33,7 +33,7 @@ export async function requireSignIn(request: FastifyRequest, reply: FastifyReply
   return reply.redirect(`${loginPath}?next=${encodeURIComponent(request.url)}`, 303)
 }
 
-/** Answers with a page that loads another page by itself, as a navigation that this site began. */
+/** Answers with a page that automatically loads another page, so that the navigation begins at this site. */
 export const sendRefresh = (reply: FastifyReply, path: string): FastifyReply =>
   sendPage(
     reply.header('Refresh', `0;url=${path}`),

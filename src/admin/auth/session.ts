@@ -61,8 +61,8 @@ export async function registerSession(scope: FastifyInstance, { sql, config }: A
     },
   })
 
-  // The cookie is not strict: a request from a link on another site would not have it, and would get a new cookie that
-  // does not match open forms.
+  // The cookie is `lax`: with `strict`, a request from a link on another site would have no cookie, and would get a new
+  // cookie that does not match open forms.
   const csrfCookie = cookieSettings(config, 'csrf', 'lax')
   await scope.register(csrfProtection, {
     cookieKey: csrfCookie.name,
@@ -83,8 +83,8 @@ const noMaxAge = { originalMaxAge: null }
 const createSessionId = () => randomBytes(32).toString('base64url')
 
 /**
- * Gives the session of the request a new id (session fixation). The old session is deleted once the new
- * one has started.
+ * Gives the session of the request a new id (session fixation). Deletes the old session after the new session has
+ * started.
  *
  * @param start inserts the new session; returns false when it may not start
  */

@@ -1,4 +1,4 @@
-// One-time links: the first administrator sets up an account, others choose their (new) password.
+// The pages of one-time links: the first administrator sets up an account, and other administrators choose a password.
 import { parseEmail } from '../../domain/administrator/administrator.ts'
 import { acceptInvitation, findInvitation, type Invitation } from '../../domain/administrator/invitation.ts'
 import { passwordErrors } from '../../domain/administrator/password.ts'

@@ -6,11 +6,11 @@ export interface FieldProps {
   name: string
   label: string
   hint?: string
-  type?: 'text' | 'password' | 'search' | 'date'
+  type?: 'text' | 'password' | 'search' | 'date' | 'datetime-local'
   inputmode?: 'email'
   /** The values to choose from. Without them the field is for text. */
   options?: { value: string; label: string }[]
-  /** The value of a form that was not posted yet. */
+  /** The value until the form is posted. */
   value?: string
   required?: boolean
   maxlength?: number
@@ -69,7 +69,7 @@ export function FieldError({ name }: { name: string }) {
 /** The names of the errors without a field: a `FormError` shows them. */
 const formErrors = ['token', 'revision'] as const
 
-/** The error of a form as a whole. @param children what to do about it */
+/** The error of a form as a whole. @param children the remedy */
 export function FormError({ name, children }: { name: (typeof formErrors)[number]; children?: ComponentChildren }) {
   const errors = useRequestContext().fieldErrors[name]
   if (!errors) return null
@@ -110,7 +110,7 @@ export const FieldGroup = (props: { legend: string; hint?: string; children: Com
   </fieldset>
 )
 
-/** The e-mail of an account. Without `type="email"`, which rejects some that `parseEmail` accepts, and rewrites others. */
+/** The e-mail of an account. Not `type="email"`, which rejects or rewrites some addresses that `parseEmail` accepts. */
 export const EmailField = (props: Pick<FieldProps, 'hint' | 'autocomplete'>) => (
   <Field {...props} name="email" label="E-mail" inputmode="email" required />
 )

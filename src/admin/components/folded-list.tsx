@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { formatCount } from './format.tsx'
 
-/** The number of items that are shown before a click shows the others. */
+/** The number of items that are shown without a click. */
 const maxItems = 20
 
 /** A list that may be long: the items after the first 20 are folded. */

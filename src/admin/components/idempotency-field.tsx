@@ -9,7 +9,7 @@ export const IdempotencyField = () => (
   <input type="hidden" name="idempotencyKey" value={readIdempotencyKey(useRequestContext().posted)} />
 )
 
-/** Returns the key that the form carries; without one, a new one: 128 random bits in base64url. */
+/** Returns the key in the form; without a key, a new key: 128 random bits in base64url. */
 export function readIdempotencyKey(form: URLSearchParams | null): string {
   const key = form?.get('idempotencyKey') ?? ''
   return /^[\w-]{22}$/.test(key) ? key : randomBytes(16).toString('base64url')

@@ -13,7 +13,7 @@ interface AdminRequestContext {
   csrfToken(): string
   /** A message that is shown once, about the action that just succeeded. */
   flash: string | null
-  /** The form that was posted, whose fields are shown as they were filled in; null when the page is read. */
+  /** The posted form, whose values the fields show; null for a GET. */
   posted: URLSearchParams | null
   fieldErrors: FieldErrors
 }
@@ -95,7 +95,7 @@ const SignOutForm = ({ email }: { email: string }) => (
   </PostForm>
 )
 
-/** A form that is posted, with the hidden field which proves that it is from this page. */
+/** A form with its CSRF token. */
 export const PostForm = ({ children, ...attributes }: FormHTMLAttributes & { action: string }) => (
   <form method="post" {...attributes}>
     <input type="hidden" name="_csrf" value={useRequestContext().csrfToken()} />

@@ -7,8 +7,8 @@ import { parseIdentifier } from '../../domain/value/identifier.ts'
 const pageSize = 50
 
 /**
- * Loads the page that the query asks for: the first page of the list when no rows are after the row that it names, or
- * too few in front to fill a page.
+ * Loads the page that the query asks for. When no rows come after the row of `before`, or too few rows come before the
+ * row of `after`, it is the first page.
  */
 export async function loadPage<Row>(
   query: URLSearchParams,
@@ -25,7 +25,7 @@ export async function loadPage<Row>(
   return isFirst ? list({ limit: pageSize }) : page
 }
 
-/** Returns the path with those query parameters that have a value. */
+/** Returns the path with the query parameters that have a value. */
 export function pathWith(path: string, parameters: Record<string, string>): string {
   const query = new URLSearchParams(Object.entries(parameters).filter(([, value]) => value !== ''))
   return query.size > 0 ? `${path}?${query}` : path
@@ -35,7 +35,7 @@ interface PagerProps {
   /** The noun for the items on the pages: `tokens`. */
   noun: string
   path: string
-  /** The filters of the list, which its other pages keep. */
+  /** The filters of the list: the links to other pages keep them. */
   filters: Record<string, string>
   page: Page<{ id: number }>
 }

@@ -3,11 +3,11 @@ import type { ComponentChildren } from 'preact'
 export interface Column<Row> {
   heading: string
   cell: (row: Row) => ComponentChildren
-  /** True when the cell names its row. Default: the first column does. */
+  /** True when the cell names its row. Default: true for the first column. */
   rowHeader?: boolean
   /** Aligns the cells to the right. */
   numeric?: boolean
-  /** The label of the cell where rows are cards. Default: the heading; `''`: the cell needs none. */
+  /** The label of the cell where rows are cards. Default: the heading; `''` for no label. */
   cardLabel?: string
   /** The link that orders the rows by this column, and how they are ordered by it now. */
   sort?: { href: string; direction: 'ascending' | 'descending' | undefined }
@@ -18,7 +18,7 @@ interface TableProps<Row> {
   label: string
   columns: Column<Row>[]
   rows: readonly Row[]
-  /** CSS classes. Default: `cards`, with which each row becomes a card on a narrow screen. */
+  /** CSS classes. Default: `cards`, which shows each row as a card on a narrow screen. */
   class?: string
   caption?: string
   /** The text in the place of a table without rows. */

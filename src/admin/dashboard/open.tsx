@@ -1,4 +1,4 @@
-// An administrator opens the dashboard with a token that is made for that.
+// Opens the dashboard with a token that is made for the administrator.
 import type { FastifyReply } from 'fastify'
 import { createDashboardToken, dashboardHours } from '../../domain/access/dashboard-token.ts'
 import { adminPath, assetsPath, dashboardPath } from '../../http/paths.ts'

@@ -8,7 +8,7 @@ import { Section } from '../components/layout.tsx'
 import { type Column, Table } from '../components/table.tsx'
 import { operationLabel, RequestCounts } from './request-counts.tsx'
 
-/** The number of days that are shown, in UTC, with today. */
+/** The number of days that are shown, including today; days are in UTC. */
 const days = 90
 
 /** Loads the requests, errors and exports of a token in the last 90 days. */

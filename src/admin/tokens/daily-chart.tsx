@@ -17,11 +17,12 @@ interface DailyChartProps extends DailyCounts {
   series: Series[]
   /** Returns the label of the series that counts the request. */
   labelOf: (count: RequestCount) => string
-  /** True when the words for a day leave out the series without requests on it. */
+  /** True when the text of a day leaves out the series without requests on this day. */
   omitsZeros?: boolean
 }
 
-// In units of the SVG; on a narrow screen a unit is a pixel, and the oldest days are cut off (admin.css).
+// The width of a day, in units of the SVG. On a narrow screen a unit is a pixel, and the oldest days are cut off
+// (admin.css).
 const dayWidth = 9
 const barWidth = 7
 const plotHeight = 150

@@ -1,21 +1,28 @@
+import { listEndpoints } from '../../domain/event/endpoint.ts'
 import { type TokenRecord, tokenStatus } from '../../domain/token/token.ts'
+import { Facts } from '../../pages/facts.tsx'
 import { FoldedList } from '../components/folded-list.tsx'
 import { formatCount, Timestamp } from '../components/format.tsx'
 import { ButtonLink, Layout, Section } from '../components/layout.tsx'
 import { type HandlerById, sendPage } from '../context.ts'
+import { Webhooks } from '../webhooks/list.tsx'
 import { Activity, loadActivity } from './activity.tsx'
 import { ViewOrdersWarning } from './form.tsx'
-import { Fact, GrantName, LastUse, PermissionList, StatusBadge, tokenOf, tokenPath } from './parts.tsx'
+import { GrantName, LastUse, PermissionList, StatusBadge, tokenOf, tokenPath } from './parts.tsx'
 
 /** GET /admin/tokens/:id */
 export const showToken: HandlerById = async (context, request, reply) => {
   const token = await tokenOf(context, request.params)
-  const activity = await loadActivity(context.sql, token)
+  const [activity, endpoints] = await Promise.all([
+    loadActivity(context.sql, token),
+    listEndpoints(context.sql, token.id),
+  ])
   return sendPage(
     reply,
     <Layout title={token.name} section="tokens" actions={<Actions token={token} />}>
       <ViewOrdersWarning permissions={token.permissions} />
-      <Facts token={token} defaultRate={context.config.rateLimitPerMinute} />
+      <About token={token} defaultRate={context.config.rateLimitPerMinute} />
+      <Webhooks token={token} endpoints={endpoints} />
       <Activity activity={activity} />
     </Layout>,
   )
@@ -33,58 +40,36 @@ function Actions({ token }: { token: TokenRecord }) {
   )
 }
 
-function Facts({ token, defaultRate }: { token: TokenRecord; defaultRate: number }) {
+function About({ token, defaultRate }: { token: TokenRecord; defaultRate: number }) {
+  const { tenants, rateLimit, expiresAt, revokedAt, rotatedFrom, rotatedTo } = token
+  const end = token.sessionEnded ? (
+    'with the session of the administrator who opened the dashboard'
+  ) : expiresAt ? (
+    <Timestamp at={expiresAt} />
+  ) : (
+    'never'
+  )
+  const facts = {
+    Status: <StatusBadge token={token} />,
+    Token: <code>{token.hint}</code>,
+    Contact: token.contact ?? 'none',
+    Tenants: tenants.length === 0 ? 'none' : <FoldedList items={tenants} show={grantList} />,
+    Permissions: <PermissionList permissions={token.permissions} />,
+    Rate: `${formatCount(rateLimit ?? defaultRate)} operations a minute${rateLimit === null ? ', the default' : ''}`,
+    Created: (
+      <>
+        <Timestamp at={token.createdAt} /> by {token.createdBy}
+      </>
+    ),
+    'Last used': <LastUse token={token} />,
+    [tokenStatus(token) === 'expired' ? 'Ended' : 'Ends']: end,
+    Revoked: revokedAt && <Timestamp at={revokedAt} />,
+    Replaces: rotatedFrom !== null && <TokenLink id={rotatedFrom} />,
+    'Replaced by': rotatedTo !== null && <TokenLink id={rotatedTo} />,
+  }
   return (
     <Section id="facts" title="About">
-      <dl class="facts">
-        <Fact name="Status">
-          <StatusBadge token={token} />
-        </Fact>
-        <Fact name="Token">
-          <code>{token.hint}</code>
-        </Fact>
-        <Fact name="Contact">{token.contact ?? 'none'}</Fact>
-        <Fact name="Tenants">
-          {token.tenants.length === 0 ? 'none' : <FoldedList items={token.tenants} show={grantList} />}
-        </Fact>
-        <Fact name="Permissions">
-          <PermissionList permissions={token.permissions} />
-        </Fact>
-        <Fact name="Rate">
-          {formatCount(token.rateLimit ?? defaultRate)} operations a minute
-          {token.rateLimit === null && ', the default'}
-        </Fact>
-        <Fact name="Created">
-          <Timestamp at={token.createdAt} /> by {token.createdBy}
-        </Fact>
-        <Fact name="Last used">
-          <LastUse token={token} />
-        </Fact>
-        <Fact name={tokenStatus(token) === 'expired' ? 'Ended' : 'Ends'}>
-          {token.sessionEnded ? (
-            'with the session of the administrator who opened the dashboard'
-          ) : token.expiresAt ? (
-            <Timestamp at={token.expiresAt} />
-          ) : (
-            'never'
-          )}
-        </Fact>
-        {token.revokedAt && (
-          <Fact name="Revoked">
-            <Timestamp at={token.revokedAt} />
-          </Fact>
-        )}
-        {token.rotatedFrom !== null && (
-          <Fact name="Replaces">
-            <TokenLink id={token.rotatedFrom} />
-          </Fact>
-        )}
-        {token.rotatedTo !== null && (
-          <Fact name="Replaced by">
-            <TokenLink id={token.rotatedTo} />
-          </Fact>
-        )}
-      </dl>
+      <Facts facts={facts} />
     </Section>
   )
 }

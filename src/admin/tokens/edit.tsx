@@ -48,7 +48,7 @@ export const edit: HandlerById = async (context, request, reply) => {
   )
 }
 
-/** The revision of the token that the form was loaded with: another change since then rejects this one. */
+/** The revision of the token when the form was loaded. The form is rejected when the token has changed since then. */
 const Revision = ({ of: { revision } }: { of: TokenRecord }) => (
   <input type="hidden" name="revision" value={useRequestContext().posted?.get('revision') ?? revision} />
 )

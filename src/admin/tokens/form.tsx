@@ -41,12 +41,12 @@ export const checkForm = (input: TokenInput): FieldErrors => ({
 })
 
 interface TokenFormProps {
-  /** The token that is edited; null: a new one. */
+  /** The token to edit; null to create a token. */
   token: TokenRecord | null
   picker: Picker
-  /** The rate of a token that has no rate limit of its own, in operations a minute. */
+  /** The rate of a token without its own rate limit, in operations a minute. */
   defaultRate: number
-  /** The fields that only one of the two forms has. */
+  /** The fields that only this form has: the form to create a token, or the form to edit it. */
   children: ComponentChildren
 }
 

@@ -33,7 +33,10 @@ export const showTokens: Handler = async ({ sql }, request, reply) => {
   return sendPage(reply, <TokenList view={view} page={page} inNeed={inNeed} />)
 }
 
-/** The state that lists all tokens. Without a state, the list has the active tokens. */
+/**
+ * The value of the parameter `state` that lists tokens of every state. Without the parameter, the list has the active
+ * tokens.
+ */
 const anyState = 'any'
 
 function readView(query: URLSearchParams): View {
@@ -67,11 +70,11 @@ function parametersOf({ filter, order, ascending }: View): Record<string, string
 /** Returns whether a view lists all active tokens. */
 const isWhole = ({ filter }: View) => Object.keys(filter).join() === 'state' && filter.state === 'active'
 
-function TokenList({ view, page, inNeed }: { view: View; page: Page<TokenRecord>; inNeed: InNeed }) {
+function TokenList({ view, page, inNeed }: { view: View; page: Page<TokenRecord>; inNeed: TokenCounts }) {
   const createLink = (label: string) => <ButtonLink kind="primary" href={`${tokensPath}/new`} label={label} />
   return (
     <Layout title="Tokens" section="tokens" actions={createLink('Create a token')}>
-      <TokensInNeed {...inNeed} />
+      <UnusedAndExpiringTokens {...inNeed} />
       <Filters view={view} />
       {page.rows.length === 0 ? (
         <div class="card empty">
@@ -95,10 +98,10 @@ function TokenList({ view, page, inNeed }: { view: View; page: Page<TokenRecord>
   )
 }
 
-type InNeed = Awaited<ReturnType<typeof countTokensInNeed>>
+type TokenCounts = Awaited<ReturnType<typeof countTokensInNeed>>
 
-/** Links to the tokens that were never used, and to the tokens that end soon, where there are any. */
-function TokensInNeed({ unused, expiring }: InNeed) {
+/** Links to the tokens that were never used and to the tokens that end soon; nothing when there are none. */
+function UnusedAndExpiringTokens({ unused, expiring }: TokenCounts) {
   if (unused === 0 && expiring === 0) return null
   const tokens = (count: number) => `${formatCount(count)} ${count === 1 ? 'token' : 'tokens'}`
   return (
@@ -120,7 +123,7 @@ function TokensInNeed({ unused, expiring }: InNeed) {
 /** Returns the column with a link that orders the list by it, or reverses the order when the list has it. */
 function sortable({ order, ...column }: SortedColumn, view: View): Column<TokenRecord> {
   const isCurrent = order === view.order
-  // Texts are ordered from A on, times from the latest, amounts from the largest.
+  // The first click orders texts from A to Z, times from the latest, and amounts from the largest.
   const startsAscending = order === 'name' || order === 'token' || order === 'ends'
   const ascending = isCurrent ? !view.ascending : startsAscending
   const href = pathWith(tokensPath, parametersOf({ ...view, order, ascending }))

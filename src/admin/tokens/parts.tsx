@@ -1,6 +1,5 @@
 // The parts that several pages of the tokens show.
 
-import type { ComponentChildren } from 'preact'
 import { permissions as descriptions, type Permission } from '../../domain/token/permission.ts'
 import { getToken, type TokenRecord, type TokenValidity, tokenStatus } from '../../domain/token/token.ts'
 import { requireIdentifier } from '../../domain/value/identifier.ts'
@@ -12,7 +11,7 @@ import type { AdminContext } from '../context.ts'
 export const tokensPath = `${adminPath}/tokens`
 
 /** Returns the path of a token's page, or of a page below it. */
-export const tokenPath = (id: number, page?: 'edit' | 'rotate' | 'revoke') =>
+export const tokenPath = (id: number, page?: 'edit' | 'rotate' | 'revoke' | 'webhooks') =>
   `${tokensPath}/${id}${page ? `/${page}` : ''}`
 
 const opensPersonalData = (permission: Permission) => permission === 'export_customer_information'
@@ -38,21 +37,13 @@ export function PermissionList({ permissions }: { permissions: Permission[] }) {
   )
 }
 
-/** A term and its description in a `<dl class="facts">`. */
-export const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <>
-    <dt>{name}</dt>
-    <dd>{children}</dd>
-  </>
-)
-
 type Validity = TokenValidity & Pick<TokenRecord, 'rotatedTo' | 'expiresAt'>
 
 const isReplaced = (token: Validity) => tokenStatus(token) === 'active' && token.rotatedTo !== null
 
 const tones = { active: 'good', expired: 'warn', revoked: 'bad' }
 
-/** The status of a token; of an active token that was rotated, when it ends. */
+/** The status of a token, or the end of an active token that was rotated. */
 export function StatusBadge({ token }: { token: Validity }) {
   const status = tokenStatus(token)
   if (!isReplaced(token)) return <span class={`badge ${tones[status]}`}>{status}</span>

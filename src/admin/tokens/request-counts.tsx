@@ -57,7 +57,7 @@ const outcomes: (Series & { includes: (status: number) => boolean })[] = [
   { label: 'failed', color: 'failed', includes: status => status >= 500 },
 ]
 
-/** The colors of the resources of operations. Bars are stacked in this order. */
+/** The color of each resource in the charts. Bars are stacked in this order. */
 const colors: Readonly<Record<string, string>> = {
   Tenant: 'plot-second',
   CatalogVoucher: 'catalog',
@@ -69,8 +69,8 @@ const colors: Readonly<Record<string, string>> = {
 }
 
 /**
- * The first words of the names of operations that read; the empty text is for all other operations. Bars are stacked
- * in this order first.
+ * The first words of the names of operations that read. The empty text stands for all other operations. Bars are
+ * stacked in this order first.
  */
 const verbs = ['List', 'Get', 'Export', '']
 

@@ -1,7 +1,8 @@
 import { revokeToken } from '../../domain/token/lifecycle.ts'
+import { Facts } from '../../pages/facts.tsx'
 import { ConfirmForm, Layout } from '../components/layout.tsx'
 import { actorOf, type HandlerById, redirectWithFlash, sendPage } from '../context.ts'
-import { Fact, InactiveTokenPage, LastUse, tokenOf, tokenPath } from './parts.tsx'
+import { InactiveTokenPage, LastUse, tokenOf, tokenPath } from './parts.tsx'
 
 /** GET /admin/tokens/:id/revoke */
 export const showRevoke: HandlerById = async (context, request, reply) => {
@@ -12,15 +13,13 @@ export const showRevoke: HandlerById = async (context, request, reply) => {
     <Layout title={`Revoke ${token.name}?`} section="tokens" narrow>
       <div class="card danger-zone">
         <p>REST and GraphQL reject this token within a second. This cannot be undone: the partner needs a new token.</p>
-        <dl class="facts">
-          <Fact name="Name">{token.name}</Fact>
-          <Fact name="Token">
-            <code>{token.hint}</code>
-          </Fact>
-          <Fact name="Last used">
-            <LastUse token={token} />
-          </Fact>
-        </dl>
+        <Facts
+          facts={{
+            Name: token.name,
+            Token: <code>{token.hint}</code>,
+            'Last used': <LastUse token={token} />,
+          }}
+        />
       </div>
       <ConfirmForm action={tokenPath(token.id, 'revoke')} confirm="Revoke the token" cancelPath={tokenPath(token.id)} />
     </Layout>,
