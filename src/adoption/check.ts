@@ -1,49 +1,51 @@
-/** The check of a mapping before it is installed: PostgreSQL finds what is wrong (sql/functions/adoption), and nothing stays. */
+/**
+ * Checks a mapping before it is installed, with functions of PostgreSQL (sql/functions/adoption), and leaves no trace.
+ */
 import postgres from '#postgres'
 import { lineAt, type Mapping, readMappings } from '../db/mapping/mappings.ts'
 import { arrayText, type Fragment, type Pool, type Transaction } from '../db/sql.ts'
 import { withoutTrace } from './without-trace.ts'
 
-/** What is wrong with a file, and what to do: sentences without a full stop. */
+/** A problem of a file, and its remedy: sentences without a full stop. */
 export interface Finding {
   file: string
-  /** Null: PostgreSQL names none. */
+  /** Null when PostgreSQL names no line. */
   line: number | null
-  /** `error`: the mapping is not to be installed. */
+  /** With an `error` the mapping must not be installed. */
   level: 'error' | 'warning'
   problem: string
   remedy: string
-  /** Up to ten keys of the rows that are meant. */
+  /** Up to ten keys of the rows with the problem. */
   keys: string[]
 }
 
 export interface CheckedMapping {
   findings: Finding[]
-  /** The columns that the mapping reads, by the names of their tables with the schema, as SQL. */
+  /** The columns that the mapping reads, by the qualified names of their tables, as SQL. */
   columns: ReadonlyMap<string, ReadonlySet<string>>
-  /** The statements that let the login read what the mapping reads. */
+  /** The statements that let the login read these columns. */
   grants: string[]
 }
 
-/** How the records of a type would change when the mapping is installed. */
+/** A change of the records of a type by the installation of the mapping. */
 export interface RecordChange {
   record: string
   /** `appear` in the lists, `leave` them, or `differ`. */
   change: string
   records: number
   firstKey: string
-  /** In which the first one differs. */
+  /** The columns in which the first record differs. */
   columns: string[]
 }
 
 /**
- * Checks the mapping of a folder in a transaction that is rolled back. It reads all rows, and holds no lock for which a writer
- * of the platform waits. Without the schema gateway, the transaction also creates it.
+ * Checks the mapping of a folder in a transaction that is rolled back. It reads all rows, and takes no lock that blocks
+ * a writer of the platform. Without the schema gateway, the transaction also creates it.
  *
- * @param sql connections of the login that is to install the mapping
+ * @param sql connections of the login that will install the mapping
  * @param path the schemas of names that are not qualified
- * @param staged tables that are created for the check where they do not exist (sql/0015): then no rows are read
- * @returns `changes`: of the types whose mapping differs from the installed one; none when none is installed
+ * @param staged tables that are created for the check if they do not exist (sql/0015); with them, no rows are read
+ * @returns `changes`: the changes of types whose mapping differs from the installed one
  * @throws an Error when the folder has no mapping, or a rule has none; an error of the connection, or of a lock
  */
 export async function checkMapping(
@@ -65,14 +67,14 @@ export async function checkMapping(
   })
 }
 
-/** A finding as a function of sql/functions/adoption returns it. */
+/** A finding of a function in sql/functions/adoption. */
 type FindingDetails = Omit<Finding, 'file' | 'line' | 'keys'> & { keys?: string[] | null }
 
 class Check {
   readonly #findings: Finding[] = []
   /** The schemas of the tables that the mapping reads. */
   readonly #schemas = new Set<string>()
-  /** The columns that it reads, by the names of their tables. */
+  /** The columns that the mapping reads, by the names of their tables. */
   readonly #columns = new Map<string, Set<string>>()
   readonly #sql: Transaction
 
@@ -108,7 +110,7 @@ class Check {
       await this.#collect(`${record}.sql`, this.#sql`/* adoption.find_rows */ gateway.find_row_faults(${record})`)
     }
     const changes = readsRows && this.#hasNoError(0) ? await this.#findChanges(mappings) : []
-    // At the end, because it locks tables of the gateway until the transaction ends.
+    // Last, because it locks tables of the gateway until the transaction ends.
     for (const { record, select, rules, path } of sound) {
       const file = `${record}.sql`
       const isPrepared = await this.#attempt(
@@ -168,7 +170,7 @@ class Check {
   }
 
   async #checkRule(record: string, file: string, source: string, query: string, path: string): Promise<void> {
-    // One row, so that the plan of the rule is that for one.
+    // The view has one row, because a step evaluates a rule for few rows and PostgreSQL should plan it so.
     await this.#sql.unsafe(
       `create temporary view changed as select * from jsonb_populate_record(null::${source}, '{}')`,
     )
@@ -193,7 +195,7 @@ class Check {
     return isCreated
   }
 
-  /** Adds the columns that a view reads. @param source the table of which `changed` has rows */
+  /** Adds the columns that a view reads. @param source the table whose rows `changed` has */
   async #addColumns(view: string, source?: string): Promise<void> {
     const columns = await this.#sql<{ schema_name: string; table_name: string; column_name: string }[]>`
       select schema_name, table_name, column_name
@@ -220,7 +222,7 @@ class Check {
     this.#findings.push({ file, line, ...found, keys: keys ?? [] })
   }
 
-  /** Adds what the call of a function finds. @returns whether there is no error */
+  /** Calls a SQL function and adds its findings. @returns whether there is no error */
   async #collect(file: string, call: Fragment): Promise<boolean> {
     const before = this.#findings.length
     await this.#attempt(file, async sql => {
@@ -232,7 +234,7 @@ class Check {
   /** @param from the number of the first finding that counts */
   readonly #hasNoError = (from: number) => this.#findings.slice(from).every(({ level }) => level === 'warning')
 
-  /** Runs statements in a savepoint. An error of them becomes a finding. @returns whether there was none */
+  /** Runs statements in a savepoint. Their error becomes a finding. @returns whether they succeeded */
   async #attempt(file: string, run: (sql: Transaction) => Promise<unknown>): Promise<boolean> {
     try {
       await this.#sql.savepoint(run)
@@ -247,10 +249,10 @@ class Check {
   }
 }
 
-/** The SQLSTATEs of errors that no file causes: of the connection, of resources, of locks, of an operator, of the system. */
+/** The SQLSTATEs of errors that no file causes: connection, resources, locks, an operator, the system. */
 const notOfMapping = /^(08|53|55P03|57|58|40)/
 
-/** What to do about an error to which PostgreSQL gives no hint, by its SQLSTATE. */
+/** The remedies of errors for which PostgreSQL gives no hint, by SQLSTATE. */
 const remedies: Record<string, string> = {
   '42501': 'Let the owner of the table run the grants below',
   '42703': 'Correct the name of the column',

@@ -2,9 +2,9 @@ import { type Mapping, throwWithFile } from '../db/mapping/mappings.ts'
 import type { Sql } from '../db/sql.ts'
 
 /**
- * Returns how many rows the mappings have, as the planner estimates.
+ * Returns the planner's estimate of the rows of the mappings.
  *
- * @throws an error that names the file when a mapping does not fit the tables any more
+ * @throws an error that names the file when a mapping no longer fits the tables
  */
 export async function estimateRows(sql: Sql, mappings: readonly Mapping[]): Promise<number> {
   let rows = 0

@@ -1,13 +1,12 @@
-/** The records of mappings that were installed: how far steps have written them. */
+/** The progress of the steps that write the records of installed mappings. */
 import { setTimeout as pause } from 'node:timers/promises'
-import { codeOf } from '../db/connection/outage.ts'
 import type { Pool, Sql } from '../db/sql.ts'
-import { createSteps } from '../projection/step.ts'
+import { makeAllSteps } from '../projection/step.ts'
 
-/** How far the steps have come that write the records of all rows. */
+/** The progress of the steps that write the records of all rows. */
 export interface Progress {
   phase: 'records' | 'indexes' | 'figures' | 'done' | 'stopped'
-  /** Why steps do not follow a mapping. */
+  /** The reason why steps do not follow a mapping. */
   problem: string | null
   records: number
   /** Null until the steps begin. */
@@ -17,7 +16,7 @@ export interface Progress {
 /** The minimum time between two reports, in milliseconds. */
 const interval = 200
 
-/** Reads how far steps have come. */
+/** Reads the progress of the steps. */
 async function readProgress(sql: Sql): Promise<Progress> {
   const [progress] = await sql<Progress[]>`
     select /* adoption.read_progress */
@@ -44,9 +43,9 @@ async function readProgress(sql: Sql): Promise<Progress> {
 }
 
 /**
- * Makes steps, unless a service does, until all records are written, or a mapping holds them up.
+ * Makes steps, unless a service makes them, until all records are written, or a mapping blocks them.
  *
- * @param signal ends the steps; a later call goes on with them
+ * @param signal ends the steps, which a later call continues
  * @param onProgress called several times a second
  * @returns the last progress
  */
@@ -55,20 +54,18 @@ export async function writeRecords(
   signal: AbortSignal,
   onProgress: (progress: Progress) => void,
 ): Promise<Progress> {
-  const makeSteps = createSteps(pool, signal)
   let steps: Promise<unknown> | undefined
   let failure: unknown
   let counting = 0
   for (;;) {
-    steps ??= makeSteps()
+    steps ??= makeAllSteps(pool, signal)
       .catch(error => {
-        // A step that ran out of time is made again: with fewer keys, then with more time.
-        if (codeOf(error) !== '57014') failure = error
+        failure = error
       })
       .finally(() => {
         steps = undefined
       })
-    // To count the records takes a tenth of the time at most.
+    // Counting the records takes at most a tenth of the time.
     await pause(Math.max(interval, counting * 9))
     if (failure) throw failure
     const began = performance.now()
@@ -77,7 +74,7 @@ export async function writeRecords(
     onProgress(progress)
     if (progress.phase !== 'done' && progress.phase !== 'stopped' && !signal.aborted) continue
     await steps
-    // Changes that came meanwhile may wait again.
+    // New changes may wait again.
     return { ...(await readProgress(pool)), phase: progress.phase, problem: progress.problem }
   }
 }

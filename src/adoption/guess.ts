@@ -12,8 +12,8 @@ interface Guess {
 const minorUnits = /_(in_)?(cents|pence|minor|minor_units)$/
 
 /**
- * Returns the first column that has one of the names, in their order, and a type of which the wanted one is made. The name of the
- * table may stand before it: `variant_rank` of `product_variants` is a `rank`.
+ * Returns the first column with one of the names, in their order, and a type that converts to the wanted one. The name
+ * of the table may be a prefix: `variant_rank` of `product_variants` is a `rank`.
  */
 function findColumn({ name, columns }: Table, sought: readonly string[], type: string): Column | undefined {
   const usable = columns.filter(column => names.sourceTypes[type]?.includes(column.type))
@@ -25,7 +25,7 @@ function findColumn({ name, columns }: Table, sought: readonly string[], type: s
   )[0]
 }
 
-/** Returns a table for a `from`. */
+/** Returns a table for a `from` clause. */
 export const fromOf = ({ path, alias, source, name }: Table): string => (source === name ? path : `${path} ${alias}`)
 
 /** Returns the condition that an enum of a table has one of the words. */
@@ -35,7 +35,7 @@ function findWord({ alias, columns }: Table, words: readonly string[]): string |
   return found && `${alias}.${found.sql} = '${found.label}'`
 }
 
-/** Returns the conditions of the rows that partners may see: not deleted, and of the catalog those on sale that are vouchers. */
+/** Returns the conditions of the rows that partners may see: not deleted, and in the catalog only vouchers on sale. */
 export function guessConditions(record: string, source: Table): string[] {
   const find = (sought: readonly string[], type: string, condition = '') => {
     const column = findColumn(source, sought, type)
@@ -50,7 +50,7 @@ export function guessConditions(record: string, source: Table): string[] {
   ].filter(condition => typeof condition === 'string')
 }
 
-/** Guesses the columns of the mapping that reads a table, and collects what they join. */
+/** Creates the functions that guess the columns of the mapping of a table, and collect the tables that they join. */
 export function createGuesser(source: Table, { tables, candidates, targets, hasOneShop }: Platform) {
   /** The tables that are joined, with the columns of the source that lead to them. */
   const joins = new Map<Table, Column>()
@@ -62,7 +62,7 @@ export function createGuesser(source: Table, { tables, candidates, targets, hasO
   const leadingTo = (target: Table | undefined, { columns } = source) =>
     target && columns.find(column => targets.get(column) === target)
 
-  /** Finds a column in the source, else in a table to which a column leads. */
+  /** Finds a column in the source, or else in a table that a column of the source refers to. */
   function locate(name: string, type: string): { column: Column; value: string } | undefined {
     const own = findColumn(source, names.columnNames(name), type)
     if (own) return { column: own, value: at(own) }
@@ -78,7 +78,10 @@ export function createGuesser(source: Table, { tables, candidates, targets, hasO
     return undefined
   }
 
-  /** Reads the keys of a product's categories from a table that links both, else from the product. */
+  /**
+   * Guesses the keys of a product's categories: from a table that links products and categories, or else from a column
+   * of the product.
+   */
   function guessCategories(key: Column | undefined): Guess {
     const category = tableOf('category')
     for (const table of tables) {
@@ -91,7 +94,7 @@ export function createGuesser(source: Table, { tables, candidates, targets, hasO
     return { value: own ? `array_remove(array[${at(own)}], null)` : null }
   }
 
-  /** Reads whether a voucher is void from a column, from its opposite, from the date, or from a word of an enum. */
+  /** Guesses whether a voucher is void: from a column, its opposite, the date, or a word of an enum. */
   function guessVoid(): Guess {
     const flag = findColumn(source, names.columnNames('void'), 'boolean')
     const opposite = findColumn(source, names.activeNames, 'boolean')
@@ -145,13 +148,13 @@ export function createGuesser(source: Table, { tables, candidates, targets, hasO
     if (name === 'void') return guessVoid()
     const found = locate(name, type)
     if (found) return convert(name, type, found.column, found.value)
-    // No customer is taken to consent.
+    // When no column was found, no customer counts as consenting.
     return name === 'marketing_opted'
       ? { value: 'false', note: 'Nothing found: no customer is listed.' }
       : { value: null }
   }
 
-  /** Returns a constant for a column that was not found: its default, of its type or of the type of the keys that it has. */
+  /** Returns a constant for a column that was not found: its default, with its type or the type of its keys. */
   function fallback(name: string, type: string, standard: string | null): string {
     const record = names.keyColumns[name]
     const table = hasOneShop && record === 'tenant' ? undefined : tableOf(record)

@@ -1,4 +1,4 @@
-/** Writes a mapping to begin with: a guess from the catalog of a platform. */
+/** Writes the first draft of a mapping: a guess from the catalog of a platform. */
 import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { liftLimits } from '../db/connection/lift-limits.ts'
@@ -9,7 +9,7 @@ import { tableNames } from './names.ts'
 import { findRecords, keyColumnOf, type Platform } from './platform.ts'
 import { readTables, type Table } from './tables.ts'
 
-/** The words of the data dictionary, by type of record and column. A required column has no default. */
+/** The words of the data dictionary, by type of record and column. The default of a required column is null. */
 const Descriptions = z.record(
   z.string(),
   z.object({
@@ -24,9 +24,9 @@ const descriptions = new URL('../../schema/mapping-columns.json', import.meta.ur
 /** The files for a type of records. */
 export interface MappingDraft {
   record: string
-  /** The tables that may have its records, the likeliest first. The files read the first; without one there are none. */
+  /** The tables that may have its records, the likeliest first. The files read the first table. */
   candidates: string[]
-  /** The names of tables that were looked for. */
+  /** The table names that the search tried. */
   sought: string[]
   /** The texts by the names of the files. */
   files: Record<string, string>
@@ -100,7 +100,7 @@ function toFiles(
 }
 
 /**
- * Writes a mapping to begin with.
+ * Writes the first draft of a mapping.
  *
  * @param sql the database of the platform; it needs no schema of the gateway
  * @returns one draft for each type of records

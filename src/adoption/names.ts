@@ -1,6 +1,9 @@
-/** The names by which platforms call what v1 has, the likeliest first. Those of v1 itself are not repeated. */
+/**
+ * The names that platforms give to the tables and columns of v1, the likeliest first. v1's own names are not repeated
+ * here.
+ */
 
-/** Tables of a type of records, in the singular. */
+/** The tables of each type of records, in the singular. */
 const tables: Record<string, string> = {
   tenant: 'merchant store shop venue outlet branch location organisation organization company channel',
   category: 'product_category collection taxon',
@@ -11,7 +14,7 @@ const tables: Record<string, string> = {
   customer: 'person people buyer client contact member user account',
 }
 
-/** Columns of records. */
+/** The columns of records. */
 const columns: Record<string, string> = {
   parent_id: 'parent',
   tenant_id: 'shop_id store_id merchant_id venue_id',
@@ -67,20 +70,20 @@ const columns: Record<string, string> = {
 
 const namesOf = (own: string, others: Record<string, string>) => [own, ...(others[own]?.split(' ') ?? [])]
 
-/** Returns the names of tables that are looked for, of a type of records. */
+/** Returns the possible table names of a type of records. */
 export const tableNames = (record: string): string[] => namesOf(record, tables)
 
-/** Returns the names of columns that are looked for, of a column of a mapping. */
+/** Returns the possible column names of a column of a mapping. */
 export const columnNames = (column: string): string[] => namesOf(column, columns)
 
-/** Columns that have the opposite of `void`. */
+/** Columns that are true when a voucher is not void. */
 export const activeNames = ['active', 'is_active', 'enabled', 'is_enabled']
 
-/** Columns, and words of an enum, that say that a product is on sale. */
+/** Columns and enum values that mark a product that is on sale. */
 export const shownNames = [...activeNames, 'published', 'is_published', 'visible', 'is_visible']
 export const shownWords = ['published', 'active']
 
-/** Columns of products that are vouchers, where others are not. */
+/** Columns that mark the products that are vouchers. */
 export const voucherFlags = ['is_voucher', 'is_gift_card', 'is_giftcard']
 
 /** Words of an enum that mean `void`. */
@@ -89,16 +92,16 @@ export const voidWords = ['void', 'voided', 'blocked', 'disabled', 'cancelled', 
 /** Columns that mark a row as deleted. */
 export const deletedNames = ['deleted_at', 'date_deleted', 'is_deleted', 'deleted']
 
-/** Columns that are the key of another type, with that type. */
+/** Columns with the key of another type, and that type. */
 export const references: Record<string, string> = { tenant_id: 'tenant', parent_id: 'tenant', product_id: 'product' }
 
-/** All columns that have keys of another type. */
+/** All columns with keys of another type. */
 export const keyColumns: Record<string, string> = {
   ...references,
   ...{ parent_product_id: 'product', category_ids: 'category' },
 }
 
-/** Columns that a table may have to which a foreign key leads: of the named type, or of any table. */
+/** Columns that may be found through a foreign key: in the table of the named type, or in any table. */
 export const joinedColumns: Record<string, { record?: string; column: string }> = {
   currency: { column: 'currency' },
   time_zone: { record: 'tenant', column: 'time_zone' },
@@ -106,7 +109,7 @@ export const joinedColumns: Record<string, { record?: string; column: string }> 
   product_slug: { record: 'product', column: 'slug' },
 }
 
-/** Types of columns, as `pg_type` names them, of which a column of a mapping is made. */
+/** The types in `pg_type` that convert to the type of a column of a mapping. */
 export const sourceTypes: Record<string, string[]> = {
   bigint: ['int8', 'int4', 'int2', 'uuid', 'text', 'varchar'],
   text: ['text', 'varchar', 'bpchar', 'citext', 'enum'],

@@ -1,4 +1,4 @@
-/** Which table of a platform has which records, and which columns lead from one table to another. */
+/** Finds the tables of a platform that have records, and the columns that lead from one table to another. */
 import { columnNames, tableNames } from './names.ts'
 import type { Column, Table } from './tables.ts'
 
@@ -7,13 +7,13 @@ export interface Platform {
   tables: Table[]
   /** The tables that may have the records of each type, the likeliest first. */
   candidates: Map<string, readonly Table[]>
-  /** The tables whose keys columns have. */
+  /** The tables to whose keys columns refer. */
   targets: Map<Column, Table>
-  /** Whether no record says which tenant has it. Then the key of all is 1. */
+  /** True when no record names its tenant. Then all records belong to the tenant with the key 1. */
   hasOneShop: boolean
 }
 
-/** Returns a name in the style of columns: `gift_card` of `giftCard` and of `Gift Card`. */
+/** Returns a name in the style of columns: `gift_card` for `giftCard` and `Gift Card`. */
 export const toSnakeCase = (name: string): string =>
   name
     .replaceAll(/([a-z\d])([A-Z])/g, '$1_$2')
@@ -25,11 +25,11 @@ export const keyColumnOf = ({ columns }: Table): Column | undefined => columns.f
 
 const withoutSeparators = (name: string) => toSnakeCase(name).replaceAll('_', '')
 
-/** Returns a name of one thing: `category` of `categories`. */
+/** Returns a name in the singular: `category` for `categories`. */
 export const singular = (name: string) => name.replace(/ies$/, 'y').replace(/(?<=ch|sh|ss|x)es$|(?<!s)s$/, '')
 
 /**
- * Groups the tables that have a key by name: the whole name, and the name after a prefix that most tables have, or that
+ * Groups the tables with a key by name: the whole name, and the name without a prefix that most tables have, or that
  * the name repeats (`giftcard_giftcardevent`).
  */
 function groupByName(tables: readonly Table[]): Map<string, Table[]> {
@@ -48,8 +48,8 @@ function groupByName(tables: readonly Table[]): Map<string, Table[]> {
 }
 
 /**
- * Finds the tables of records by their names, and where columns lead: by foreign keys, else by a name such as `shop_id` and the
- * type.
+ * Finds the tables of records by name, and the targets of columns: by foreign keys, or else by a name such as `shop_id`
+ * and the type.
  *
  * @param records the types of records
  */

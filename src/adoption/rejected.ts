@@ -7,9 +7,9 @@ import type { Fragment, Pool, Sql } from '../db/sql.ts'
 interface RejectedKey {
   record: string
   key: string
-  /** With values of the row. */
+  /** May quote values of the row. */
   reason: string
-  /** An ISO 8601 instant. The reason may have changed since. */
+  /** An ISO 8601 instant. The reason may have changed later. */
   since: string
 }
 

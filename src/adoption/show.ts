@@ -1,27 +1,27 @@
-/** What a mapping makes of one key. */
+/** The record that a mapping makes of one key. */
 import { type Mapping, throwWithFile } from '../db/mapping/mappings.ts'
 import type { Transaction } from '../db/sql.ts'
 
-/** The record of a key, and what leads to it. */
+/** The record of a key, and its origin. */
 export interface KeyState {
-  /** Whether steps evaluate the files as they are; false: they differ from the installed ones. */
+  /** True when the files equal the installed mapping, which steps evaluate. */
   isInstalled: boolean
-  /** The rows that the select has for the key now: one, unless the mapping is wrong. */
+  /** The rows that the select returns for the key now: one row, unless the mapping is wrong. */
   rows: object[]
-  /** Why steps will evaluate the key; empty: nothing waits. */
+  /** The reasons why steps will evaluate the key; empty when nothing waits. */
   notes: string[]
-  /** The record as it is stored. */
+  /** The stored record. */
   record: { id: number; tenant_id?: number; reference?: string } | null
-  /** Why v1 cannot show the row. */
+  /** The reason why v1 cannot show the row. */
   rejection: string | null
-  /** The tenant that lists the record; null: it has no record. */
+  /** The tenant that lists the record; null when the tenant has no record. */
   tenantId: number | null
 }
 
 /**
  * Reads the state of a key.
  *
- * @param sql of `withoutTrace`, because to find the notes of a key may add some
+ * @param sql a transaction of `withoutTrace`, because this function may add notes
  * @throws an Error that names the file and the line when the select fails
  */
 export async function readKeyState(sql: Transaction, mapping: Mapping, key: string): Promise<KeyState> {

@@ -1,4 +1,4 @@
-/** What steps have made of the mappings. */
+/** The state of the records that steps write by the mappings. */
 import type { Sql } from '../db/sql.ts'
 
 /** The state of a type of records. */
@@ -6,7 +6,7 @@ interface RecordState {
   record: string
   records: number
   rejected: number
-  /** Why all its keys are evaluated, or why steps do not follow its mapping; null: they follow each change. */
+  /** The reason for a scan, for its stop, or for a broken mapping; null when there is none. */
   state: string | null
 }
 

@@ -1,4 +1,4 @@
-/** The tables of a platform, as its catalog has them. */
+/** Reads the tables of a platform from its catalog. */
 import type { Sql } from '../db/sql.ts'
 
 /** A column of a platform's table. */
@@ -6,19 +6,19 @@ export interface Column {
   name: string
   /** The name as SQL. */
   sql: string
-  /** The name of its type in `pg_type`, or `enum`; a domain has the one of its base type. */
+  /** The name of its type in `pg_type`, or of the base type for a domain, or `enum`. */
   type: string
-  /** The words of an enum. */
+  /** The values of an enum. */
   labels: string[]
-  /** Whether it is the primary key, alone. */
+  /** True when it is the only column of the primary key. */
   isKey: boolean
-  /** The `path` of the table whose primary key a foreign key has here. */
+  /** The `path` of the table to whose primary key a foreign key of the column refers. */
   target: string | null
 }
 
 /** A table of a platform. */
 export interface Table {
-  /** The name that a rule's file has: with the schema, when several schemas have the table. */
+  /** The name in the file of a rule: with the schema, when several schemas have such a table. */
   source: string
   name: string
   /** The name with the schema, as SQL. */
@@ -29,8 +29,8 @@ export interface Table {
 }
 
 /**
- * Reads the tables of all schemas but the system's and `gateway`. The schema with the most tables comes first: it is probably the
- * platform's own. Tables whose names no file can have are left out.
+ * Reads the tables of all schemas except the system's and `gateway`. The schema with the most tables, probably the
+ * platform's own, comes first. Tables whose names cannot be names of files are left out.
  */
 export const readTables = (sql: Sql) => sql<Table[]>`
   select /* adoption.read_tables */ source, name, path, quote_ident(source) as alias, columns

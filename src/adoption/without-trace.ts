@@ -4,7 +4,7 @@ import { hasSchema } from '../db/migration/migrations.ts'
 import type { Pool, Transaction } from '../db/sql.ts'
 
 /**
- * Does work in a transaction that is rolled back. Without the schema gateway, the transaction also creates it.
+ * Runs work in a transaction that is rolled back. Without the schema gateway, the transaction also creates it.
  *
  * @param sql connections of the owner; statements have no time limit, and wait a second for a lock
  */

@@ -1,7 +1,7 @@
 /**
- * Copies the tables of a platform on another server, of one instant, and lets a subscription keep the copies in step from there
- * on. Staged tables that exist already are made equal to the copy: so the first copy, a slot that was lost and a failover are one
- * and the same. Where single tables have rows that the log lacks, these alone are copied.
+ * Copies the tables of a platform on another server at one instant, and lets a subscription keep the copies in step
+ * after it. Existing staged tables are made equal to the copy, so a first copy, a lost slot and a failover are handled
+ * alike. When the log lacks rows of single tables, only these tables are copied.
  */
 import { liftLimits } from '../db/connection/lift-limits.ts'
 import { defaultLockWait } from '../db/migration/migrate.ts'
@@ -19,23 +19,24 @@ const copyLock = 7_302_155_602
 export interface CopyOptions extends CopyProgress {
   /** The URL of the platform's database, which the subscription also uses. */
   platformUrl: string
-  /** The time to wait for transactions of the platform: a slot begins when the present ones have ended; in seconds. */
+  /** The time to wait for the end of the platform's open transactions, before which a slot cannot begin, in seconds. */
   lockWait?: number
   onBlocked?: (holders: string) => void
-  /** Tables that are staged first: the tables that are not staged yet. */
+  /** The tables that are not staged yet. They are staged before the copy. */
   tables?: readonly PlatformTable[]
-  /** Called when it begins: no other process copies. */
+  /** Called when the copy begins, because no other process copies. */
   onBegin?: () => void
 }
 
 /**
- * Copies all staged tables, and switches the subscription to a new slot. From the snapshot until the switch, nothing is applied: the
- * service goes on with the former rows. After an error, the former subscription goes on, and the next call begins again.
+ * Copies all staged tables, and switches the subscription to a new slot. From the snapshot until the switch nothing is
+ * applied, and the service uses the former rows. After an error the former subscription continues, and the next call
+ * begins again.
  *
  * @param owner connections of the owner of the staged tables, who may create subscriptions
  * @returns false when another process copies
- * @throws a ReasonError when tables are published that must not be; an Error that names who holds up the slot; an error of either
- *   database
+ * @throws a ReasonError when forbidden tables are published; an Error that names the transactions that delay the slot;
+ *   an error of either database
  */
 export async function copyPlatform(
   owner: Pool,
@@ -57,7 +58,7 @@ export async function copyPlatform(
     const changed = await session<{ oid: number }[]>`
       select /* staging.read_changed */ platform_oid::bigint as oid from gateway.staged_table where needs_copy is not null`
     const isComplete = former?.slot != null && former.needs_copy === null && tables.length === 0
-    // Another instance has copied them meanwhile.
+    // Another instance has copied the tables meanwhile.
     if (isComplete && changed.length === 0) return true
     onBegin?.()
     await dropSlots(platform, [former?.other_slot])
@@ -67,21 +68,22 @@ export async function copyPlatform(
       values (${slot}, ${some.length === 0 ? 'The copy goes on.' : null})
       on conflict (is_only) do update
       set other_slot = excluded.other_slot, needs_copy = coalesce(subscription.needs_copy, excluded.needs_copy)`
-    // A table is staged only when a copy is noted: after an interruption, none counts as copied.
+    // The copy is recorded before a table is staged, so that after an interruption no table counts as copied.
     for (const table of tables) {
       await session`select /* staging.stage_table */ gateway.stage_table(${JSON.stringify(table)}::text::jsonb, false)`
     }
     const staged = await session<{ oid: number }[]>`
       select /* staging.read_tables */ platform_oid::bigint as oid from gateway.staged_table where not is_ignored`
     const oids = staged.map(({ oid }) => oid)
-    // Staged before: the former subscription would wait for a published table that is not there.
+    // The tables are staged before they are published: the former subscription would wait for a missing table.
     const found = await readPlatformTables(platform, oids)
     for (const { problem, ...table } of found) if (problem) throw new Error(`${pathOf(table)} ${problem.join('. ')}`)
     const ignored = await publish(platform, name, found, { lockWait, onBlocked })
-    // Before the snapshot: a failover during the copy shows as another server.
+    // Read before the snapshot, so that a failover during the copy is detected as another server.
     const server = await readServer(platform)
     try {
-      // Before the snapshot, which else could be older than the rows that the former subscription has applied at the switch.
+      // Stopped before the snapshot, because the snapshot must not be older than rows that the former subscription
+      // applies.
       await stopSubscription(session)
       const { snapshot, position } = await createSlot(walSender, platform, { slot, server, lockWait, onBlocked })
       const isFirst = former?.slot == null
@@ -113,8 +115,8 @@ export async function copyPlatform(
 }
 
 /**
- * Drops the slot of the former subscription, or of a copy that was interrupted. The slot of a copy that goes on may not exist yet, and
- * stays known: the lock is free only when no copy goes on.
+ * Drops the slot of the former subscription, or of an interrupted copy. It takes the lock of copies, because the slot
+ * of a running copy may not exist yet, and must stay recorded.
  */
 export async function dropOtherSlot(owner: Sql, platform: Sql): Promise<void> {
   const [other] = await owner<{ slot: string }[]>`

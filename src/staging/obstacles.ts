@@ -1,9 +1,12 @@
-/** What prevents the replication of a platform: each right and setting that `apply` needs is tried, and nothing stays. */
+/**
+ * Finds the obstacles to the replication of a platform: tests each right and setting that `apply` needs, and leaves no
+ * trace.
+ */
 import type { Finding } from '../adoption/check.ts'
 import { codeOf } from '../db/connection/outage.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { type PlatformTable, pathOf } from './platform-tables.ts'
-import { findSurplus, planPublication } from './publication.ts'
+import { findSurplusTables, planPublication } from './publication.ts'
 import { createSubscription, subscriptionName } from './subscription.ts'
 
 interface StagedPlatform {
@@ -15,10 +18,10 @@ interface StagedPlatform {
   tables: readonly PlatformTable[]
 }
 
-/** Finds what prevents `apply`. Each remedy has a statement for the person who may run it, or what else to do. */
+/** Finds the obstacles to `apply`, each with its remedy. */
 export async function findObstacles(staged: StagedPlatform): Promise<Finding[]> {
   const { platform, name, tables } = staged
-  const surplus = await findSurplus(platform, name, tables)
+  const surplus = await findSurplusTables(platform, name, tables)
   const statements = await planPublication(platform, name, tables)
   const found = await platform<{ problem: string; remedy: string }[]>`
     select /* platform.find_obstacles */ problem, remedy
@@ -46,17 +49,17 @@ export async function findObstacles(staged: StagedPlatform): Promise<Finding[]> 
     ) found (holds, problem, remedy) where holds`
   if (surplus?.isForbidden) found.push({ problem: surplus.reason.message, remedy: surplus.reason.action })
   const refused = found.map(one => ({ file: 'PLATFORM_URL', ...one }))
-  // The server of the gateway would meet the same.
+  // With an obstacle, the server of the gateway would fail for the same reason.
   const all = refused.length > 0 ? refused : await trySubscription(staged)
   return all.map(one => ({ line: null, level: 'error', keys: [], ...one }))
 }
 
-/** Subscribes in a transaction that is rolled back. The server of the gateway connects to the platform, as it will for the changes. */
+/** Subscribes in a transaction that is rolled back, so that the server of the gateway connects to the platform. */
 async function trySubscription({ owner, platformUrl, name }: StagedPlatform) {
   const session = owner.openSession()
   try {
     await session.unsafe('begin /* staging.begin_trial */')
-    // No table is taken of a publication that does not exist.
+    // A publication that does not exist has no tables to subscribe to.
     const trial = { name: `${subscriptionName}_trial`, publication: `${name}_trial` }
     await createSubscription(session, { ...trial, platformUrl, options: 'enabled = false, slot_name = none' })
     return []

@@ -1,26 +1,29 @@
-/** The tables of a platform on another server, as its catalog has them. */
+/** Reads the tables of a platform on another server from its catalog. */
 import { arrayText, type Sql } from '../db/sql.ts'
 
-/** A table of the platform, and how it is staged. None of its texts is SQL. */
+/** A table of the platform, and the properties by which it is staged. None of its texts is SQL. */
 export interface PlatformTable {
   platform_oid: number
   schema: string
   name: string
-  /** False: a view, or a foreign table. */
+  /** False for a view, or a foreign table. */
   is_table: boolean
-  /** What else `gateway.platform_column` (sql/0015) has is for PostgreSQL alone. */
+  /**
+   * The columns of the table. Each also has the attributes of `gateway.platform_column` (sql/0015), which only
+   * PostgreSQL reads.
+   */
   columns: { name: string }[]
-  /** The expressions of generated columns, which are not replicated, by their names. */
+  /** The expressions of generated columns, which are not replicated, by name. */
   generated: Record<string, string>
-  /** The columns by which the platform's log names rows that change; none: it has no such columns. */
+  /** The columns by which the platform's log identifies changed rows; empty without such columns. */
   key: string[]
-  /** Parts of its catalog that `gateway.follow_table` compares. */
+  /** The parts of the catalog that `gateway.follow_table` compares. */
   marks: Record<string, unknown>
-  /** The files of partitions that were tables before, and have rows. */
+  /** The files of partitions with rows that were attached as tables. */
   attached: number[]
   /** The columns of indexes. */
   indexes: string[][]
-  /** Why it cannot be published, and what to do; null: it can. */
+  /** The reason why it cannot be published, and the remedy; null when it can be published. */
   problem: [what: string, remedy: string] | null
 }
 
@@ -32,11 +35,11 @@ export const pathOf = ({ schema, name }: Pick<PlatformTable, 'schema' | 'name'>)
   `${quoteIdentifier(schema)}.${quoteIdentifier(name)}`
 
 /**
- * Reads the tables of all schemas but the system's. A partitioned table is one table; generated columns are left out, because
- * they are not replicated.
+ * Reads the tables of all schemas except the system's. A partitioned table is one table. Generated columns, which are
+ * not replicated, are left out.
  *
  * @param sql the database of the platform
- * @param oids the tables that are read; default: all, with views and foreign tables, which have a problem
+ * @param oids the tables to read; default: all tables, and views and foreign tables, which have a problem
  */
 export const readPlatformTables = (sql: Sql, oids: readonly number[] | null = null) => sql<PlatformTable[]>`
   select /* platform.read_tables */ pg_class.oid::bigint as platform_oid, nspname as schema, relname as name,

@@ -1,45 +1,48 @@
-/** How far a subscription is: what this database and the platform know of it. */
+/** Reads the progress of a subscription, from this database and from the platform. */
 import type { Sql } from '../db/sql.ts'
 import { subscriptionName } from './subscription.ts'
 
-/** The subscription, as this database has it. */
+/** The state of the subscription in this database. */
 export interface Subscription {
   slot: string | null
   server: string | null
-  /** Since when changes may not be applied, as the last look of any instance, or the copy, has stored it. */
+  /** The instant after which changes may be missing, stored by the last check of any instance, or by the copy. */
   since: string | null
   needs_copy: string | null
-  /** Why a single table is copied again; null: none is. */
+  /** The reason why a single table is copied again, or null. */
   table_needs_copy: string | null
   is_enabled: boolean
-  /** The changes that could not be applied, and were tried again. */
+  /** The number of failures to apply a change. */
   failures: number
   /** The tables that are staged. */
   oids: number[]
 }
 
-/** The slot, as the platform has it. */
+/** The state of the slot at the platform. */
 interface Slot {
   is_lost: boolean
   /** The bytes of the log that are not applied. */
   behind: number
-  /** The share of the log that the platform keeps which is left; null: it keeps all. */
+  /** The remaining share of the log budget of the slot; null when the platform keeps all of its log. */
   log_left: number | null
   /** The position up to which changes are applied. */
   confirmed: string
-  /** Whether the changes before a position are applied. */
+  /** True when the changes before a position are applied. */
   is_applied: boolean
-  /** The end of the log that was written, as a number of bytes, and how much of it is applied. */
+  /** The bytes of the log that are written, and the bytes that are applied. */
   written: number
   applied: number
 }
 
-/** Creates a function that returns since when changes may not be applied. It is called after each look; slot null: the look failed. */
+/**
+ * Creates a function that returns the instant after which changes may be missing. Call it after each check of the
+ * platform, with a null slot when the check failed.
+ */
 export function createLag() {
-  /** The former looks, before whose ends of the log some changes may not be applied. */
+  /** The former checks whose end of the log is not applied yet. */
   let unapplied: { name: string | null; written: number; at: string }[] = []
   return ({ slot: name, since }: Subscription, slot: Slot | null): string | null => {
-    // The first look of this process at a slot: what was written before it may be as old as the stored time.
+    // When this process checks a slot for the first time, the log before the slot may be as old as the stored time.
     if (slot && since !== null && unapplied.at(-1)?.name !== name)
       unapplied = [{ name, written: slot.written, at: since }]
     if (slot) unapplied = unapplied.filter(look => look.name === name && look.written > slot.applied)
@@ -63,7 +66,11 @@ export async function readSubscription(owner: Sql): Promise<Subscription | undef
   return subscription
 }
 
-/** Returns a slot; null when the platform has none of the name. @param position one of its log, as PostgreSQL writes it */
+/**
+ * Returns a slot, or null when the platform has none of the name.
+ *
+ * @param position in its log, in PostgreSQL's notation
+ */
 export async function readSlot(platform: Sql, name: string, position: string): Promise<Slot | null> {
   const [slot] = await platform<Slot[]>`
     select /* platform.read_slot */ wal_status = 'lost' as is_lost, confirmed_flush_lsn::text as confirmed,
@@ -77,7 +84,7 @@ export async function readSlot(platform: Sql, name: string, position: string): P
   return slot ?? null
 }
 
-/** Returns the end of the platform's log, as PostgreSQL writes it. */
+/** Returns the end of the platform's log, in PostgreSQL's notation. */
 export async function readPosition(platform: Sql): Promise<string> {
   const [row] = await platform<[{ position: string }]>`
     select /* platform.read_position */ pg_current_wal_insert_lsn()::text as position`

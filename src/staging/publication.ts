@@ -1,4 +1,4 @@
-/** The publication of a platform: the tables whose changes its log has for the subscription. */
+/** The publication of a platform: the tables whose changes the subscription gets. */
 
 import { retryLocks } from '../db/connection/lock-retries.ts'
 import { codeOf } from '../db/connection/outage.ts'
@@ -7,8 +7,8 @@ import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { type PlatformTable, pathOf, readPlatformTables } from './platform-tables.ts'
 
 /**
- * Returns the name of the publication, with which the names of slots begin. It belongs to one database of a gateway, because several
- * may follow one platform.
+ * Returns the name of the publication, which is the prefix of the names of slots. It identifies the gateway's database,
+ * because several gateways may follow one platform.
  */
 export async function readReplicationName(owner: Sql): Promise<string> {
   const [own] = await owner<[{ name: string }]>`
@@ -23,7 +23,10 @@ export const isForbidden = (error: unknown): error is Error => codeOf(error) ===
 /** The time that a statement waits for a lock at the platform, in milliseconds. */
 const lockMs = 100
 
-/** Returns the paths of the tables that are published, and whether the publication is of all tables; undefined: there is none. */
+/**
+ * Returns the paths of the published tables, and whether the publication is for all tables; undefined without a
+ * publication.
+ */
 async function readPublication(sql: Sql, name: string): Promise<{ isOfAll: boolean; tables: string[] } | undefined> {
   const [found] = await sql<{ isOfAll: boolean; tables: string[] }[]>`
     select /* platform.read_publication */ puballtables as "isOfAll", array_to_json(array(
@@ -51,29 +54,31 @@ export async function planPublication(sql: Sql, name: string, tables: readonly P
   return [found ? `alter publication ${name} add ${listOf(missing)};` : creationOf(name, missing)]
 }
 
-/** Tables that are published and not staged. */
-interface Surplus {
-  /** It has the statements for the platform. */
+/** Tables that are published but not staged. */
+interface SurplusTables {
+  /** The reason, with the statements for the platform. */
   reason: Reason
-  /** The ignored tables: empty tables without a subscription are made for them. */
+  /** The tables that can be ignored: an empty staged table, without a subscription, receives their changes. */
   tables: PlatformTable[]
-  /** Whether there are others, which a new subscription would write: a token into `gateway.token`. */
+  /**
+   * True when there are other tables, which a new subscription would write, for example a token into `gateway.token`.
+   */
   isForbidden: boolean
 }
 
 /**
- * Finds tables that are published and not staged.
+ * Finds tables that are published but not staged.
  *
  * @param sql the platform's database
  * @param name the name of the publication
- * @param tables all tables that are staged
- * @returns undefined: there are none
+ * @param tables all staged tables
+ * @returns undefined when there are none
  */
-export async function findSurplus(
+export async function findSurplusTables(
   sql: Sql,
   name: string,
   tables: readonly PlatformTable[],
-): Promise<Surplus | undefined> {
+): Promise<SurplusTables | undefined> {
   const found = await readPublication(sql, name)
   const staged = tables.map(pathOf)
   const surplus = found?.tables.filter(path => !staged.includes(path)) ?? []
@@ -95,12 +100,12 @@ export async function findSurplus(
 }
 
 /**
- * Publishes the unpublished tables, one at a time: no lock is held while waiting for another lock.
+ * Publishes the unpublished tables one at a time, so that no lock is held while waiting for another lock.
  *
  * @param name the name of the publication
  * @param tables all tables that are staged
- * @returns the tables that are published and to be ignored
- * @throws a ReasonError when others are published; an Error that names who holds a lock
+ * @returns the published tables to ignore
+ * @throws a ReasonError when forbidden tables are published; an Error that names the holders of a lock
  */
 export async function publish(
   platform: Pool,
@@ -108,7 +113,7 @@ export async function publish(
   tables: readonly PlatformTable[],
   options: { lockWait: number; onBlocked?: ((holders: string) => void) | undefined },
 ): Promise<readonly PlatformTable[]> {
-  const surplus = await findSurplus(platform, name, tables)
+  const surplus = await findSurplusTables(platform, name, tables)
   if (surplus?.isForbidden) throw new ReasonError(surplus.reason)
   if ((await planPublication(platform, name, tables)).length === 0) return surplus?.tables ?? []
   const session = platform.openSession()

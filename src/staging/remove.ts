@@ -1,4 +1,4 @@
-/** Removes what replicates a platform on another server. */
+/** Removes the replication of a platform on another server. */
 import type { Pool } from '../db/sql.ts'
 import { isForbidden, readReplicationName } from './publication.ts'
 import { connectPlatform } from './server.ts'
@@ -8,7 +8,7 @@ import { dropSlots, dropSubscription, stopSubscription } from './subscription.ts
  * Drops the subscription and the staged tables, and the slot and the publication at the platform.
  *
  * @param owner connections of the owner of the staged tables
- * @returns the statement that the owner of the publication has to run at the platform; null: none
+ * @returns the statement that the owner of the publication has to run at the platform, or null
  * @throws an Error when there is a subscription, and no URL: its slot would keep the log of the platform for ever
  */
 export async function removeStaging(owner: Pool, platformUrl: string | undefined): Promise<string | null> {
@@ -31,7 +31,7 @@ export async function removeStaging(owner: Pool, platformUrl: string | undefined
   }
   const platform = connectPlatform(platformUrl, { max: 1, statementTimeoutMs: 10_000 })
   try {
-    // Of a copy that was killed while the platform created its slot.
+    // The slot of a copy that was killed while the platform created it.
     const others = await platform<{ slot: string }[]>`
       select /* staging.find_other_slots */ slot_name as slot from pg_replication_slots
       where starts_with(slot_name::text, ${`${name}_`}::text) and not active`

@@ -5,7 +5,9 @@ import { requireVersion } from '../db/connection/server-version.ts'
 import type { Sql } from '../db/sql.ts'
 import { ReasonError, reason } from '../reasons.ts'
 
-/** What the login may have otherwise. The compiler of PostgreSQL would take seconds for queries of the catalog. */
+/**
+ * The settings that the login may have changed. PostgreSQL's compiler would take seconds for queries of the catalog.
+ */
 const settings = {
   jit: 'off',
   default_transaction_read_only: 'off',
@@ -29,13 +31,13 @@ export async function requirePlatform(platform: Sql): Promise<void> {
 }
 
 export interface Server {
-  /** Its identity and its timeline: another server, and a standby that took over, have another name. */
+  /** The identity and the timeline of the server: they differ for another server and for a promoted standby. */
   name: string
-  /** As `server_version_num`. */
+  /** The `server_version_num` of the server. */
   version: number
 }
 
-/** Reads which server has the platform's database. @throws a ReasonError when its version is too old */
+/** Reads the identity of the platform's server. @throws a ReasonError when its version is too old */
 export async function readServer(platform: Sql): Promise<Server> {
   const [server] = await platform<[Server]>`
     select /* platform.read_server */ system_identifier || '/' || left(pg_walfile_name(pg_current_wal_lsn()), 8) as name,

@@ -1,4 +1,4 @@
-/** What a copy reads of the platform: a slot, and the rows of its instant. */
+/** The reads of a copy: creates a slot, and reads the rows of its instant. */
 
 import { liftLimits } from '../db/connection/lift-limits.ts'
 import { type LockRetryOptions, retryLocks } from '../db/connection/lock-retries.ts'
@@ -7,17 +7,17 @@ import { arrayText, type DriverPool, type Pool, type Sql } from '../db/sql.ts'
 import { type PlatformTable, pathOf, quoteIdentifier, readPlatformTables } from './platform-tables.ts'
 import type { Server } from './server.ts'
 
-/** How long a slot waits for transactions of the platform before it is tried again, in milliseconds. */
+/** The time for which a slot waits for transactions of the platform before the next attempt, in milliseconds. */
 const lockMs = 5_000
 
-/** Returns the name of the copy of a table's rows, to which a staged table that has rows is made equal. */
+/** Returns the name of the copy to which a staged table with rows is made equal. */
 export const copyTableOf = ({ platform_oid }: PlatformTable) => `gateway.copy_of_${platform_oid}`
 
-/** The state of the platform from which a slot has all changes. */
+/** The instant after which a slot has all changes. */
 interface Instant {
-  /** The snapshot, which other sessions can take until the connection that created the slot ends. */
+  /** The snapshot, which other sessions can use until the connection that created the slot ends. */
   snapshot: string
-  /** The position in the log: what was committed before is in the snapshot. */
+  /** The position in the log before which all changes are in the snapshot. */
   position: string
 }
 
@@ -32,7 +32,7 @@ export async function createSlot(
   // The connection keeps the snapshot, in a transaction that does nothing.
   await liftLimits(walSender, false)
   await send(`set /* staging.limit_wait */ lock_timeout = ${lockMs}`)
-  // A standby that synchronises slots has this slot after a failover.
+  // With this option, a standby that synchronises slots has this slot after a failover.
   const failover = server.version >= 170_000 ? ', FAILOVER' : ''
   const attempt = retryLocks(platform, Number(session?.pid), {
     ...options,
@@ -54,10 +54,10 @@ export interface CopyProgress {
 }
 
 /**
- * Copies the rows of staged tables. Each is locked, against changes of its columns, only while it is read.
+ * Copies the rows of staged tables. A table is locked against changes of its columns only while it is read.
  *
- * @param snapshot of which all rows are
- * @param isFirst whether the tables have no rows yet: then they are filled directly
+ * @param snapshot the snapshot of all rows
+ * @param isFirst true when the tables have no rows yet, so that they are filled directly
  * @returns the tables
  */
 export async function copyTables(
@@ -104,8 +104,8 @@ async function beginReading(source: Sql, snapshot: string): Promise<void> {
 }
 
 /**
- * Requires that a table, which this transaction has read, has the files of the snapshot: a table that was rewritten after it, or
- * truncated, has no rows for the snapshot.
+ * Requires that a table, which this transaction has read, still has the files of the snapshot: a table that was
+ * rewritten or truncated later has no rows in the snapshot.
  */
 async function requireOriginal(source: Sql, { platform_oid, schema, name }: PlatformTable): Promise<void> {
   const [other] = await source`

@@ -1,4 +1,4 @@
-/** Stages the tables of a platform on another server that a mapping reads. */
+/** Stages the tables that a mapping reads of a platform on another server. */
 import { type CheckedMapping, checkMapping } from '../adoption/check.ts'
 import { requireVersion } from '../db/connection/server-version.ts'
 import { arrayText, type Pool } from '../db/sql.ts'
@@ -8,19 +8,19 @@ import { type PlatformTable, pathOf, quoteIdentifier, readPlatformTables } from 
 import { planPublication, readReplicationName } from './publication.ts'
 import { connectPlatform, requirePlatform } from './server.ts'
 
-/** The tables of the platform that a mapping reads, and what is wrong with it. */
+/** The tables of the platform that a mapping reads, and the findings about it. */
 interface PlatformCheck extends CheckedMapping {
   tables: PlatformTable[]
 }
 
 /**
- * Checks a mapping over the tables of a platform on another server, without their rows: staged tables that do not exist yet are
- * created and rolled back.
+ * Checks a mapping over the tables of a platform on another server, without their rows: creates missing staged tables,
+ * and rolls back.
  *
  * @param owner connections of the owner of the gateway's database
- * @param platformUrl the platform's database, for the login that is to replicate
- * @param path the schemas of names in the mapping that are not qualified
- * @returns `grants`: the statements for the platform, of its rights and of the publication
+ * @param platformUrl the platform's database, with the login that will replicate
+ * @param path the schemas of unqualified names in the mapping
+ * @returns `grants`: the statements for the platform, which grant rights and create the publication
  */
 export async function checkPlatform(
   owner: Pool,
@@ -73,18 +73,18 @@ const withoutKey = {
   remedy: 'Give it a primary key if it is large, and its rows change often',
 }
 
-/** Quotes all parts of a name that is SQL: PostgreSQL leaves quotes out where it needs none. */
+/** Quotes all parts of a name in SQL: PostgreSQL omits quotes that it does not need. */
 const quotedPath = (name: string) =>
   (name.match(/"(?:[^"]|"")+"|[^."]+/g) ?? [])
     .map(part => (part.startsWith('"') ? part : quoteIdentifier(part)))
     .join('.')
 
 /**
- * Publishes the tables that a mapping reads, and copies them when this database does not have all of them yet.
+ * Publishes the tables that a mapping reads, and copies them unless this database already has all of them.
  *
  * @param owner connections of the owner of the gateway's database, which is migrated
- * @returns what is wrong with the mapping; with an error, nothing is done
- * @throws what `copyPlatform` throws
+ * @returns the findings about the mapping; with an error, nothing is done
+ * @throws the errors of `copyPlatform`
  */
 export async function stagePlatform(
   owner: Pool,
@@ -100,7 +100,7 @@ export async function stagePlatform(
     if (!(await copyPlatform(owner, { ...options, tables })))
       throw new Error('Another process copies the tables of the platform. Wait for its end, and run the command again.')
   }
-  // Rules and selects need the indexes that they have at the platform.
+  // Rules and selects need the indexes of the platform.
   for (const table of tables) {
     const read = columns.get(pathOf(table))
     for (const index of table.indexes.filter(([first = '']) => read?.has(quoteIdentifier(first)))) {

@@ -3,10 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { arrayText, type DriverPool, type Sql } from '../db/sql.ts'
 import { connectionString } from './connection-string.ts'
 
-/** Its name, in the database of the gateway. */
+/** The name of the subscription, in the database of the gateway. */
 export const subscriptionName = 'voucher_gateway'
 
-/** The time in which its worker has to end, and the interval at which it is looked for, in milliseconds. */
+/** The time limit for the end of its worker, and the interval at which the worker is checked, in milliseconds. */
 const timeLimit = 30_000
 const interval = 100
 
@@ -27,7 +27,7 @@ export async function stopSubscription(target: DriverPool): Promise<void> {
 }
 
 /** Returns whether the subscription writes tables that are not staged, or are ignored. */
-export async function hasForeignTables(target: Sql): Promise<boolean> {
+export async function hasUnstagedTables(target: Sql): Promise<boolean> {
   const [table] = await target`
     select /* staging.find_foreign */ from pg_subscription_rel join pg_subscription on pg_subscription.oid = srsubid
     where subname = ${subscriptionName} and not exists (
@@ -36,7 +36,11 @@ export async function hasForeignTables(target: Sql): Promise<boolean> {
   return table !== undefined
 }
 
-/** Creates a subscription, in the transaction of the caller, to a slot that exists. @param options what `create subscription` has besides */
+/**
+ * Creates a subscription to an existing slot, in the transaction of the caller.
+ *
+ * @param options more options of the statement
+ */
 export async function createSubscription(
   target: Sql,
   { name = subscriptionName, ...of }: { name?: string; platformUrl: string; publication: string; options: string },
@@ -48,9 +52,9 @@ export async function createSubscription(
   )
 }
 
-/** Enables the subscription, if one exists that writes staged tables alone. */
+/** Enables the subscription, if it exists and writes only staged tables. */
 export async function startSubscription(target: Sql): Promise<void> {
-  if ((await hasSubscription(target)) && !(await hasForeignTables(target)))
+  if ((await hasSubscription(target)) && !(await hasUnstagedTables(target)))
     await target.unsafe(`alter /* staging.start */ subscription ${subscriptionName} enable`)
 }
 
@@ -62,7 +66,7 @@ async function hasSubscription(target: Sql): Promise<boolean> {
   return found !== undefined
 }
 
-/** Removes the subscription, which is disabled, from this database alone: its slot stays. */
+/** Removes the disabled subscription only from this database: its slot stays. */
 export async function dropSubscription(target: Sql): Promise<void> {
   if (!(await hasSubscription(target))) return
   await target.unsafe(`alter /* staging.leave_slot */ subscription ${subscriptionName} set (slot_name = none)`)
@@ -70,9 +74,9 @@ export async function dropSubscription(target: Sql): Promise<void> {
 }
 
 /**
- * Drops slots that are not needed any more, if they exist. The subscription of one may have ended a moment ago.
+ * Drops slots that are no longer needed, if they exist. Waits for a subscription that has just ended.
  *
- * @throws an Error when one stays in use: it keeps the log of the platform
+ * @throws an Error when a slot stays in use, because it keeps the log of the platform
  */
 export async function dropSlots(platform: Sql, names: readonly (string | null | undefined)[]): Promise<void> {
   const slots = arrayText(names.filter(name => name != null))
@@ -88,15 +92,19 @@ export async function dropSlots(platform: Sql, names: readonly (string | null | 
   }
 }
 
-/** How far the subscription follows the platform. */
+/** The lag of the subscription behind the platform. */
 interface Lag {
   /** The bytes of the platform's log that are not applied. */
   behind: number
-  /** The share of `max_slot_wal_keep_size` that is left; null: the platform keeps all of its log for the slot. */
+  /** The remaining share of `max_slot_wal_keep_size`; null when the platform keeps all of its log for the slot. */
   log_left: number | null
 }
 
-/** Returns what the last look at the platform found; null when there is none. @param isRecent a look of the last minute */
+/**
+ * Returns the lag at the last check of the platform, or null.
+ *
+ * @param isRecent true to accept only a check within the last minute
+ */
 export async function readLag(sql: Sql, { isRecent }: { isRecent: boolean }): Promise<Lag | null> {
   const [lag] = await sql<Lag[]>`
     select /* subscription.read_lag */ behind, log_left from gateway.subscription

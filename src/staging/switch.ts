@@ -1,20 +1,23 @@
-/** The switch to a copy: staged tables become equal to it, and the subscription goes on from its slot. */
+/** Switches to a copy: staged tables become equal to it, and the subscription continues from its slot. */
 import { arrayText, type DriverPool, type Sql } from '../db/sql.ts'
 import { type PlatformTable, pathOf } from './platform-tables.ts'
 import type { Server } from './server.ts'
 import { copyTableOf } from './snapshot.ts'
-import { createSubscription, dropSubscription, hasForeignTables, startSubscription } from './subscription.ts'
+import { createSubscription, dropSubscription, hasUnstagedTables, startSubscription } from './subscription.ts'
 
 interface Switch {
-  /** The slot from which the subscription goes on, and the slot that is not needed any more. */
+  /** The slot from which the subscription continues, and the slot that is no longer needed. */
   slot: string
   otherSlot: string | null
   server: Server
-  /** The tables that have to be made equal to their copies. */
+  /** The tables to make equal to their copies. */
   copied: readonly PlatformTable[]
-  /** The position of the copies, if these are some tables: the subscription stays, and skips the changes before it. */
+  /**
+   * The position of the copies of single tables: the subscription stays, and skips their earlier changes. Null for all
+   * tables.
+   */
   skipTo: string | null
-  /** The tables that are published and not staged. */
+  /** The tables that are published but not staged. */
   ignored: readonly PlatformTable[]
   platformUrl: string
   publication: string
@@ -25,7 +28,7 @@ export async function switchTo(
   target: DriverPool,
   { slot, otherSlot, server, copied, skipTo, ...of }: Switch,
 ): Promise<void> {
-  // A session, and no `begin` of the driver: when its connection ends, the statements that follow fail.
+  // A session without the driver's `begin`: when its connection ends, the later statements fail.
   await target.unsafe('begin /* staging.begin_switch */')
   for (const table of copied) {
     await target`call /* staging.take_copy */ gateway.take_copy(${pathOf(table)}::text::regclass, ${copyTableOf(table)}::text::regclass, ${arrayText(table.key)}::text::text[])`
@@ -33,7 +36,7 @@ export async function switchTo(
   }
   const oids = arrayText(copied.map(table => table.platform_oid))
   if (skipTo === null) await subscribe(target, { slot, server, ...of })
-  // The state in which PostgreSQL's own copy of a table ends.
+  // PostgreSQL's own copy of a table ends with the same state.
   else
     await target`
       update /* staging.skip_changes */ pg_subscription_rel set srsubstate = 's', srsublsn = ${skipTo}::text::pg_lsn
@@ -48,7 +51,10 @@ export async function switchTo(
   await startSubscription(target)
 }
 
-/** Creates an empty table for each published table that is not staged: the subscription, which lacks it, leaves out its changes. */
+/**
+ * Creates an empty table for each published table that is not staged, so that the subscription, which does not include
+ * it, skips its changes.
+ */
 export async function ignoreTables(target: Sql, tables: readonly PlatformTable[]): Promise<void> {
   for (const table of tables) {
     await target`select /* staging.ignore_table */ gateway.stage_table(${JSON.stringify(table)}::text::jsonb, true)`
@@ -70,13 +76,14 @@ async function subscribe(
   const [own] = await target<{ version: number }[]>`
     select /* staging.read_own_version */ current_setting('server_version_num')::int as version`
   const failover = Math.min(own?.version ?? 0, server.version) >= 170_000 ? ', failover = true' : ''
-  // A subscription takes all that is published. A table that is dropped leaves it, and is created again, because it has other marks.
+  // A new subscription includes all published tables. An ignored table is dropped and created again before it is used,
+  // because its marks differ.
   await ignoreTables(
     target,
     ignored.map(table => ({ ...table, marks: {} })),
   )
   await createSubscription(target, { platformUrl, publication, options: `slot_name = ${slot}${failover}` })
   await ignoreTables(target, ignored)
-  // Published since the former look: the subscription ends with this transaction.
-  if (await hasForeignTables(target)) throw new Error('The platform publishes tables that are not staged.')
+  // A table was published meanwhile: the rollback removes the subscription.
+  if (await hasUnstagedTables(target)) throw new Error('The platform publishes tables that are not staged.')
 }

@@ -1,6 +1,6 @@
 /**
- * Keeps staged tables in step with a platform on another server where replication alone does not: columns that change, a slot that is
- * lost, a failover. What it cannot mend it names.
+ * Keeps staged tables in step with a platform on another server where replication does not: when columns change, a slot
+ * is lost, or a failover happens. Reports the problems that it cannot repair.
  */
 import { liftLimits } from '../db/connection/lift-limits.ts'
 import { codeOf } from '../db/connection/outage.ts'
@@ -9,9 +9,9 @@ import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { copyPlatform, dropOtherSlot } from './copy.ts'
 import { pathOf, readPlatformTables } from './platform-tables.ts'
 import { createLag, readPosition, readSlot, readSubscription, type Subscription } from './progress.ts'
-import { findSurplus, planPublication, readReplicationName } from './publication.ts'
+import { findSurplusTables, planPublication, readReplicationName } from './publication.ts'
 import { connectPlatform, readServer } from './server.ts'
-import { hasForeignTables, stopSubscription, subscriptionName } from './subscription.ts'
+import { hasUnstagedTables, stopSubscription, subscriptionName } from './subscription.ts'
 import { ignoreTables } from './switch.ts'
 
 /** The statement timeout at the platform, in milliseconds. */
@@ -20,7 +20,7 @@ const statementTimeoutMs = 10_000
 /** The pause after a copy that failed, in milliseconds. */
 const copyPauseMs = 60_000
 
-/** Shares of the log that the platform keeps for the slot: below each, a warning says so. */
+/** The remaining shares of the slot's log budget below which there is a warning. */
 const warnedShares = [0.2, 0.5]
 
 interface WatchOptions {
@@ -34,21 +34,21 @@ interface WatchOptions {
  * Creates the watch.
  *
  * @param owner connections of the owner of the staged tables
- * @returns `follow`, which takes one look at the platform, and mends what it can; `close`
+ * @returns `follow`, which checks the platform once, and makes repairs; `close`
  */
 export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchOptions) {
   const platform = connectPlatform(platformUrl, { name: 'platform', max: 1, statementTimeoutMs })
   const closing = new AbortController()
-  /** The columns at the former look, and the position in the platform's log after it. */
+  /** The columns at the former check, and the position in the platform's log after that check. */
   let former = { columns: '', position: 'FFFFFFFF/FFFFFFFF' }
-  /** The tables that the staged ones are like. */
+  /** The platform's tables to which the staged ones were last adapted. */
   let followed = ''
   let isLooking = false
   let copyAfter = 0
   let failures = 0
-  /** The looks that found more failures since the last change was applied. */
+  /** The number of checks that found new failures since the last change was applied. */
   let failing = 0
-  /** Whether the tables were followed because of failures, which may have had another reason. */
+  /** True when the tables were adapted because of failures, which may have another reason. */
   let isTrial = false
   let confirmed = ''
   const findLag = createLag()
@@ -56,7 +56,8 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
   /**
    * Looks at the platform.
    *
-   * @returns also why the tables have to be copied again; null: they need not; and whether a copy has to wait for the platform
+   * @returns the reasons, the slot, why tables have to be copied again (or null), and whether a copy has to wait for
+   *   the platform
    */
   async function look({ slot: name, server, needs_copy, table_needs_copy, is_enabled, oids, ...now }: Subscription) {
     const reasons: Reason[] = []
@@ -64,7 +65,7 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
       reasons.push(reason('STAGED_TABLES_DIFFER', { why: error instanceof Error ? error.message : String(error) }))
     const found = await readServer(platform)
     const slot = name === null ? null : await readSlot(platform, name, former.position)
-    // The worker tries again at intervals of its own, so not each look finds a new failure.
+    // The worker has its own interval of retries, so not each check finds a new failure.
     if (slot?.confirmed !== confirmed) {
       failing = 0
       isTrial = false
@@ -80,10 +81,10 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     const tables = await readPlatformTables(platform, oids)
     const text = JSON.stringify(tables.filter(({ problem }) => problem === null))
     const columns = JSON.stringify(tables.map(({ schema, name, columns }) => [schema, name, columns]))
-    // A column that was renamed has its former name in changes that wait. If they fail for some time, they have the new one.
+    // Waiting changes have the former name of a renamed column. If they continue to fail, they have the new name.
     const isApplied = failing > 1 || (slot?.is_applied === true && columns === former.columns)
     former = { columns, position: await readPosition(platform) }
-    // A copy, which disables the subscription, follows them itself.
+    // A copy disables the subscription, and adapts the tables itself.
     if (is_enabled && text !== followed) {
       try {
         const why = await followTables(text, isApplied)
@@ -98,9 +99,9 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     }
 
     const publication = await readReplicationName(owner)
-    const surplus = await findSurplus(platform, publication, tables)
+    const surplus = await findSurplusTables(platform, publication, tables)
     if (surplus) reasons.push(surplus.reason)
-    if (surplus?.reason.code === 'PUBLICATION_FORBIDDEN' || (await hasForeignTables(owner))) {
+    if (surplus?.reason.code === 'PUBLICATION_FORBIDDEN' || (await hasUnstagedTables(owner))) {
       await stopSubscription(owner)
       needsCopy ??= 'The platform published tables that are not staged.'
     } else if (surplus) await ignoreTables(owner, surplus.tables).catch(differ)
@@ -114,7 +115,7 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
         reasons.push(reason('PLATFORM_TABLE_UNFIT', { table: pathOf(table), problem: problem[0], remedy: problem[1] }))
     }
     if (tables.length < oids.length) reasons.push(reason('PLATFORM_TABLES_DROPPED'))
-    // A copy has disabled it, and enables it.
+    // A copy disables the subscription, and enables it again.
     if (name !== null && !is_enabled && needsCopy === null && tableNeedsCopy === null) {
       reasons.push(reason('SUBSCRIPTION_DISABLED', { name: subscriptionName }))
     }
@@ -128,9 +129,9 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     return { reasons, slot, needsCopy, tableNeedsCopy, waits: surplus?.isForbidden === true }
   }
 
-  /** Changes the columns of the staged tables. @returns why their rows have to be copied again; null: they need not */
+  /** Changes the columns of the staged tables. @returns the reason why their rows have to be copied again, or null */
   async function followTables(tables: string, isApplied: boolean): Promise<string | null> {
-    // A new type of a large table takes longer than the pool's limit.
+    // Changing a column's type in a large table takes longer than the pool's statement timeout.
     const session = owner.openSession()
     try {
       await liftLimits(session, false)
@@ -163,14 +164,14 @@ export function createPlatformWatch(owner: Pool, { platformUrl, onCopy }: WatchO
     if (needsCopy === null) await dropOtherSlot(owner, platform)
     const why = needsCopy ?? tableNeedsCopy
     if (why === null || waits || performance.now() < copyAfter) return
-    // Each attempt reads all tables: after a failure it is not repeated immediately.
+    // Each attempt reads all tables, so a failed attempt is not repeated immediately.
     copyAfter = performance.now() + copyPauseMs
     const onBegin = () => onCopy(why)
     if (await copyPlatform(owner, { platformUrl, signal: closing.signal, onBegin })) copyAfter = 0
   }
 
   return {
-    /** Does nothing while a former look goes on. */
+    /** Checks the platform once, unless a former check is still running. */
     async follow(): Promise<void> {
       if (isLooking) return
       isLooking = true
