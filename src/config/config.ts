@@ -43,7 +43,7 @@ const Environment = variables
       const groups = 'or OIDC_GROUPS must be set when OIDC_ISSUER is set, for example OIDC_DOMAINS=example.com'
       refuse('OIDC_DOMAINS', hasIssuer && !isSet('OIDC_DOMAINS') && !isSet('OIDC_GROUPS'), groups)
     },
-    // Runs also when there are other errors, so that one message lists all of them.
+    // Runs even when there are other errors, so that one message lists all of them.
     { when: () => true },
   )
   .transform(environment => ({
@@ -57,7 +57,7 @@ const Environment = variables
     platformUrl: environment.PLATFORM_URL,
     databasePool: environment.DATABASE_POOL,
     startupParameters: environment.DATABASE_STARTUP_PARAMETERS,
-    /** The store of the rates: `memory` counts for one process, which costs least; the others for all that share them. */
+    /** The store of the rates: `memory` counts for one process, and costs least; processes share the other stores. */
     rateStore:
       environment.RATE_STORE ?? (environment.REDIS_URL ? 'redis' : environment.workers > 1 ? 'postgres' : 'memory'),
     redisUrl: environment.REDIS_URL,
@@ -66,6 +66,13 @@ const Environment = variables
     trustProxy: environment.TRUST_PROXY,
     rateLimitPerMinute: environment.RATE_LIMIT_PER_MINUTE,
     exportsPerHour: environment.EXPORTS_PER_HOUR,
+    /** The origin at which others reach the service. */
+    publicOrigin: environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`,
+    webhook: {
+      /** 32 bytes; when undefined, the key in the database is used. */
+      key: environment.WEBHOOK_KEY === undefined ? undefined : Buffer.from(environment.WEBHOOK_KEY, 'hex'),
+      networks: environment.WEBHOOK_NETWORKS,
+    },
     redemption: {
       issuer: environment.PUBLIC_URL ?? `http://localhost:${environment.PORT}`,
       audience: environment.REDEMPTION_AUDIENCE,
@@ -100,11 +107,11 @@ const Environment = variables
   }))
 
 /**
- * Reads the configuration. White space around a value is left out, and an empty variable counts as not set, as does a link to
- * a service of the same name that Kubernetes set. A variable that has none of our names, but nearly, is an error.
+ * Reads the configuration. White space around a value is ignored. An empty variable counts as not set. A link of
+ * Kubernetes to a service of the same name also counts as not set. A name that is nearly one of our names is an error.
  *
  * @param environment usually `process.env`
- * @param workers how many processes of this instance answer requests
+ * @param workers the number of processes of this instance that answer requests
  * @throws ReasonError with a reason for each invalid variable
  */
 export function readConfig(environment: NodeJS.ProcessEnv, workers = 1): Config {

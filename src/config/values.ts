@@ -17,13 +17,16 @@ export const integer = (from: number, to: number) =>
     .meta({ values: `${from} to ${to}` })
     .transform(Number)
 
-/** One of a few words. */
+/** One of the given words. */
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>
   z.enum(words, { error: `must be one of: ${words.join(', ')}` })
 
 export const flag = oneOf(['on', 'off']).transform(word => word === 'on')
 
-/** The requests that have a line in the log: none, the refused ones, or the refused ones and a share of the others. */
+/**
+ * The requests that have a line in the log: none, all refused requests, or all refused requests and a share of the
+ * others.
+ */
 export const requestLog = z
   .string()
   .regex(
@@ -37,7 +40,7 @@ export const requestLog = z
 
 export const words = z.string().transform(text => text.split(',').flatMap(part => part.trim() || []))
 
-/** Private keys of the curve P-256: a few numbers of 32 bytes are none. */
+/** Private keys of the curve P-256: not every number of 32 bytes is a valid key. */
 export const privateKeys = words
   .refine(
     keys =>
@@ -78,7 +81,7 @@ export const contacts = z
 const addressRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()])
 
 export const addressRanges = words.refine(
-  // A range of all addresses is rejected: then any caller could choose its own address.
+  // A range of all addresses is rejected: with it, any caller could choose its address.
   parts => parts.length > 0 && parts.every(part => addressRange.safeParse(part).success && !part.endsWith('/0')),
   'must be IP addresses and CIDR ranges, separated by commas, for example 10.0.0.0/8,192.168.1.7',
 )
@@ -101,7 +104,7 @@ export const redisUrl = z.url({
 })
 
 const privacy = 'must be an https:// URL (http:// only for this machine), for example https://gateway.example.com'
-/** A URL to which requests are encrypted, or stay on this machine. */
+/** A URL whose requests are encrypted, or stay on this machine. */
 export const privateUrl = z
   .url({ protocol: /^https?$/, error: privacy })
   .transform(text => new URL(text))

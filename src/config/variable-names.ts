@@ -1,26 +1,26 @@
-/** Finds variables that were probably meant for the service, although it has none of that name. */
+/** Finds variables with unknown names that were probably meant for the service. */
 import { reason } from '../reasons.ts'
 
-/** The first words that only names of this service have; `REDIS_…` and `DATABASE_…` are names of many programs. */
-const ownFamily = /^(CURSOR|EXPORTS|GRAPHQL|OIDC|RATE|REDEMPTION|SHUTDOWN|TRUST)_/
+/** The prefixes that only this service uses. Many other programs have variables `REDIS_…` and `DATABASE_…`. */
+const ownVariablePrefixes = /^(CURSOR|EXPORTS|GRAPHQL|OIDC|RATE|REDEMPTION|SHUTDOWN|TRUST)_/
 
-/** Variables that Docker and Kubernetes set for each service of theirs, whatever its name. */
+/** Variables that Docker and Kubernetes set for each of their services. */
 const serviceLink = /_(SERVICE_(HOST|PORT)|PORT)(_\w+)?$/
 
 /**
- * Returns whether Kubernetes or Docker set one of our variables for a service of theirs: METRICS_PORT=tcp://10.0.0.1:9464 for one
- * with the name "metrics".
+ * Returns whether Kubernetes or Docker set one of our variables for a service: METRICS_PORT=tcp://10.0.0.1:9464 for a
+ * service "metrics".
  */
 export const isServiceLink = (name: string, value: string): boolean =>
   name.endsWith('_PORT') && /^(tcp|udp|sctp):\/\//.test(value)
 
-/** Shorter names are near to too many others. */
-const leastLetters = 6
+/** The minimum length of a name for suggestions, because shorter names resemble too many others. */
+const minLetters = 6
 
 /** Returns whether two names differ in case, in underscores, in one letter, or by the order of two letters. */
 function isTypo(name: string, known: string): boolean {
   const [given, meant] = [name, known].map(text => text.toUpperCase().replaceAll('_', '')) as [string, string]
-  if (Math.min(given.length, meant.length) < leastLetters) return false
+  if (Math.min(given.length, meant.length) < minLetters) return false
   let start = 0
   while (start < given.length && given[start] === meant[start]) start++
   let end = 0
@@ -29,7 +29,7 @@ function isTypo(name: string, known: string): boolean {
   return Math.max(left.length, right.length) <= 1 || (left.length === 2 && left === [...right].reverse().join(''))
 }
 
-/** Makes the reason of a variable that the service does not have. @param similar what it probably means */
+/** Makes the reason of an unknown variable. @param similar the variables that were probably meant */
 export const unknownVariable = (variable: string, similar: readonly string[]) =>
   reason('CONFIG_UNKNOWN', {
     variable,
@@ -37,17 +37,18 @@ export const unknownVariable = (variable: string, similar: readonly string[]) =>
   })
 
 /**
- * Returns the variables that an unknown name probably means: those of which it is a typing error or the first words, those
- * with which it begins (`DATABASE_URL_FILE`), or else those of its family.
+ * Returns the variables that an unknown name probably means: a variable with a typing error, the first words of a
+ * variable, a variable with an addition (`DATABASE_URL_FILE`), or else the whole family of variables.
  *
  * @param known the names of all variables
- * @param unset the variables without a value: where `DATABASE_URL` is set, `DATABASE_URL_UNPOOLED` is of another program
- * @returns none when the variable is probably of another program
+ * @param unset the variables without a value: if `DATABASE_URL` is set, `DATABASE_URL_UNPOOLED` belongs to another
+ *   program
+ * @returns none when the variable probably belongs to another program
  */
 export function similarNames(name: string, known: readonly string[], unset = known): string[] {
   const near = known.filter(each => isTypo(name, each) || (name.includes('_') && each.startsWith(`${name}_`)))
   if (near.length > 0 || serviceLink.test(name)) return near
   const begun = unset.filter(each => each.includes('_') && name.startsWith(`${each}_`))
-  const family = ownFamily.exec(name)?.[0]
+  const family = ownVariablePrefixes.exec(name)?.[0]
   return begun.length > 0 || family === undefined ? begun : known.filter(each => each.startsWith(family))
 }

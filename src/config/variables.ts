@@ -94,7 +94,7 @@ export const variables = z.object({
     .describe(`Proxies whose X-Forwarded-For is trusted: addresses and CIDR ranges, separated by commas. Behind a proxy
       that it does not name, all callers have the address of the proxy: they share the limits of that address, including
       the limit of failed sign-ins. A log line says so, and also reports a trusted proxy that forwards no address (\`unknown\`).
-      Brackets, ports and quotation marks are read.`),
+      A forwarded address may have brackets, a port or quotation marks.`),
 
   RATE_LIMIT_PER_MINUTE: integer(1, 1_000_000)
     .prefault('120')
@@ -118,6 +118,19 @@ export const variables = z.object({
     .describe(`The private keys of redemption tokens, each 64 hexadecimal digits, separated by commas. The first one signs, and
       /.well-known/jwks.json publishes all of them (docs/maintaining.md). Default: the service makes a key and stores it in the
       database.`),
+
+  WEBHOOK_KEY: z
+    .string()
+    .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hexadecimal digits (32 bytes)')
+    .optional()
+    .describe(`The key from which the secrets of webhooks are derived, 64 hexadecimal digits. Another key gives all endpoints
+      other secrets. Default: the service makes a key and stores it in the database.`),
+
+  WEBHOOK_NETWORKS: addressRanges
+    .default([])
+    .describe(`Networks to which webhooks may be sent although their addresses are not public: addresses and CIDR ranges,
+      separated by commas, for example 10.20.0.0/16. The certificates of such receivers must be valid: NODE_EXTRA_CA_CERTS names
+      a file with further authorities.`),
 
   CURSOR_KEY: z
     .string()

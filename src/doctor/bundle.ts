@@ -1,4 +1,4 @@
-/** The file that `doctor --bundle` writes for support: it has no secret, and no value of a record. */
+/** Makes the file of `doctor --bundle` for support, without secrets and values of records. */
 import { readFileSync } from 'node:fs'
 import { platform, release } from 'node:os'
 import { variableNames } from '../config/variables.ts'
@@ -7,13 +7,13 @@ import { hideKey } from './hide-key.ts'
 import type { Facts } from './inspect.ts'
 import { type Check, judge } from './judge.ts'
 
-/** The values of these variables, and every value with a URL that is not public, are left out. */
+/** The variables whose values are left out. Values with a URL that is not public are also left out. */
 const secretName = /KEY|SECRET|PASSWORD|TOKEN/
 const publicUrls = /^(PUBLIC_URL|OIDC_ISSUER|SECURITY_CONTACT)$/
 const isSecret = (name: string, value: string) =>
   secretName.test(name) || (value.includes('://') && !publicUrls.test(name))
 
-/** Secrets of tokens and of redemptions, and of links that create an administrator. */
+/** The secrets of tokens and redemptions, and of links that create an administrator. */
 const secretText = /vg[wr]_\w{20,}|(?<=\/setup\/)[\w-]+/g
 
 /** The password in a URL. */
@@ -22,14 +22,14 @@ const urlPassword = /(:\/\/[^\s/:@]*:)[^\s/@]+@/g
 /** The maximum number of lines of a log. */
 const logLines = 500
 
-/** What PostgreSQL has counted. */
+/** The statistics of PostgreSQL. */
 export interface Counts {
   tables: object[]
-  /** Null: the extension pg_stat_statements is missing, or the login may not read it. */
+  /** Null when the extension pg_stat_statements is missing, or the login may not read it. */
   statements: object[] | null
 }
 
-/** Reads what PostgreSQL has counted for tables of the gateway, and for statements of the service by their names. */
+/** Reads PostgreSQL's statistics of the gateway's tables, and of the service's statements by name. */
 export async function readCounts(sql: Sql): Promise<Counts> {
   const tables = await sql<object[]>`
     select /* doctor.read_tables */ relname, seq_scan, idx_scan, n_tup_ins, n_tup_upd, n_tup_del, n_live_tup, n_dead_tup,
@@ -44,7 +44,7 @@ export async function readCounts(sql: Sql): Promise<Counts> {
   return { tables, statements }
 }
 
-/** Hides the keys that are no numbers, in the facts and in the checks that follow from them. */
+/** Hides keys that are no numbers, in the facts and in the checks of these facts. */
 function hideKeys(found: Facts & Counts, checks: Check[]) {
   const rejected = found.gateway.rejected.map(each => ({ ...each, examples: each.examples.map(hideKey) }))
   const hidden = { ...found, gateway: { ...found.gateway, rejected } }
@@ -56,7 +56,7 @@ function hideKeys(found: Facts & Counts, checks: Check[]) {
  * Makes the text of the file.
  *
  * @param found null when the database could not be used
- * @param log a file with lines of the log; default: the bundle has none
+ * @param log a file with lines of the log; default: none
  */
 export function toBundle(
   environment: NodeJS.ProcessEnv,
@@ -76,7 +76,7 @@ export function toBundle(
     ...(found ? hideKeys(found, checks) : { checks }),
     log: log === undefined ? undefined : readFileSync(log, 'utf8').trimEnd().split('\n').slice(-logLines),
   }
-  // Only lines that `serve` wrote for people, or that other programs wrote to the log, can have a secret.
+  // Only human-readable lines of `serve`, and lines of other programs, can contain a secret.
   const redact = (text: string) =>
     secrets
       .reduce((rest, secret) => rest.replaceAll(secret, '…'), text)
@@ -85,7 +85,7 @@ export function toBundle(
   return `${JSON.stringify(content, (_, value) => (typeof value === 'string' ? redact(value) : value), 2)}\n`
 }
 
-/** Returns the passwords of URLs, which commas separate, as they stand there and decoded. */
+/** Returns the passwords of URLs, which commas separate, both as written and decoded. */
 const passwordsIn = (value: string): string[] =>
   value.split(',').flatMap(url => {
     const password = URL.canParse(url) ? new URL(url).password : ''

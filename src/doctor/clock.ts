@@ -1,10 +1,10 @@
 import type { Sql } from '../db/sql.ts'
 import { type Reason, reason } from '../reasons.ts'
 
-/** The difference of clocks that is not named, in milliseconds. */
+/** The difference of clocks that is tolerated, in milliseconds. */
 const tolerance = 5_000
 
-/** Returns the reason why the clock of this process differs from the clock of the database. */
+/** Returns the reason when the clock of this process differs from the clock of the database. */
 export async function findClockDifference(sql: Sql): Promise<Reason[]> {
   const sent = Date.now()
   const [row] = await sql<[{ read: number }]>`

@@ -20,13 +20,13 @@ export async function findMissingGrants(sql: Sql): Promise<Reason[]> {
   return rows.map(facts => reason('GRANT_MISSING', facts))
 }
 
-/** As JSON; it is read once, because the files of a running service do not change. */
+/** The expected rights as JSON, read once, because the files of a running service do not change. */
 let expected: string | undefined
 
-/** The end of a grant to the service. */
+/** The end of each statement that grants rights to the service. */
 const grantee = ` to ${serviceRole}`
 
-/** Returns the rights that the migrations grant to the service, each with its statement: for functions one for each. */
+/** Returns the rights that the migrations grant to the service, each with its statement, one for each function. */
 function expectedGrants() {
   const statements = schemaTexts()
     .join('\n')

@@ -12,22 +12,22 @@ import { createReasonLog } from './reason-log.ts'
 
 const readyTimeoutMs = 1_000
 
-/** The time limit of each part of the checks that run although requests are answered, in milliseconds. */
-const partTimeoutMs = 400
+/** The time limit of each check that does not decide the readiness, in milliseconds. */
+const optionalCheckTimeoutMs = 400
 
 /** The SQLSTATE of a statement that the role may not run. */
 const missingRight = '42501'
 
-/** The number of workers of `serve --workers` that listen, and the number of all. */
+/** The number of workers of `serve --workers` that listen, and the total number. */
 export interface WorkerCount {
   listening: number
   total: number
 }
 
 export interface WorkerRole {
-  /** Its number, from 1. */
+  /** The number of the worker, from 1. */
   worker: number
-  /** Returns the number of workers that listen; null: not known yet. */
+  /** Returns the number of workers that listen, or null before it is known. */
   workers(): WorkerCount | null
 }
 
@@ -36,32 +36,33 @@ const checkNames = ['database', 'migrations', 'fill'] as const
 /** The service is ready when all checks are ok. */
 interface Readiness {
   checks: Record<(typeof checkNames)[number], 'ok' | 'failing'>
-  /** Why checks fail, and what is wrong although requests are answered. */
+  /** The reasons of failing checks, and of problems that do not prevent answers. */
   reasons: Reason[]
-  /** Absent: unknown. */
+  /** Undefined when unknown. */
   records?: Omit<StepState, 'reasons'>
-  /** Absent: no standby is configured. */
+  /** Undefined when no standby is configured. */
   standbys?: StandbyState[]
   workers?: WorkerCount | null
 }
 
 export type CheckReadiness = () => Promise<Readiness>
 
-const failing = (...reasons: Reason[]): Readiness => ({
+const notReady = (...reasons: Reason[]): Readiness => ({
   checks: { database: 'failing', migrations: 'failing', fill: 'failing' },
   reasons,
 })
 
 /**
- * Makes the check of `/readyz`: the database answers within a second, is a primary that can be written, is migrated, and the first
- * fill is done. What does not keep requests from their answers is a reason alone, because all instances share it. Each result is
- * no older than its call, so a repair shows immediately. The log has each reason that begins or ends.
+ * Makes the check of `/readyz`: the database answers within a second, is a primary that can be written, is migrated,
+ * and the first fill is done. A problem that does not prevent answers is only reported as a reason, because all
+ * instances share it. Each result is no older than its call, so a repair shows immediately. The log has each reason
+ * that begins or ends.
  *
  * @param own a separate connection, because all connections of requests may be busy
- * @param pool the connections of requests, which are asked when the separate one fails or is late: the database may be
+ * @param pool the connections of requests, which are tried when the separate one fails or is late: the database may be
  *   full, or a pooler may let new connections wait
- * @param readStandbys returns the states of the standbys, which the result reports: without one, the primary answers
- * @param countWorkers in a worker: returns how many listen, which the result reports
+ * @param readStandbys returns the states of the standbys, for the result. Without a standby, the primary answers
+ * @param countWorkers in a worker, returns the number of workers that listen, for the result
  */
 export function createReadiness(
   app: FastifyInstance,
@@ -80,13 +81,13 @@ export function createReadiness(
     () =>
       run().catch(error => {
         app.failureLog.report({ error, message: 'not ready', kind: 'outage' })
-        return failing(
+        return notReady(
           ...(error instanceof ReasonError ? error.reasons : [reason('DATABASE_FAILED', { error: codeOf(error) })]),
         )
       }),
     readyTimeoutMs,
   )
-  /** @returns a function that reads a part; null: it is not known in time */
+  /** @returns a function that reads a part, or null when it is late */
   const part = <Result>(name: string, read: (sql: Pool) => Promise<Result>) => {
     const once = coalesceReads(
       () =>
@@ -94,9 +95,9 @@ export function createReadiness(
           app.failureLog.report({ error, message: `failed: look at ${name}`, kind: 'job' })
           return null
         }),
-      partTimeoutMs,
+      optionalCheckTimeoutMs,
     )
-    return () => Promise.race([once(), sleep(partTimeoutMs, null, { ref: false })])
+    return () => Promise.race([once(), sleep(optionalCheckTimeoutMs, null, { ref: false })])
   }
   const [readCapture, readRights, readClock, readSteps] = [
     part('the capture of changes', furtherChecks.capture),
@@ -106,7 +107,7 @@ export function createReadiness(
   ]
   const log = createReasonLog(app.log)
   return async () => {
-    const late = failing(reason('DATABASE_SILENT'))
+    const late = notReady(reason('DATABASE_SILENT'))
     const { checks, reasons } = await Promise.race([check(), sleep(readyTimeoutMs, late, { ref: false })])
     const standbys = readStandbys()
     const shown = { checks, ...(standbys.length > 0 && { standbys }), workers: countWorkers() }
@@ -127,12 +128,13 @@ export function createReadiness(
   }
 }
 
-/** Runs the checks until one fails: the checks after that count as failing. @throws the error of a statement */
+/** Runs the checks until one fails: later checks count as failing. @throws the error of a statement */
 async function runChecks(sql: Pool): Promise<Readiness> {
-  const result = failing()
+  const result = notReady()
   for (const name of checkNames) {
     result.reasons = await requestChecks[name](sql).catch(async error => {
-      // Other statements may be allowed, and the right is a reason of its own.
+      // A missing right does not fail the check: other statements may be allowed, and the missing right has its own
+      // reason.
       if (codeOf(error) === missingRight && (await furtherChecks.rights(sql)).length > 0) return []
       throw error
     })
@@ -143,9 +145,9 @@ async function runChecks(sql: Pool): Promise<Readiness> {
 }
 
 /**
- * Registers the health checks, which need no token and return no value of a record. `GET /livez` answers while the process
- * does. `GET /readyz` is 200 when requests can be served, and 503 while the service stops; the body lists each check,
- * each reason, and the state of the steps.
+ * Registers the health checks, which need no token and return no value of a record. `GET /livez` answers as long as the
+ * process runs. `GET /readyz` is 200 when requests can be served, and 503 while the service stops; the body lists each
+ * check, each reason, and the state of the steps.
  */
 export function registerHealth(app: FastifyInstance, check: CheckReadiness, isStopping: () => boolean): void {
   app.get('/livez', () => ({ status: 'ok' }))

@@ -1,4 +1,4 @@
-/** The facts that `doctor` judges: of the server, of the gateway, of Redis, of the standbys and of a platform. */
+/** Reads the facts that `doctor` judges, of the server, the gateway, Redis, the standbys and a platform. */
 import { once } from 'node:events'
 import type { Config } from '../config/config.ts'
 import { connect } from '../db/connection/connect.ts'
@@ -7,20 +7,21 @@ import { type Drift, readDrift } from '../db/migration/drift.ts'
 import type { Pool, Sql } from '../db/sql.ts'
 import { checkStandbys } from '../db/standby/record-pool.ts'
 import type { StandbyPools, StandbyState } from '../db/standby/standby.ts'
+import { type PauseReason, tokenIsActive } from '../domain/event/endpoint.ts'
 import { type Reason, ReasonError, reason } from '../reasons.ts'
 import { readServer as readPlatformServer } from '../staging/server.ts'
 
-/** Facts of the server. The names of nested facts are the names in the texts of their reasons. */
+/** Facts of the server. The texts of reasons name the nested facts by their property names. */
 interface ServerFacts {
   version: string
   /** The login, quoted for SQL. */
   login: string
-  /** False: the sessions of other logins are hidden from it. */
+  /** False when the sessions of other logins are hidden from it. */
   seesSessions: boolean
   vacuums: boolean
   invalidIndexes: { index: string; statement: string }[]
   bloatedIndexes: { index: string; size: string; rows: number }[]
-  /** Those that are open for longer than is asked for. */
+  /** The transactions that are open for longer than `openFor`. */
   transactions: { who: string; since: string; statement: string }[]
   prepared: { name: string; login: string; database: string; since: string; statement: string }[]
   unusedSlots: { slot: string; kept: string; statement: string }[]
@@ -28,22 +29,24 @@ interface ServerFacts {
   behindVacuum: { table: string; rows: number }[]
 }
 
-/** Facts of the gateway, as its service reads them. */
+/** Facts of the gateway, which its service reads. */
 interface GatewayFacts {
   transactionTimeout: string
   setTimeout: string
-  /** The mode that PgBouncer reports, from 1.26 on; `unknown` for other poolers; null: there is none. */
+  /** The mode that PgBouncer reports, from 1.26 on; `unknown` for other poolers; null without a pooler. */
   pooler: string | null
   rejected: { record: string; why: string; keys: number; examples: string[] }[]
   /** Logins that have rights in the schema of the gateway. */
   foreignRights: { login: string; objects: string }[]
-  /** Who may create objects in schemas of sources, and of extensions that indexes use. */
+  /** The roles that may create objects in schemas of sources, and of extensions that indexes use. */
   openSchemas: { schema: string; login: string; statement: string }[]
-  /** What mappings ran of other owners when they were installed. */
+  /** The code of other owners that mappings ran when they were installed. */
   codeOfOthers: { record: string; owner: string; objects: string }[]
+  /** Webhooks that no administrator has paused. */
+  pausedWebhooks: { id: number; token: number; since: string; pauseReason: PauseReason }[]
 }
 
-/** What is done with rates when Redis is full; null: rates are not in Redis. */
+/** The policy of Redis for rates when it is full; null when rates are not in Redis. */
 type RedisFacts = { policy: string } | { error: string } | null
 
 export interface Facts {
@@ -52,7 +55,7 @@ export interface Facts {
   drift: readonly Drift[]
   redis: RedisFacts
   standbys: StandbyState[]
-  /** Why a platform on another server cannot be used; none: it can, or there is none. */
+  /** The reasons why the platform's server cannot be used; empty when it can be used or when no other server is configured. */
   platform: readonly Reason[]
 }
 
@@ -62,7 +65,7 @@ export interface Facts {
  * @param owner connections of the login
  * @param pool connections of the service
  * @param standbys its connections to each standby
- * @param openFor transactions that are open for longer are named; in seconds
+ * @param openFor the age from which open transactions are listed, in seconds
  */
 export async function inspect(
   { owner, pool, standbys }: { owner: Pool; pool: Pool; standbys: readonly StandbyPools[] },
@@ -75,11 +78,11 @@ export async function inspect(
     readStandbys(pool, standbys),
     checkPlatform(platformUrl),
   ])
-  // Alone, because it would name the transactions of the others.
+  // Read one after another: a concurrent read would list the transactions of the other reads.
   return { server: await readServer(owner, openFor), gateway, drift, redis, standbys: states, platform }
 }
 
-/** An index with more bytes for each row, and of this size, is bloated. */
+/** The minimum size of a bloated index, in bytes for each row and in total. */
 const bloat = { bytesOfRow: 1_000, bytes: 2 ** 24 }
 
 async function readServer(sql: Sql, openFor: number): Promise<ServerFacts> {
@@ -157,16 +160,21 @@ async function readGateway(pool: Pool): Promise<GatewayFacts> {
       array_to_json(array(
         select json_build_object('record', record, 'owner', owner, 'objects', string_agg(distinct object, ', '))
         from gateway.mapping, jsonb_to_recordset(code) as code (owner text, object text)
-        group by record, owner order by record, owner)) as "codeOfOthers"`
+        group by record, owner order by record, owner)) as "codeOfOthers",
+      array_to_json(array(
+        select json_build_object('id', endpoint.id, 'token', token_id, 'since', to_char(paused_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI'),
+                                 'pauseReason', pause_reason)
+        from gateway.webhook_endpoint endpoint join gateway.token on token.id = token_id
+        where pause_reason <> 'administrator' and ${tokenIsActive(pool)} order by endpoint.id)) as "pausedWebhooks"`
   const [{ pid, ...facts }] = rows
-  // A pooler gives its clients numbers of its own.
+  // A pooler gives its clients its own process numbers.
   const unreported = rows.state.pid === pid ? null : 'unknown'
   return { ...facts, pooler: String(pool.parameters['pgbouncer.pool_mode'] ?? '') || unreported }
 }
 
 async function readRedis(url: string | undefined): Promise<RedisFacts> {
   if (url === undefined) return null
-  // Loaded when it is needed: it takes longer than all else of most commands.
+  // Imported here, because loading this module takes longer than most commands.
   const { connectRedis } = await import('../redis.ts')
   const redis = connectRedis(url)
   try {
@@ -179,7 +187,7 @@ async function readRedis(url: string | undefined): Promise<RedisFacts> {
   }
 }
 
-/** Reads the states of standbys, each of which must also be of the cluster of the primary. */
+/** Reads the states of standbys. Each standby must belong to the cluster of the primary. */
 async function readStandbys(pool: Pool, standbys: readonly StandbyPools[]): Promise<StandbyState[]> {
   if (standbys.length === 0) return []
   const states = await checkStandbys(pool, standbys)
@@ -190,7 +198,7 @@ async function readStandbys(pool: Pool, standbys: readonly StandbyPools[]): Prom
   })
 }
 
-/** Returns the identity that standbys share with their primary; undefined: it cannot be read. */
+/** Returns the identity that standbys share with their primary; undefined when it cannot be read. */
 async function readCluster(sql: Sql): Promise<string | undefined> {
   const rows = await sql<[{ cluster: string }]>`
     select /* doctor.read_cluster */ system_identifier::text as cluster from pg_control_system()`.catch(() => null)

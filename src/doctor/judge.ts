@@ -1,5 +1,6 @@
-/** Judges facts: from each follow the reasons of one check, or none. */
+/** Judges facts: makes the reasons of each check. */
 import { reasonsOf } from '../db/standby/standby.ts'
+import { pauseReasons } from '../domain/event/pause-reason.ts'
 import { type Reason, reason } from '../reasons.ts'
 import type { Facts } from './inspect.ts'
 
@@ -11,7 +12,7 @@ export interface Check {
 }
 
 /** The maximum number of objects that a reason names. */
-const mostNamed = 10
+const maxNamed = 10
 
 /** The checks by name, in the order of their lines. */
 const judges: Record<string, (facts: Facts) => Reason[]> = {
@@ -20,8 +21,8 @@ const judges: Record<string, (facts: Facts) => Reason[]> = {
     ...gateway.openSchemas.map(facts => reason('SCHEMA_OPEN', facts)),
   ],
   schema: ({ drift }) => {
-    const objects = drift.slice(0, mostNamed).map(({ object, change }) => `${object} (${change})`)
-    const more = drift.length > mostNamed ? [`${drift.length - mostNamed} more`] : []
+    const objects = drift.slice(0, maxNamed).map(({ object, change }) => `${object} (${change})`)
+    const more = drift.length > maxNamed ? [`${drift.length - maxNamed} more`] : []
     return drift.length === 0
       ? []
       : [reason('SCHEMA_CHANGED', { objects: [...objects, ...more].join(', '), migrate: 'voucher-gateway migrate' })]
@@ -46,6 +47,10 @@ const judges: Record<string, (facts: Facts) => Reason[]> = {
   rejected: ({ gateway }) =>
     gateway.rejected.map(facts => reason('KEYS_REJECTED', { ...facts, examples: facts.examples.join(', ') })),
   mappings: ({ gateway }) => gateway.codeOfOthers.map(facts => reason('MAPPING_RUNS_CODE', facts)),
+  webhooks: ({ gateway }) =>
+    gateway.pausedWebhooks.map(({ pauseReason, ...facts }) =>
+      reason('WEBHOOK_PAUSED', { ...facts, why: pauseReasons[pauseReason] }),
+    ),
   redis: ({ redis }) => {
     if (redis === null) return []
     if ('error' in redis) return [reason('REDIS_UNREACHABLE', redis)]
@@ -61,5 +66,5 @@ export function toCheck(name: string, reasons: Reason[]): Check {
   return { name, level: hasError ? 'error' : reasons.length > 0 ? 'warning' : 'ok', reasons }
 }
 
-/** Returns the checks that follow from facts. */
+/** Returns the checks of facts. */
 export const judge = (facts: Facts): Check[] => Object.entries(judges).map(([name, find]) => toCheck(name, find(facts)))

@@ -1,4 +1,4 @@
-/** Tries what a sign-in through the OpenID provider needs, without a sign-in. */
+/** Tests the requirements of a sign-in through the OpenID provider, without a sign-in. */
 import * as client from 'openid-client'
 import { z } from 'zod'
 import type { Config } from '../config/config.ts'
@@ -7,7 +7,7 @@ import { discoverProvider } from '../openid/provider.ts'
 import { type Reason, reason } from '../reasons.ts'
 
 /**
- * Returns why sign-ins through the provider fail; none: no reason was found, or there is no provider.
+ * Returns the reasons why sign-ins through the provider fail; none when none was found, or without a provider.
  *
  * @param callbackPath the path to which the provider sends a browser back
  */
@@ -41,7 +41,7 @@ const get = (address: string) =>
 
 const PublishedKeys = z.object({ keys: z.array(z.object({ kty: z.string() })) })
 
-/** Returns the first problem, and what to do about it; null: none was found. */
+/** Returns the first problem and its remedy, or null. */
 async function findProblem(
   provider: client.Configuration,
   redirect_uri: string,

@@ -1,4 +1,4 @@
-/** The quick part of `doctor`, which `/readyz` runs as well. */
+/** The quick checks, which both `doctor` and `/readyz` run. */
 import { countMissingMigrations, UnreleasedDatabaseError } from '../db/migration/migrations.ts'
 import type { Pool } from '../db/sql.ts'
 import { findUncaptured } from '../projection/capture.ts'
@@ -8,7 +8,7 @@ import { findMissingGrants } from './grants.ts'
 
 /** Returns the reason why the database cannot be written. */
 export async function findUnwritable(sql: Pool): Promise<Reason[]> {
-  // A default of the database or of a role holds for new sessions only, and this one may be old.
+  // A default of the database or of a role applies only to new sessions, and this session may be old.
   const [state] = await sql<[{ standby: boolean; readOnly: boolean }]>`
     select /* health.read_state */ pg_is_in_recovery() as standby,
            current_setting('transaction_read_only') = 'on' or exists (

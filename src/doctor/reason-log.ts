@@ -1,16 +1,16 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { Reason } from '../reasons.ts'
 
-/** The time in a message, which grows while the reason lasts. */
+/** A time in a message grows while the reason lasts. */
 const durations = /\b\d{1,9}(\.\d{1,9})? s\b/g
 
-/** Creates the log of problems while the service runs: a line when a reason begins, and a line when it has ended. */
+/** Creates the log of problems of a running service: a line when a reason begins, and a line when it has ended. */
 export function createReasonLog(log: FastifyBaseLogger) {
   let known = new Map<string, Reason>()
   /**
-   * Compares the reasons with the former ones.
+   * Compares the reasons with the former reasons.
    *
-   * @param isWhole false when a check could not be made: then no reason has ended
+   * @param isWhole false when a check could not be made, so that no reason counts as ended
    */
   return (reasons: readonly Reason[], isWhole: boolean): void => {
     const present = new Map(reasons.map(reason => [reason.code + reason.message.replaceAll(durations, ''), reason]))

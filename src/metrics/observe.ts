@@ -5,13 +5,15 @@ import {
   requestChannel,
   statementChannel,
   stepChannel,
+  streamChannel,
   subscribe,
   unparsedRequestChannel,
+  webhookChannel,
 } from '../channels.ts'
 import type { CheckReadiness } from '../doctor/health.ts'
 import * as metrics from './registry.ts'
 
-/** Counts and measures what this process does, from now on. */
+/** Counts and measures the work of this process from now on. */
 export function observe(checkReadiness: CheckReadiness): void {
   metrics.measureProcess()
   metrics.readReadinessBy(checkReadiness)
@@ -35,7 +37,13 @@ export function observe(checkReadiness: CheckReadiness): void {
     metrics.exportsRunning.dec()
     metrics.exportsEnded.inc({ outcome })
   })
+  subscribe(streamChannel.start, () => metrics.streamsOpen.inc())
+  subscribe(streamChannel.asyncEnd, () => metrics.streamsOpen.dec())
   subscribe(unparsedRequestChannel, ({ code }) => metrics.requestsRefused.inc({ reason: code }))
   subscribe(refusedSignInChannel, ({ reason }) => metrics.signInsRefused.inc({ reason }))
+  subscribe(webhookChannel, ({ result, seconds }) => {
+    metrics.webhookDeliveries.inc({ result })
+    if (result === 'delivered') metrics.webhookSeconds.observe(seconds)
+  })
   subscribe(repairedCaptureChannel, () => metrics.capturesRepaired.inc())
 }

@@ -1,13 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { coalesceReads } from '../async/coalesce-reads.ts'
 import type { Sql } from '../db/sql.ts'
+import { countEndpoints } from '../domain/event/endpoint-counts.ts'
 import { readSyncState } from '../domain/sync/full-pass.ts'
 import { countTokensInNeed } from '../domain/token/list.ts'
 import { readStepState } from '../projection/step-state.ts'
 import { readLag } from '../staging/subscription.ts'
 import * as metrics from './registry.ts'
 
-/** What a scrape waits for the database, in milliseconds. */
+/** The longest wait of a scrape for the database, in milliseconds. */
 const timeLimitMs = 1_000
 
 /**
@@ -19,9 +20,15 @@ const timeLimitMs = 1_000
 export function createDatabaseReader(sql: Sql, report: (error: unknown) => void): () => Promise<string> {
   const read = coalesceReads(async () => {
     const lagging = readLag(sql, { isRecent: true })
-    const reads = [readStepState(sql), readSyncState(sql), lagging, countTokensInNeed(sql)] as const
-    const [steps, sync, lag, tokens] = await Promise.all(reads)
-    return { steps, sync, lag, tokens }
+    const reads = [
+      readStepState(sql),
+      readSyncState(sql),
+      lagging,
+      countTokensInNeed(sql),
+      countEndpoints(sql),
+    ] as const
+    const [steps, sync, lag, tokens, webhooks] = await Promise.all(reads)
+    return { steps, sync, lag, tokens, webhooks }
   }, timeLimitMs)
   return async () => {
     const known = read().catch(error => {
@@ -38,6 +45,14 @@ export function createDatabaseReader(sql: Sql, report: (error: unknown) => void)
     metrics.setOrRemove(metrics.subscriptionLag, facts?.lag?.behind)
     metrics.setOrRemove(metrics.subscriptionWalLeft, facts?.lag?.log_left)
     metrics.setOrRemove(metrics.tokensEnding, facts?.tokens.expiring)
+    metrics.setOrRemove(metrics.webhookLag, facts?.webhooks.lag)
+    metrics.webhooks.reset()
+    if (facts) {
+      const { active, failing, paused } = facts.webhooks
+      metrics.webhooks.set({ state: 'active', reason: '' }, active)
+      metrics.webhooks.set({ state: 'failing', reason: '' }, failing)
+      for (const [reason, count] of Object.entries(paused)) metrics.webhooks.set({ state: 'paused', reason }, count)
+    }
     return metrics.databaseRegistry.metrics()
   }
 }

@@ -4,7 +4,7 @@ import type { PoolUse } from '../channels.ts'
 import type { CheckReadiness } from '../doctor/health.ts'
 import { HotHistogram } from './hot-histogram.ts'
 
-/** What this process does. Processes are added up, unless a metric has another aggregator. */
+/** The metrics of this process. They are summed over processes, unless a metric has another aggregator. */
 export const processRegistry = new Registry()
 
 /** Facts of the database, which are the same for all processes. */
@@ -69,7 +69,7 @@ function gaugeOfPools(name: string, help: string, read: (pool: PoolUse) => numbe
 }
 
 gaugeOfPools('vgw_pool_connections', 'Most connections that the pool opens.', ({ connections }) => connections)
-// Beyond its connections, statements wait in the driver.
+// Statements for which the pool has no free connection wait in the driver.
 gaugeOfPools('vgw_pool_busy', 'Connections that run a statement.', ({ busy, connections }) =>
   Math.min(busy, connections),
 )
@@ -93,6 +93,25 @@ export const exportsEnded = counter(
   'outcome',
 )
 
+export const streamsOpen = new Gauge({
+  name: 'vgw_streams_open',
+  help: 'Subscriptions of GraphQL that are open, as event streams.',
+  registers,
+})
+
+export const webhookDeliveries = counter(
+  'vgw_webhook_deliveries_total',
+  'Tries to deliver events to webhooks: delivered, refused (an answer that is no success) or failed (no answer).',
+  'result',
+)
+
+export const webhookSeconds = new Histogram({
+  name: 'vgw_webhook_delivery_seconds',
+  help: 'Time from the server_time of an event, to which its changes were read, to the success of the receiver, with all retries.',
+  buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 15, 60, 300, 3600],
+  registers,
+})
+
 export const signInsRefused = counter(
   'vgw_sign_ins_refused_total',
   'Sign-ins of administrators that were refused.',
@@ -114,7 +133,7 @@ export const workers = new Gauge({
 type Readiness = Pick<Awaited<ReturnType<CheckReadiness>>, 'reasons' | 'standbys'>
 let readReadiness: () => Promise<Readiness> = async () => ({ reasons: [] })
 
-/** Sets what reads what `/readyz` says, at each scrape. */
+/** Sets the function by which each scrape reads the result of `/readyz`. */
 export function readReadinessBy(read: CheckReadiness): void {
   readReadiness = read
 }
@@ -191,21 +210,33 @@ export const subscriptionWalLeft = databaseGauge(
 
 export const tokensEnding = databaseGauge('vgw_tokens_ending', 'Active tokens that end within 14 days.')
 
-/** Gauges of Node that have the names of counters. */
-const misnamed = ['handles', 'requests', 'resources'].map(noun => `nodejs_active_${noun}_total`)
+export const webhooks = new Gauge({
+  name: 'vgw_webhooks',
+  help: 'Webhooks of active tokens, by state (active, failing, paused) and, when paused, by reason (administrator, failing, gone).',
+  labelNames: ['state', 'reason'],
+  registers: [databaseRegistry],
+})
+
+export const webhookLag = databaseGauge(
+  'vgw_webhook_lag_seconds',
+  'Time since the instant up to which all changes were delivered, of the webhook that is latest; webhooks in step have at most 15, paused ones do not count.',
+)
+
+/** Gauges of Node whose names look like the names of counters. */
+const gaugesNamedAsCounters = ['handles', 'requests', 'resources'].map(noun => `nodejs_active_${noun}_total`)
 
 /** Registers the metrics of Node: event loop, memory, garbage collection. They are measured from now on. */
 export function measureProcess(): void {
   collectDefaultMetrics({ register: processRegistry })
-  for (const name of misnamed) processRegistry.removeSingleMetric(name)
+  for (const name of gaugesNamedAsCounters) processRegistry.removeSingleMetric(name)
 }
 
 /** Sets a gauge without labels, or makes it absent. */
 export const setOrRemove = (gauge: Gauge, value: number | null | undefined): void =>
   value == null ? gauge.remove() : gauge.set(value)
 
-/** The metrics of a process, as it sends them to another process. */
+/** The metrics that a process sends to another process. */
 export type ProcessMetrics = Awaited<ReturnType<Registry['getMetricsAsJSON']>>
 
 /** Adds up the metrics of several processes. */
-export const addUp = (all: readonly ProcessMetrics[]): Registry => AggregatorRegistry.aggregate([...all])
+export const sumMetrics = (all: readonly ProcessMetrics[]): Registry => AggregatorRegistry.aggregate([...all])
