@@ -1,4 +1,4 @@
-/** The lines of an export: the server time, the records with a cursor behind each chunk, and the end. */
+/** The lines of an export: the server time, the records with a cursor after each chunk, and the end. */
 
 import type { Position } from '../domain/paging/cursor.ts'
 import type { PageWindow } from '../domain/paging/page.ts'
@@ -11,7 +11,7 @@ import type { BulkExport, ExportedList } from './routes.ts'
 /** The number of records that are written in one turn of the event loop: some 0.5 ms. */
 const stepSize = 100
 
-/** After this time without progress, a reader gets its next records from a new statement; in milliseconds. */
+/** When a reader makes no progress for this time, its next records are read by a new statement; in milliseconds. */
 const stallMs = 1_000
 
 /** The maximum time that an export keeps its records while other exports wait, in milliseconds. */
@@ -22,7 +22,10 @@ interface ExportRun {
   /** Makes the context in which records are read and written. */
   createContext: () => Context
   list: ExportedList
-  /** From the cursor, or the start of the list, to the server time. Its limit is the size of a chunk. */
+  /**
+   * The range of the list to export: from the cursor, or from the start of the list, to the server time. The limit of
+   * the window is the size of a chunk.
+   */
   window: PageWindow
   /** The records and removals up to this instant are in the export. */
   serverTime: Instant
@@ -45,10 +48,10 @@ class Remainder {
   position: Position | null = null
   /** The number of records that have been written. */
   written = 0
-  /** True when the list can have records behind the chunk. */
+  /** True when the list can have records after the chunk. */
   readonly mayHaveMore: boolean
 
-  /** @param release gives the place back that the records need */
+  /** @param release frees the slot of the chunk for another export */
   constructor(
     chunk: Chunk<Position>,
     private readonly release: () => void,
@@ -57,7 +60,7 @@ class Remainder {
     this.mayHaveMore = chunk.mayHaveMore
   }
 
-  /** True when the reader was too slow, so that the others must be read again. */
+  /** True when the reader was too slow, so that the remaining records must be read again. */
   get isDropped(): boolean {
     return this.#steps === null
   }
@@ -74,24 +77,24 @@ class Remainder {
     if (!step || step.done) return null
     const rows: Position[] = step.value
     const last = rows.at(-1)
-    // A copy: the row holds the text of the whole chunk.
+    // A copy, because the row keeps the text of the whole chunk in memory.
     if (last) this.position = { id: last.id, updatedAt: last.updatedAt }
     this.written += rows.length
     return bulkExport.write(createContext(), rows)
   }
 
-  /** Drops the records and releases their slot. */
+  /** Drops the records, and frees their slot. */
   drop(): void {
     this.#steps = null
     this.release()
   }
 }
 
-const drop = (remainder: Remainder) => remainder.drop()
+const dropRemainder = (remainder: Remainder) => remainder.drop()
 
 /**
- * Reads the chunk behind a position. A separate function, because the variables of `exportLines` stay in memory while
- * a reader stalls.
+ * Reads the chunk after a position. A separate function, because the variables of `exportLines` stay in memory while a
+ * reader stalls.
  */
 async function readChunk({ places, continues, list, createContext, window }: ExportRun, after: Position | null) {
   const release = await places.take()
@@ -108,7 +111,7 @@ async function readChunk({ places, continues, list, createContext, window }: Exp
  * Reads and writes an export. Between its steps it holds no connection. It drops the records of a reader that has
  * stalled, or is slow while other exports wait for a place, so that slow readers do not block others.
  *
- * @throws what the statements throw: the lines then end without the last one
+ * @throws the errors of the statements; then the last line is missing
  */
 export async function* exportLines(run: ExportRun): AsyncGenerator<Buffer> {
   const { window, serverTime, list, places } = run
@@ -121,7 +124,7 @@ export async function* exportLines(run: ExportRun): AsyncGenerator<Buffer> {
     const remainder = await readChunk(run, after)
     try {
       for (let bytes = await remainder.write(run); bytes; bytes = await remainder.write(run)) {
-        const timer = setTimeout(drop, places.isWanted ? turnMs : stallMs, remainder).unref()
+        const timer = setTimeout(dropRemainder, places.isWanted ? turnMs : stallMs, remainder).unref()
         yield bytes
         clearTimeout(timer)
         if (places.isWanted && remainder.isOverdue) remainder.drop()

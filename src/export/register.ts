@@ -1,4 +1,7 @@
-/** Serves the bulk exports: a whole list in one response, outside v1, with v1's records, errors and cursors. */
+/**
+ * Serves the bulk exports. A bulk export is a whole list in one response: it is not a part of v1, but has the records,
+ * errors and cursors of v1.
+ */
 
 import { setImmediate as nextEvents } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -8,13 +11,12 @@ import { type PageWindow, readWindow } from '../domain/paging/page.ts'
 import { Semaphore } from '../domain/rate/semaphore.ts'
 import { createExportLimits } from '../domain/record/export-limits.ts'
 import { readServerTime } from '../domain/sync/server-time.ts'
-import type { TokenDirectory } from '../domain/token/directory.ts'
 import { requireIdentifier } from '../domain/value/identifier.ts'
 import { createContext, type Gateway } from '../graphql/context.ts'
 import { Loaders } from '../graphql/loaders.ts'
 import { requireAccess } from '../graphql/policy.ts'
 import { refuseOtherMethods, registerAuthenticated } from '../http/authenticated.ts'
-import { type Authenticate, bearerSecret } from '../http/caller.ts'
+import type { Authenticate } from '../http/caller.ts'
 import { spreadRetryAfter } from '../http/errors.ts'
 import { requireLineHeaders } from '../http/headers.ts'
 import { exportPath } from '../http/paths.ts'
@@ -28,7 +30,6 @@ const maxChunks = 20
 
 /** The parts of the service that exports need, without the parts that all requests share. */
 interface ExportOptions {
-  tokens: TokenDirectory
   /** The maximum number of exports that a token may begin in an hour. */
   startsPerHour: number
   /** True when responses are compressed as `Accept-Encoding` asks. */
@@ -46,7 +47,7 @@ export function registerExports(
   options: ExportOptions,
 ): void {
   const { pool, recordPool } = gateway
-  const { tokens, isStopping } = options
+  const { isStopping } = options
   const [sql, records] = [pool.exports, recordPool.exports]
   const limits = createExportLimits(pool, options.startsPerHour)
   const streams = new Set<ExportStream>()
@@ -74,7 +75,7 @@ export function registerExports(
     }
 
     const authorize = async () => {
-      const lookup = await tokens.find(bearerSecret(request.headers.authorization) ?? '')
+      const lookup = await caller.lookUp()
       if (lookup.status !== 'active') throw unauthenticated()
       caller.token = lookup.token
       await access()
@@ -86,7 +87,7 @@ export function registerExports(
     return stream.send(
       exportLines({
         bulkExport,
-        // Statements of exports have connections of their own.
+        // Statements of exports have their own connections.
         createContext: () => ({
           ...createContext(gateway, caller),
           ...{ sql, records },
@@ -136,7 +137,7 @@ function readTenant({ params }: FastifyRequest): number | null {
 /**
  * Reads the cursor in the query.
  *
- * @returns the records behind it, and the `server_time` of the export that made it: the removals since then are valid for all
+ * @returns the window after it, and the `server_time` of the export that made it: later removals are valid for all
  *   parts
  * @throws `BAD_USER_INPUT` with the errors of `cursor` (R5, R10)
  */
@@ -162,10 +163,10 @@ function readPosition(
 const maxWaitMs = 4
 
 /**
- * Schedules the steps of exports. One export at a time takes one step, so many exports delay other requests as little as
- * one. Each step waits until no other request is under way.
+ * Schedules the steps of exports. One export at a time takes one step, so many exports delay other requests no more
+ * than one export. Each step waits until no other request is under way.
  *
- * @param whenIdle waits until then, for at most a limit in milliseconds
+ * @param whenIdle waits until no other request is under way, for at most a limit in milliseconds
  * @returns a function that waits until the caller may take a step of some 0.5 ms
  */
 function createStepScheduler(whenIdle: (limit: number) => Promise<void>): () => Promise<void> {

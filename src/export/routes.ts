@@ -1,10 +1,10 @@
-/** The bulk exports: each list of v1 in one response, its records as v1 gives them. */
+/** The bulk exports: each list of v1 in one response, with v1's records. */
 
 import { mapMaybePromise } from '../async/maybe-promise.ts'
 import type { ListIdentity, Position } from '../domain/paging/cursor.ts'
 import type { PageWindow } from '../domain/paging/page.ts'
 import { type Chunk, chunkOfPage } from '../domain/record/chunk.ts'
-import { exportOf } from '../domain/record/export.ts'
+import { withExportAudit } from '../domain/record/export.ts'
 import { listTenants, tenantList } from '../domain/tenant/tenant.ts'
 import type { Permission } from '../domain/token/permission.ts'
 import type { RecordSelection } from '../executor/plan.ts'
@@ -23,11 +23,11 @@ const lineFeed = 0x0a
 /**
  * Writes records as lines of JSON in UTF-8, each with its line feed.
  *
- * @throws the error of the first field that has one
+ * @throws the first error of a field
  */
 type WriteRecords = (context: unknown, records: readonly object[]) => Buffer | Promise<Buffer>
 
-/** Returns a function that writes records as an operation writes the records of its list. */
+/** Returns a function that writes records like the list of an operation. */
 const writeRecordsOf =
   ({ plan, shared }: RecordSelection): WriteRecords =>
   (context, records) =>
@@ -53,20 +53,20 @@ export interface ExportedList {
   read(reader: Pick<Reader, 'sql' | 'records' | 'caller'>, window: PageWindow): Promise<Chunk<Position>>
 }
 
-/** A bulk export as `registerExports` serves it. */
+/** A bulk export that `registerExports` serves. */
 export interface BulkExport {
   /** The name under which its requests are counted. */
   name: string
-  /** Below the path of the exports; the tenant is written `:tenant`. */
+  /** The path below `exportPath`, with `:tenant` for the tenant. */
   path: string
-  /** The permissions that a token needs, all of them. */
+  /** The permissions, all of which a token needs. */
   permissions: readonly Permission[]
   /** The content of the response, in a sentence. */
   returns: string
   /** The number of records that a statement reads: a megabyte or two. */
   chunkSize: number
   write: WriteRecords
-  /** Returns the list of the tenant in the path; null: the path has no tenant. */
+  /** Returns the list of the tenant in the path. @param tenantId null when the path has no tenant */
   listOf(tenantId: number | null): ExportedList
 }
 
@@ -88,7 +88,7 @@ function bulkExportOf({ name, document, returns }: RestOperation): BulkExport | 
       return {
         identity: listOf(tenantId),
         read: (reader, window) =>
-          (personalData ? exportOf(reader, table) : table).chunk(reader.records, { tenantId, window }),
+          (personalData ? withExportAudit(reader, table) : table).chunk(reader.records, { tenantId, window }),
       }
     },
   }

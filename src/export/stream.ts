@@ -1,4 +1,7 @@
-/** Sends an export, and aborts it when it must not continue. A client notices: the connection is reset. */
+/**
+ * Sends an export, and aborts it when it must not continue. A client notices the abort, because the connection is
+ * reset.
+ */
 import { readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { pipeline, Readable, type Transform } from 'node:stream'
@@ -25,7 +28,7 @@ const flushLimit = 2_000
 
 interface StreamOptions {
   lease: ExportLease
-  /** Throws when the token may not read the list any more. */
+  /** Throws when the token may no longer read the list. */
   authorize: () => Promise<void>
   isStopping: () => boolean
   compression: boolean
@@ -55,19 +58,19 @@ export class ExportStream {
       socket.off('close', close)
       clearInterval(this.#timer)
       this.#hasEnded = true
-      // A response that waits for its turn on the connection is not closed with it.
+      // The end of a connection does not close a response that waits for its turn.
       this.#stages[0]?.destroy()
       onClose()
       if (reply.raw.writableFinished) this.#work.outcome = 'complete'
       exportChannel.asyncEnd.publish(this.#work)
-      // A lease that is not released ends by itself.
+      // If the release fails, the lease expires.
       options.lease.release().catch(() => {})
     }
     reply.raw.once('close', close)
     socket.once('close', close)
   }
 
-  /** Breaks the response off: nothing more reaches the reader. @param error why, for the log */
+  /** Breaks the response off, so that nothing more reaches the reader. @param error the reason, for the log */
   end(error: unknown): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
@@ -96,8 +99,8 @@ export class ExportStream {
   }
 
   /**
-   * When the service is about to stop: waits until the reader has what was written, and throws the error. Also throws
-   * when the export ends during the wait.
+   * When the service is about to stop: waits until the reader has received all data, and throws the error of the stop.
+   * Also throws when the export ends meanwhile.
    */
   async continueUnless(stopping: () => GatewayError): Promise<void> {
     if (this.#hasEnded) throw new Error('The export has ended.')
@@ -151,8 +154,8 @@ function createEncoder(coding: string): Transform | null {
 const connection = /^ *\d+: [\dA-F]+:([\dA-F]{4}) [\dA-F]+:([\dA-F]{4}) 01 ([\dA-F]{8}):/gm
 
 /**
- * Reads how many bytes the kernel keeps for the reader of a connection; on Linux only, elsewhere 0. When several
- * connections have the same ports, the smallest value counts.
+ * Returns the number of bytes that the kernel keeps for the reader of a connection; 0 on systems other than Linux. When
+ * several connections have the same ports, the smallest value counts.
  */
 async function unreadBytes({ localPort, remotePort }: Socket): Promise<number> {
   const queues: number[] = []

@@ -1,4 +1,4 @@
-/** Routes whose callers send a bearer token, as REST and the bulk export have them. */
+/** Registers routes whose callers send a bearer token: REST and the bulk export. */
 import { METHODS } from 'node:http'
 import type { FastifyContextConfig, FastifyInstance } from 'fastify'
 import { GatewayError } from '../domain/errors.ts'
@@ -35,7 +35,7 @@ export function registerAuthenticated(
   )
 }
 
-/** Answers the methods that a path does not have with 405 (R8). @param config of this route */
+/** Answers the methods that a path does not have with 405 (R8). @param config the configuration of the route */
 export function refuseOtherMethods(
   scope: FastifyInstance,
   path: string,
@@ -46,7 +46,8 @@ export function refuseOtherMethods(
     method: scope.supportedMethods.filter(method => !methods.includes(method)),
     url: path,
     config,
-    // This is not in the handler, because the handler runs after the body is read, which can fail first.
+    // This is a hook and not in the handler, because the handler runs only after the body is read, and reading the body
+    // can fail.
     onRequest: async (_request, reply) => {
       reply.header('Allow', methods.join(', '))
       const allowed = `${methods.join(' and ')} ${methods.length === 1 ? 'is' : 'are'}`

@@ -17,13 +17,18 @@ export type Authenticate = onRequestHookHandler
  * Makes the hook with the first two steps of every request (R1): it looks up the token, and counts the request against
  * the token's rate limit (R28).
  *
- * @param defaultRate the rate of tokens that have no limit of their own
+ * @param defaultRate the rate of tokens without their own limit
  * @returns a hook that throws `UNAUTHENTICATED` or `RATE_LIMITED`, and writes the rate headers (R29)
  */
 export function createAuthenticate(tokens: TokenDirectory, defaultRate: RateBudget): Authenticate {
   const lookups = createLookupLimit()
 
-  function admit(request: FastifyRequest, reply: FastifyReply, lookup: TokenLookup): void | Promise<void> {
+  function admit(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    secret: string,
+    lookup: TokenLookup,
+  ): void | Promise<void> {
     request.bearer = lookup
     if (lookup.status !== 'active') throw unauthenticated()
     const { token } = lookup
@@ -37,6 +42,7 @@ export function createAuthenticate(tokens: TokenDirectory, defaultRate: RateBudg
       if (window.used > rate.limit) throw rateLimited(secondsLeft(window))
       request.caller = {
         token,
+        lookUp: () => tokens.find(secret),
         address,
         requestId: request.id,
         rate,
@@ -55,14 +61,14 @@ export function createAuthenticate(tokens: TokenDirectory, defaultRate: RateBudg
     lookups.check(address, secret)
     const lookup = await tokens.find(secret)
     lookups.record(address, secret, lookup.status !== 'unknown')
-    await admit(request, reply, lookup)
+    await admit(request, reply, secret, lookup)
   }
 
   return (request, reply, done) => {
     const secret = bearerSecret(request.headers.authorization)
     if (secret === null) throw unauthenticated()
     const known = tokens.peek(secret)
-    const admitted = known ? admit(request, reply, known) : lookUp(request, reply, secret)
+    const admitted = known ? admit(request, reply, secret, known) : lookUp(request, reply, secret)
     if (admitted) admitted.then(() => done(), done)
     else done()
   }
@@ -75,7 +81,7 @@ export function writeRateHeaders(reply: FastifyReply, limit: number, window: Rat
   reply.header('RateLimit-Reset', secondsLeft(window))
 }
 
-/** Returns a function that returns whether the caller still waits for an answer. */
+/** Returns a test whether the caller still waits for an answer. */
 export function waitsFor({ raw, request }: FastifyReply): () => boolean {
   const { socket } = request.raw
   // Node destroys a response only when all earlier responses on its connection have been sent.

@@ -7,7 +7,7 @@ import ipaddr from 'ipaddr.js'
  * Reads an address in the formats in which proxies forward it (RFC 7239 §6): IPv6 in brackets, with a port, in quotation
  * marks, or IPv4 that is mapped into IPv6.
  *
- * @returns one spelling of each address; null for other text, such as `unknown`
+ * @returns the address in its canonical form; null for other text, such as `unknown`
  */
 function readAddress(text: string): string | null {
   const bare = text.replaceAll('"', '').replace(/^(?:\[(.*)\]|([\d.]+))(?::\w+)?$/, '$1$2')
@@ -19,7 +19,7 @@ function readAddress(text: string): string | null {
  * Makes Fastify's option `trustProxy`.
  *
  * @param ranges addresses and CIDR ranges
- * @returns whether an address, in any format, is in one of them
+ * @returns a test whether an address, in any format, is in a range
  */
 export function trustedProxies(ranges: readonly string[]): (text: string) => boolean {
   const isTrusted = compile([...ranges])
@@ -40,11 +40,13 @@ function warn(log: FastifyBaseLogger, proxy: string, forwarded: unknown, message
 }
 
 /**
- * Returns the address of the client: the address of the socket, or the address that a trusted proxy forwards (R30). When that
- * is no address, it is the address of the proxy. A warning, at most once a minute, names a proxy that hides its clients.
+ * Returns the address of the client: the address of the socket, or the address that a trusted proxy forwards (R30). If
+ * the proxy forwards no address, returns the address of the proxy. A warning, at most once a minute, names a proxy that
+ * hides its clients.
  */
 export function clientAddress(request: FastifyRequest): string {
-  // Read once: Fastify parses the list of forwarded addresses at each access. The nearest one is the first.
+  // Read once: Fastify parses the list of forwarded addresses at each access. The nearest address, which is the address
+  // of the socket, comes first.
   const { ips = [request.ip], headers, log } = request
   const address = readAddress(ips.at(-1) ?? '')
   const proxy = address ?? readAddress(ips.at(-2) ?? '') ?? ''

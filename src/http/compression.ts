@@ -3,8 +3,8 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import Negotiator from 'negotiator'
 
 /**
- * The shortest body that is compressed, in bytes (of a text: characters). A shorter body fits into one packet with its
- * headers, so compression would not make it arrive sooner (docs/performance.md, Compression).
+ * The shortest body that is compressed, in bytes, or in characters of a text. A shorter body fits into one packet with
+ * its headers, so compression would not make it arrive sooner (docs/performance.md, Compression).
  */
 export const minCompressedBytes = 1024
 
@@ -12,8 +12,9 @@ export const minCompressedBytes = 1024
 export const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }
 
 /**
- * The content codings on offer, each at its fastest level: higher levels take far longer and save little. They run on
- * this thread: a worker would save it at most half of the time, and take up to three times as much CPU time in all.
+ * The content codings on offer, each at its fastest level: higher levels take far longer and save little. Compression
+ * runs on this thread: a worker thread would save at most half of this time, but needs up to three times the total CPU
+ * time.
  */
 const codings: Record<string, (body: string | Buffer) => Buffer> = {
   br: body => brotliCompressSync(body, brotliOptions),

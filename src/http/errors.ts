@@ -35,7 +35,8 @@ export const unavailable = (cause: unknown) =>
   })
 
 /**
- * The service refuses a request because it has too many. The code that refuses a request also counts it for the log.
+ * The error of a request that is refused because the service has too many. Not logged here: the code that refuses the
+ * request counts it for the log.
  */
 export class OverloadError extends GatewayError {
   constructor() {
@@ -93,7 +94,7 @@ export async function sendError(
     .send(JSON.stringify(toBody(error)))
 }
 
-/** Overload has log lines of its own, and a statement that was not sent because its caller is gone is no failure. */
+/** Overload has its own log lines, and a statement that was not sent because its caller is gone is no failure. */
 const isExpected = (error: GatewayError): boolean =>
   error instanceof OverloadError || error.cause instanceof CallerGoneError
 
@@ -114,6 +115,6 @@ export function reportFailure(request: FastifyRequest, error: GatewayError, faul
   })
 }
 
-/** Formats an error as the v1 contract does: a message, and the errors of each field (contract, Error bodies). */
+/** Returns an error in the format of v1: a message, and the errors of each field (contract, Error bodies). */
 export const toMessageBody = ({ message, fieldErrors }: GatewayError) =>
   fieldErrors ? { message, errors: fieldErrors } : { message }

@@ -23,7 +23,7 @@ export function createLookupLimit() {
   const found = new LRUCache<string, true>({ max, ttl: foundMs })
   const keyOf = (secret: string) => hashSecret(secret).toString('base64')
   return {
-    /** @throws `RATE_LIMITED` when the network has sent too many unknown tokens, and this one was not found before */
+    /** @throws `RATE_LIMITED` when the network has sent too many unknown tokens, and this token was not found before */
     check(address: string, secret: string): void {
       const network = networkOf(address)
       const window = unknown.get(network)

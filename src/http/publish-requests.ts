@@ -6,6 +6,7 @@ import { clientClosedRequest, errorsOf } from './request-count.ts'
 /** Publishes each request on its channel. Must be registered before all other hooks, which then run in its async context. */
 export function publishRequests(app: FastifyInstance): void {
   app.decorateRequest('inContext')
+  app.decorateRequest('countedAs')
   app.addHook('onRequest', (request, reply, done) => {
     if (!requestChannel.hasSubscribers) {
       done()
@@ -14,7 +15,7 @@ export function publishRequests(app: FastifyInstance): void {
     const { method, headers, routeOptions } = request
     const { url: route, config } = routeOptions
     const work: RequestWork = { method, route, operation: config.operation ?? route ?? 'unknown', headers }
-    // Not `onResponse`: Fastify does not call it when the client has closed the connection.
+    // The hook `onResponse` is not used: Fastify does not call it when the client has closed the connection.
     reply.raw.on('close', () => publishEnd(work, request, reply))
     requestChannel.start.runStores(work, () => {
       if (requestChannel.start.hasSubscribers) request.inContext = AsyncLocalStorage.snapshot()
@@ -31,6 +32,7 @@ export function publishRequests(app: FastifyInstance): void {
 function publishEnd(work: RequestWork, request: FastifyRequest, reply: FastifyReply): void {
   const { bearer, caller } = request
   const errors = errorsOf(request)
+  if (request.countedAs !== undefined) work.operation = request.countedAs
   work.status = reply.raw.headersSent ? reply.statusCode : clientClosedRequest
   work.seconds = reply.elapsedTime / 1000
   if (errors.length > 0) work.errors = new Set(errors.map(({ code }) => code))
@@ -48,5 +50,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Runs a function in the async context of the request; set while traces are made. */
     inContext?: <Result>(run: () => Result) => Result
+    /** The operation in the metrics, when the route has several. */
+    countedAs?: string
   }
 }

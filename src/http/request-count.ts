@@ -7,7 +7,10 @@ const inactiveTokenErrors: Record<'expired' | 'revoked', RequestError> = {
   revoked: { code: 'UNAUTHENTICATED', reason: 'The token is revoked.' },
 }
 
-/** The status of a request whose client disconnected before the answer: 499, as proxies log it. Only counts use it. */
+/**
+ * The status of a request whose client disconnected before the answer: 499, like in logs of proxies. Only counts use
+ * it.
+ */
 export const clientClosedRequest = 499
 
 /**
@@ -17,7 +20,7 @@ export const clientClosedRequest = 499
 export function registerRequestCounts(app: FastifyInstance, counter: RequestCounter): void {
   app.decorateRequest('bearer')
   app.decorateRequest('errors')
-  // Not `onResponse`: Fastify does not call it when the client has closed the connection.
+  // The hook `onResponse` is not used: Fastify does not call it when the client has closed the connection.
   app.addHook('onSend', (request, reply, payload, done) => {
     const { bearer, routeOptions } = request
     if (bearer && bearer.status !== 'unknown') {
@@ -31,7 +34,7 @@ export function registerRequestCounts(app: FastifyInstance, counter: RequestCoun
   })
 }
 
-/** Returns the errors of a request, for those who are responsible for its token: with the reason of a 401. */
+/** Returns the errors of a request as the page of its token shows them: a 401 has its reason there. */
 export function errorsOf({ bearer, errors = [] }: FastifyRequest): readonly RequestError[] {
   const status = bearer?.status
   return status === 'expired' || status === 'revoked' ? [inactiveTokenErrors[status]] : errors

@@ -20,8 +20,8 @@ const maxErrors = 5
 const probes = new Set<string | undefined>(['/livez', '/readyz'])
 
 /**
- * Writes the line of a request that Fastify has not seen, because it is no valid HTTP. `address` is the address of the connection, also
- * behind a trusted proxy, and `code` the one of Node's parser.
+ * Writes the line of a request that Fastify has not seen, because it is no valid HTTP. `address` is the address of the
+ * connection, even behind a trusted proxy, and `code` is the error code of Node's parser.
  */
 export type LogUnrouted = (request: {
   reqId: string
@@ -49,7 +49,7 @@ export function registerRequestLog(app: FastifyInstance, { refused, share }: Con
     const isSampled = share === 1 || (share > 0 && Math.random() < share)
     if (!isRefused && !isSampled) return
     if (isRefused && !isSampled) {
-      // The lines about an outage count these (`failure-log.ts`).
+      // Such a request has no separate line: the lines about an outage count it (`failure-log.ts`).
       if (request.errors?.every(({ code }) => code === 'UNAVAILABLE')) return
       if (!limiter.admits(statusCode)) return
     }
@@ -62,7 +62,7 @@ export function registerRequestLog(app: FastifyInstance, { refused, share }: Con
     reply.raw.on('finish', () => {
       isSent = true
     })
-    // Not `onResponse`: Fastify does not call it when the client has closed the connection.
+    // The hook `onResponse` is not used: Fastify does not call it when the client has closed the connection.
     const end = () => write(request, reply, !isSent)
     reply.raw.on('close', () => (request.inContext ? request.inContext(end) : end()))
     done()
@@ -90,7 +90,7 @@ function describe(request: FastifyRequest, reply: FastifyReply, route: string | 
     tenantId: tenantOf(request),
     administratorId: session?.administrator?.id,
     address: caller?.address ?? clientAddress(request),
-    // A request with an active token counts once, whatever its result (R28).
+    // A request with an active token counts once, with any result (R28).
     operations: bearer?.status === 'active' ? Math.max(1, caller?.cost ?? 1) : undefined,
     errors: errors.length > 0 ? errors : undefined,
   }
@@ -135,7 +135,7 @@ function createLimiter(log: FastifyBaseLogger, limit: number) {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The name of the operation that a GraphQL request runs, as in its validated document. */
+    /** The name of the operation that a GraphQL request runs, from its validated document. */
     graphqlOperation?: string | undefined
   }
 }

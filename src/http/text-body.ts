@@ -6,15 +6,15 @@ import { GatewayError } from '../domain/errors.ts'
  * Lets the routes of a scope read bodies as text, without a byte order mark (RFC 8259 §8.1). A compressed body is 415
  * (RFC 9110 §15.5.16).
  *
- * @param contentType the media type that is read; `*`: any
- * @param bodyLimit in bytes
+ * @param contentType the media type that is read, or `*` for any
+ * @param bodyLimit the maximum size, in bytes
  */
 export function readTextBodies(scope: FastifyInstance, contentType: string, bodyLimit: number): void {
   scope.removeAllContentTypeParsers()
   scope.addContentTypeParser(contentType, { parseAs: 'string', bodyLimit }, (_request, body, done) =>
     done(null, String(body).replace(/^\uFEFF/, '')),
   )
-  // Before the body is read, because Fastify compares Content-Length with the length of the text.
+  // This hook runs before the body is read, because Fastify later compares Content-Length with the length of the text.
   scope.addHook('preParsing', (request, reply, payload, done) => {
     const { 'content-encoding': coding = 'identity' } = request.headers
     const isRead = request.method === 'POST' && !request.is404 && hasBody(request)

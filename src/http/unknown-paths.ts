@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import { notFound } from '../domain/errors.ts'
 
 /**
- * Answers unknown paths with 404 (R8) before the body is read, because an invalid body has an error of its own.
+ * Answers unknown paths with 404 (R8) before the body is read, because an invalid body has another error.
  *
  * @param noun the noun in the message
  */

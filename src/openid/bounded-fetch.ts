@@ -1,9 +1,8 @@
 /**
- * Fetches like `fetch`, but reads no more of a body than a bound: a server may never end it. The body that is returned
- * is complete.
+ * Fetches like `fetch`, but bounds the size of the body, which a server may never end. The returned body is complete.
  *
  * @param maxBytes the maximum number of bytes of the body, decompressed
- * @throws Error when the body is longer; what `fetch` throws
+ * @throws Error when the body is longer; the errors of `fetch`
  */
 export async function fetchBounded(maxBytes: number, ...request: Parameters<typeof fetch>): Promise<Response> {
   const response = await fetch(...request)

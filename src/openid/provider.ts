@@ -7,7 +7,7 @@ import { GatewayError } from '../domain/errors.ts'
 import { withTraceparent } from '../tracing.ts'
 import { fetchBounded } from './bounded-fetch.ts'
 
-/** How far the provider's clock may be from ours, in either direction; in seconds. */
+/** The tolerated difference between the provider's clock and ours, in seconds. */
 export const clockSkew = 300
 
 const maxAnswerBytes = 1_000_000
@@ -43,7 +43,7 @@ export function discoverProvider({ issuer, clientId, clientSecret }: NonNullable
 }
 
 /** The codes of connections that fail until the set-up changes: a certificate is not trusted, or a host name does not exist. */
-const permanent = /^(CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)|_SIGNATURE$|^ENOTFOUND$/
+const permanentErrorCodes = /^(CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)|_SIGNATURE$|^ENOTFOUND$/
 
 /**
  * Returns the kind of a failure. `invalid`: the provider rejected the sign-in, or its response is not signed, dated or
@@ -57,12 +57,12 @@ export function failureKindOf(error: unknown): 'invalid' | 'temporary' | 'refuse
     return error.error === 'invalid_grant' ? 'invalid' : 'refused'
   }
   if (error instanceof TypeError)
-    return 'code' in error || permanent.test(codeOf(error.cause)) ? 'refused' : 'temporary'
+    return 'code' in error || permanentErrorCodes.test(codeOf(error.cause)) ? 'refused' : 'temporary'
   if (!(error instanceof client.ClientError)) return 'refused'
   const { code, cause } = error
   if (cause instanceof Response) return cause.status === 429 || cause.status >= 500 ? 'temporary' : 'refused'
   if (code === 'OAUTH_TIMEOUT') return 'temporary'
-  // Without a code it is an error of `fetchBounded`.
+  // An error without a code comes from `fetchBounded`.
   return code === undefined || code === 'OAUTH_UNSUPPORTED_OPERATION' || UnlistedAlgorithm.safeParse(cause).success
     ? 'refused'
     : 'invalid'
@@ -73,7 +73,11 @@ const isUnavailable = ({ error }: { error: string }) => error === 'temporarily_u
 /** The cause of oauth4webapi when the metadata do not list the algorithm of an ID token. */
 const UnlistedAlgorithm = z.object({ cause: z.object({ header: z.object({}), reason: z.string() }) })
 
-/** Returns the error for a person, which says to try again only where that helps. @param cause of openid-client */
+/**
+ * Returns the error for a person, which advises to try again only if that helps.
+ *
+ * @param cause an error of openid-client
+ */
 export function toProviderError(cause: unknown): GatewayError {
   const sentence = (what: string, advice: string) => `The sign-in of your organisation is not ${what}. ${advice}`
   if (failureKindOf(cause) === 'temporary') {

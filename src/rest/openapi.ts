@@ -6,8 +6,8 @@ import { etagOf, namesEtag } from '../http/etag.ts'
 import { openApiPath } from '../http/paths.ts'
 
 /**
- * Serves the OpenAPI document, `schema/openapi.v1.json`. Reading it needs no token and is not counted; another method is
- * refused as on other paths of v1 (R1, R8).
+ * Serves the OpenAPI document, `schema/openapi.v1.json`. Reading it needs no token and is not counted. Other methods
+ * are refused like on other paths of v1 (R1, R8).
  *
  * @throws when the file cannot be read
  */
@@ -16,7 +16,7 @@ export function registerOpenApi(app: FastifyInstance, authenticate: Authenticate
   const etag = etagOf(document)
   app.get(openApiPath, (request, reply) => {
     // The document is public: pages of other origins may read it. Caches revalidate each time, so a new deployment is
-    // visible at once.
+    // visible immediately.
     reply.headers({
       'Access-Control-Allow-Origin': '*',
       'Cache-Control': 'public, no-cache',
@@ -27,7 +27,7 @@ export function registerOpenApi(app: FastifyInstance, authenticate: Authenticate
     if (namesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
     return reply.type('application/json; charset=utf-8').send(document)
   })
-  // A scope loads after the REST routes, which add the methods that are refused here.
+  // This is a scope of Fastify, because it loads after the REST routes, which add the methods that are refused here.
   app.register(async scope => {
     scope.addHook('onRequest', authenticate)
     refuseOtherMethods(scope, openApiPath, ['GET', 'HEAD'])

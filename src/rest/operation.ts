@@ -19,8 +19,8 @@ import type { OperationDocument } from './documents.ts'
 import { prepareOperation, type RunOperation } from './prepare-operation.ts'
 
 /**
- * Where an operation takes its variables from, besides the path. The schemas describe what `read` accepts to those who
- * write clients; `read` alone decides, because it costs less.
+ * The source of an operation's variables, except those in the path. The schemas describe to clients the values that
+ * `read` accepts; only `read` checks them, because that costs less.
  */
 export interface InputSource<Variables> {
   /** Returns variables of the operation's document. @param fieldErrors receives the errors that only REST can find */
@@ -30,21 +30,21 @@ export interface InputSource<Variables> {
   body?: z.ZodType
 }
 
-/** An operation as `registerRest` serves it. */
+/** An operation that `registerRest` serves. */
 export interface RestOperation {
   /** The name of the document's operation. */
   name: string
   method: 'GET' | 'POST'
   /** Below the version's path; its parameters are written `:tenant`. */
   path: string
-  /** The permissions that a token needs, all of them. */
+  /** The permissions, all of which a token needs. */
   permissions: readonly Permission[]
   /** The content of the response, in a sentence. */
   returns: string
   document: DocumentNode
   run: RunOperation
   input: InputSource<object>
-  /** The names of the version for arguments of the schema: `cursor` for `after`. Field errors use them. */
+  /** The version's names for arguments of the schema, such as `cursor` for `after`. Field errors use them. */
   argumentNames: ReadonlyMap<string, string>
 }
 
@@ -55,10 +55,10 @@ type PathNames<Path extends string> = Path extends `${string}:${infer Name}/${in
     : never
 
 /**
- * Makes an operation of a document, whose variables are the ids in the path and what `input` finds in the request.
+ * Makes an operation of a document, whose variables are the ids in the path and the values that `input` reads.
  *
- * @param path the ids in it are read as variables of the same names
- * @param returns what the response holds, in a sentence
+ * @param path its ids become variables of the same names
+ * @param returns the content of the response, in a sentence
  * @throws when the document cannot be run
  */
 export function operation<const Path extends string, Variables extends Record<PathNames<Path>, string>>(
@@ -82,14 +82,14 @@ export function operation<const Path extends string, Variables extends Record<Pa
   }
 }
 
-/** Returns the ids in the path. They are numeric (R7): another text becomes an id that no record has. */
+/** Returns the ids in the path. Text that is not numeric (R7) becomes an id that no record has. */
 function readPath(request: FastifyRequest): Record<string, string> {
   const ids: Record<string, string> = {}
   for (const [name, text] of Object.entries(request.params ?? {})) ids[name] = `${parseIdentifier(String(text)) ?? ''}`
   return ids
 }
 
-/** Derives from a document its name, the permissions of its fields, and the variables that stand for arguments. */
+/** Returns the name of a document, the permissions of its fields, and the variables for its arguments. */
 function describe(document: DocumentNode): Pick<RestOperation, 'name' | 'permissions' | 'argumentNames'> {
   const types = new TypeInfo(schema)
   const permissions = new Set<Permission>()

@@ -1,4 +1,4 @@
-/** Makes operations of a version's documents: each is planned when the service starts, and runs without parsing. */
+/** Prepares the operations of a version of the REST API from its documents, once when the service starts. */
 import { type DocumentNode, type FieldNode, getOperationAST, Kind, type SelectionSetNode, visit } from 'graphql'
 import { mapMaybePromise } from '../async/maybe-promise.ts'
 import { OperationPlan, type RecordSelection } from '../executor/plan.ts'
@@ -9,10 +9,10 @@ import { schema } from '../graphql/schema.ts'
 export type RunOperation = (context: Context, variables: object) => Buffer | Promise<Buffer>
 
 /**
- * Plans a document. The document is the response as the contract writes it. This function adds the parts that it cannot
- * express: `@omitNull` leaves keys out (R11), and the body is the outermost object with the key `data`.
+ * Plans a document, which has the form of the contract's response except for two parts: `@omitNull` leaves keys out
+ * (R11), and the body is the outermost object with the key `data`.
  *
- * @returns a function that throws the first error of any field: REST answers nothing in part
+ * @returns a function that throws the first error of any field, because REST has no partial answers
  * @throws when the document cannot be planned
  */
 export function prepareOperation(document: DocumentNode): RunOperation {
@@ -46,7 +46,7 @@ export const responseKey = ({ alias, name }: FieldNode): string => alias?.value 
 export const fieldsOf = (selections: SelectionSetNode | undefined): FieldNode[] =>
   selections?.selections.filter(selection => selection.kind === Kind.FIELD) ?? []
 
-/** Returns the fields that lead to the body, outermost first: it is the outermost object with the key `data`. */
+/** Returns the fields that lead to the body (the outermost object with the key `data`), outermost first. */
 export function pathToBody(document: DocumentNode): FieldNode[] {
   const path: FieldNode[] = []
   let fields = fieldsOf(getOperationAST(document)?.selectionSet)

@@ -1,4 +1,4 @@
-/** Serves a version of REST. Knows no version. */
+/** Serves any version of REST. */
 import type { FastifyInstance } from 'fastify'
 import { mapMaybePromise } from '../async/maybe-promise.ts'
 import { type FieldErrors, GatewayError } from '../domain/errors.ts'
@@ -16,8 +16,8 @@ export interface RestVersion {
 }
 
 /**
- * Registers the operations of a version. In R1's order, this checks the token, the rate and the headers; the schema
- * checks the rest, from the tenant to the record.
+ * Registers the operations of a version. Here the token, the rate and the headers are checked, in R1's order; the
+ * schema then checks the tenant up to the record.
  */
 export function registerRest(
   app: FastifyInstance,
@@ -59,7 +59,7 @@ function registerOperation(
   })
 }
 
-/** Returns the error with its field errors under the names that the version gives the arguments of the schema. */
+/** Returns the error with its field errors under the version's names for the arguments of the schema. */
 export function renameFields(error: GatewayError, argumentNames: RestOperation['argumentNames']): GatewayError {
   if (!error.fieldErrors) return error
   const fieldErrors: FieldErrors = {}

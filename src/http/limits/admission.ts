@@ -66,7 +66,7 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
     request.admitted = { operation, arriving: false }
     done()
   })
-  // A request does not count while its body arrives, so that a slow caller does not delay the others.
+  // A request does not count while its body arrives, so that a slow caller does not delay other callers.
   scope.addHook('preParsing', (request, _reply, payload, done) => {
     const { admitted, raw } = request
     if (admitted && hasBody(request)) {
@@ -80,7 +80,7 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
     }
     done(null, payload)
   })
-  // Fastify does not run it when the deadline has answered the request.
+  // Fastify does not run this hook when the deadline has answered the request.
   scope.addHook('preValidation', (request, reply, done) => {
     const { admitted } = request
     if (!admitted?.arriving) {
@@ -90,7 +90,7 @@ export function limitRequests(scope: FastifyInstance, max: number): (limit: numb
       begin(admitted.operation)
       done()
     } else {
-      // Many slow bodies may end at the same time. The rate limit has already counted such a call.
+      // Many slow bodies may end at the same time. The rate limit has already counted a request that is refused here.
       refuse(request, reply, done)
     }
   })

@@ -2,14 +2,14 @@ import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import { hasRequest } from './pipelining.ts'
 
-/** The share of the limit from which on a warning is logged, and the time between two of them, in milliseconds. */
+/** The share of the limit that causes a warning, and the minimum time between two warnings, in milliseconds. */
 const warning = { share: 0.8, interval: 60_000 }
 
 /**
- * Closes the oldest connection without a request for each one beyond the limit, so that idle ones do not keep health checks
- * and requests away. Logs a warning before.
+ * For each connection beyond the limit, closes the oldest connection without a request, so that idle connections do not
+ * block health checks and requests. Logs a warning when the limit is near.
  *
- * @param sockets the open connections, in the order in which they came
+ * @param sockets the open connections, in the order of their arrival
  * @param max the maximum number of connections that the process can have
  */
 export function limitConnections({ server, log }: FastifyInstance, sockets: ReadonlySet<Socket>, max: number): void {

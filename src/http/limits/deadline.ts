@@ -47,7 +47,10 @@ export function enforceDeadline(app: FastifyInstance, { answer, body }: typeof r
   })
 }
 
-/** Fastify writes a line with a stack for each result after the answer; here errors count as other failures do. */
+/**
+ * Fastify would write a line with a stack for each result that comes after the answer. With this logger, such an error
+ * counts like other failures.
+ */
 const logLateResults = ({ failureLog }: FastifyInstance, { log, request }: FastifyReply): FastifyBaseLogger =>
   Object.assign(Object.create(log), {
     warn() {},

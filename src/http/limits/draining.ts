@@ -21,10 +21,10 @@ const requestsTimeoutMs = 5_500
  */
 const maxAcceptTurns = 1_000
 
-/** Returns the state that a stop needs, of a service that serves. */
+/** Returns the state of a running service that a stop needs. */
 export const createDraining = () => ({
-  /** True when it is about to stop. */
-  active: false,
+  /** Aborted when the service is about to stop. */
+  begin: new AbortController(),
   sockets: new Set<Socket>(),
   accepted: 0,
 })
@@ -42,7 +42,7 @@ export function closeWhileDraining(app: FastifyInstance, draining: Draining): vo
     socket.once('close', () => draining.sockets.delete(socket))
   })
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
-    if (draining.active && !hasWaitingRequests(raw.socket)) closeAfterResponse(reply)
+    if (draining.begin.signal.aborted && !hasWaitingRequests(raw.socket)) closeAfterResponse(reply)
     done(null, payload)
   })
 }
@@ -51,13 +51,13 @@ export function closeWhileDraining(app: FastifyInstance, draining: Draining): vo
  * Lets requests end, and then the connections. During `delay` the service still answers, and each answer closes its
  * connection. Then it stops listening. Idle connections are closed half a second after the beginning at the earliest.
  *
- * @param delay for how long the service still accepts connections, in milliseconds
+ * @param delay the time for which the service still accepts connections, in milliseconds
  * @returns when no connection is left; after 5.5 seconds without listening the others are reset
  */
 export async function drain(app: FastifyInstance, draining: Draining, delay: number): Promise<void> {
   const { server } = app
   const idleUntil = performance.now() + Math.max(delay, idleGraceMs)
-  draining.active = true
+  draining.begin.abort()
   await sleep(delay)
   await emptyAcceptQueue(draining)
   const underWay = [...draining.sockets].filter(hasRequest)

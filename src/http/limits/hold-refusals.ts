@@ -10,10 +10,10 @@ const maxWaiting = 20_000
 const intervalMs = 20
 
 /**
- * Makes a function that holds a refusal before it is sent: for half a second, or longer when some 1,000 a second would be
- * sent. Without this delay, callers that retry immediately use up the processor.
+ * Makes a function that holds a refusal before it is sent: for half a second, or longer above some 1,000 refusals a
+ * second. Without this delay, callers that retry immediately use up the processor.
  *
- * @param isStopping whether the service is about to stop: then no refusal waits
+ * @param isStopping returns true when the service is about to stop, so that no refusal waits
  * @returns a function that runs `send` in order after 0.5 to 4 s, or immediately when too many wait
  */
 export function createRefusalHold(isStopping: () => boolean): (send: () => void) => void {

@@ -1,4 +1,4 @@
-/** Requests that are not valid HTTP, for Node's parser or by RFC 9112: their answers have an error body (R17, R18). */
+/** Answers requests that are not valid HTTP, by Node's parser or RFC 9112, with an error body (R17, R18). */
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
@@ -47,12 +47,12 @@ const isKnown = (code: string): code is keyof typeof unparsedRequests => Object.
 /** `uri-host [ ":" port ]` (RFC 9110 §7.2). It is empty when the client's URL has no host. */
 const hostValue = /^(\[[\da-f:.]+\]|([\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(:\d*)?$/i
 
-/** A fragment, or a URL without a host: no target has either (RFC 9112 §3.2, RFC 9110 §4.2.1). */
+/** A request target has no fragment, and a URL in it has a host (RFC 9112 §3.2, RFC 9110 §4.2.1). */
 const invalidTarget = /#|^https?:\/\/([:/?]|$)/i
 
 /**
- * Answers requests that Node's parser accepts although RFC 9112 does not with 400, and closes their connections: a proxy before
- * the service may read them as another request, or as two.
+ * Answers requests that Node's parser accepts, but RFC 9112 does not, with 400, and closes their connections: a proxy
+ * before the service may read them as another request, or as two.
  */
 export function refuseInvalidHttp(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
@@ -72,13 +72,13 @@ export function refuseInvalidHttp(app: FastifyInstance): void {
   })
 }
 
-/** RFC 9112 §2.3 and §6.1: HTTP/1.0 has no `Transfer-Encoding`, and of its codings only `chunked` is known here. */
+/** Checks RFC 9112 §2.3 and §6.1: HTTP/1.0 has no `Transfer-Encoding`, and only the coding `chunked` is known. */
 function hasKnownFraming({ httpVersion, headers: { 'transfer-encoding': coding } }: IncomingMessage): boolean {
   if (httpVersion === '1.0') return coding === undefined
   return httpVersion === '1.1' && (coding === undefined || coding.toLowerCase() === 'chunked')
 }
 
-/** RFC 9112 §3.2. `headers` has only the first of several lines of `Host`. */
+/** Checks RFC 9112 §3.2. `headers` has only the first of several `Host` lines. */
 function hasOneHost({ httpVersion, rawHeaders }: IncomingMessage): boolean {
   let lines = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {

@@ -1,13 +1,16 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-/** The time that a connection is read after its last response, in milliseconds, so that the client can read that. */
+/**
+ * The time that a connection is read after its last response, in milliseconds, so that the client can read the
+ * response.
+ */
 const lingerTime = 2_000
 
 /**
- * Closes the connection of each request that is answered before its body has arrived: the response has
- * `Connection: close`, and the rest of the body is discarded for at most two seconds (RFC 9112 §9.6). The connection of
- * a complete request stays open.
+ * Closes the connection of each request that is answered before its body has arrived: the response has `Connection:
+ * close`, and the rest of the body is discarded for at most two seconds (RFC 9112 §9.6). When the whole request has
+ * arrived, the connection stays open.
  */
 export function closeUnfinishedRequests(app: FastifyInstance): void {
   app.addHook('onSend', ({ raw }, reply, payload, done) => {
@@ -33,15 +36,18 @@ export function closeUnfinishedRequests(app: FastifyInstance): void {
   })
 }
 
-/** Closes the connection after the response. Bytes that arrive during the close cause no reset, which could delete it. */
+/**
+ * Closes the connection after the response. Bytes that arrive during the close cause no reset, which could delete the
+ * response.
+ */
 export function closeAfterResponse(reply: FastifyReply): void {
   const { socket } = reply.header('Connection', 'close').request.raw
   socket.destroySoon = () => closeLingering(socket)
 }
 
 /**
- * Closes a connection as nginx's `lingering_close` does: ends the sending side, discards what still arrives, and destroys
- * the socket when the client has closed it, or after two seconds.
+ * Closes a connection like nginx's `lingering_close`: ends the sending side, discards arriving bytes, and destroys the
+ * socket when the client has closed it, or after two seconds.
  */
 export function closeLingering(socket: Socket): void {
   socket.end()

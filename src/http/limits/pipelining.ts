@@ -1,6 +1,6 @@
 /**
- * Handles the requests of a connection in sequence. Node passes on all requests of a chunk together that a client
- * pipelines (RFC 9112 §9.3.2), some 2,000 in 64 KiB, so a few connections could keep all others waiting.
+ * Handles the requests of a connection in sequence. Node passes on all pipelined requests of a chunk together (RFC 9112
+ * §9.3.2), some 2,000 in 64 KiB, so a few connections could block all others.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
@@ -8,18 +8,22 @@ import type { Socket } from 'node:net'
 /** The maximum number of requests of a connection that may wait behind the request under way. Each keeps some 6 kB. */
 const maxWaiting = 100
 
-/** The requests that wait behind the one under way, by connection; a connection without a request has no entry. */
+/**
+ * The requests of a connection that wait behind the running one. The map has no entry for a connection without a
+ * request.
+ */
 const queues = new WeakMap<Socket, [IncomingMessage, ServerResponse][]>()
 
 /** Returns whether a request of the connection is under way. */
 export const hasRequest = (socket: Socket): boolean => queues.has(socket)
 
-/** Returns whether further requests have arrived behind the one under way. */
+/** Returns whether more requests wait on the connection. */
 export const hasWaitingRequests = (socket: Socket): boolean => (queues.get(socket)?.length ?? 0) > 0
 
 /**
- * Passes a request on when the response to the former one on its connection has ended, in a later turn of the event loop.
- * A connection on which more than 100 requests wait is closed. Must be called after all listeners for requests are added.
+ * Passes a request on when the response to the former request on its connection has ended, in a later turn of the event
+ * loop. A connection on which more than 100 requests wait is closed. Must be called after all listeners for requests
+ * are added.
  */
 export function handleInOrder(server: Server): void {
   const listeners = server.listeners('request')

@@ -14,7 +14,7 @@ export const requestDeadlines = { answer: 4_800, body: 8_000 }
 
 /** Options of Fastify: the limits that Node enforces. */
 export const connectionLimits = {
-  // Longer than load balancers keep idle connections (60 s), so that the load balancer closes them, not the service.
+  // Longer than load balancers keep idle connections open (60 s), so that the load balancer closes a connection first.
   keepAliveTimeout: 72_000,
   // A connection with a request or an unread answer on which no byte moves. Node checks only at the end of each
   // interval, so this takes up to twice as long.

@@ -5,7 +5,9 @@ import { visibleCharacter } from '../../domain/trimmed.ts'
 import { queryParameter, queryParameterValues } from '../../http/query-parameter.ts'
 import type { InputSource } from '../operation.ts'
 
-/** Plain types, which validators of requests take as the service does: empty texts and `null` too (R4). */
+/**
+ * Plain types, so that validators of requests accept the same values as the service, even empty texts and `null` (R4).
+ */
 const listParameters = {
   updated_since: z
     .string()

@@ -6,8 +6,8 @@ import { catalogQuery, listQuery, noInput, resolveBody } from './input.ts'
 import * as documents from './operations.ts'
 
 /**
- * The contract's eight operations, in its order. Each is a GraphQL document, in the `.graphql` files of this folder,
- * with its path and what a request gives it.
+ * The contract's eight operations, in its order. Each is a GraphQL document in a `.graphql` file of this folder, with
+ * its path and its input.
  */
 export const v1: RestVersion = {
   path: v1Path,
