@@ -4,6 +4,7 @@ import { isOutage } from './db/connection/outage.ts'
 import type { Pool } from './db/sql.ts'
 import { hideKey } from './doctor/hide-key.ts'
 import { deleteExpiredSessions } from './domain/administrator/session.ts'
+import { deleteOldDeliveries } from './domain/event/delivery.ts'
 import { deleteEndedWindows } from './domain/rate/table.ts'
 import { deleteExpiredRedemptionTokens } from './domain/record/redemption-token.ts'
 import { deleteFormerKeys } from './domain/record/signing-key.ts'
@@ -27,20 +28,21 @@ interface JobOptions {
   checkReadiness: () => Promise<unknown>
   followPlatform: () => Promise<void>
   readSigningKeys: () => Promise<void>
-  /** True when this process runs the jobs that one process of the service is enough for. */
+  sendWebhooks: () => Promise<void>
+  /** True when this process runs the jobs that only one process of the service has to run. */
   isFirst: boolean
 }
 
 /**
  * Runs the background jobs until the service is closed. A job that fails is logged and runs again after its interval.
  *
- * @param pool the service's pool; it may be ended after `app` is closed, when no job runs any more
+ * @param pool the service's pool. It may be ended once `app` is closed, because no job runs then
  * @returns after the first checks of readiness and of the server, whether they fail or not
  */
 export async function registerBackgroundJobs(
   app: FastifyInstance,
   pool: Pool,
-  { tokens, requestCounter, checkReadiness, followPlatform, readSigningKeys, isFirst }: JobOptions,
+  { tokens, requestCounter, checkReadiness, followPlatform, readSigningKeys, sendWebhooks, isFirst }: JobOptions,
 ): Promise<void> {
   const timers: NodeJS.Timeout[] = []
   const closing = new AbortController()
@@ -63,7 +65,7 @@ export async function registerBackgroundJobs(
     return run
   }
 
-  /** Does the same as `every`, in one process of the service. */
+  /** Runs a job like `every`, but only in one process of the service. */
   const everyOnce: typeof every = (interval, name, job) =>
     isFirst ? every(interval, name, job) : () => Promise.resolve()
 
@@ -112,6 +114,8 @@ export async function registerBackgroundJobs(
   })
   everyOnce(5 * second, 'follow the tables of the platform', followPlatform)
   every(5 * second, 'read the signing keys', readSigningKeys)
+  everyOnce(second, 'send webhooks', sendWebhooks)
+  void everyOnce(hour, 'delete old deliveries of webhooks', () => deleteOldDeliveries(background))()
   void everyOnce(hour, 'delete former signing keys', () => deleteFormerKeys(background))()
   void everyOnce(hour, 'delete expired redemption tokens', () => deleteExpiredRedemptionTokens(background))()
   void everyOnce(hour, 'delete expired sessions', () => deleteExpiredSessions(background))()

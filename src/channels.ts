@@ -1,9 +1,9 @@
 /**
- * The channels on which the service publishes what it does, for metrics and traces (`node:diagnostics_channel`). Publishers make
- * nothing while a channel has no subscriber.
+ * The channels on which the service publishes its work, for metrics and traces (`node:diagnostics_channel`). Publishers
+ * do nothing while a channel has no subscriber.
  *
- * Work has a tracing channel: its message is one object, published on `start` in the async context of its caller, within which the
- * work runs (`bindStore`), and on `asyncEnd` with the properties that are optional here, when the work has ended, failed or not.
+ * Work has a tracing channel. Its message is one object, published on `start` in the async context in which the work
+ * runs (`bindStore`), and on `asyncEnd` with the optional properties, when the work has ended or failed.
  */
 import { type Channel, type ChannelListener, tracingChannel } from 'node:diagnostics_channel'
 import type { IncomingHttpHeaders } from 'node:http'
@@ -11,15 +11,15 @@ import type { IncomingHttpHeaders } from 'node:http'
 /** A request, from its head to the end of its answer. */
 export interface RequestWork {
   readonly method: string
-  /** The path of the route with the names of its parameters; undefined: no route has the path. */
+  /** The path of the route with the names of its parameters; undefined without a route. */
   readonly route: string | undefined
-  /** The operation of the route, or its path; `unknown` without a route. */
-  readonly operation: string
+  /** The operation of the route, or the path of the route; `unknown` without a route. */
+  operation: string
   readonly headers: IncomingHttpHeaders
   /** 499 when the caller left before the answer. */
   status?: number
   seconds?: number
-  /** The codes of its errors; absent without errors. */
+  /** The codes of its errors; undefined without errors. */
   errors?: ReadonlySet<string>
   /** Quota units (R28), when the request had an active token. */
   quota?: { spent: number; refused: number }
@@ -28,7 +28,7 @@ export interface RequestWork {
 /** An operation of GraphQL or v1, from its first resolver to its answer. */
 export interface OperationWork {
   readonly type: 'query' | 'mutation' | 'subscription'
-  /** The name in the document: a text of the caller, except for v1. */
+  /** The name in the document, which the caller chooses except in v1. */
   readonly name: string | undefined
   error?: unknown
 }
@@ -42,23 +42,23 @@ export interface PoolUse {
   busy: number
 }
 
-/** A statement, from its caller to its rows. Statements of transactions are not published. */
+/** One SQL statement, from the call until its rows arrive. Statements of transactions are not published. */
 export interface StatementWork {
-  /** The name in its leading comment, such as `voucher.list`; null without one. */
+  /** The name in its leading comment, such as `voucher.list`; null without a comment. */
   readonly name: string | null
   readonly pool: PoolUse
-  /** The time in the queue; absent when it was sent immediately. */
+  /** The time that the statement waited in the queue; undefined when it was sent immediately. */
   secondsWaited?: number
-  /** The time from when it was sent to its rows; absent when it was not sent. */
+  /** The time from the sending of the statement to its rows; undefined when the statement was not sent. */
   seconds?: number
   error?: unknown
 }
 
-/** A step, or an attempt to make one. */
+/** A step, or an attempt to make a step. */
 export interface StepWork {
-  /** In milliseconds since 1970. */
+  /** The start of the work, in milliseconds since 1970. */
   readonly startedAt: number
-  /** `keys`: null in the first fill. `more`: whether more keys wait; null: there was none to evaluate. */
+  /** `keys` is null in the first fill. `more` is true when more keys wait, and null when there was none to evaluate. */
   result?: { keys: number | null; more: boolean | null }
   error?: unknown
 }
@@ -74,22 +74,33 @@ interface RefusedSignIn {
   readonly reason: 'wrong_password' | 'too_many_attempts' | `openid_${'provider' | 'stranger' | 'account'}`
 }
 
+/** A try to deliver an event to a webhook. */
+interface WebhookTry {
+  /** `refused`: the receiver answered with an error; `failed`: no answer arrived. */
+  readonly result: 'delivered' | 'refused' | 'failed'
+  /** The time from the `server_time` of the event to the answer. */
+  readonly seconds: number
+}
+
 export const requestChannel = tracingChannel<unknown, RequestWork>('voucher-gateway:request')
 export const operationChannel = tracingChannel<unknown, OperationWork>('voucher-gateway:operation')
 export const statementChannel = tracingChannel<unknown, StatementWork>('voucher-gateway:statement')
 export const stepChannel = tracingChannel<unknown, StepWork>('voucher-gateway:step')
+/** An event stream, until its connection is closed. */
+export const streamChannel = tracingChannel<unknown, object>('voucher-gateway:stream')
 export const exportChannel = tracingChannel<unknown, ExportWork>('voucher-gateway:export')
-// Events: they have no end. Only the channels of a tracing channel have types.
+// Events without an end use `start` of a tracing channel, because Node's type of `channel()` has no message type.
 /** A request that Node's parser refused with this code: no route sees it. */
 export const { start: unparsedRequestChannel } = tracingChannel<unknown, { code: string }>(
   'voucher-gateway:unparsed-request',
 )
 export const { start: refusedSignInChannel } = tracingChannel<unknown, RefusedSignIn>('voucher-gateway:refused-sign-in')
-/** A source whose triggers were put right. */
+export const { start: webhookChannel } = tracingChannel<unknown, WebhookTry>('voucher-gateway:webhook')
+/** A source whose triggers were repaired. */
 export const { start: repairedCaptureChannel } = tracingChannel<unknown, { source: string }>(
   'voucher-gateway:repaired-capture',
 )
 
-/** Subscribes to a channel. The types of Node lack the type of its messages, which this file publishes. */
+/** Subscribes to a channel. Node's types lack the type of its messages. */
 export const subscribe = <Message>(channel: Channel<unknown, Message>, listener: (message: Message) => void): void =>
   channel.subscribe(listener as ChannelListener)

@@ -27,12 +27,12 @@ import { traceFields } from './tracing.ts'
  * Creates the server. It does not listen yet.
  *
  * @param log the destination of log lines; default: standard output
- * @returns the server, whether it is about to stop, and a function that creates another server for health checks
+ * @returns the server, the signal that it is about to stop, and a function that creates another server for health checks
  */
 export function createServer(config: Config, site: Site, log: LogDestination | undefined) {
   const options: FastifyServerOptions = {
     logController: new LogController({ disableRequestLogging: true }),
-    // A logger for each request takes 3 % of the time of a record, so log calls pass the id of the request themselves.
+    // A logger for each request takes 3 % of the time of a record, so each log call passes the id of the request.
     childLoggerFactory: logger => logger,
     genReqId: ({ headers }) => requestId(headers['x-request-id']),
     trustProxy: config.trustProxy.length > 0 ? trustedProxies(config.trustProxy) : false,
@@ -51,15 +51,15 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
   publishRequests(app)
   const logUnrouted = registerRequestLog(app, config.logRequests)
 
-  // By default Node silently drops header lines beyond about 1,000. The total size of headers has its own limit.
+  // Node's default silently drops header lines beyond about 1,000. The total size of headers has its own limit.
   app.server.maxHeadersCount = 0
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
   app.decorateRequest('caller')
   enforceDeadline(app, requestDeadlines)
   closeUnfinishedRequests(app)
   const draining = createDraining()
-  const isStopping = () => draining.active
-  /** Adds what both servers do. */
+  const stopping = draining.begin.signal
+  /** Adds the hooks of both servers. */
   const handleConnections = (server: FastifyInstance) => {
     closeSilentConnections(server)
     server.addHook('onRequest', (request, reply, done) => {
@@ -73,7 +73,10 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
   }
   handleConnections(app)
   app.decorate('drain', delay => drain(app, draining, delay))
-  app.decorate('holdRefusal', createRefusalHold(isStopping))
+  app.decorate(
+    'holdRefusal',
+    createRefusalHold(() => stopping.aborted),
+  )
   app.setErrorHandler((thrown, request, reply) => {
     const error = toGatewayError(thrown)
     if (error.code === 'NOT_FOUND' && wantsPage(request)) return sendNotFoundPage(reply, site)
@@ -91,23 +94,23 @@ export function createServer(config: Config, site: Site, log: LogDestination | u
     handleInOrder(server.server)
     return server
   }
-  return { app, isStopping, createProbeServer }
+  return { app, stopping, createProbeServer }
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Lets requests and connections end; `delay` in milliseconds is as for `drain`. */
+    /** Lets requests and connections end. @param delay as for `drain`, in milliseconds */
     drain(delay: number): Promise<void>
   }
 }
 
-/** Returns the header `X-Request-Id` of a request, or a new UUID when it has none or an invalid one (R17). */
+/** Returns the header `X-Request-Id` of a request, or a new UUID when this header is missing or invalid (R17). */
 const requestId = (given: string | string[] | undefined): string =>
   typeof given === 'string' && /^[A-Za-z0-9._-]{1,128}$/.test(given) ? given : randomUUID()
 
 /**
  * Returns the request target (RFC 9112 §3.2) in a form that the router can always parse, so that the token is checked
- * before the path (R1, R8). In a path with invalid percent-encoding each `%` is taken literally.
+ * before the path (R1, R8). In a path with invalid percent-encoding, each `%` counts as the character itself.
  *
  * @param url the target in the request line: a path, an absolute URL, or any other text
  */

@@ -6,9 +6,9 @@ import { type Reason, reason } from './reasons.ts'
 
 interface Failure {
   error: unknown
-  /** The failure, as a line names it: `request failed`. */
+  /** The text of its line: `request failed`. */
   message: string
-  /** `outage`: the service cannot answer at the moment; all outages at a time are one. `job`: it runs again. */
+  /** An `outage` means that the service cannot answer; its failures count together. A `job` runs again. */
   kind: 'outage' | 'fault' | 'job'
   request?: { id: string }
 }
@@ -21,16 +21,16 @@ const quietTime = 6 * second
 /** The time, in milliseconds, for which a failure that is no outage is only counted after its stack was written. */
 const stackInterval = 60 * second
 
-/** The SQLSTATE of a write for which the disk has no room, and the time after the last one for which it is a reason. */
+/** The SQLSTATE of a write for which the disk has no room, and the time for which such a failure remains a reason. */
 const diskFull = { code: '53100', time: 20 * second }
 
-/** The maximum numbers: of kinds of failures with counts of their own, and of causes and request ids in a line. */
+/** The maximum numbers of kinds of failures with their own counts, and of causes and request ids in a line. */
 const limits = { kinds: 50, causes: 10, requestIds: 5 }
 
 /** Failures of one second with the same cause. */
 type Cause = ReturnType<typeof summarizeError> & { message: string; count: number }
 
-/** The cause of failures that are too many to have a count of their own. */
+/** The cause that counts the failures beyond `limits.kinds`. */
 const other = { message: 'other', code: 'other', statement: undefined }
 
 /** Creates the log of failures: at most about one line a second. @param log writes the lines that count failures */
@@ -90,7 +90,9 @@ export function createFailureLog(log: FastifyBaseLogger) {
   }
 
   return {
-    /** Writes the first failure of a kind immediately, with the stack; counts further ones for the line of this second. */
+    /**
+     * Writes the first failure of a kind immediately, with the stack; counts later failures for the line of the second.
+     */
     report({ error, message, kind, request }: Failure): void {
       const level = kind === 'fault' ? 'error' : 'warn'
       const { code, statement } = summarizeError(error)
@@ -98,7 +100,7 @@ export function createFailureLog(log: FastifyBaseLogger) {
       const key = `${message} ${code} ${statement}`
       timer ??= setInterval(tick, second).unref()
       const begins = kind === 'outage' && beginsOutage()
-      // A refused database has a remedy, which the operator needs also when an outage has begun otherwise.
+      // A refused database has a remedy, which the operator needs even when an outage has begun for another reason.
       const isRefused = error instanceof DatabaseRefusedError
       const needsLine = isRefused ? isNew(code) : kind !== 'outage' && isNew(`${key} ${stackTop(error)}`)
       if (begins || needsLine) {
@@ -111,7 +113,7 @@ export function createFailureLog(log: FastifyBaseLogger) {
       isError ||= level === 'error'
       if (request && requestIds.length < limits.requestIds) requestIds.push(request.id)
     },
-    /** Returns what failures of the last seconds have in common. */
+    /** Returns the reasons that the failures of the last seconds show. */
     reasons: (): Reason[] => (Date.now() - diskFullAt < diskFull.time ? [reason('DISK_FULL')] : []),
     close(): void {
       writeCounts()

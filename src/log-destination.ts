@@ -20,9 +20,9 @@ const retryInterval = 50
 const exitTimeout = 1000
 
 /**
- * Creates the destination of the log on the standard output. Lines of 10 ms are written together. When a pipe or a disk is
- * full, lines wait in memory; beyond a million characters they are dropped, and a line says later how many. Lines that
- * wait when the process exits are written then.
+ * Creates the destination of the log on the standard output. Lines of 10 ms are written together. When a pipe or a disk
+ * is full, lines wait in memory; beyond a million characters they are dropped, and a later line reports their number.
+ * Waiting lines are written when the process exits.
  *
  * pino's own destination is not used: its synchronous form blocks the process for 100 ms at each write to a full pipe,
  * and its asynchronous form can lose lines when the process exits.
@@ -37,7 +37,7 @@ export function createLogDestination(): LogDestination {
   let rest: Buffer | null = null
   let isScheduled = false
 
-  /** Writes as much as fits. @returns whether all is written */
+  /** Writes as much as fits. @returns true when all text is written */
   function flush(): boolean {
     let next = 0
     try {
@@ -90,6 +90,6 @@ export function createLogDestination(): LogDestination {
   }
 }
 
-/** Returns a line of the log, as pino writes it. */
+/** Returns a line of the log in pino's format. */
 const droppedLine = (lines: number) =>
   `${JSON.stringify({ level: 40, time: Date.now(), pid: process.pid, lines, msg: 'log lines were dropped: the destination had no room' })}\n`

@@ -6,10 +6,9 @@ export interface LogDestination {
   write(line: string): void
 }
 
-/** An error as a log line contains it, with further properties for errors of Postgres and of connections. */
+/** An error in a log line, with more properties for errors of Postgres and of connections. */
 interface LoggedError extends Record<string, unknown> {
   type: string
-  /** The code or the type, and the name of the statement. */
   message: string
   /** Function names, files and line numbers. */
   stack: string
@@ -21,7 +20,7 @@ interface LoggedError extends Record<string, unknown> {
 const limits = { depth: 5, errors: 5 }
 
 /**
- * Returns the options of the service's logger, which writes errors only as `toLoggedError` returns them.
+ * Returns the options of the service's logger, which writes only the result of `toLoggedError` for an error.
  *
  * @param level the lowest level that is written
  * @param destination default: standard output
@@ -49,10 +48,10 @@ export function loggerOptions(level: string, destination?: LogDestination) {
 }
 
 /**
- * Returns a thrown value as the log may contain it: without any text that can come from a row or a request. So it
- * leaves out the message, and the detail, the hint and the context of a Postgres error.
+ * Returns the loggable form of a thrown value, without any text that can come from a row or a request: it leaves out
+ * the message, and the detail, the hint and the context of a Postgres error.
  *
- * @param depth how many causes lie above it
+ * @param depth the number of causes above it
  */
 export function toLoggedError(error: unknown, depth = 0): LoggedError {
   if (!(error instanceof Error)) return { type: typeof error, message: typeof error, stack: '' }
@@ -83,7 +82,10 @@ export function toLoggedError(error: unknown, depth = 0): LoggedError {
   }
 }
 
-/** Returns the code, or else the type, and the statement of a thrown value: they distinguish kinds of failures. */
+/**
+ * Returns what distinguishes kinds of failures: the code of an error (or its type, if it has no code), and its
+ * statement.
+ */
 export function summarizeError(error: unknown): { code: string; statement: string | undefined } {
   if (!(error instanceof Error)) return { code: typeof error, statement: undefined }
   const code = word(Reflect.get(error, 'code')) ?? word(error.name) ?? 'Error'
@@ -118,9 +120,8 @@ function framesOf({ stack = '', message }: Error): string {
 }
 
 /**
- * Returns the name of an operation in a caller's document, for logs and traces, when it looks like a name and not like a
- * secret or a reference: at most 40 characters, of which at most two are digits, without the prefix of our secrets, which
- * are longer.
+ * Returns the name of an operation in a caller's document, for logs and traces, if it cannot be a secret or a
+ * reference: it has at most 40 characters, at most two digits, and not the prefix of our secrets.
  */
 export const safeName = (name: string | undefined): string | undefined =>
   name !== undefined && /^(?!.*vg[wr]_)(?!(?:\D*\d){3})[A-Za-z_]\w{0,39}$/.test(name) ? name : undefined

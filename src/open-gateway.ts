@@ -1,12 +1,15 @@
-/** Opens the parts of the service that all requests share, as the configuration asks for them. */
+/** Opens the parts of the service that all requests share, by the configuration. */
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { FastifyBaseLogger } from 'fastify'
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Config } from './config/config.ts'
+import { isOutage } from './db/connection/outage.ts'
 import type { Pool } from './db/sql.ts'
 import { openRecordPool } from './db/standby/record-pool.ts'
 import type { StandbyPools, StandbyState } from './db/standby/standby.ts'
+import { createChangeStreams } from './domain/event/change-streams.ts'
+import { createHeadFeed } from './domain/event/head-feed.ts'
 import { createCursorCipher } from './domain/paging/cursor.ts'
 import type { CountCalls } from './domain/rate/batch.ts'
 import { ExpensiveRequests } from './domain/rate/expensive-requests.ts'
@@ -21,7 +24,10 @@ import { createTenantScope } from './domain/token/scope.ts'
 import type { Gateway } from './graphql/context.ts'
 import { connectRedis, createRedisCounter } from './redis.ts'
 
-/** The stores that processes share, each with the time that counting may take before this process counts by itself, in ms. */
+/**
+ * The stores that processes share, each with the time that counting may take before this process counts in its own
+ * memory, in milliseconds.
+ */
 const timeLimits = { redis: 50, postgres: 100 }
 
 /** The time that a start waits for Redis, in milliseconds. */
@@ -31,15 +37,16 @@ const connectTimeout = 1000
 const closeTimeout = 500
 
 /**
- * Opens these parts.
+ * Opens the shared parts.
  *
- * @param pools the connections of requests, those for counting rates, and those to standbys
- * @returns the parts; the keys of redemption tokens; the states of the standbys; and `close`, which closes the counter of rates
+ * @param pools the connections of requests, of the counting of rates, and to standbys
+ * @returns the parts; the keys of redemption tokens; the states of the standbys; and `close`, which closes the feed and
+ *   the counter of rates
  */
 export async function openGateway(
   config: Config,
   { pool, rates, standbys }: { pool: Pool; rates: Pool; standbys: readonly StandbyPools[] },
-  log: FastifyBaseLogger,
+  { log, failureLog }: Pick<FastifyInstance, 'log' | 'failureLog'>,
 ) {
   const cursorKey = config.cursorKey ?? (await getOrCreateSecret(pool, 'cursor_key', randomBytes(32)))
   const serviceId = await getOrCreateSecret(pool, 'service_id', randomBytes(16))
@@ -58,9 +65,17 @@ export async function openGateway(
     else log.warn({ ...state, err }, 'no records are read from a standby')
   }
   const routed = standbys.length > 0 ? openRecordPool(pool, standbys, reportChange) : null
+  const feed = createHeadFeed(pool, error =>
+    failureLog.report({
+      ...{ error, message: 'failed: read the changed lists' },
+      kind: isOutage(error) ? 'outage' : 'job',
+    }),
+  )
   const gateway: Gateway = {
     pool,
     recordPool: routed?.recordPool ?? pool,
+    feed,
+    changeStreams: createChangeStreams(feed),
     cursors: createCursorCipher(cursorKey),
     scope: createTenantScope(pool),
     rate: { limit: config.rateLimitPerMinute, counter },
@@ -69,6 +84,7 @@ export async function openGateway(
     serviceId: serviceId.toString('hex'),
   }
   const close = () => {
+    feed.close()
     routed?.close()
     return closeCounter()
   }
@@ -80,8 +96,8 @@ export async function openGateway(
  *
  * @param pool the service's pool
  * @param ratePool the connection for counting in PostgreSQL; the caller ends it after the counter is closed
- * @returns the counter, and `close`, which shares what this process has counted by itself, and closes connections to Redis; it
- *   takes at most 0.5 s
+ * @returns the counter, and `close`, which shares this process's own counts, and closes connections to Redis, within
+ *   0.5 s
  */
 async function openRateCounter(config: Config, pool: Pool, ratePool: Pool, log: FastifyBaseLogger) {
   // The configuration is invalid with REDIS_URL and another store.
@@ -115,7 +131,7 @@ async function openSharedCounter(store: keyof typeof timeLimits, count: CountCal
   return {
     counter,
     async close() {
-      // A failure counts as done.
+      // An error is ignored: the service only waits for the end of the attempt.
       await Promise.race([counter.share().catch(() => {}), pause(closeTimeout, undefined, { ref: false })])
       counter.close()
     },

@@ -4,10 +4,12 @@ import { getHeapStatistics } from 'node:v8'
 import type { Config } from './config/config.ts'
 import { type Reason, ReasonError, reason } from './reasons.ts'
 
-/** Files that are open at a time while Node loads the modules of `serve`: 200, and some more. */
+/** The files that are open while Node loads the modules of `serve`: some 200, and a reserve. */
 const moduleFiles = 256
 
-/** Files of a process of the service, without connections (its log, its event loop, what it reads), and for each worker. */
+/**
+ * The files of a process without connections (its log, its event loop, the files that it reads), and for each worker.
+ */
 const files = { own: 64, worker: 4 }
 
 /** The heap for the start, and for each request under way, in MiB, without V8's young generation. */
@@ -16,19 +18,19 @@ const heap = { start: 48, request: 0.1 }
 /** The young generation, in MiB, which V8 counts in the limit of the heap: more from V8 13 (Node 24) on. */
 const youngHeap = Number.parseInt(process.versions.v8, 10) < 13 ? 48 : 192
 
-/** Returns how many files this process may have open; Infinity where the system does not say. */
+/** Returns the maximum number of open files of this process; Infinity when it is unknown. */
 function openFileLimit(): number {
   const limits = existsSync('/proc/self/limits') ? readFileSync('/proc/self/limits', 'utf8') : ''
   return Number(/^Max open files +(\d+)/m.exec(limits)?.[1] ?? Number.POSITIVE_INFINITY)
 }
 
-/** Files that callers cannot have; docs/scaling.md counts the connections to the database. */
-const filesBesideCallers = (databasePool: number) => files.own + Math.ceil(1.3 * databasePool) + 12
+/** Files that are not available for connections of callers; docs/scaling.md counts the connections to the database. */
+const reservedFiles = (databasePool: number) => files.own + Math.ceil(1.3 * databasePool) + 12
 
-/** Returns how many connections of callers this process can have open. */
-export const connectionLimit = (databasePool: number): number => openFileLimit() - filesBesideCallers(databasePool)
+/** Returns the maximum number of callers' connections. */
+export const connectionLimit = (databasePool: number): number => openFileLimit() - reservedFiles(databasePool)
 
-/** Returns the reason when this process may have fewer files open than it needs. @param use what needs them */
+/** Returns a reason when the limit of open files is too low; otherwise null. @param use the purpose of the files */
 export function findFewFiles(needed = moduleFiles, use = 'to load its code'): Reason | null {
   const limit = openFileLimit()
   return limit >= needed ? null : reason('FILES_TOO_FEW', { limit, needed, use })
@@ -37,12 +39,12 @@ export function findFewFiles(needed = moduleFiles, use = 'to load its code'): Re
 /**
  * Checks that the service can answer `MAX_REQUESTS` requests at a time. Workers have the limits of their primary.
  *
- * @param workers the processes that answer requests: with one it is this one
- * @throws ReasonError that names the limit, what is needed, and how to raise it
+ * @param workers the number of processes that answer requests; with 1 only this process
+ * @throws ReasonError with the limit, the need, and the remedy
  */
 export function requireProcessLimits({ maxRequests, databasePool }: Config, workers: number): void {
   const use = `for MAX_REQUESTS=${maxRequests}, DATABASE_POOL=${databasePool} and --workers ${workers}`
-  const fewFiles = findFewFiles(filesBesideCallers(databasePool) + Math.max(maxRequests, files.worker * workers), use)
+  const fewFiles = findFewFiles(reservedFiles(databasePool) + Math.max(maxRequests, files.worker * workers), use)
   if (fewFiles !== null) throw new ReasonError(fewFiles)
   const limit = Math.floor(getHeapStatistics().heap_size_limit / 2 ** 20) - youngHeap
   const needed = Math.ceil(heap.start + heap.request * maxRequests)

@@ -1,5 +1,5 @@
 /**
- * The closed list of reasons: what is wrong with a start, with the service while it runs, or with its database. The first line of
+ * The closed list of reasons: the problems of a start, of a running service, and of its database. The first line of
  * each is the message, the second is the action; a name in braces stands for a fact.
  */
 
@@ -164,6 +164,8 @@ const warnings = {
     Correct the rows in the tables of the platform: steps then accept them.`,
   MAPPING_RUNS_CODE: `The mapping of {record} runs code of {owner}: {objects}.
     Give these to a role that you trust: {owner} decides what v1 shows of {record}, and may read everything that voucher_gateway_reader may read.`,
+  WEBHOOK_PAUSED: `Webhook {id} of token {token} is paused since {since}, {why}.
+    When its receiver works, run: voucher-gateway webhook resume {id}. What has waited is sent then.`,
   REDIS_EVICTS: `Redis has maxmemory-policy {policy}: when it is full, it deletes rates, and their limits begin again.
     Run in Redis, and set it in its configuration: config set maxmemory-policy noeviction`,
   REDIS_UNREACHABLE: `Redis cannot be used: {error}. Each process counts rates by itself.

@@ -1,15 +1,15 @@
-/** Reasons: what is wrong with a start, with the service while it runs, or with its database, and what to do. */
+/** Reasons: the problems of a start, of a running service, and of its database, with their remedies. */
 import { errors, reasonList } from './reason-list.ts'
 
-/** `error`: requests, or changes of records, do not get what they need. `warning`: this may follow. */
+/** An `error` makes requests or changes of records fail. A `warning` may lead to that later. */
 type Level = 'error' | 'warning'
 
-/** What is wrong, and what to do. A caller of `/readyz` may read both, so they have no secret and no value of a record. */
+/** A problem and its remedy. A caller of `/readyz` may read both, so they have no secret and no value of a record. */
 export interface Reason {
   code: ReasonCode
   level: Level
   message: string
-  /** A statement of SQL follows a colon, and ends the text. */
+  /** A statement of SQL comes after a colon, at the end of the text. */
   action: string
 }
 
@@ -23,7 +23,7 @@ type FactsOf<Code extends ReasonCode> = NamesIn<(typeof reasonList)[Code]>
 /** The codes whose texts need no facts. */
 type PlainCode = { [Code in ReasonCode]: [FactsOf<Code>] extends [never] ? Code : never }[ReasonCode]
 
-/** Makes a reason of the list. @param facts what its texts name */
+/** Makes a reason of the list. @param facts the values for the names in its texts */
 export function reason(code: PlainCode): Reason
 export function reason<Code extends ReasonCode>(code: Code, facts: Record<FactsOf<Code>, string | number>): Reason
 export function reason(code: ReasonCode, facts: Record<string, string | number> = {}): Reason {
@@ -32,10 +32,10 @@ export function reason(code: ReasonCode, facts: Record<string, string | number> 
   return { code, level: code in errors ? 'error' : 'warning', message, action }
 }
 
-/** Returns the line for people: the code, what is wrong, and what to do. */
+/** Returns the line for people: the code, the problem and the remedy. */
 export const describeReason = ({ code, message, action }: Reason): string => `${code}: ${message} ${action}`
 
-/** An error with reasons of the list: the program, or a connection, must not go on. */
+/** An error with reasons of the list, which ends the program or a connection. */
 export class ReasonError extends Error {
   override readonly name: string = 'ReasonError'
   readonly reasons: readonly Reason[]

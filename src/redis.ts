@@ -7,14 +7,14 @@ declare module 'ioredis' {
   }
 }
 
-/** Redis runs it as one step, so no call of another instance comes in between. */
+/** Redis runs the script as one step, so no call of another instance comes in between. */
 const countCalls = `
 redis.call('set', KEYS[1], 0, 'PX', ARGV[2], 'NX')
 return { redis.call('incrby', KEYS[1], ARGV[1]), redis.call('pttl', KEYS[1]) }`
 
 /**
- * Connects to Redis, and again whenever the connection ends. A command fails immediately while there is no connection, and
- * it is never sent twice, because a call would then count twice.
+ * Connects to Redis, and again each time the connection ends. A command fails immediately while there is no connection,
+ * and it is never sent twice, because a call would then count twice.
  *
  * @param url `redis://` or `rediss://`
  */
@@ -25,11 +25,12 @@ export function connectRedis(url: string): Redis {
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
     connectTimeout: 1000,
-    // A connection that is silent after a command is replaced: the server may have moved, or be frozen. ioredis ends it
-    // also when the answer has arrived unread, so this is longer than the deadline of requests that keep a process busy.
+    // A connection without an answer to a command is replaced after this time: the server may have moved, or be frozen.
+    // ioredis even ends a connection whose answer has arrived but was not read yet, so this time is longer than the
+    // deadline of requests, which can keep a process busy.
     socketTimeout: 5000,
     retryStrategy: () => 250,
-    // A server that was demoted keeps its clients, while the address may lead to the new primary.
+    // A demoted server keeps its clients, while the address may lead to the new primary.
     reconnectOnError: error => error.message.includes('READONLY'),
   })
 }
@@ -50,13 +51,13 @@ class RedisError extends Error {
 /**
  * Creates a counter of calls in Redis.
  *
- * @param keyPrefix of all keys
+ * @param keyPrefix the prefix of all keys
  * @param seconds the length of a window
  * @returns a function that returns the calls in a window, and milliseconds until it resets
  */
 export function createRedisCounter(redis: Redis, keyPrefix: string, seconds: number) {
   redis.defineCommand('countCalls', { numberOfKeys: 1, lua: countCalls })
-  // Without a connection a command fails with an error that does not name the cause.
+  // The error of a command without a connection does not name the cause.
   let connectionError: unknown = null
   redis.on('error', error => {
     connectionError = error

@@ -5,6 +5,7 @@ import { registerBackgroundJobs } from './background-jobs.ts'
 import type { Config } from './config/config.ts'
 import { createServer } from './create-server.ts'
 import { registerDashboard } from './dashboard/index.tsx'
+import { isOutage } from './db/connection/outage.ts'
 import type { Pool } from './db/sql.ts'
 import type { StandbyPools } from './db/standby/standby.ts'
 import { registerDocs } from './docs/index.tsx'
@@ -33,6 +34,7 @@ import { registerOpenApi } from './rest/openapi.ts'
 import { registerRest } from './rest/register.ts'
 import { v1 } from './rest/v1/routes.ts'
 import { createPlatformWatch } from './staging/watch.ts'
+import { openWebhooks } from './webhook/open-webhooks.ts'
 
 /** The parts from which the service is built. */
 interface ServerOptions {
@@ -45,11 +47,13 @@ interface ServerOptions {
   rates?: Pool
   /** The connections to each standby; default: there is none. */
   standbys?: readonly StandbyPools[]
-  /** Connections of the owner of staged tables; default: the service has no platform on another server. */
+  /** Connections of the owner of staged tables; needed only with a platform on another server. */
   owner?: Pool
   /** The destination of log lines; default: standard output. */
   log?: LogDestination | undefined
-  /** The role in a worker of `serve --workers`; default: this process is the whole service. */
+  /**
+   * The role of this process as a worker of `serve --workers`; default: null, for a process that is the whole service.
+   */
   role?: WorkerRole | null
   /** The secret of the demo's token, with which its pages sign in; default: this is no demo. */
   demoToken?: string | null
@@ -65,15 +69,24 @@ interface ServerOptions {
 export async function buildServer(options: ServerOptions): Promise<FastifyInstance> {
   const { config, pool, health: healthPool = pool, rates = pool, standbys = [], owner, log } = options
   const { role = null, demoToken = null, demoPlatform = null } = options
-  // With PUBLIC_URL, other machines can also reach the demo, by a proxy that may hide this.
+  // With PUBLIC_URL, other machines may reach the demo through a proxy, which may hide them.
   const shownToken = config.publicUrl === undefined ? demoToken : null
   const till = shownToken === null ? null : demoPlatform
   const site = describeSite(config, shownToken !== null, till !== null)
-  const { app, isStopping, createProbeServer } = createServer(config, site, log)
-  const { gateway, signingKeys, standbyStates, close } = await openGateway(config, { pool, rates, standbys }, app.log)
+  const { app, stopping, createProbeServer } = createServer(config, site, log)
+  const isStopping = () => stopping.aborted
+  const { gateway, signingKeys, standbyStates, close } = await openGateway(config, { pool, rates, standbys }, app)
   app.addHook('onClose', close)
   const tokens = createTokenDirectory(pool)
   const requestCounter = createRequestCounter(pool.background)
+  const webhooks = await openWebhooks(config, pool, gateway.feed, error =>
+    app.failureLog.report({ error, message: 'failed: send webhooks', kind: isOutage(error) ? 'outage' : 'job' }),
+  )
+  app.addHook('onClose', async () => {
+    // First, because the sender may wait for the feed.
+    gateway.feed.close()
+    await webhooks.close()
+  })
   const { platformUrl } = config
   const onCopy = (reason: string) => app.log.warn({ reason }, 'the tables of the platform are copied again')
   const platform = platformUrl && owner ? createPlatformWatch(owner, { platformUrl, onCopy }) : null
@@ -88,6 +101,7 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     checkReadiness,
     followPlatform: async () => platform?.follow(),
     readSigningKeys: signingKeys.refresh,
+    sendWebhooks: webhooks.sender.hold,
     isFirst: (role?.worker ?? 1) === 1,
   })
   registerRequestCounts(app, requestCounter)
@@ -98,17 +112,15 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
   app.addHook('onClose', () => health?.close())
   app.register(async transports => {
     const whenIdle = limitRequests(transports, config.maxRequests)
-    // After all other listeners for requests.
+    // This call must come after all other listeners for requests.
     handleInOrder(app.server)
     if (config.compression) compressResponses(transports)
     registerRest(transports, gateway, authenticate, v1)
     registerOpenApi(transports, authenticate)
-    registerGraphql(transports, gateway, authenticate, documents)
+    registerGraphql(transports, gateway, authenticate, { documents, stopping })
     const { exportsPerHour: startsPerHour, compression } = config
     registerExports(transports, gateway, authenticate, {
-      ...{ tokens, startsPerHour, compression },
-      isStopping,
-      whenIdle,
+      ...{ startsPerHour, compression, isStopping, whenIdle },
     })
   })
   registerAssets(app)
@@ -123,13 +135,13 @@ export async function buildServer(options: ServerOptions): Promise<FastifyInstan
     const voucher = site.isDemo ? demoTenant : null
     registerGraphiql(app, { site, voucher, trustedOnly: !documents.admitsOthers })
   }
-  registerAdmin(app, pool, config, site)
+  registerAdmin(app, pool, config, site, webhooks)
   return app
 }
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The server of the health checks, when they have a port of their own (HEALTH_PORT). */
+    /** The server of the health checks, when they have their own port (HEALTH_PORT). */
     health: FastifyInstance | null
     checkReadiness: CheckReadiness
   }

@@ -20,7 +20,10 @@ import {
 import { operationChannel, requestChannel, statementChannel, stepChannel, subscribe } from './channels.ts'
 import { safeName, summarizeError } from './log.ts'
 
-/** Makes spans from now on, if an SDK is registered. Without one it subscribes to nothing, so that traces cost nothing. */
+/**
+ * Makes spans from now on, if an SDK is registered. Without an SDK it subscribes to nothing, so that traces cost
+ * nothing.
+ */
 export function startTracing(): void {
   const tracer = trace.getTracer('voucher-gateway')
   // The API returns a proxy while there is no provider.
@@ -46,7 +49,7 @@ export function startTracing(): void {
   })
   follow(statementChannel, {
     start({ name, pool }) {
-      // Those of background jobs would be traces of their own, several a second.
+      // Statements of background jobs would each begin a trace, several a second.
       if (!trace.getActiveSpan()) return null
       const summary = name ?? undefined
       const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': summary, 'vgw.pool': pool.name }
@@ -63,11 +66,11 @@ export function startTracing(): void {
   })
 }
 
-/** How the work of a channel becomes spans. */
+/** Makes the spans of a channel. */
 interface SpanMaker<Work> {
-  /** Starts a span in the context of the caller; null: this work has none. */
+  /** Starts a span in the context of the caller; null when this work has no span. */
   start(work: Work): Span | null
-  /** Adds what is known at the end, besides the error. */
+  /** Adds the attributes that are known at the end. The error is added anyway. */
   end?(span: Span, work: Work): void
 }
 

@@ -1,8 +1,8 @@
 /**
- * Coalesces the reads of concurrent callers: calls that come while one read runs share the next one, so each result is no
- * older than its call.
+ * Coalesces the reads of concurrent callers: calls during a read share the next read, so no result is older than its
+ * call.
  *
- * @param timeout after how many milliseconds a read that still runs no longer delays new calls; default: never
+ * @param timeout the time after which a running read no longer delays new calls, in milliseconds; default: unlimited
  */
 export function coalesceReads<Result>(read: () => Promise<Result>, timeout = Number.POSITIVE_INFINITY) {
   let running: { since: number; result: Promise<Result> } | null = null

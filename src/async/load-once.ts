@@ -1,4 +1,4 @@
-/** Returns a function that loads a value when it is first called, and again when that failed. */
+/** Returns a function that loads a value at its first call, and again after a failure. */
 export function loadOnce<Value>(load: () => Promise<Value>): () => Promise<Value> {
   let loading: Promise<Value> | undefined
   return () => {

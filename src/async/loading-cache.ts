@@ -5,14 +5,14 @@ import { LRUCache } from 'lru-cache'
  * Loads values by key, in batches, and keeps them for a limited time: an integration sends the same keys often.
  *
  * @param loadMany loads the value of each key, in order; null where there is none
- * @param lifetime how old a cached value may be, in milliseconds
+ * @param lifetime the maximum age of a cached value, in milliseconds
  */
 export function createLoadingCache<Key extends string | number, Value extends object>(
   loadMany: (keys: readonly Key[]) => Promise<(Value | null)[]>,
   lifetime: number,
 ) {
   const cached = new LRUCache<Key, Value>({ max: 10_000, ttl: lifetime })
-  // An older load is not joined: its value would be too old, and it may never settle.
+  // A load is not joined after this time: its value would be too old, and it may never settle.
   const loading = new LRUCache<Key, Promise<Value | null>>({ max: 10_000, ttl: lifetime })
   const loader = new DataLoader<Key, Value | null>(
     async keys => {
@@ -35,7 +35,7 @@ export function createLoadingCache<Key extends string | number, Value extends ob
      * value) and failures are not cached, so the next request finds a value that has been added.
      */
     load(key: Key): Promise<Value | null> {
-      // DataLoader delays a load that it joins until its next batch.
+      // DataLoader would delay the joined load until its next batch.
       return loading.get(key) ?? loader.load(key)
     },
     /** Loads a value by a query that starts after the call. */

@@ -22,11 +22,11 @@ export function allMaybePromise<Item, Value>(
       throw error
     })
   }
-  if (areThere(values)) return values
+  if (hasNoPromise(values)) return values
   const [first] = values
   // `Promise.all` takes several times as long as one promise.
   return values.length === 1 && first instanceof Promise ? first.then(value => [value]) : Promise.all(values)
 }
 
-const areThere = <Value>(values: readonly (Value | Promise<Value>)[]): values is readonly Value[] =>
+const hasNoPromise = <Value>(values: readonly (Value | Promise<Value>)[]): values is readonly Value[] =>
   !values.some(value => value instanceof Promise)

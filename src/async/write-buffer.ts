@@ -37,7 +37,7 @@ export function createWriteBuffer<Row>(
     },
     has: (key: string): boolean => rows.has(key),
     add,
-    /** Writes all rows. When it fails, they are kept for the next call. */
+    /** Writes all rows. After a failure they are kept for the next call. */
     flush(): Promise<void> {
       // Flushes run one at a time: a flush also writes the rows that an earlier flush could not write.
       flushing = flushing.catch(() => {}).then(writeAll)

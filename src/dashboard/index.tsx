@@ -4,7 +4,7 @@ import { assetsPath, dashboardPath } from '../http/paths.ts'
 import { HtmlPage, pageHeaders, sendHtml } from '../pages/html-page.tsx'
 import type { Site } from '../pages/site.ts'
 
-/** Plots are elements of SVG with attributes: the page needs no inline styles. */
+/** Plots are SVG elements styled by attributes, so the page needs no inline styles. */
 const headers = pageHeaders("script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'")
 
 /** Registers `GET /dashboard`. */

@@ -9,12 +9,12 @@ export type Download = ReturnType<typeof read>
 /** The address of the page, below which the files are. */
 export const downloadsPath = `${docsPath}/downloads`
 
-/** The build packs the packages here: the same folder for the sources and for `dist`. */
+/** The folder into which the build packs the packages, for the sources and for `dist`. */
 const packagesFolder = new URL('../../dist/docs/downloads/', import.meta.url)
 
 const schemaFolder = new URL('../../schema/', import.meta.url)
 
-/** Reads the files. @throws Error when one is missing: the build was not run */
+/** Reads the files. @throws Error when a file is missing, because the build was not run */
 export function readDownloads(): Download[] {
   const describe = (name: string) =>
     name.startsWith('voucher-gateway-sync')
@@ -28,7 +28,7 @@ export function readDownloads(): Download[] {
   ]
 }
 
-/** Reads a file. @param type its media type @returns it with its SHA-256, in hexadecimal */
+/** Reads a file. @param type the media type of the file @returns the file with its SHA-256, in hexadecimal */
 function read(file: URL, type: string, description: string) {
   const content = readFileSync(file)
   const name = file.pathname.replace(/^.*\//, '')

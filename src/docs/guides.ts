@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises'
 
 /** A guide: a Markdown file of `docs/guides` with the same name, or a file that `docs/render/markdown.ts` names. */
 export interface Guide {
-  /** Its name in the address, and of its file. */
+  /** The name of the guide in its address, and of its file. */
   slug: string
   /** The same as the heading of the file. */
   title: string
-  /** One sentence, for the overview. */
+  /** A sentence about the guide, for the overview. */
   summary: string
 }
 
@@ -36,6 +36,11 @@ export const guides: readonly Guide[] = [
     slug: 'sync',
     title: 'The command sync',
     summary: 'Let a command keep the copy, in files, in SQLite or in PostgreSQL.',
+  },
+  {
+    slug: 'events',
+    title: 'Events',
+    summary: 'Learn when a list has changed: choose between polling, sync, webhooks and the stream.',
   },
   {
     slug: 'bulk-export',
@@ -77,7 +82,7 @@ export const guides: readonly Guide[] = [
   { slug: 'changelog', title: 'Changelog', summary: 'What has changed for those who use or run the service.' },
 ]
 
-/** Stands in the guides for the address of the service. */
+/** The placeholder in the guides for the address of the service. */
 export const originPlaceholder = 'https://gateway.example.com'
 
 /** An entry of the table of contents. */

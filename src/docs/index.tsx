@@ -14,7 +14,7 @@ import { downloadsPath, readDownloads } from './downloads.ts'
 import { DownloadsPage } from './downloads-page.tsx'
 import { GuidePage } from './guide-page.tsx'
 import { guides, originPlaceholder, readRenderedGuides } from './guides.ts'
-import { referencePath, searchPath } from './layout.tsx'
+import { docsSearchPath, referencePath } from './layout.tsx'
 import { OverviewPage } from './overview-page.tsx'
 import { ReferencePage } from './reference-page.tsx'
 import { openSearch } from './search.ts'
@@ -54,7 +54,7 @@ export function registerDocs(app: FastifyInstance, config: Config, site: Site): 
         <GuidePage guide={guide} rendered={(await rendered())[guide.slug]!} site={site} />
       ))
     }
-    addPage(searchPath, formPageHeaders, async request => {
+    addPage(docsSearchPath, formPageHeaders, async request => {
       const query = queryParameterValues(request, 'q').join(' ')
       return <SearchPage query={query} matches={(await search())(query)} site={site} />
     })

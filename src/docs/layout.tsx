@@ -6,7 +6,7 @@ import { downloadsPath } from './downloads.ts'
 import { guides } from './guides.ts'
 
 export const referencePath = `${docsPath}/reference`
-export const searchPath = `${docsPath}/search`
+export const docsSearchPath = `${docsPath}/search`
 
 /** The stylesheets and the script of the pages with text: the reference has its own. */
 const guideHead = (
@@ -45,7 +45,7 @@ interface TextPageProps {
   current: string | null
   /** The words in the field of the search; default: none. */
   query?: string
-  /** The column at the right of the text. Default: the text is wide. */
+  /** The column at the right of the text. Without this column the text is wider. */
   aside?: ComponentChildren
   children: ComponentChildren
 }
@@ -92,7 +92,7 @@ function Sidebar({ current, query }: { current: string | null; query: string | u
   return (
     <nav class="sidebar" aria-label="Guides">
       <search>
-        <form action={searchPath}>
+        <form action={docsSearchPath}>
           <input type="search" name="q" value={query} aria-label="Search the guides" placeholder="Search the guides" />
         </form>
       </search>

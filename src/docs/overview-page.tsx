@@ -1,4 +1,5 @@
 import { docsPath, exportPath, graphiqlPath, graphqlPath, openApiPath, v1Path } from '../http/paths.ts'
+import { Facts } from '../pages/facts.tsx'
 import type { Site } from '../pages/site.ts'
 import { downloadsPath } from './downloads.ts'
 import { guides, originPlaceholder } from './guides.ts'
@@ -31,35 +32,30 @@ export function OverviewPage({ site }: { site: Site }) {
         ))}
       </ul>
       <h2 id="addresses">Addresses</h2>
-      <dl class="facts">
-        <dt>REST v1</dt>
-        <dd>
-          <code>{originPlaceholder + v1Path}</code>
-        </dd>
-        <dt>OpenAPI document</dt>
-        <dd>
-          <a href={openApiPath}>
-            <code>{originPlaceholder + openApiPath}</code>
-          </a>
-        </dd>
-        <dt>Bulk export</dt>
-        <dd>
-          <code>{originPlaceholder + exportPath}</code>
-        </dd>
-        <dt>GraphQL</dt>
-        <dd>
-          <code>{originPlaceholder + graphqlPath}</code>
-          {site.graphiql && (
+      <Facts
+        facts={{
+          'REST v1': <code>{originPlaceholder + v1Path}</code>,
+          'OpenAPI document': (
+            <a href={openApiPath}>
+              <code>{originPlaceholder + openApiPath}</code>
+            </a>
+          ),
+          'Bulk export': <code>{originPlaceholder + exportPath}</code>,
+          GraphQL: (
             <>
-              , with an editor at <a href={graphiqlPath}>{graphiqlPath}</a>
+              <code>{originPlaceholder + graphqlPath}</code>
+              {site.graphiql && (
+                <>
+                  , with an editor at <a href={graphiqlPath}>{graphiqlPath}</a>
+                </>
+              )}
             </>
-          )}
-        </dd>
-        <dt>Downloads</dt>
-        <dd>
-          <a href={downloadsPath}>The client, the command sync, the OpenAPI document and the GraphQL schema</a>
-        </dd>
-      </dl>
+          ),
+          Downloads: (
+            <a href={downloadsPath}>The client, the command sync, the OpenAPI document and the GraphQL schema</a>
+          ),
+        }}
+      />
     </TextPage>
   )
 }

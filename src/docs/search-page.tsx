@@ -1,5 +1,5 @@
 import type { Site } from '../pages/site.ts'
-import { searchPath, TextPage } from './layout.tsx'
+import { docsSearchPath, TextPage } from './layout.tsx'
 import type { Match } from './search.ts'
 
 interface SearchPageProps {
@@ -10,7 +10,7 @@ interface SearchPageProps {
 
 /** The page at `/docs/search`: the sections that contain the words of a query. The field stands at the left of the text. */
 export const SearchPage = ({ query, matches, site }: SearchPageProps) => (
-  <TextPage title="Search" {...{ site, query }} current={searchPath}>
+  <TextPage title="Search" {...{ site, query }} current={docsSearchPath}>
     <h1>Search</h1>
     <p role="status">
       {query === '' ? 'Type words to find in the guides.' : `Sections with “${query}”: ${matches.length || 'none'}.`}

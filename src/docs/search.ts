@@ -6,12 +6,12 @@ import { synonyms } from './synonyms.ts'
 
 /** A part of a guide. */
 export interface Section {
-  /** Its guide, with the anchor of its heading: `paging#cursors`. */
+  /** The guide of the section, with the anchor of the heading: `paging#cursors`. */
   id: string
   /** The title of its guide. */
   guide: string
   heading: string
-  /** Its text, without blocks of code. */
+  /** The text of the section, without blocks of code. */
   text: string
 }
 
@@ -19,23 +19,23 @@ export interface Section {
 export interface Match {
   address: string
   title: string
-  /** Its text, from a little before the first word that was found. */
+  /** A part of the text, which begins shortly before the first word that was found. */
   excerpt: string
 }
 
 const longestQuery = 200
-const mostWords = 10
-const mostMatches = 30
+const maxWords = 10
+const maxMatches = 30
 
-/** Words that do not tell sections apart. */
-const ignored = new Set('a an and are can do does for how i in is it my of on or that the to what with'.split(' '))
+/** Words that occur in so many sections that a search ignores them. */
+const ignoredWords = new Set('a an and are can do does for how i in is it my of on or that the to what with'.split(' '))
 
 const wordsOf = (text: string) => text.match(/[\p{L}\p{N}_]+/gu) ?? []
 
 /** Returns a word and its parts: `date_valid_end` and `dateValidEnd` are also found by `valid`. */
 const withParts = (word: string) => [...new Set([word, ...word.split(/_|(?<=\p{Ll})(?=\p{Lu})/u)])]
 
-const toTerm = (word: string) => (ignored.has(word.toLowerCase()) ? null : word.toLowerCase())
+const toTerm = (word: string) => (ignoredWords.has(word.toLowerCase()) ? null : word.toLowerCase())
 
 /** All words of a query must occur, each as the beginning of a word, or with a typing mistake or two. */
 const options: Options<Section> = {
@@ -47,12 +47,12 @@ const options: Options<Section> = {
     return term && [term, ...(synonyms.get(term) ?? [])]
   },
   searchOptions: {
-    tokenize: query => wordsOf(query.slice(0, longestQuery)).slice(0, mostWords),
+    tokenize: query => wordsOf(query.slice(0, longestQuery)).slice(0, maxWords),
     processTerm: toTerm,
     combineWith: 'AND',
     boost: { heading: 4, guide: 2 },
     boostDocument: id => (/^(graphql-types|changelog)/.test(id) ? 0.6 : 1),
-    // A long table of fields counts as much as a short text.
+    // With `b: 0` the length of a section does not matter, so a long table of fields ranks as high as a short text.
     bm25: { k: 1.2, b: 0, d: 0.5 },
     prefix: true,
     fuzzy: term => (term.length > 3 ? 0.2 : false),
@@ -61,7 +61,7 @@ const options: Options<Section> = {
 }
 
 /** For a query that finds nothing: two letters of a short word in the wrong order are two typing mistakes. */
-const tolerant = { fuzzy: (term: string) => term.length > 3 && (term.length > 5 ? 2 : 1) }
+const tolerantOptions = { fuzzy: (term: string) => term.length > 3 && (term.length > 5 ? 2 : 1) }
 
 /** Returns the index of sections as JSON. */
 export function indexSections(sections: readonly Section[]): string {
@@ -78,8 +78,8 @@ export async function openSearch(): Promise<(query: string) => Match[]> {
   )
   return query => {
     const found = index.search(query)
-    return (found.length > 0 ? found : index.search(query, tolerant))
-      .slice(0, mostMatches)
+    return (found.length > 0 ? found : index.search(query, tolerantOptions))
+      .slice(0, maxMatches)
       .map(({ id, guide, heading, text, terms }) => ({
         address: `${docsPath}/${id}`,
         title: guide === heading ? guide : `${guide}: ${heading}`,

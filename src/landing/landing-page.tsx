@@ -7,21 +7,22 @@ import { notFound } from '../domain/errors.ts'
 import { namesMediaType } from '../http/headers.ts'
 import { requestOrigin } from '../http/origin.ts'
 import { assetsPath, graphiqlPath, graphqlPath, openApiPath, tillPath, v1Path } from '../http/paths.ts'
+import { Facts } from '../pages/facts.tsx'
 import { HtmlPage, purpose, sendHtml, textPageHeaders } from '../pages/html-page.tsx'
 import { type Site, type SitePage, sitePagesOf } from '../pages/site.ts'
 import type { RestOperation } from '../rest/operation.ts'
 import { v1 } from '../rest/v1/routes.ts'
 
-/** The media ranges that allow text: curl sends the last one. */
+/** The media ranges that allow text. curl sends the last of these. */
 const textRanges = new Set(['text/plain', 'text/*', '*/*'])
 
-/** Returns whether `Accept` allows text. A missing header does (RFC 9110 §12.5.1). */
+/** Returns whether `Accept` allows text. Without the header, every media type is allowed (RFC 9110 §12.5.1). */
 const allowsText = (accept: string | undefined): boolean =>
   new Negotiator({ headers: { accept } }).mediaTypes().some(range => textRanges.has(range))
 
 /**
  * Registers `GET /` and `HEAD /`: a page where `Accept` names `text/html`, its links as text where it allows text, and
- * otherwise 404, as an unknown path (R8).
+ * otherwise 404 like an unknown path (R8).
  */
 export function registerLandingPage(app: FastifyInstance, config: Config, site: Site): void {
   app.get('/', (request, reply) => {
@@ -93,20 +94,18 @@ function AtAGlance({ config, origin }: Omit<LandingPageProps, 'site'>) {
   return (
     <section aria-labelledby="at-a-glance">
       <h2 id="at-a-glance">At a glance</h2>
-      <dl class="facts">
-        <dt>REST v1</dt>
-        <dd>
-          <code>{origin + v1Path}</code>
-        </dd>
-        <dt>GraphQL</dt>
-        <dd>
-          <code>{origin + graphqlPath}</code>
-        </dd>
-        <dt>Health</dt>
-        <dd>
-          <a href="/livez">/livez</a>: the process answers. <a href="/readyz">/readyz</a>: the database also answers.
-        </dd>
-      </dl>
+      <Facts
+        facts={{
+          'REST v1': <code>{origin + v1Path}</code>,
+          GraphQL: <code>{origin + graphqlPath}</code>,
+          Health: (
+            <>
+              <a href="/livez">/livez</a>: the process answers. <a href="/readyz">/readyz</a>: the database also
+              answers.
+            </>
+          ),
+        }}
+      />
 
       <h3>A first request</h3>
       <p>
