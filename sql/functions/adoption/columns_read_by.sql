@@ -1,4 +1,5 @@
--- Returns the columns that a view reads, of relations that are not temporary. Columns of `changed` are columns of its source.
+-- Returns the columns that a view reads, except columns of temporary relations. For columns of `changed` it returns the
+-- columns of the source.
 create or replace function gateway.columns_read_by(view regclass, source regclass default null)
 returns table (schema_name text, table_name text, column_name text)
 language sql stable set search_path = pg_catalog, pg_temp

@@ -1,4 +1,4 @@
--- Returns whose code a mapping runs, which gateway.prepare_mapping has noted.
+-- Returns the owners of the code that a mapping runs, which gateway.prepare_mapping has recorded.
 create or replace function gateway.find_code_of_others(mapped gateway.record_type) returns setof gateway.finding
 language sql stable
 begin atomic

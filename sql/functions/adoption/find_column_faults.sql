@@ -1,4 +1,4 @@
--- Returns what is wrong with the columns of a mapping: with their names, then with their types.
+-- Finds errors in the columns of a mapping: first in their names, then in their types.
 create or replace function gateway.find_column_faults(mapped gateway.record_type) returns setof gateway.finding
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -22,7 +22,7 @@ begin
   end if;
   for one in select * from gateway.mapped_fields(mapped, view) where given is not null loop
     begin
-      -- To create a view needs no right to read the tables.
+      -- A temporary view checks the types without the right to read the tables.
       execute format('create temporary view converted as select %s, %s from %s; drop view pg_temp.converted',
                      one.expression, coalesce(one.key_text, 'null'), view);
     exception
@@ -33,7 +33,7 @@ begin
                        where attrelid = format('gateway.%I', mapped || '_fields')::regclass and attname = one.name)), null)::gateway.finding;
     end;
   end loop;
-  -- The id belongs to the text of a key.
+  -- Keys of different types are compared as texts.
   return query
     select case when 'uuid' in (ltrim(field.given, '_'), key.given) then 'error' else 'warning' end,
            format('Its column %s is of the type %s, but the key of %s.sql is of the type %s', field.column_name, field.given,

@@ -1,4 +1,4 @@
--- Returns some of the keys with which a query over the keys $1 fails, and why it does.
+-- Returns up to `at_most` keys for which a query over the keys $1 fails, with the reasons.
 create or replace function gateway.find_failing_keys(query text, keys text[], at_most integer) returns table (key text, reason text)
 language plpgsql
 as $$

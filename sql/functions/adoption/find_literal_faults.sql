@@ -1,4 +1,4 @@
--- Returns the words of a query that PostgreSQL has replaced by an instant when it created the view.
+-- Finds literals such as 'today' in a query, which PostgreSQL has replaced by an instant when it created the view.
 create or replace function gateway.find_literal_faults(view text, query text) returns setof gateway.finding
 language sql stable set search_path = pg_catalog, pg_temp
 as $$

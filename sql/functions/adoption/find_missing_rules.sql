@@ -1,7 +1,8 @@
--- Returns which tables of a mapping lack a rule. None is needed where a row is shown by the record of its own primary key alone: the
--- plan for a key finds all rows of the table by it. Where it does not, the keys of the table and of the mapping are compared.
+-- Finds the tables of a mapping that lack a rule. A table needs no rule when a row is shown only by the record whose
+-- key is the primary key of the row: then the plan for one key finds all rows of the table by their primary key.
+-- Otherwise the keys of the table and of the mapping are compared.
 --
--- ruled: the names of the tables that have a rule, as files have them.
+-- ruled: the names of the tables that have a rule, from the names of the files.
 create or replace function gateway.find_missing_rules(mapped gateway.record_type, ruled text[]) returns setof gateway.finding
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$

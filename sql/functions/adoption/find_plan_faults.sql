@@ -1,4 +1,4 @@
--- Returns the large tables without an index for a query, which reads all of their rows although it needs few.
+-- Finds large tables of which a query reads all rows, although it needs few, because an index is missing.
 create or replace function gateway.find_plan_faults(query text, reader text) returns setof gateway.finding
 language sql
 as $$
@@ -12,9 +12,9 @@ as $$
   )
   select distinct 'warning', format('%s lacks an index for %s, which reads all of its %s rows', gateway.name_of(relation), reader,
                            to_char(greatest(reltuples, 0), 'FM999,999,999,999')),
-         -- Conditions name the columns with the alias of the table.
+         -- In the conditions of a plan, the alias of the table precedes a column.
          coalesce('Create one, for example: create index on ' || gateway.name_of(relation) || ' (' || (
-           -- A cast that changes the value is a part of the index.
+           -- A cast that changes the value must be part of the index.
            select string_agg(distinct case when base in ('text'::regtype, 'varchar'::regtype) then name
                                            else coalesce('((' || name || ')::' || type || ')', name) end, ', ')
            from node, jsonb_each_text(node) condition,
@@ -29,6 +29,6 @@ as $$
              || ' ((a || ''/'' || b));'), null::jsonb
   from scanned join pg_class on pg_class.oid = relation
   where (reltuples > 1000 or pg_relation_size(relation) > 1e6)
-    -- Otherwise no index helps.
+    -- An index helps only a query that needs few rows.
     and (reltuples < 0 or (select (node #>> '{Plan,Plan Rows}')::numeric from node where node ? 'Plan') < reltuples / 10)
 $$;

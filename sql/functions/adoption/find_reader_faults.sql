@@ -1,4 +1,4 @@
--- Returns what voucher_gateway_reader, which evaluates a view of a mapping, may not read.
+-- Finds the relations of a view that voucher_gateway_reader, which evaluates mappings, may not read.
 create or replace function gateway.find_reader_faults(view regclass) returns setof gateway.finding
 language sql stable set search_path = pg_catalog, pg_temp
 as $$

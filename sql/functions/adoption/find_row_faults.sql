@@ -1,4 +1,4 @@
--- Returns what is wrong with the rows of a mapping: with their keys, with references, and by the rules of v1. Reads all rows.
+-- Finds errors in the rows of a mapping: in their keys, in their references, and by the rules of v1. Reads all rows.
 create or replace function gateway.find_row_faults(mapped gateway.record_type) returns setof gateway.finding
 language plpgsql set jit = off set search_path = pg_catalog, pg_temp
 as $$
@@ -11,7 +11,7 @@ declare
   others text;
   candidates text;
   shape text;
-  -- All that comes from mappings is read as text, and only the candidate as its type.
+  -- All values from mappings are read as text, except the candidate record.
   keys_of constant text := 'gateway.read_as_reader(''select key::text from pg_temp.mapped_%s'', null) as other (key text)';
   lookup constant text := $case$, (case when mapped.%1$I is not null and not exists (select from %2$s where other.key = mapped.%1$I)
                             %5$s then array['warning', %3$L, %4$L] end)$case$;
@@ -50,7 +50,7 @@ begin
     return query execute format($faults$
       with mapped as materialized (select * from gateway.read_as_reader(%1$L, null) as (%4$s)), judged as materialized (
         select mapped.*, coalesce(%2$s, case when not gateway.is_identifier((candidate).id) then 'its key is not between 1 and 2^53 - 1' end,
-                                  -- A reason may end with the value.
+                                  -- The same reason can end with different values.
                                   split_part(gateway.error_of(candidate), ': ', 1)) as reason
         from mapped
       ), fault (key, finding) as (
@@ -87,7 +87,7 @@ begin
       return next ('error', format('It cannot be evaluated for some rows: %s', coalesce(failing.reason, sqlerrm)),
                    'Correct these rows, or let the select do without the value. The other rules are checked after that', failing.keys)::gateway.finding;
   end;
-  -- What steps do: evaluate one key.
+  -- Steps evaluate single keys, so the plan for one key is checked.
   select format('select * from %s where key = %L', view, key) into of_one_key
   from gateway.read_as_reader(format('select key::text from %s where key is not null limit 1', view), null) as (key text);
   if of_one_key is not null then

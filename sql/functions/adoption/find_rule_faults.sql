@@ -1,4 +1,4 @@
--- Returns what is wrong with a rule for a source, whose query is the temporary view `affected`.
+-- Finds errors in a rule for a source. The query of the rule is the temporary view `affected`.
 --
 -- rule: the name of its file.
 create or replace function gateway.find_rule_faults(mapped gateway.record_type, source regclass, rule text) returns setof gateway.finding

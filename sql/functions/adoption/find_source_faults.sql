@@ -1,4 +1,4 @@
--- Returns what is wrong with the relations that a mapping reads.
+-- Finds errors of the relations that a mapping reads.
 create or replace function gateway.find_source_faults(mapped gateway.record_type) returns setof gateway.finding
 language sql stable set search_path = pg_catalog, pg_temp
 as $$

@@ -1,4 +1,4 @@
--- Returns a regular expression of a text.
+-- Returns a regular expression that matches a text literally.
 create or replace function gateway.pattern_of(words text) returns text
 language sql immutable parallel safe
 return regexp_replace(words, '(\W)', '\\\1', 'g');

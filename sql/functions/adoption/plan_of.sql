@@ -1,4 +1,4 @@
--- Returns the nodes of the plan of a query, and the object around them.
+-- Returns the nodes of the plan of a query, and the object that contains them.
 create or replace function gateway.plan_of(query text) returns setof jsonb
 language plpgsql set enable_seqscan = off set jit = off
 as $$

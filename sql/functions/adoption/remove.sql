@@ -1,4 +1,4 @@
--- Removes the schema with its triggers, and the extensions that it created, unless the platform has begun to use them.
+-- Removes the schema with its triggers, and the extensions that the gateway created, unless the platform uses them.
 create or replace procedure gateway.remove()
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$

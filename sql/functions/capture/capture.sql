@@ -1,12 +1,13 @@
--- Creates the functions and the triggers that capture a source for its rules; again in each call. Drops them when the source has
--- no rule.
+-- Creates the functions and the triggers that capture a source for its rules. Each call replaces them, or drops them
+-- when the source has no rule.
 --
--- The functions run with the rights of their owner, and read nothing that a caller can set: each name in them is qualified, and
--- each operator. So they need no `set search_path`, which takes a tenth of the time of a transaction of one row. concat() makes
--- texts of keys, because a cast may be a function of the owner of the column's type. Only where settings decide what these are, the
--- functions have some of their own.
+-- The functions run with the rights of their owner, so a caller's settings must not change their meaning: each name and
+-- operator in the functions is qualified. So the functions need no `set search_path`, which would take a tenth of the
+-- time of a transaction that writes one row. concat() converts keys to text, because a cast may call a function of the
+-- owner of the column's type. The functions set other settings only if the texts of the keys depend on them.
 --
--- A write never fails because the platform has renamed, dropped or retyped a column: then all records are noted.
+-- A write does not fail when the platform has renamed, dropped or retyped a column: the function then notes all
+-- records.
 create or replace procedure gateway.capture(captured regclass)
 language plpgsql set search_path = pg_catalog, pg_temp
 as $procedure$
@@ -21,14 +22,14 @@ declare
     if tg_op operator(pg_catalog.=) 'UPDATE' then
       if pg_catalog.record_image_eq(row(%s), row(%s)) then new_key := ''; old_key := ''; end if;
     end if;$sql$;
-  names jsonb; -- The values of the templates.
+  names jsonb; -- The values for the templates.
   of_rows text;
   settings text;
   insert_notes text := '';
   update_notes text := '';
   row_notes text := '';
 begin
-  perform from gateway.rule where source = table_name for update; -- Another session, as the service's, may capture it now.
+  perform from gateway.rule where source = table_name for update; -- Another session may capture it at the same time.
   if types is null then
     execute (select string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; ')
              from gateway.tables_of(captured) part join pg_trigger on tgrelid = part
@@ -37,7 +38,7 @@ begin
     return;
   end if;
 
-  -- A table that was created again has lost the rights on it.
+  -- A table that was created again lacks the rights.
   call gateway.grant_sources();
   for mapped in
     select record, case when affects is not null then table_name end as rule_source, shown is null as shows_any,
@@ -72,11 +73,12 @@ begin
       case when mapped.shows_any then concat(of_rows, ' union ', replace(of_rows, 'from changed where', 'from former where'))
            else E'\n      ' || gateway.filled('capture_shown', names) end)));
 
-    -- A field that is missing, or has another type than when the session first used it, is an error. The second block finds out.
+    -- A missing field, or a field whose type has changed since the session first used it, raises an error. The second
+    -- block handles it.
     row_notes := concat(row_notes, E'\n', gateway.filled('capture_row', names));
   end loop;
 
-  -- A session that writes dates or numbers in its own way must note keys in the usual one.
+  -- Keys must have the usual text, even in a session with other formats of dates or numbers.
   settings := (select E'\nset datestyle = ''ISO, YMD'' set timezone = ''UTC'' set intervalstyle = postgres set extra_float_digits = 1'
                       ' set bytea_output = hex'
                where exists (select from gateway.rule join pg_attribute on attrelid = captured and attname = any (columns)
@@ -86,11 +88,11 @@ begin
     'statement_function', statement_function, 'row_function', row_function, 'settings', settings,
     'insert_notes', insert_notes, 'update_notes', update_notes, 'row_notes', row_notes));
 
-  -- What was written while a trigger was missing was not noted.
+  -- Rows that were written while a trigger was missing were not noted.
   insert into gateway.note (record, reason)
   select record, 'Capture was created again.' from gateway.rule where source = table_name;
 
-  -- A partition inherits the triggers of rows. It has some of its own if it was captured before it was attached.
+  -- A partition inherits row triggers. A partition that was captured before it was attached also has its own triggers.
   execute (select coalesce(string_agg(format('drop trigger %I on %s', tgname, tgrelid::regclass), '; '), '')
            from pg_partition_tree(captured) join pg_trigger on tgrelid = relid
            where relid <> captured and tgparentid = 0 and tgname like 'capture\_%' and tgname <> 'capture_truncated');
@@ -99,7 +101,8 @@ begin
   execute gateway.filled('capture_row_trigger', jsonb_build_object(
     'table', captured, 'function', row_function, 'mode', case when is_partitioned then 'always' else 'replica' end));
   update gateway.rule set is_captured = true where source = table_name;
-  -- Ordinary sessions note all rows of a statement together. Appliers fire no such triggers, and partitions inherit none.
+  -- In ordinary sessions, statement triggers note all rows of a statement together. Appliers of replication do not fire
+  -- them, and partitions do not inherit them.
   if not is_partitioned then
     execute gateway.filled('capture_statement_triggers', jsonb_build_object('table', captured, 'function', statement_function));
   end if;

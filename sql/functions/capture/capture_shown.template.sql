@@ -1,5 +1,5 @@
--- Compares what records show as the bytes that are stored: by its settings, a session has the same text for different values. As
-      -- many rows before and after the update have each of these, unless it changes them.
+-- Compares the stored bytes of the columns that records show, because different values can have the same text in a
+      -- session. When the update changes none of these columns, each value occurs as often before the update as after it.
       select distinct key from (
         select key, shown, pg_catalog.sum(side) over (partition by key order by shown using operator(pg_catalog.*<)) as surplus from (
           select {key} as key, row({shown}) as shown, 1 as side from changed where {has_key}

@@ -1,4 +1,4 @@
--- Notes all records of the types that it takes, because a table was truncated.
+-- Notes all records of the types in its arguments, because a table was truncated.
 create or replace function gateway.capture_truncated() returns trigger
 language plpgsql security definer
 as $$

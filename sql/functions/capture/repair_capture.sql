@@ -1,6 +1,7 @@
--- Captures the first source again whose triggers are missing, disabled or replaced, and returns its name; null when there is none that
--- the owner of this function may alter. A call locks one source, and skips a source whose lock it does not get immediately. One session
--- repairs a source at a time: it locks the rules, and then looks again.
+-- Captures again the first source whose triggers are missing, disabled or replaced, and returns its name. Returns null
+-- when there is no such source, or the owner of this function may not alter it. A call locks one source, and skips
+-- sources whose lock is not free. It locks the rules, then checks again, so that only one session at a time repairs a
+-- source.
 create or replace function gateway.repair_capture() returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp set lock_timeout = '100ms'
 as $$
@@ -15,13 +16,13 @@ begin
       perform from gateway.rule where source = missing for update nowait;
       continue when missing not in (select source from gateway.find_uncaptured());
       call gateway.capture(missing::regclass);
-      -- Otherwise each call would let steps compare all its records.
+      -- Without this check, each call would make steps compare all records of the source.
       if missing not in (select source from gateway.find_uncaptured()) then
         return missing;
       end if;
       raise 'The triggers of % are still not as they must be.', missing;
     exception
-      when others then -- Its reason stays in /readyz, with the statement that shows the error.
+      when others then -- /readyz still shows the reason, and the statement that shows this error.
         if gateway.passes_by_itself(sqlstate) then
           raise;
         end if;

@@ -1,5 +1,5 @@
--- Returns the tables whose triggers are not made for the present rules. Each call of gateway.capture is a transaction, so that one table is
--- locked at a time.
+-- Returns the tables whose triggers do not match the present rules. The caller runs gateway.capture for each in its own
+-- transaction, so that one table is locked at a time.
 create or replace function gateway.sources_to_capture() returns setof regclass
 language sql stable
 begin atomic

@@ -1,5 +1,5 @@
--- Returns a source and its partitions, at all levels. A foreign one is left out: its rows are written on another server. Not by
--- pg_partition_tree, which locks the partitions until the end of the transaction.
+-- Returns a source and its partitions, at all levels. It leaves out foreign tables, whose rows are written on another
+-- server. It does not use pg_partition_tree, which locks the partitions until the end of the transaction.
 create or replace function gateway.tables_of(source regclass) returns setof regclass
 language sql stable
 begin atomic

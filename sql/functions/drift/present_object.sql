@@ -1,5 +1,6 @@
--- The functions, views and tables of the gateway that are not made for a mapping, each with a digest of what upgrades make:
--- its text, or its columns, constraints and triggers. Rights are left out: gateway.foreign_right and the grants of files have them.
+-- The functions, views and tables of the gateway that do not belong to a mapping, each with a digest of its text, or of
+-- its columns, constraints and triggers. The digests do not cover rights: gateway.foreign_right and the grants in the
+-- files are compared for them.
 create or replace view gateway.present_object as
 with line (name, line) as (
   select oid::regprocedure::text, pg_get_functiondef(oid) from pg_proc where pronamespace = 'gateway'::regnamespace and prokind in ('f', 'p')

@@ -1,5 +1,5 @@
--- Returns what a view runs, as far as PostgreSQL knows, that belongs neither to the gateway's owner nor to a superuser; and tables of
--- others, which run nothing, but may be replaced by views.
+-- Returns the objects on which a view depends and that belong neither to the gateway's owner nor to a superuser. Tables
+-- of other owners are included, because an owner can replace a table by a view.
 create or replace function gateway.code_of_others(view regclass) returns table (owner text, object text, is_table boolean)
 language sql stable set search_path = pg_catalog, pg_temp
 as $$

@@ -1,11 +1,12 @@
--- Creates a function that evaluates a text as voucher_gateway_reader. What it runs may belong to others: it writes nothing, and its
--- settings and cursors end with the subtransaction, which is rolled back; the rows that it returns stay. A name of a variable would
--- hide a column that is missing.
+-- Creates a function that evaluates a text as voucher_gateway_reader. The text may run code of other owners, so its
+-- subtransaction is rolled back, with all writes, settings and cursors; only the returned rows stay. The function has
+-- no named variables, because the name of a variable would hide a missing column.
 --
--- result: the type that it returns, and its volatility.
--- is_safe: whether it runs nothing that others made or may replace (gateway.runs_only_ours): then nothing is rolled back, which
--- takes as long as a voucher's read. Steps also roll back to release their locks.
--- on_error: what it does with an error.
+-- result: the type of its result, and its volatility.
+-- is_safe: true when other owners can neither change nor replace the code (gateway.runs_only_ours). Then nothing is
+-- rolled back, because a rollback takes as long as the read of a voucher. Steps always roll back, to release their
+-- locks.
+-- on_error: the statements that handle an error.
 create or replace procedure gateway.create_reader(
   signature text, result text, statements text, is_safe boolean default false, reads_only boolean default true,
   on_error text default 'raise;')

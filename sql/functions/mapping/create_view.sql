@@ -1,5 +1,6 @@
--- Creates a temporary view of a query of a mapping. Its tables are read with the rights of its owner, its functions run as the reader.
--- To parse it needs rights on schemas: its caller takes back the rights that are not needed, or rolls back.
+-- Creates a temporary view of a query of a mapping. The view reads tables with the rights of its owner, and runs
+-- functions as the reader. Parsing needs rights on schemas, so this function grants them: its caller revokes
+-- unnecessary rights, or rolls back.
 create or replace procedure gateway.create_view(name text, query text, path text)
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$

@@ -1,4 +1,4 @@
--- Deallocates the statements that SQL has prepared: the driver may use such a name for a statement of its own.
+-- Deallocates the statements that SQL has prepared, because the driver may use the same name for its own statement.
 create or replace function gateway.deallocate_prepared() returns void
 language plpgsql
 as $$

@@ -1,4 +1,4 @@
--- Returns a template with a value for each name in braces; null: nothing.
+-- Replaces each name in braces in a template by its value, and null by an empty text.
 create or replace function gateway.filled(template_name text, names jsonb) returns text
 language plpgsql stable
 as $$

@@ -1,4 +1,4 @@
--- Gives them to the reader.
+-- Makes the reader the owner of the given functions.
 create or replace procedure gateway.give_to_reader()
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$

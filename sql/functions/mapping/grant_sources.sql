@@ -1,4 +1,4 @@
--- Gives voucher_gateway_reader the rights that mappings need, and takes all others.
+-- Grants voucher_gateway_reader the rights that mappings need, and revokes all other rights.
 create or replace procedure gateway.grant_sources()
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$

@@ -1,6 +1,6 @@
--- Returns the id of a key whose column is no integer; null when it has none.
+-- Returns the id of a key whose column is no integer, or null when the key has no id.
 --
--- assigns: whether a key that has none gets one; null: it gets none, and a number stands for its id.
+-- assigns: true to give an id to a key without an id. With null, the key gets no id, and a number stands for it.
 create or replace function gateway.id_of(of_kind text, of_key text, assigns boolean) returns bigint
 language plpgsql
 as $$

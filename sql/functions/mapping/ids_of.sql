@@ -1,4 +1,4 @@
--- Returns the ids of keys in their order, as gateway.id_of does.
+-- Returns the results of gateway.id_of for keys, in their order.
 create or replace function gateway.ids_of(type gateway.record_type, keys text[], assigns boolean) returns bigint[]
 language sql
 return array(

@@ -1,5 +1,6 @@
--- Installs the mapping of a type, if it differs from the installed one, or that does not fit the tables any more: as
--- gateway.prepare_mapping does, and lets steps compare all records. Its sources have to be captured after that (gateway.sources_to_capture).
+-- Installs the mapping of a type, if it differs from the installed mapping, or if the installed mapping no longer fits
+-- the tables. It calls gateway.prepare_mapping, and lets steps compare all records. The caller then captures the
+-- sources (gateway.sources_to_capture).
 create or replace procedure gateway.install_mapping(
   mapped gateway.record_type, query text, rules jsonb, is_plain boolean default false, path text default 'public')
 language plpgsql set search_path = pg_catalog, pg_temp

@@ -1,6 +1,6 @@
 -- Installs mappings without rows for the types that a platform does not have.
 --
--- others: the types that it has.
+-- others: the types that the platform has.
 create or replace procedure gateway.install_no_mapping(others gateway.record_type[])
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$

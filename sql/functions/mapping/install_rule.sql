@@ -1,9 +1,10 @@
--- Installs a rule: which records of a type show a row of a source. Creates the function that returns their keys for some rows, if
--- the row itself does not have the key.
+-- Installs a rule. A rule finds the records of a type that show a row of a source. If the row itself does not have the
+-- key, creates a function that returns the keys for rows.
 --
--- query: a select of the keys over the table `changed`, which has rows of the source; null: the primary key is the key.
--- path: the schemas of names in it that are not qualified.
--- shown: the columns that records show; null: not known.
+-- query: a select of the keys over the table `changed`, which has rows of the source; null when the primary key is the
+-- key.
+-- path: the schemas of unqualified names in it.
+-- shown: the columns that records show; null when they are unknown.
 create or replace procedure gateway.install_rule(ruled gateway.record_type, source regclass, query text, path text, shown text[])
 language plpgsql
 as $procedure$
@@ -33,7 +34,7 @@ begin
         select array_agg(refobjsubid) as numbers from gateway.view_reference
         where reader = 'pg_temp.affected'::regclass and refobjid = 'pg_temp.changed'::regclass and refobjsubid > 0
       ) read
-      -- A rule that reads none has the same keys for each row.
+      -- A rule that reads no column returns the same keys for each row.
       where attrelid = 'pg_temp.changed'::regclass and attnum > 0 and attnum = any(coalesce(read.numbers, array[attnum]))
     ) read_column;
     if cardinality(key_columns) = 1 and pg_get_viewdef('pg_temp.affected')
@@ -50,7 +51,7 @@ begin
     drop view pg_temp.affected;
     drop table pg_temp.changed;
   end if;
-  -- Triggers depend on the columns alone, and on whether these are the key.
+  -- The triggers depend only on the columns of the rule, and on whether these columns are the key.
   insert into gateway.rule (record, source, columns, affects, shown)
   select ruled, table_name, key_columns, case when query is not null then function_name end, case when query is not null then shown end
   on conflict on constraint rule_pkey do update

@@ -1,4 +1,4 @@
--- Returns whether a text is a value of a type of keys, as PostgreSQL writes it.
+-- Returns whether a text is PostgreSQL's text of a value of a key's type.
 create or replace function gateway.is_key(key text, key_type text) returns boolean
 language sql immutable parallel safe
 return case key_type

@@ -1,9 +1,9 @@
--- Returns the fields of a type, and the expressions that give them.
+-- Returns the fields of a type, with the expressions of their values.
 --
--- expression: over a view of the mapping; null for a key that gateway.identity gives an id.
--- key_text: such a key as a text, or as the text of an array.
--- assigned: over the expressions as `mapping`, whose array `keys` has the texts of keys.
--- The function that runs the expression must declare `assigns`, with the meaning of the parameter of gateway.id_of.
+-- expression: the expression over a view of the mapping; null for a key that gets its id from gateway.identity.
+-- key_text: the text of such a key, or of an array of such keys.
+-- assigned: the expression over the other expressions, named `mapping`, whose array `keys` has the texts of keys. The
+-- function that runs it must declare `assigns`, with the meaning of the parameter of gateway.id_of.
 create or replace function gateway.mapped_fields(mapped gateway.record_type, view regclass)
 returns table (name text, place smallint, column_name text, type text, kind text, is_required boolean, standard text, given text,
                is_integer boolean, expression text, key_text text, assigned text)
@@ -28,7 +28,7 @@ as $$
     select *, case when is_key then format('null::%s', type)
                    when typname is not null and type like 'text%' then format('gateway.bounded(%s::%s, %s)', value, type,
                      case when name in ('summary', 'description_html', 'redemption_info', 'image_url', 'image_urls') then 1000000 else 100000 end)
-                   -- An array without `order by` may get another order with any row.
+                   -- The order of an array without `order by` can change with any row.
                    when name = 'category_ids' then format('array(select unnest(%s::%s) order by 1)', value, type)
                    else format('%s::%s', value, type) end as expression,
            case when is_key then format('mapping.keys[%s]', count(*) filter (where is_key) over (order by attnum)) end as key
@@ -40,7 +40,7 @@ as $$
   )
   select name, attnum, column_name, type, kind, attnotnull and standard is null, standard, typname, is_integer,
          case
-           -- Of customers who do not consent, figures need no personal data, and no rule may keep it in the records.
+           -- Figures need no personal data of customers without consent, and no rule may keep it in the records.
            when name = 'consented_at'
              then format('case when marketing_opted or gateway.is_instant(%1$s) then %1$s end', expression)
            when mapped = 'customer' and name not in ('id', 'tenant_id', 'marketing_opted', 'created_at')
@@ -49,7 +49,7 @@ as $$
          case when is_key then format('%I::%s', column_name, case name when 'category_ids' then 'text[]::text' else 'text' end) end,
          case when not is_key then format('mapping.%I', name)
               when name = 'category_ids' then format('array(select unnest(gateway.ids_of(''category'', %s::text[], assigns)) order by 1)', key)
-              -- Of a voucher that was sold as a variant, product_id names the variant.
+              -- For a voucher that was sold as a variant, product_id is the key of the variant.
               when mapped = 'voucher' and name = 'product_id' then format(
                 'gateway.id_of(case when %s is null then ''product'' else ''variant'' end, %s, assigns)',
                 (select coalesce(parent.key, 'mapping.parent_product_id') from shown parent where parent.name = 'parent_product_id'), key)

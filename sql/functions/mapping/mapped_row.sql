@@ -1,4 +1,5 @@
--- Returns gateway.mapped_fields as lists: what is read from the view, the columns of that, and the fields of a record over these.
+-- Returns gateway.mapped_fields as lists: the expressions to read from the view, the columns of the result, and the
+-- fields of a record over these columns.
 create or replace function gateway.mapped_row(mapped gateway.record_type, view regclass)
 returns table (read_fields text, read_more text, shape text, fields text, nulls text, missing text, key_type text)
 language sql stable

@@ -1,4 +1,5 @@
--- The functions of gateway.create_reader that do not belong to the reader: pg_restore --no-owner gives them to its login.
+-- The functions of gateway.create_reader that do not belong to the reader, because pg_restore --no-owner has given them
+-- to its login.
 create or replace view gateway.misplaced_reader as
 select oid::regprocedure as reader from pg_proc
 where pronamespace = 'gateway'::regnamespace and prosecdef and prosrc like '%voucher_gateway_reader: run the command migrate%'

@@ -1,4 +1,5 @@
--- Adds to gateway.mapping what a query of a mapping needs and runs. evaluated: a view of its expressions.
+-- Records in gateway.mapping the rights and the code that a query of a mapping needs. evaluated: a view of its
+-- expressions.
 create or replace procedure gateway.note_reads(mapped gateway.record_type, view regclass, evaluated regclass)
 language sql
 as $$

@@ -1,8 +1,8 @@
--- Returns a query of a mapping with qualified names. To parse a query runs code: as the input of a constant of a domain's array, the
--- domain's checks. So such constants are refused, and no parse of the result runs any.
+-- Returns a query of a mapping with qualified names. Parsing a query can run code: the checks of a domain, for a
+-- constant that is an array of the domain. So such constants are refused, and parsing the result runs no code.
 call gateway.create_reader('gateway.parsed_query(query text, path text)', 'setof text', $statements$
     perform set_config('search_path', $2, true);
-    -- Two statements are an error in the first.
+    -- A text of two statements fails here with a syntax error.
     execute pg_catalog.concat(E'create temporary view parsed as select from (\n', $1, E'\n) mapping');
     execute pg_catalog.concat(E'create or replace temporary view parsed_query as\n', $1);
     perform pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);

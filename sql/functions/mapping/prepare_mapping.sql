@@ -1,11 +1,12 @@
--- Creates the functions that read the source of a type and that write its records. The bodies of functions that read sources are
--- text, so that PostgreSQL refuses no change of the platform's tables because of them. Names in them are qualified.
+-- Creates the functions that read the source of a type and write its records. The bodies of functions that read sources
+-- are text, because PostgreSQL would otherwise refuse changes of the platform's tables. Names in them are qualified.
 --
--- query: a select over the tables of the platform. Its columns are the fields of the type, but `key` is the id. A field that may
--- be null or has a default may be missing. The select of vouchers also has `customer_name`, which resolutions alone show. Keys, and columns
--- that name others, are integers, or of another type: then gateway.identity gives them ids.
--- rules: the queries of gateway.install_rule by the names of sources. The primary key of another source is the key.
--- path: the schemas of names that are not qualified.
+-- query: a select over the tables of the platform. Its columns are the fields of the type, with `key` instead of the
+-- id. The select may lack columns for fields that may be null or have a default. The select of vouchers also has
+-- `customer_name`, which only resolutions show. Keys and references that are no integers get ids from gateway.identity.
+-- rules: the queries of gateway.install_rule by the names of sources; for all other sources, the primary key is the
+-- key.
+-- path: the schemas of unqualified names.
 create or replace procedure gateway.prepare_mapping(mapped gateway.record_type, query text, rules jsonb, is_plain boolean, path text)
 language plpgsql set search_path = pg_catalog, pg_temp
 as $procedure$
@@ -24,13 +25,13 @@ declare
   record_columns text;
   set_columns text;
   fresh_columns text;
-  names jsonb; -- The values of the templates.
-  nulls text; -- Why a row without a value that each record has is rejected.
+  names jsonb; -- The values for the templates.
+  nulls text; -- The reasons to reject rows without required values.
   more_errors text := '';
   more_writes text := '';
   key_column text;
-  value_of_key text; -- As gateway.identity has it.
-  -- Whether the record of a rejected row leaves its list.
+  value_of_key text; -- The expression of the text of a key in gateway.identity.
+  -- True when the record of a rejected row leaves its list.
   leaves constant text := format(
     case mapped when 'customer' then 'stale.marketing_opted and fresh.marketing_opted is not true or ' else '' end
     || 'fresh.%1$I is distinct from stale.%1$I',
@@ -55,7 +56,7 @@ begin
   values (mapped, jsonb_build_object('select', query, 'rules', rules, 'path', path), is_plain, key_type, '{}', '[]')
   on conflict on constraint mapping_pkey do update
   set files = excluded.files, is_plain = excluded.is_plain, key_type = excluded.key_type, needs = '{}', code = '[]';
-  -- With the casts of the fields.
+  -- The shape includes the casts of the fields.
   execute format('create temporary view mapped_row as select row(%s, %s) is null from pg_temp.mapped_source',
                  read_fields, read_more);
   is_safe := gateway.runs_only_ours('pg_temp.mapped_row');
@@ -81,7 +82,8 @@ begin
       where not exists (select from gateway.tenant where tenant.id = tenant_id)$errors$;
   end if;
 
-  -- gateway.write_tenant_paths records the removals of tenants. Products show categories and variants.
+  -- gateway.write_tenant_paths records the removals of tenants. Categories and variants have no removals, because
+  -- products show them.
   if mapped not in ('tenant', 'category', 'variant') then
     more_writes := E'\n' || gateway.filled('record_removals', jsonb_build_object(
       'record', mapped,
@@ -126,7 +128,7 @@ begin
       mapped, value_of_key),
     'other_keys', format('select key from gateway.%1$I join gateway.identity using (id) where kind = %1$L and %2$s', mapped,
       case key_type when 'bigint' then 'id >= 9000000000000000 and gateway.own_id(key) is null' else value_of_key || ' is null' end));
-  -- Each row looks at the clock, because no number of keys bounds the time.
+  -- The clock is checked for each row, because the time does not depend on the number of keys.
   call gateway.create_reader(
     format('gateway.read_%s(text[])', mapped), 'setof record stable',
 gateway.filled('read', names));
@@ -134,18 +136,18 @@ gateway.filled('read', names));
     format('gateway.next_%s(text, integer)', mapped), 'setof text stable',
 gateway.filled('next', names));
   execute concat(gateway.filled('source_of', names), gateway.filled('scan', names), gateway.filled('write', names));
-  -- To create it locks the table, even when it exists.
+  -- Creating the index would lock the table, even if the index exists.
   if key_type = 'uuid' and to_regclass('gateway.identity_' || mapped) is null then
     execute format('create index %I on gateway.identity ((%s)) where kind = %L', 'identity_' || mapped, value_of_key, mapped);
   end if;
 
   if mapped = 'voucher' then
-    -- It returns no set, because that costs as much as the read.
+    -- The function returns no set, because a set costs as much as the read.
     call gateway.create_reader(
       'gateway.read_present(text, out gateway.evaluated_voucher)', 'gateway.evaluated_voucher',
 gateway.filled('read_present', names), is_safe,
       on_error => $handler$
-      -- Of the system, a lock, or a mapping that does not fit.
+      -- Errors of the system, of a lock, or of a mapping that does not fit.
       if sqlstate ~ '^(40|42|53|55P03|57|58|P0004)' then
         raise;
       end if;

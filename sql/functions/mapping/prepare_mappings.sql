@@ -1,7 +1,7 @@
--- Prepares all mappings again: a later version prepares them otherwise, or types have other fields. A mapping that does not fit the
--- tables stays as it is until it fits: then a step prepares it (gateway.check_fitting).
+-- Prepares all mappings again, after an upgrade has changed the preparation or the fields of types. A mapping that does
+-- not fit the tables stays unchanged until it fits, and then a step prepares it (gateway.check_fitting).
 --
--- compares: whether steps compare all records.
+-- compares: true to let steps compare all records.
 create or replace procedure gateway.prepare_mappings(compares boolean)
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$

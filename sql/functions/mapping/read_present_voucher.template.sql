@@ -1,6 +1,6 @@
--- Evaluates the mapping for one voucher at present; no row: the source has none. A voucher that is as its record breaks no rule;
--- a voucher that cannot be evaluated is shown as its record.
--- Volatile: takes its snapshot after waiting for locks, because an older one sees a rewritten table as empty.
+-- Evaluates the mapping for one voucher now; returns no row when the source has none. Rules are checked only when the
+-- voucher differs from its record. When the evaluation fails, returns the record. Volatile: takes its snapshot after
+-- waiting for locks, because an older one sees a rewritten table as empty.
 create or replace function gateway.read_present_voucher(present_id bigint) returns setof gateway.present_voucher
 language plpgsql volatile security definer rows 1 set search_path = pg_catalog, pg_temp set row_security = off
 as $body$
@@ -17,7 +17,7 @@ begin
     into present.voucher, present.customer_name, is_record
     from (select {voucher} as fresh) evaluated
     left join gateway.voucher stale on stale.id = present_id;
-    -- In a statement of its own, because to prepare the rules takes longer than to read the voucher.
+    -- This is a separate statement, because preparing the rules takes longer than reading the voucher.
     if not is_record then
       present.error := coalesce(
         gateway.error_of(present.voucher),

@@ -1,4 +1,4 @@
--- Returns the relations that a view reads by itself or through other views.
+-- Returns the relations that a view reads, directly or through other views.
 create or replace function gateway.relations_read_by(view regclass) returns setof regclass
 language sql stable
 begin atomic

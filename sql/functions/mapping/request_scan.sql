@@ -1,6 +1,7 @@
--- Lets steps compare all records of a type. A scan that has stopped begins again; a scan that goes on begins again at its end, so that
--- requests without end do not keep it from its last key. A scan keeps the number of removed records and whether it may remove more:
--- else some requests would let it remove all of them. Without tenants no record is shown: a truncation removes no more of them either.
+-- Lets steps compare all records of a type. A stopped scan begins again immediately. A running scan begins again after
+-- its end, so that it reaches its last key even if requests never stop. The scan keeps its count of removed records and
+-- its permission to remove more, because otherwise several requests would let it remove all records. A truncation of
+-- tenants gives no permission, because without tenants no record is shown.
 create or replace function gateway.request_scan(scanned gateway.record_type, why text, allows boolean default false) returns void
 language sql
 begin atomic

@@ -1,5 +1,5 @@
--- Returns whether only the gateway's owner and superusers can change or replace what a view reads, and whether it runs only code of
--- PostgreSQL and the gateway.
+-- Returns true when only the gateway's owner and superusers can change or replace the relations that a view reads, and
+-- when the view runs only code of PostgreSQL and the gateway.
 create or replace function gateway.runs_only_ours(view regclass) returns boolean
 language sql stable set search_path = pg_catalog, pg_temp
 as $$

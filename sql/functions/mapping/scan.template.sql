@@ -1,8 +1,9 @@
--- Returns the next keys, of the source and of the records: up to `at_most` of each. Keys of records come first when the
--- type of the mapping's keys does not have them. Plans are made for the value of `bound`: if it is not null, it is the bound of an index.
+-- Returns the next keys of the source and of the records, up to `at_most` of each. If the key of a record is not a
+-- value of the key's type, the key comes first. Plans are made for the value of `bound`, so that an index uses it if it
+-- is not null.
 --
--- reached: the key up to which these are all; null: the last.
--- lost: how many of them are keys of records alone.
+-- reached: the key up to which the result is complete; null at the end.
+-- lost: the number of keys that only records have.
 create or replace function gateway.scan_{record}(after text, at_most integer, out keys text[], out reached text, out lost bigint)
 language plpgsql stable set plan_cache_mode = force_custom_plan
 as $body$
@@ -20,7 +21,7 @@ begin
   end if;
   source_keys := array(select source_key::{key_type} from gateway.next_{record}(bound::text, at_most) source_key);
   record_keys := array(select key from ({record_keys}) record where bound is null or key > bound order by key limit at_most);
-  -- Beyond the last key of a full part there may be more.
+  -- After the last key of a full part there may be more keys.
   last_key := least(case when cardinality(source_keys) = at_most then source_keys[at_most] end,
                     case when cardinality(record_keys) = at_most then record_keys[at_most] end);
   select others || coalesce(array_agg(key::text), '{}'), coalesce(cardinality(others), 0) + count(*) filter (where is_lost), last_key

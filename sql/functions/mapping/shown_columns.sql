@@ -1,6 +1,6 @@
--- Returns the columns of a source that a view reads. Null when some may be unknown: it reads through other views, which may be
--- replaced, or calls functions that may read tables; or when updates of other columns change one: it reads whole rows, system columns
--- or generated columns that are not stored, which triggers do not see.
+-- Returns the columns of a source that a view reads. Returns null when the view may read unknown columns: through other
+-- views, which can be replaced, or through functions that may read tables. Also returns null when it reads whole rows,
+-- system columns, or virtual generated columns, because updates of other columns change these.
 create or replace function gateway.shown_columns(view regclass, source regclass) returns text[]
 language sql stable
 as $$

@@ -1,4 +1,4 @@
--- Evaluates the mapping for some keys, and gives ids to the keys in it that have none, as gateway.id_of does.
+-- Evaluates the mapping for the given keys. gateway.id_of gives ids to keys without an id.
 create or replace function gateway.source_of_{record}(keys text[], assigns boolean) returns setof gateway.{record}_fields
 language sql stable
 as $body$

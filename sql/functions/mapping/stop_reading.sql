@@ -1,4 +1,4 @@
--- Ends the evaluation of keys that takes too long: steps then evaluate fewer keys at a time.
+-- Stops an evaluation of keys that takes too long. Steps then evaluate fewer keys at a time.
 create or replace function gateway.stop_reading() returns boolean
 language plpgsql
 as $$

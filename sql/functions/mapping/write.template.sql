@@ -1,10 +1,10 @@
--- Evaluates the mapping for some keys, and writes the records that differ, with stamps after the latest one. With `counts`, it
--- changes the figures, and returns the heads of lists.
+-- Evaluates the mapping for the given keys, and writes the records that differ, with stamps after the latest stamp.
+-- With `counts`, it also changes the figures, and returns the heads of lists.
 create or replace function gateway.write_{record}(keys text[], latest timestamptz, counts boolean) returns gateway.written
 language plpgsql
 as $body$
 declare
-  -- A key that has no id has no record: rows of the source alone get ids.
+  -- A key without an id has no record, because only rows of the source get ids.
   ids constant bigint[] := gateway.ids_of('{record}', keys, false);
   fresh_rows gateway.{record}_fields[];
   stale_rows gateway.{record}[];
@@ -41,7 +41,7 @@ begin
       select (gateway.keys_of('{record}', array[id]))[1] as key, reason, tenant_id from (
       select (candidate).id, case when not gateway.is_identifier((candidate).id) then 'the key is not between 1 and 2^53 - 1'{nulls}
                                   else gateway.error_of(candidate) end as reason, null::bigint as tenant_id
-      -- As one column, because each use of a row that has several would copy it.
+      -- The row is one column, because each use of several columns would copy it.
       from (select unnest(fresh_rows) as candidate) fresh_row{more_errors}
       ) candidate where reason is not null
     ) rejected_row left join (select key, since from unnest(former)) former using (key)

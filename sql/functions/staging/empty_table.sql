@@ -1,4 +1,4 @@
--- Truncates a staged table, and gives it the key by which changes find their rows.
+-- Truncates a staged table, and sets the key by which changes find their rows.
 create or replace function gateway.empty_table(staged regclass, keys text[]) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$

@@ -1,8 +1,9 @@
--- Gives a staged table the columns of its table of the platform. New columns are added immediately, because the subscription waits for
--- them. Changes that are not applied yet may still have renamed, retyped or dropped columns: these are changed later.
+-- Gives a staged table the columns of the platform's table. New columns are added immediately, because the subscription
+-- waits for them. Columns are renamed, retyped or dropped later, because changes that are not yet applied may still
+-- have the former columns.
 --
--- is_applied: whether the changes before this definition are applied.
--- Returns why the rows have to be copied again, and notes it in the same transaction; null: they need not.
+-- is_applied: true when all changes before this definition are applied.
+-- Returns the reason to copy the rows again, which it also records, or null.
 create or replace function gateway.follow_table(definition jsonb, is_applied boolean) returns text
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -19,7 +20,8 @@ begin
     return null;
   end if;
   if not (staged.marks - '{file,columns}'::text[] <@ (definition -> 'marks'))
-     -- New values of all rows write both. VACUUM FULL and TRUNCATE write a file alone, SET DEFAULT a column.
+     -- A statement that changes the values of all rows changes both the file and a column. VACUUM FULL and TRUNCATE
+     -- change only the file, SET DEFAULT only a column.
      or staged.marks -> 'file' <> definition #> '{marks,file}' and staged.marks -> 'columns' <> definition #> '{marks,columns}'
      or exists (select from jsonb_array_elements(definition -> 'attached') part
                 where not coalesce(staged.marks -> 'partitions', '[]') @> part)
@@ -46,14 +48,14 @@ begin
       where phase = 1 or new.name is not null
       order by phase, place
     loop
-      -- A column with the former name of another column is not there yet.
+      -- A new column with the former name of another column is added later.
       continue when not exists (
         select from pg_attribute where attrelid = source::regclass and attname = fresh.current_name and not attisdropped);
       if fresh.name is null then
         execute format('alter table %s drop column %I', source, fresh.current_name);
         continue;
       end if;
-      -- All names become free in the first phase, before other columns have them in the second.
+      -- The first phase frees all names. The second phase gives them to other columns.
       if fresh.name <> fresh.current_name then
         execute format('alter table %s rename column %I to %I', source, fresh.current_name,
                        case fresh.phase when 1 then format('place %s', fresh.place) else fresh.name end);
@@ -63,7 +65,7 @@ begin
         begin
           execute format('alter table %1$s alter column %2$I type %3$s using %2$I::text::%3$s', source, fresh.name,
                          gateway.staged_type(fresh.type));
-        exception when others then -- The copy has the values.
+        exception when others then -- The copy brings the values.
           execute format('alter table %s alter column %I type %s using null', source, fresh.name, gateway.staged_type(fresh.type));
           reason := format('%s.%s has another type.', source, fresh.name);
         end;
@@ -80,12 +82,13 @@ begin
   loop
     execute format('alter table %s add column %I %s%s', staged.source, fresh.name, gateway.staged_type(fresh.type),
                    ' default ' || quote_literal(fresh.standard));
-    -- While a column that was dropped or renamed had the name, its values were written there.
+    -- Until now, the values of a dropped or renamed column were written to the column with this name.
     if fresh.is_copied or fresh.is_late then
       reason := format('%s.%s is new, and older rows have different values.', staged.source, fresh.name);
     end if;
   end loop;
-  -- A superuser may let a subscription skip the changes that a copy of this table has: these need the columns that they have.
+  -- True when it suffices to copy this table again. The table must still have the columns of earlier changes, and only
+  -- a superuser can let the subscription skip the changes that the copy includes.
   is_alone := (select rolsuper from pg_roles where rolname = current_user) and definition -> 'columns' @> (
     select jsonb_agg(jsonb_build_object('name', former -> 'name')) from jsonb_array_elements(staged.columns) former);
   update gateway.subscription set needs_copy = coalesce(needs_copy, reason) where reason is not null and not is_alone;

@@ -1,7 +1,8 @@
 -- Creates the table of a table of the platform.
 --
 -- definition: platform_oid, schema, name, columns, marks, and key: the columns of its primary key or replica identity.
--- ignored: whether changes of it are to find a table with its columns, and nothing else. A table that differs is created again.
+-- ignored: true for a table whose changes are only received, and not used. A table that differs from the definition is
+-- created again.
 create or replace function gateway.stage_table(definition jsonb, ignored boolean) returns void
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$

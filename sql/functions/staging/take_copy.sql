@@ -1,4 +1,5 @@
--- Makes a staged table equal to a copy with the same columns. Only rows that differ are written, so that steps evaluate these alone.
+-- Makes a staged table equal to a copy with the same columns. Writes only rows that differ, so that steps evaluate only
+-- these.
 --
 -- key_columns: the key of the copy. If the staged table has another key, it is emptied first.
 create or replace procedure gateway.take_copy(staged regclass, copied regclass, key_columns text[])
@@ -20,7 +21,7 @@ begin
          string_agg(format('%1$I = excluded.%1$I', attname), ', '), string_agg(quote_ident(attname), ', ' order by attnum)
   into keys, same_keys, assignments, all_columns
   from pg_attribute where attrelid = staged and attnum > 0 and not attisdropped;
-  if key_columns = '{}' then -- Equal rows are counted.
+  if key_columns = '{}' then -- Without a key, equal rows are counted.
     execute format($sql$
       with had as (select ctid as place, row(%3$s)::text as whole, row_number() over (partition by row(%3$s)::text) as nth from %1$s one),
       wanted as (select ctid as place, row(%3$s)::text as whole, row_number() over (partition by row(%3$s)::text) as nth from %2$s one),
