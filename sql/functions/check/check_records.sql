@@ -1,9 +1,11 @@
--- Compares the next records of the check, and notes the keys of records that differ, and of rejected rows. Returns the keys of records
--- that differ. A type that steps compare, or whose mapping does not fit, is left out. When more than a tenth of the records
--- have no row in the source, or it cannot be read, steps compare the whole type: a scan stops before it removes too much. A mapping
--- that has stopped to fit is recorded immediately: maybe no row was written since.
+-- Compares the next records of the check with the source. Notes the keys of records that differ and of rejected rows,
+-- and returns the keys of records that differ. Skips a type whose mapping does not fit, or that steps compare. When
+-- more than a tenth of the records have no row in the source, or the source cannot be read, a scan by steps compares
+-- the whole type, because a scan stops before it removes too many records. A mapping that no longer fits is recorded
+-- immediately, because no step finds that before a row is written.
 --
--- Its transaction is REPEATABLE READ, so that no step comes between its statements. Returns nothing while another session compares.
+-- Call it in a REPEATABLE READ transaction, so that all its statements see the records of the same step. Returns
+-- nothing while another session compares.
 create or replace function gateway.check_records(at_most integer) returns setof gateway.record_key
 language plpgsql security definer set search_path = pg_catalog, pg_temp set row_security = off set jit = off
 as $$
@@ -32,7 +34,7 @@ begin
       end if;
       call gateway.require_unchanged_sources(progress.record);
     exception
-      when lock_not_available then -- The next call tries again.
+      when lock_not_available then -- The next call repeats it.
         return;
       when others then
         if gateway.passes_by_itself(sqlstate) then

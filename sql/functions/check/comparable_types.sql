@@ -1,4 +1,4 @@
--- The types whose records have to be as their sources: no step will compare them.
+-- The types whose records must match their sources now, because no scan that would compare them is pending.
 create or replace function gateway.comparable_types(last gateway.step) returns setof gateway.record_type
 language sql stable
 begin atomic

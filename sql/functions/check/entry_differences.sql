@@ -1,4 +1,4 @@
--- Returns which of some vouchers have entries that are not as their records say.
+-- Returns the vouchers, of the given ones, whose entries do not match their records.
 create or replace function gateway.entry_differences(ids bigint[]) returns setof bigint
 language sql stable
 begin atomic

@@ -22,7 +22,7 @@ begin
     from unnest($1, $2) given (key, id)
     left join (select fresh, id from gateway.source_of_%1$s($1, false) fresh) source using (id)
     left join (select stale, id from gateway.%1$s stale where id = any($2)) record using (id)
-    -- A key without an id is new.
+    -- A key without an id is a new key.
     where (fresh is distinct from stale::gateway.%1$s_fields or id is null %2$s)
       and not exists (select from gateway.waiting_key where record = '%1$s' and gateway.short_key(key) = gateway.short_key(given.key))
       and not exists (select from gateway.notes_after(($3).snapshot) note where note.record = '%1$s' and note.key = given.key)
@@ -36,7 +36,7 @@ exception
   when others then
     if gateway.passes_by_itself(sqlstate) then
       raise;
-    elsif half = 0 then -- A step that evaluates the key rejects it.
+    elsif half = 0 then -- A step that evaluates this key rejects it.
       return next (type, keys[1], null, sqlerrm)::gateway.record_difference;
     else
       return query select * from gateway.find_differences(type, keys[:half], last);

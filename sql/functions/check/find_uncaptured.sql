@@ -1,5 +1,6 @@
--- Returns the sources whose changes are not captured, each with a trigger that is missing, or not as gateway.capture has made it; null:
--- the source itself is missing. A login with the right TRIGGER can replace triggers, but not drop them.
+-- Returns the sources whose changes are not captured, each with a trigger that is missing or differs from the trigger
+-- of gateway.capture, or with null when the source itself is missing. A login with the right TRIGGER can replace
+-- triggers, but not drop them.
 create or replace function gateway.find_uncaptured() returns table (source text, trigger text)
 language sql stable security definer set search_path = pg_catalog, pg_temp set jit = off
 begin atomic
@@ -19,7 +20,8 @@ begin atomic
     and tgfoid = to_regproc(function) and tgtype = type and tgargs = arguments and tgqual is null and tgattr = ''
     and (tgoldtable, tgnewtable) is not distinct from (old_rows::name, new_rows::name)
   where tgname is null and (relkind <> 'p' or states <> 'OA')
-    -- The platform creates partitions while the service runs: the check of all records finds what was truncated there.
+    -- The platform creates partitions while the service runs, so they may lack the trigger. The check of all records
+    -- finds rows that were truncated in such a partition.
     and not (expected.name = 'capture_truncated' and part <> pg_class.oid)
   group by captured.source;
 end;

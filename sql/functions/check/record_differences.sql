@@ -1,4 +1,4 @@
--- Returns the records that differ from their source. Reads all, but no more of a source that cannot be read.
+-- Returns the records that differ from their source. Reads all sources, but stops reading a source at its first error.
 create or replace function gateway.record_differences() returns setof gateway.record_difference
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp set row_security = off set jit = off
 as $$

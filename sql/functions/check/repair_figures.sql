@@ -1,5 +1,5 @@
--- Corrects the members and the sums of rollups, and the heads of lists. Steps wait. Clients may have missed changes of lists with wrong
--- heads: they need a full pass.
+-- Corrects the members and the sums of rollups, and the heads of lists, while steps wait. After wrong heads, clients
+-- need a full pass, because they may have missed changes.
 create or replace function gateway.repair_figures() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$

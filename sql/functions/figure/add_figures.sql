@@ -1,4 +1,5 @@
--- Adds changes of tenants to the rollups that include them. A plan that knows their number sums several times faster.
+-- Adds changes of tenants' figures to the rollups that include the tenants. The statement is planned with the number of
+-- changes, which makes the sums several times faster.
 create or replace function gateway.add_figures(changes gateway.figure[]) returns void
 language plpgsql
 as $$

@@ -1,4 +1,5 @@
--- Adds sums to rows of rollups, in the order of the index: adjacent sums are read and written in turn.
+-- Adds sums to rows of rollups, in the order of the index, so that adjacent rows are read and written one after the
+-- other.
 create or replace function gateway.add_to_rollups(changes gateway.figure_rollup[]) returns void
 language sql set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
 as $$

@@ -1,6 +1,6 @@
 -- Adds the difference between former and present vouchers to the counts and the rollups.
 --
--- Returns whether the set of large tenants has changed.
+-- Returns true when the set of large tenants has changed.
 create or replace function gateway.add_voucher_figures(fresh gateway.voucher[], stale gateway.voucher[]) returns boolean
 language plpgsql set enable_seqscan = off
 as $$
@@ -18,8 +18,9 @@ begin
   )
   select exists (select from counted join change using (tenant_id)
                  where (vouchers > gateway.most_counted()) <> (vouchers - added > gateway.most_counted())) into crosses;
-  -- Of most changed vouchers, only the balance differs: their figures are the difference. One that came or left is null on one side,
-  -- and null is the tenant of no rollup.
+  -- Most changed vouchers differ only in the balance, so they add only the difference of the balances. A new voucher
+  -- has no former row, and a removed voucher has no present row. Their columns are null, and no rollup includes the
+  -- tenant null.
   perform gateway.add_figures(array(
     with pair as materialized (
       select present, former, present.current_balance - former.current_balance as added,

@@ -1,4 +1,4 @@
--- Returns the addition of a consent or a withdrawal to the figures of its tenant; none without an instant.
+-- Returns the addition of a consent or a withdrawal to the figures of its tenant, or no row when the instant is null.
 create or replace function gateway.event_figures(tenant_id bigint, kind gateway.figure_kind, instant timestamptz, sign integer)
 returns setof gateway.figure
 language sql stable parallel safe

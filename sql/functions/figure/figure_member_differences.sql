@@ -1,6 +1,6 @@
--- Returns the tenants that gateway.figure_member lacks, and the tenants that it has too much.
+-- Returns for each ancestor the tenants that gateway.figure_member lacks, and the tenants that it must not have.
 --
--- tree: what gateway.tree_members returns; null: the tree has not changed.
+-- tree: the result of gateway.tree_members; null when the tree has not changed.
 create or replace function gateway.figure_member_differences(tree gateway.figure_member[])
 returns table (ancestor_id bigint, lacking bigint[], surplus bigint[])
 language sql stable
@@ -9,7 +9,7 @@ begin atomic
     select ancestor_id, tenant_id from unnest(tree)
     union
     select ancestor_id, tenant_id from gateway.figure_member member
-    -- A large tenant without others below it is its only member.
+    -- A large tenant without tenants below it is its only member.
     where tree is null and exists (
       select from gateway.figure_member other where other.ancestor_id = member.ancestor_id and other.tenant_id <> other.ancestor_id)
     union

@@ -1,7 +1,8 @@
--- Returns the additions of a voucher to the figures of its tenant. gateway.add_voucher_figures names the columns that it reads.
+-- Returns the additions of a voucher to the figures of its tenant. gateway.add_voucher_figures must compare each column
+-- that this function reads.
 --
--- sign: 1 to add; -1 to subtract; 0: only its balance changed.
--- balance: the balance that it adds.
+-- sign: 1 to add the voucher, -1 to subtract it, 0 when only its balance changed.
+-- balance: the balance to add.
 create or replace function gateway.figures_of(voucher gateway.voucher, sign integer, balance numeric) returns setof gateway.figure
 language sql stable parallel safe
 begin atomic

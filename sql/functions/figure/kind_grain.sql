@@ -4,8 +4,8 @@ create or replace view gateway.kind_grain (kind, grain, is_finest) as values
   ('consent', 'half_hour', true), ('consent', 'three_hours', false), ('consent', 'day', false),
   ('withdrawal', 'half_hour', true), ('withdrawal', 'three_hours', false), ('withdrawal', 'day', false),
   ('balance', 'day', true),
-  -- A large group has thousands of products: a read of years adds few rows of each.
+  -- A large group has thousands of products. With these grains, a read of several years adds few rows of each product.
   ('product', 'month', true), ('product', 'quarter', false), ('product', 'year', false),
-  -- A read adds this row, and subtracts the years outside the period.
+  -- For a long period, a read takes this row, and subtracts the years outside the period.
   ('product', 'all', false);
 grant select on gateway.kind_grain to voucher_gateway;

@@ -1,6 +1,6 @@
--- Returns the range of whole months, quarters or years in UTC, or of all time, that is nearest to a range: the time between their
--- starts, and between their ends, is the shortest. It is empty where this time is as long as the range itself. Only the time from
--- `first` to `last` counts.
+-- Returns the range of whole months, quarters or years in UTC, or of all time, that is nearest to a range: the time
+-- between the two starts, and between the two ends, is the shortest. The result is empty when this time is as long as
+-- the range itself. Only time from `first` to `last` counts.
 create or replace function gateway.rounded_range(unit text, starts_at timestamptz, ends_at timestamptz, first timestamptz, last timestamptz,
                                                  out lower timestamptz, out upper timestamptz)
 language sql stable parallel safe

@@ -1,4 +1,4 @@
--- Returns the state of the sale of vouchers that have a state for figures.
+-- Returns the state of a sale, from the voucher's state for figures.
 create or replace function gateway.sale_state(state text) returns text
 language sql immutable parallel safe
 return case when state = 'void' then 'void' when state like '%without_balance' then 'sold_without_balance' else 'sold' end;

@@ -1,4 +1,5 @@
--- Returns each tenant that has others below it as an ancestor: with itself, and with each tenant below it.
+-- For each tenant that has tenants below it (the ancestor), returns a row for the ancestor itself and a row for each
+-- tenant below it.
 create or replace function gateway.tree_members() returns setof gateway.figure_member
 language sql stable
 begin atomic

@@ -1,6 +1,6 @@
--- Brings gateway.figure_member and the rollups up to the tree of tenants and to the large tenants.
+-- Updates gateway.figure_member and the rollups to the tree of tenants and the large tenants.
 --
--- tree: what gateway.tree_members returns; null: the tree has not changed.
+-- tree: the result of gateway.tree_members; null when the tree has not changed.
 create or replace function gateway.update_members(tree gateway.figure_member[]) returns void
 language plpgsql
 as $$
@@ -16,7 +16,7 @@ begin
   ), deleted as (
     delete from gateway.figure_member using difference
     where figure_member.ancestor_id = difference.ancestor_id and tenant_id = any(surplus) returning figure_member as member
-  ), counted as materialized ( -- To count a tenant without records for each ancestor would take most of the time.
+  ), counted as materialized ( -- Leaves out tenants without records, which would take most of the time.
     select tenant_id
     from (select (member).tenant_id from inserted union select (member).tenant_id from deleted) changed
     where exists (select from gateway.voucher_count where voucher_count.tenant_id = changed.tenant_id and vouchers > 0)

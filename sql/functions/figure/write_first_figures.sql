@@ -1,5 +1,5 @@
--- Writes the members and the rollups of the first records, in the order of the key: a read then finds the rows of a range on few
--- pages.
+-- Writes the members and the rollups of the first records, in the order of the key, so that a read finds the rows of a
+-- range on few pages.
 create or replace function gateway.write_first_figures() returns void
 language plpgsql
 as $$

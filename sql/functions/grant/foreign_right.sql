@@ -1,5 +1,5 @@
--- The rights of others in the schema, each with the statement that revokes it: from default privileges of the owner, or granted. All
--- logins may use the schema and its types.
+-- The rights of other roles in the schema, granted or from the owner's default privileges, each with the statement that
+-- revokes it. The view leaves out the right to use the schema and its types, which all logins have.
 create or replace view gateway.foreign_right as
 select case grantee when 0 then 'public' else grantee::regrole::text end as login, owner, kind || ' ' || name as object,
        format('revoke %s on %s %s from %s cascade', case kind when 'schema' then 'create' else 'all' end, kind, name,

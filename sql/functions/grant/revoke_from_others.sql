@@ -1,4 +1,4 @@
--- Revokes the rights of others, except those on objects of another owner.
+-- Revokes the rights of other roles, except rights on objects of another owner.
 create or replace procedure gateway.revoke_from_others()
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$

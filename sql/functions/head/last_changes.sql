@@ -1,4 +1,4 @@
--- Returns when lists changed last, by their records, and by their removals. A list that has both is returned twice.
+-- Returns the last change of each list, by its records and by its removals. A list with both is returned twice.
 create or replace function gateway.last_changes() returns setof gateway.list_head
 language plpgsql stable set search_path = pg_catalog, pg_temp
 as $$

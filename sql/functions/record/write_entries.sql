@@ -1,4 +1,4 @@
--- Writes the entries of some vouchers, as their records are now (I11). Steps alone call it, under their lock (I1).
+-- Writes the entries of the given vouchers by their present records (I11). Only steps call it, under their lock (I1).
 create or replace function gateway.write_entries(ids bigint[]) returns void
 language sql
 begin atomic

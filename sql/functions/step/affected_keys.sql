@@ -1,7 +1,7 @@
--- Returns the keys to which rules lead from rows. When a rule does not fit the tables, or fails for a row, the type is evaluated as a
--- whole later; when a table is locked, the rows wait for the next step.
+-- Returns the keys that rules return for rows. When a rule does not fit the tables, or fails for a row, a scan
+-- evaluates the whole type later. When a table is locked, the rows wait for the next step.
 --
--- checks: whether it leaves out such a rule instead, and writes nothing.
+-- checks: true to skip such a rule instead, and to write nothing.
 create or replace function gateway.affected_keys(changed gateway.source_row[], checks boolean default false) returns setof gateway.record_key
 language plpgsql set search_path = pg_catalog, pg_temp
 as $$
@@ -32,7 +32,7 @@ begin
   end loop;
 end $$;
 
--- Returns for a check the keys to which rules lead from all rows that steps have not taken.
+-- Returns, for a check, the keys that rules return for all rows that steps have not taken.
 create or replace function gateway.affected_keys(taken pg_snapshot) returns setof gateway.record_key
 language sql
 begin atomic

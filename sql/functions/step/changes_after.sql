@@ -1,5 +1,6 @@
--- Returns a row when the records lack changes that a transaction with the snapshot `seen` can see, or this one if that is null: of
--- tenants, or also of vouchers. One select, which PostgreSQL inlines: an ordinary resolution reads the last step and no note.
+-- Returns a row when the records lack changes of tenants (with `of_vouchers`, of tenants or vouchers) that a
+-- transaction with the snapshot `seen` can see, or this transaction if `seen` is null. The function is one select,
+-- which PostgreSQL inlines, so an ordinary resolution reads only the last step and no notes.
 create or replace function gateway.changes_after(of_vouchers boolean, seen pg_snapshot) returns setof boolean
 language sql stable
 begin atomic

@@ -1,4 +1,5 @@
--- Returns whether keys or rows of tenants, or also of vouchers, wait for later steps. When they were noted is not known: all count.
+-- Returns whether keys or rows of tenants (with `of_vouchers`, of tenants or vouchers) wait for later steps. Each
+-- waiting key and row counts, because the time of its note is unknown.
 create or replace function gateway.changes_wait(of_vouchers boolean, taken bigint) returns boolean
 language sql stable
 begin atomic

@@ -1,4 +1,4 @@
--- Records which types have a mapping, or a rule, that does not fit the tables, and evaluates those again that fit again.
+-- Records the types whose mapping or rule does not fit the tables, and lets steps evaluate the types that fit again.
 create or replace function gateway.check_fitting(types gateway.record_type[]) returns void
 language plpgsql
 as $$
@@ -29,9 +29,9 @@ begin
         insert into gateway.broken_mapping (record, reason) values (type, left(sqlerrm, 2000))
         on conflict (record) do update set reason = excluded.reason where broken_mapping.reason <> excluded.reason;
         continue;
-      when lock_not_available then -- The next call tries again.
+      when lock_not_available then -- The next call repeats it.
         continue;
-      when others then -- A row makes the select fail: the scan names it.
+      when others then -- A row makes the select fail. The scan finds the row.
         if gateway.passes_by_itself(sqlstate) then
           raise;
         end if;

@@ -1,4 +1,4 @@
--- Deletes what no step needs any more (I8).
+-- Deletes the notes that no step needs (I8).
 create or replace function gateway.delete_passed_notes() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp set enable_seqscan = off
 as $$

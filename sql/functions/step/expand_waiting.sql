@@ -1,4 +1,5 @@
--- Lets the keys of some waiting rows, and of the next notes of large transactions, wait instead, unless `at_most` keys wait already.
+-- Replaces some waiting rows, and the next notes of large transactions, by waiting keys, unless `at_most` keys already
+-- wait.
 create or replace function gateway.expand_waiting(at_most integer, waited bigint) returns void
 language plpgsql
 as $$
@@ -25,7 +26,7 @@ begin
     exit when large is null and changed is null;
     continue when large is null;
     large.block := case when large.file = pg_relation_filenode('gateway.note') then large.block else 0 end;
-    -- By blocks: its index leads to all notes of the transaction.
+    -- Reads by blocks, because the index leads to all notes of the transaction.
     part := array(
       select note from gateway.note
       where ctid >= format('(%s,0)', large.block)::tid and ctid < format('(%s,0)', large.block + blocks)::tid
@@ -34,8 +35,9 @@ begin
     from unnest(part) where key is null group by record;
     insert into gateway.waiting_row (record, source, key)
     select record, source, key from unnest(part) where source is not null and key is not null on conflict do nothing;
-    -- Records come after the records that they refer to, and neighbours together: they share pages, and sums of figures. By one text, which
-    -- sorts several times faster than columns: of two ids, the shorter one is lower.
+    -- Records come after the records that they refer to. Adjacent records come together, because they share pages and
+    -- sums of figures. The order is by one text, which sorts several times faster than columns. In the text, the length
+    -- of an id precedes the id.
     insert into gateway.waiting_key (record, key)
     select record, key from unnest(part) join gateway.mapping using (record)
     where key is not null and source is null

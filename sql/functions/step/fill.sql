@@ -1,14 +1,13 @@
--- Goes on with the first fill: writes all records, then creates one index at a time, then writes the figures and
--- the heads of lists, and collects the statistics that plans need.
+-- Makes the next part of the first fill. The fill writes all records, then creates one index at a time, then writes the
+-- figures and the heads of lists, and collects the statistics for plans.
 --
--- latest: the last stamp that was given.
--- Returns whether all of it is done.
+-- latest: the last given stamp. Returns true at the end of the fill.
 create or replace function gateway.fill(at_most integer, inout latest timestamptz, out is_done boolean)
 language plpgsql set maintenance_work_mem = '256MB'
 as $$
 declare
   has_figures constant boolean := to_regclass('gateway.figure_rollup_key') is not null;
-  part constant integer := at_most * 5; -- No change waits for a step of the fill.
+  part constant integer := at_most * 5; -- A step of the fill may take longer, because no change waits for it.
   scanned constant gateway.record_key[] := array(select scanned from gateway.take_scanned(part) scanned);
   command text;
 begin
@@ -27,7 +26,8 @@ begin
     latest := (gateway.write_tenant_paths(array(select id from gateway.tenant), latest)).latest;
     perform gateway.write_first_figures();
     perform gateway.write_heads(array(select change from gateway.last_changes() change));
-    -- The planner takes an empty table for a larger one, but not after it was analysed. One that a vacuum has locked is left to it.
+    -- The planner overestimates an empty table until it is analysed. A table that a vacuum has locked is skipped,
+    -- because the vacuum analyses it.
     for command in
       select format('analyze (skip_locked) gateway.%I', name)
       from unnest(enum_range(null::gateway.record_type)::text[] || '{tenant_path,voucher_entry,figure_member,figure_rollup,list_head}') name

@@ -1,8 +1,8 @@
--- Makes one step. In the transaction, only `lock table gateway.step_lock` came before it.
+-- Makes one step. Its transaction may run only `lock table gateway.step_lock` before it.
 --
--- at_most: how many keys it takes, of notes, waiting keys and a scan together.
--- more: whether another step can begin immediately; null: there was no key to evaluate.
--- keys: how many it took; null in the first fill.
+-- at_most: the maximum number of keys from notes, waiting keys and a scan together.
+-- more: true when another step can begin immediately; null when there was no key to evaluate.
+-- keys: the number of keys that it took; null in the first fill.
 create or replace function gateway.make_step(at_most integer, out more boolean, out keys integer)
 language plpgsql security definer set search_path = pg_catalog, pg_temp set row_security = off
   set jit = off set work_mem = '64MB' set enable_seqscan = off set lock_timeout = '100ms'
@@ -23,7 +23,7 @@ begin
   end if;
   select * into former from gateway.step order by stamp desc limit 1;
   if former.epoch is distinct from present_epoch then
-    -- The notes may be of another server, whose transactions had other ids. The first fill reads all rows.
+    -- The notes may have ids of another server's transactions. Scans, or the first fill, read all rows instead.
     delete from gateway.note;
     delete from gateway.large_transaction;
     perform gateway.request_scan(record, 'The server was replaced.') from gateway.mapping where former.stamp is not null;
@@ -38,7 +38,7 @@ begin
   if gateway.make_quiet_step() then
     return;
   end if;
-  -- The message came before the snapshot (I4).
+  -- The message arrived before the snapshot (I4).
   latest := greatest(statement_timestamp(), former.stamp);
   if not former.is_complete then
     select * into filled from gateway.fill(at_most, latest);
@@ -51,17 +51,17 @@ begin
       return;
     end if;
   end if;
-  -- A step that fails is made again with an eighth of the keys.
+  -- After a failure, the step is repeated with an eighth of the keys.
   at_most := greatest(1, at_most >> least(3 * failures, 30));
-  -- After the fill, these are the notes since its first step. Changes without end leave a scan its part. While nothing new comes, a
-  -- step takes more of the keys that wait.
+  -- After the fill, this takes the notes since the first step of the fill. A part of the keys is reserved for a scan,
+  -- even if changes never stop. Without new notes, a step takes more waiting keys.
   taken := gateway.take_noted(former.snapshot, case
     when exists (select from gateway.open_scan) then ceil(at_most * 0.75)::integer
     when failures = 0 and not exists (select from gateway.note where xid >= pg_snapshot_xmax(former.snapshot))
       and not exists (select from gateway.note where xid = any(array(select pg_snapshot_xip(former.snapshot)))) then at_most * 5
     else at_most end, former.waited);
   all_keys := taken.keys || array(select scanned from gateway.take_scanned(at_most - cardinality(taken.keys)) scanned);
-  if former.is_complete then -- A key gives a few stamps.
+  if former.is_complete then -- Each key uses a few stamps.
     latest := greatest(former.stamp, latest - 4 * cardinality(all_keys) * interval '1 microsecond');
   end if;
   begin
@@ -86,10 +86,10 @@ begin
            or exists (select from gateway.waiting_row) or exists (select from gateway.large_transaction)
            or exists (select from gateway.note where xid = pg_current_xact_id_if_assigned() and source is null);
   insert into gateway.step (stamp, snapshot, waited, epoch, is_complete, behind_since)
-  -- The fill is complete although keys wait: later steps take them, as they take the keys of any change.
+  -- The fill is complete even if keys wait, because later steps take waiting keys.
   values (latest, pg_current_snapshot(), taken.waited, present_epoch,
           former.is_complete or not exists (select from gateway.scan) and not exists (select from gateway.broken_mapping),
-          -- It has noted rows again whose rule reads a locked table.
+          -- Rows whose rule reads a locked table were noted again, and wait.
           case when waits or exists (select from gateway.scan) or exists (select from gateway.broken_mapping)
                  or exists (select from gateway.notes_after(pg_current_snapshot())) then since end);
   keys := cardinality(all_keys);

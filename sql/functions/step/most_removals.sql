@@ -1,4 +1,5 @@
--- Returns how many of its records a type may lose before an operator allows it. Fewer tenants: all lists of a tenant leave with it.
+-- Returns the number of records that a type may lose before an operator must allow more. The number for tenants is
+-- lower, because all lists of a tenant leave with it.
 create or replace function gateway.most_removals(type gateway.record_type, records bigint) returns bigint
 language sql immutable
 return greatest(records / 10, case type when 'tenant' then least(records / 2, 10) else least(greatest(records / 2, 20), 1000) end);

@@ -1,5 +1,5 @@
--- Returns the notes that this transaction can see, and that a step with this snapshot has not taken (I2). They include all
--- notes of a large transaction of which it has taken a part.
+-- Returns the notes that this transaction can see, and that a step with the given snapshot has not taken (I2). They
+-- include all notes of a large transaction that the step has taken in part.
 create or replace function gateway.notes_after(taken pg_snapshot) returns setof gateway.note
 language sql stable
 begin atomic

@@ -1,4 +1,4 @@
--- The scans that steps go on with. What has stopped one may have been corrected.
+-- The scans that steps continue, including stopped scans whose cause may be corrected.
 create or replace view gateway.open_scan as
 select * from gateway.scan
 where (stopped is null or failed_at not between clock_timestamp() - interval '10 seconds' and clock_timestamp())

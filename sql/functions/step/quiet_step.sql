@@ -1,4 +1,4 @@
--- The last step, if the next one would find nothing to do.
+-- The last step, if the next step would find no changes.
 create or replace view gateway.quiet_step as
 select last.* from (select * from gateway.step order by stamp desc limit 1) last
 where is_complete and epoch = (select epoch from gateway.sync_state)

@@ -1,5 +1,5 @@
--- Records that a step has failed. Returns whether only a step without a time limit can continue: a step of the first fill creates an
--- index, or sums all figures, as one does that moves tenants.
+-- Records the failure of a step. Returns true when only a step without a time limit can continue: in the first fill, to
+-- create an index or sum all figures; later, to move tenants, which sums their figures.
 create or replace function gateway.record_step_failure(failed_code text, failed_message text) returns boolean
 language sql security definer set search_path = pg_catalog, pg_temp
 begin atomic

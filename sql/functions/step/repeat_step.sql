@@ -1,4 +1,5 @@
--- Adds a step that writes no records, so that answers after it have a later stamp. Its caller has locked gateway.step_lock.
+-- Adds a step that writes no records, so that later answers have a later stamp. The caller must hold the lock of
+-- gateway.step_lock.
 create or replace function gateway.repeat_step() returns timestamptz
 language sql
 begin atomic

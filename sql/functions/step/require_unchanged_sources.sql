@@ -1,5 +1,5 @@
--- Fails when a source of a type was truncated or rewritten after the snapshot, which sees such a table as empty: its row of pg_class
--- has the file that it had then (I7).
+-- Fails when a source of a type was truncated or rewritten after the snapshot, because the snapshot sees the table as
+-- empty. The snapshot's row of pg_class still has the former file (I7).
 create or replace procedure gateway.require_unchanged_sources(type gateway.record_type)
 language plpgsql
 as $$

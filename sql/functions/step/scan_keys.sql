@@ -1,4 +1,4 @@
--- Returns the next keys of a type, as gateway.scan_<type> does.
+-- Returns the result of gateway.scan_<type>: the next keys of a type.
 create or replace function gateway.scan_keys(
   type gateway.record_type, after text, at_most integer, out keys text[], out reached text, out lost bigint)
 language plpgsql stable

@@ -1,5 +1,5 @@
--- Returns the keys to which rules lead from the notes of transactions, at most `at_most` of each rule. Rows that lead to more, and
--- all rows of a transaction that has many, become waiting rows.
+-- Returns the keys that rules return for the notes of transactions, at most `at_most` for each rule. Rows with more
+-- keys, and all rows of a transaction with many rows, become waiting rows.
 create or replace function gateway.take_affected(xids xid8[], at_most integer) returns setof gateway.record_key
 language plpgsql
 as $$

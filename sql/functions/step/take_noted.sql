@@ -1,8 +1,9 @@
--- Takes the new notes and the first waiting keys, at most `at_most`. If there are more new notes, small transactions go first, even
--- before waiting keys; the others become waiting keys. A note of a whole table becomes a scan.
+-- Takes the new notes and the first waiting keys, at most `at_most`. If there are more new notes, small transactions
+-- come first, even before waiting keys; the notes of large transactions become waiting keys. A note of a whole table
+-- becomes a scan.
 --
--- waited: the last place of gateway.waiting_key that was worked off.
--- fresh: how many of the keys, the first ones, did not wait.
+-- waited: the last place of gateway.waiting_key that it took.
+-- fresh: the number of leading keys that did not wait.
 create or replace function gateway.take_noted(snapshot pg_snapshot, at_most integer, inout waited bigint, out keys gateway.record_key[], out fresh integer)
 language plpgsql
 as $$

@@ -1,6 +1,6 @@
--- Returns the next keys of the scans, and moves these behind them. Stops one instead when it would have removed too many of the records
--- (gateway.most_removals), unless a source was truncated or an operator allows it: the mapping may be wrong, or the source. Keys that
--- were noted one by one do not count, except of tenants.
+-- Returns the next keys of the scans, and moves the scans after them. Instead stops a scan that would remove too many
+-- records (gateway.most_removals), because the mapping or the source may be wrong, unless a source was truncated or an
+-- operator allows the removals. Records whose keys were noted one by one do not count, except tenants.
 create or replace function gateway.take_scanned(at_most integer) returns setof gateway.record_key
 language plpgsql
 as $$
@@ -19,9 +19,9 @@ begin
       when syntax_error_or_access_rule_violation then
         insert into gateway.broken_mapping (record, reason) values (open.record, left(sqlerrm, 2000)) on conflict do nothing;
         continue;
-      when lock_not_available then -- The next step tries again.
+      when lock_not_available then -- The next step repeats it.
         continue;
-      when others then -- A row makes the select fail, whichever keys are asked for: other types go on.
+      when others then -- A row makes the select fail for all keys. Other types continue.
         if gateway.passes_by_itself(sqlstate) then
           raise;
         end if;
@@ -31,7 +31,7 @@ begin
     end;
     lost := open.removed + part.lost;
     perform set_config('gateway.allows_removals', 'on', true) where open.record = 'tenant' and open.allows_removals;
-    -- It counts no more than are needed to know that there are enough.
+    -- Stops counting when there are enough.
     execute format('select count(*) + $1 from (select from gateway.%I limit 10 * $2 + 10) one', open.record)
     into records using open.removed, lost;
     if part.lost > 0 and not open.allows_removals and lost > gateway.most_removals(open.record, records) then
@@ -42,7 +42,7 @@ begin
       where record = open.record;
       continue;
     end if;
-    if open.reached is null then -- Rejected keys may be in neither the source nor the records. No source has a short_key.
+    if open.reached is null then -- Rejected keys may be missing in the source and in the records. No source has a key with this name.
       delete from gateway.rejected where record = open.record and key ~ '^.{100}… [0-9a-f]{32}$';
       insert into gateway.waiting_key (record, key) select record, key from gateway.rejected where record = open.record
       on conflict do nothing;

@@ -1,4 +1,5 @@
--- Returns the new transactions that have at most `at_most` notes. The others become large ones. It counts no more notes than needed.
+-- Returns the new transactions with at most `at_most` notes. Records all other new transactions as large transactions.
+-- Stops counting notes above the limit.
 create or replace function gateway.take_transactions(taken pg_snapshot, at_most integer) returns xid8[]
 language sql
 begin atomic

@@ -1,4 +1,4 @@
--- Returns the message of an error without the values of rows that it quotes.
+-- Returns the message of an error without quoted values of rows.
 create or replace function gateway.without_values(message text) returns text
 language sql immutable
 return regexp_replace(split_part(message, ': ', 1), '["«»„“”].*["«»„“”]', '"…"');

@@ -1,7 +1,8 @@
--- Evaluates keys as gateway.write_<type> does. When that fails for one key, it rejects the key. When the mapping does not fit the
--- tables, it records that; when a table is locked, the keys wait; when too many tenants leave, a scan looks whether it may go on.
+-- Calls gateway.write_<type> for keys. When the evaluation of one key fails, rejects the key. When the mapping does not
+-- fit the tables, records that. When a table is locked, the keys wait. When too many tenants leave, a scan decides
+-- whether they may.
 --
--- outcome: null, or why none of the keys was evaluated: `locked`, or `too many`.
+-- outcome: null, or the reason why no key was evaluated: `locked`, or `too many`.
 create or replace function gateway.write_keys(
   type gateway.record_type, keys text[], latest timestamptz, counts boolean, out written gateway.written, out outcome text)
 language plpgsql
@@ -37,7 +38,7 @@ exception
     end if;
     outcome := 'too many';
     if is_one then
-      -- The server may have been the cause: it is tried again once.
+      -- The call is repeated once, because the server may have caused the error.
       insert into gateway.rejected (record, key, reason)
       values (type, gateway.short_key(keys[1]), 'It cannot be evaluated within the limits of a step: ' || sqlerrm) on conflict do nothing;
       if found then

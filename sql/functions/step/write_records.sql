@@ -1,9 +1,9 @@
--- Evaluates keys of all types, and what depends on them. Returns the last stamp.
+-- Evaluates keys of all types, and the values that depend on them. Returns the last stamp.
 --
--- It evaluates a slice of the keys of each type, and goes on until the instant `until`: the others wait.
+-- Evaluates a slice of the keys of each type after the other until the instant `until`. The remaining keys wait.
 --
--- fresh: the number of leading keys that did not wait before. Keys that are left are noted again.
--- counts: whether to change figures and heads of lists.
+-- fresh: the number of leading keys that did not wait before; such keys are noted again if they remain.
+-- counts: true to change figures and heads of lists.
 create or replace function gateway.write_records(
   keys gateway.record_key[], fresh integer, latest timestamptz, at_most integer, counts boolean, until timestamptz default 'infinity')
 returns timestamptz
@@ -67,7 +67,7 @@ begin
     end loop;
     update gateway.mapping set slice = at_once where record = type and slice <> at_once;
     if cardinality(rest) > 0 and outcome is distinct from 'locked' then
-      -- Before keys of large transactions.
+      -- Notes again the keys that did not wait before (`fresh`), because the next step takes notes before waiting keys.
       with noted as (
         insert into gateway.note (record, key) select type, key from unnest(rest) key
         where key in (select one.key from unnest(keys[:fresh]) one where record = type) returning key

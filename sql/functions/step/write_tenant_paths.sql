@@ -1,8 +1,8 @@
--- Brings the paths of changed tenants, and of all below them, up to date. A tenant leaves the lists of the tenants that are
--- no longer above it. A tenant that stays gets a stamp, so that its new ancestors list it. A tenant with more than 49
--- above it is rejected: it is in the lists of the nearest ones.
+-- Updates the paths of changed tenants, and of all tenants below them. A tenant leaves the lists of its former
+-- ancestors. A tenant that stays gets a stamp, so that its new ancestors list it. A tenant with more than 49 ancestors
+-- is rejected, but stays in the lists of the nearest ancestors.
 --
--- moved: whether a path has changed.
+-- moved: true when a path has changed.
 create or replace function gateway.write_tenant_paths(changed bigint[], inout latest timestamptz, out moved boolean)
 language plpgsql
 as $$
@@ -14,7 +14,7 @@ begin
     select unnest(changed)
     union
     select tenant.id from affected join gateway.tenant on tenant.parent_id = affected.id
-  ), walked (id, path, above) as ( -- A loop ends it, and one tenant more than a path may have.
+  ), walked (id, path, above) as ( -- The walk ends at a loop, or one tenant after the maximum length of a path.
     select id, array[id], parent_id from affected join gateway.tenant using (id)
     union all
     select walked.id, path || above, parent_id from walked join gateway.tenant on tenant.id = above
@@ -54,7 +54,7 @@ begin
   ), head as (
     select id as tenant_id, updated_at from gateway.tenant where id = any(changed)
     union all select id, updated_at from stamped
-    -- Including a tenant that left: a token may name it alone.
+    -- A tenant that left is included, because a token may name only this tenant.
     union all select unnest(array[tenant_id, id]), updated_at from departed
   )
   select (select count(*) from stamped) + (select count(*) from departed), exists (select from differing),

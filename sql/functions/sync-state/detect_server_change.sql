@@ -1,6 +1,6 @@
--- Compares the server with the recorded one, and requires a full pass when they differ. A promotion, or a recovery to a point
--- in time, begins another timeline. A database that was copied, or restored from a dump, has another oid.
--- Each new connection of the service calls it before its first statement. The first call only records the server.
+-- Compares the server with the recorded one, and requires a full pass when they differ. A promotion, or a recovery to a
+-- point in time, begins a new timeline. A database that was copied, or restored from a dump, has a new oid. Each new
+-- connection of the service calls it before its first statement. The first call only records the server.
 create or replace function gateway.detect_server_change() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -14,8 +14,8 @@ begin
   if exists (select from gateway.sync_state where server_identity = present) then
     return;
   end if;
-  -- When several instances detect it at the same time, the first one counts: the others wait for the lock and then read
-  -- the new identity.
+  -- When several instances detect a change at the same time, the first one records it. The other instances wait for the
+  -- lock, then read the new identity.
   select server_identity into former from gateway.sync_state for update;
   if former = present then
     return;

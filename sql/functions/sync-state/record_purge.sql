@@ -1,5 +1,6 @@
--- Moves removals_complete_since behind the newest removal that a purge deletes: `updatedSince` is inclusive, so a client
--- that resumes from exactly that stamp would miss the removal. Locks the row of gateway.sync_state until the purge ends.
+-- Moves removals_complete_since after the newest removal that a purge deletes, because `updatedSince` is inclusive: a
+-- client that resumes from exactly the stamp of this removal would miss it. Locks the row of gateway.sync_state until
+-- the purge ends.
 create or replace function gateway.record_purge() returns trigger
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$

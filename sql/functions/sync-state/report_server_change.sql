@@ -1,4 +1,4 @@
--- Returns the identity of the former server, once after a change; else null.
+-- Returns the identity of the former server once after a change, and null at all other times.
 create or replace function gateway.report_server_change() returns text
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$

@@ -6,7 +6,8 @@ declare
   complete_since timestamptz;
 begin
   perform from gateway.sync_state for update;
-  -- A step that changes nothing: pages before the commit have earlier stamps, and pages after it have this one or later ones.
+  -- Adds a step that changes nothing, so that pages before the commit have earlier stamps, and pages after it have this
+  -- stamp or a later stamp.
   lock table gateway.step_lock in exclusive mode;
   complete_since := gateway.repeat_step();
   update gateway.sync_state

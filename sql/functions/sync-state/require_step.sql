@@ -1,5 +1,5 @@
--- Fails unless the statement that calls it shows a step, and no later epoch. So a statement on a standby that is late, or that
--- has the records of a server which was replaced, returns nothing.
+-- Fails unless the calling statement sees the given step, and no later epoch. So a statement fails on a standby that is
+-- late, or that has the records of a replaced server.
 create or replace function gateway.require_step(wanted_epoch bigint, wanted_stamp timestamptz) returns boolean
 language plpgsql stable parallel safe
 as $$

@@ -1,9 +1,10 @@
--- Returns the beginning of a text that is longer than v1 shows: each statement of a step would copy the rest.
+-- Shortens a text that is longer than v1 shows, because each statement of a step would copy the rest.
 create or replace function gateway.bounded(words text, longest integer) returns text
 language sql immutable parallel safe
 return case when octet_length(words) > 4 * longest then left(words, longest + 1) else words end;
 
--- Returns the texts, or a single text that is too long if any of them is. It looks at the stored size first, which takes no time.
+-- Returns the texts, or only one too long text if any of them is too long. It checks the stored size first, which takes
+-- no time.
 create or replace function gateway.bounded(words text[], longest integer) returns text[]
 language sql stable parallel safe
 return case when pg_column_size(words) < longest / 25 then words

@@ -1,5 +1,6 @@
--- Returns whether a text has the form of an IANA name, in any case. PostgreSQL also knows abbreviations (BST), offsets and rules
--- (PST8), and files of its server (localtime, posix/...): in browsers they have another meaning, or none.
+-- Returns whether a text has the form of an IANA name, in any case. PostgreSQL also knows abbreviations (BST), offsets
+-- and rules (PST8), and files of its server (localtime, posix/...), which have another meaning in browsers, or no
+-- meaning.
 create or replace function gateway.has_time_zone_form(name text) returns boolean
 language sql immutable parallel safe
 return (name collate "C") ~* '^[a-z_]+/[a-z_/-]+$' and (name collate "C") !~* '^(posix|right)/'

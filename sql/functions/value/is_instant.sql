@@ -1,4 +1,5 @@
--- Returns whether R13 can express an instant: its year has four digits and is AD; it is not infinite. Null is valid.
+-- Returns whether R13 can express an instant: its year has four digits and is AD, and it is not infinite. Null is
+-- valid.
 create or replace function gateway.is_instant(stamp timestamptz) returns boolean
 language sql immutable parallel safe
 return stamp is null

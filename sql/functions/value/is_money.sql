@@ -1,5 +1,6 @@
--- Returns whether an amount is a multiple of its currency's minor unit (R12) and small enough (15 significant digits) for
--- a JSON number to be exact. NaN and infinity are greater than every number, so they are no money. Null is valid.
+-- Returns whether an amount is a multiple of its currency's minor unit (R12) and small enough (15 significant digits)
+-- for a JSON number to be exact. NaN and infinity are no money, because they are greater than every number. Null is
+-- valid.
 create or replace function gateway.is_money(amount numeric, currency text) returns boolean
 language sql immutable parallel safe
 return amount is null

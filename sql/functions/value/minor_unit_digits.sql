@@ -1,4 +1,4 @@
--- Returns how many digits a currency has after the decimal point (ISO 4217): 0, 2 or 3.
+-- Returns the number of digits of a currency after the decimal point (ISO 4217): 0, 2 or 3.
 create or replace function gateway.minor_unit_digits(currency text) returns integer
 language sql immutable parallel safe
 return case

@@ -1,4 +1,4 @@
--- Returns the text with which `at time zone` means a time zone of this name: PostgreSQL takes the shortest names for
+-- Returns the text with which `at time zone` means a time zone of this name. PostgreSQL reads the shortest names as
 -- abbreviations, which have no summer time, and which a setting of the server (timezone_abbreviations) can change.
 create or replace function gateway.time_zone(name text) returns text
 language sql immutable parallel safe
