@@ -7,6 +7,8 @@
 -- A statement has forms, by its conditions, its order or its tables, each with the first journey that sends it. A form that is
 -- like another one is the lines in which it differs.
 
+update gateway.webhook_sender set instance = 'this', held_until = now() + interval '1 hour';
+
 with /* administrator.change_password */ changed as (
   update gateway.administrator set password_hash = $, generation = generation + 1
   where id = $ and generation = $ and removed_at is null
@@ -616,7 +618,7 @@ select /* figures.read */ * from (
     with
     visible as materialized (select $::bigint as id, null::bigint as top),
     granted as materialized (
-      -- A large tenant has a rollup of its own.
+      -- A large tenant has its own rollup.
       select id, coalesce(top, case when not exists (select from gateway.figure_member
           where ancestor_id = id and tenant_id <> id) then id end) as top
       from visible
@@ -810,7 +812,7 @@ select /* figures.read */ * from (
       group by product_id, currency having sum(records) <> 0
     )
     select $::integer as place, to_char(stamp at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "asOf",
-    -- Rejects a name that is no time zone, even where no figure needs it.
+    -- Rejects a name that is no time zone, even when no selected figure uses the time zone.
     (select name from zone where now() at time zone sql_name is not null) as "timeZone",
     (
       select json_agg(json_build_object(
@@ -1010,6 +1012,17 @@ when to_regclass(object) is null then false
 when columns is null then has_table_privilege($, object, privilege) is not true
 else (select bool_and(has_column_privilege($, object, name, privilege)) from unnest(columns) name) is not true
 end;
+
+select /* head.read_changed */ to_char(stamp at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "serverTime", epoch,
+to_char(nullif(removals_complete_since, '-infinity') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "removalsCompleteSince",
+(select coalesce(json_agg(json_build_object('tenantId', tenant_id, 'record', record,
+        'changedAt', to_char(changed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+        'path', (
+          select array_to_json(path) from gateway.tenant_path where tenant_id = head.tenant_id
+      )) order by changed_at), '[]')
+  from gateway.list_head head where changed_at > $::text::timestamptz) as heads
+from gateway.sync_state, (select
+  (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1) as stamp) last where stamp is not null;
 
 select /* health.read_clock */ (1000 * extract(epoch from clock_timestamp()))::float8 as read;
 
@@ -1772,31 +1785,8 @@ select /* tenant.paths */ array_to_json(path) as path,
 from unnest($::text::bigint[]) with ordinality as wanted(tenant_id, place)
 left join gateway.tenant_path using (tenant_id) order by place;
 
-select /* tenant_tree.found */ id from gateway.tenant where
-(id = $
-  or gateway.has_text(name, $)
-  or gateway.has_text(subdomain, $))
+select /* tenant_tree.found */ id from gateway.tenant where (id = $ or gateway.has_text(name, $) or gateway.has_text(subdomain, $))
 order by gateway.text_order(name) collate "C", id limit $;
-
-select /* tenant_tree.levels */ "parentId", id, name, subdomain, count,
-exists (select from gateway.tenant below where below.parent_id = level.id) as "hasChildren"
-from (
-  (select null::bigint as "parentId", id, name, subdomain, count(*) over () as count
-    from gateway.tenant where parent_id is null
-    and ((gateway.text_order(name) collate "C", id) > (select gateway.text_order(name) collate "C", id from gateway.tenant where id = $::bigint)) is not false
-    order by gateway.text_order(name) collate "C", id limit $)
-  union all
-  (select parent_id, child.*
-    from unnest($::text::bigint[],
-      $::text::bigint[],
-      $::text::bigint[]) as wanted(parent_id, after_id, size)
-    cross join lateral (
-      select id, name, subdomain, count(*) over () as count
-      from gateway.tenant where tenant.parent_id = wanted.parent_id
-      and ((gateway.text_order(name) collate "C", id) > (select gateway.text_order(name) collate "C", id from gateway.tenant where id = after_id)) is not false
-      order by gateway.text_order(name) collate "C", id limit wanted.size) as child)
-) as level
-order by gateway.text_order(name) collate "C", id;
 
 select /* tenant_tree.place */ id, name, subdomain,
 array_to_json(array(
@@ -1807,23 +1797,29 @@ where id = any($::text::bigint[]) order by gateway.text_order(name) collate "C",
 
 select /* tenant_tree.roots */ id from gateway.tenant where parent_id is null limit $;
 
+-- tenant_tree.search, form 1 (choosing a tenant, and those below one)
 with /* tenant_tree.search */ chosen as (
   select id, name, subdomain, count(*) over () as count,
   count(*) filter (where id not in (select unnest($::text::bigint[]))) over () as unchosen,
   row_number() over (order by id = $ desc,
     not starts_with(gateway.folded(name), gateway.folded($)),
     gateway.text_order(name) collate "C", id) as rank
-  from gateway.tenant where
-  (id = $
-    or gateway.has_text(name, $)
-    or gateway.has_text(subdomain, $))
+  from gateway.tenant where parent_id = $
   order by rank limit $
 )
 select id, name, subdomain,
 array_to_json(array(
     select ancestor.name
     from gateway.tenant_path, unnest(path) with ordinality as place(id, step) join gateway.tenant ancestor using (id)
-    where tenant_path.tenant_id = tenant.id and step > 1 order by step desc)) as above, count, unchosen from chosen tenant order by rank;
+    where tenant_path.tenant_id = tenant.id and step > 1 order by step desc)) as above, count, unchosen,
+exists (select from gateway.tenant below where below.parent_id = tenant.id) as "hasChildren"
+from chosen tenant order by rank;
+-- tenant_tree.search, form 2 (making a token twice with one form), differs from tenant_tree.search, form 1:
+-   from gateway.tenant where parent_id = $
++   from gateway.tenant where parent_id is null
+-- tenant_tree.search, form 3 (searching tenants), differs from tenant_tree.search, form 1:
+-   from gateway.tenant where parent_id = $
++   from gateway.tenant where (id = $ or gateway.has_text(name, $) or gateway.has_text(subdomain, $))
 
 select /* token.count_in_need */
 count(*) filter (where token.revoked_at is null and not (coalesce(token.expires_at <= now(), false) or coalesce(
@@ -1909,8 +1905,7 @@ coalesce(
       where administrator.id = session.administrator_id and administrator.generation = session.generation
       and administrator.removed_at is null)),
   token.session_hash is not null) as "sessionEnded", coalesce(token.expires_at <= now(), false) as "isExpired", token_hash as "tokenHash",
-coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants)
-      order by tenant_id)
+coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants) order by tenant_id)
     from gateway.token_tenant where token_id = token.id), '[]') as tenants
 from gateway.token
 where token_hash = any($::text::bytea[]) and not exists (select from gateway.token where false for key share);
@@ -1989,6 +1984,20 @@ order by token.id desc, id desc limit $;
 +   union all
 +   select token_id from gateway.token_tenant where with_descendants and tenant_id in (select id from above))
 
+select /* token.read_many */
+token.id, token.name, array_to_json(token.permissions) as permissions, token.rate_limit as "rateLimit",
+token.expires_at as "expiresAt", token.revoked_at as "revokedAt",
+coalesce(
+  (select false from gateway.session where session.id_hash = token.session_hash and
+    session.expires_at > now() and session.used_at > now() - interval '1 hour'
+    and exists (select from gateway.administrator
+      where administrator.id = session.administrator_id and administrator.generation = session.generation
+      and administrator.removed_at is null)),
+  token.session_hash is not null) as "sessionEnded", coalesce(token.expires_at <= now(), false) as "isExpired",
+coalesce((select json_agg(json_build_object('tenantId', tenant_id, 'withDescendants', with_descendants) order by tenant_id)
+    from gateway.token_tenant where token_id = token.id), '[]') as tenants
+from gateway.token where id = any($::text::bigint[]);
+
 with /* token.revoke */ revoked as (
   update gateway.token set revoked_at = now(), revision = revision + 1 where id = $ and revoked_at is null
   returning id
@@ -2020,6 +2029,9 @@ with /* token.rotate */ before as (
 ), granted as (
   insert into gateway.token_tenant (token_id, tenant_id, with_descendants)
   select created.id, tenant_id, with_descendants from created, gateway.token_tenant where token_id = $
+), webhooks as (
+  update gateway.webhook_endpoint set token_id = created.id, revision = webhook_endpoint.revision + 1
+  from created where token_id = $
 ), audited_creation as (
   insert into gateway.audit_entry (actor, address, action, token_id, detail)
   select $::text, $::text, $::text,
@@ -2492,3 +2504,208 @@ select
 -- voucher.search_sizes, form 8 (purchasedVouchers: a balance that few have), differs from voucher.search_sizes, form 2:
 -       and currency = $
 +       and currency = $ and current_balance is not null and current_balance >= (select $::text::numeric) and current_balance <= (select $::text::numeric)
+
+insert /* webhook.begin_tries */ into gateway.webhook_position (endpoint_id, tenant_id, record, since, until, generation)
+select "endpointId", "tenantId", record, since, until, generation
+from json_to_recordset($::text::json) as try(
+  "endpointId" bigint, revision integer, "tokenRevision" integer, "tenantId" bigint, record gateway.record_type,
+  since timestamptz, until timestamptz)
+join gateway.webhook_endpoint endpoint on endpoint.id = "endpointId" and endpoint.revision = try.revision
+join gateway.token on token.id = token_id and token.revision = "tokenRevision"
+where paused_at is null and (token.revoked_at is null and not coalesce(token.expires_at <= now(), false) and not coalesce(
+    (select false from gateway.session where session.id_hash = token.session_hash and
+      session.expires_at > now() and session.used_at > now() - interval '1 hour'
+      and exists (select from gateway.administrator
+        where administrator.id = session.administrator_id and administrator.generation = session.generation
+        and administrator.removed_at is null)),
+    token.session_hash is not null)) and exists (select from gateway.webhook_sender where instance = $ and held_until > clock_timestamp())
+on conflict (endpoint_id, tenant_id, record) do update
+set since = excluded.since, until = excluded.until, generation = excluded.generation,
+delivered_to = case when webhook_position.generation = excluded.generation then webhook_position.delivered_to end
+returning endpoint_id as "endpointId", tenant_id as "tenantId", record;
+
+-- webhook.change, form 1 (a webhook of a token)
+with /* webhook.change */ changed as (
+  update gateway.webhook_endpoint
+  set paused_at = null, pause_reason = null, failing_since = null, revision = revision + 1
+  where id = $ returning token_id)
+insert into gateway.audit_entry (actor, address, action, token_id, detail)
+select $::text, $::text, $::text, token_id, $::text::jsonb from changed returning 1;
+-- webhook.change, form 2 (a webhook of a token), differs from webhook.change, form 1:
+-   set paused_at = null, pause_reason = null, failing_since = null, revision = revision + 1
++   set paused_at = coalesce(paused_at, now()), pause_reason = 'administrator', revision = revision + 1
+
+-- webhook.change, form 3 (a webhook of a token)
+with /* webhook.change */ changed as (
+  update gateway.webhook_endpoint
+  set secret_version = secret_version + 1, rotated_at = now(), revision = revision + 1
+  where id = $ and revision = coalesce($::integer, revision) returning token_id)
+insert into gateway.audit_entry (actor, address, action, token_id, detail)
+select $::text, $::text, $::text, token_id, $::text::jsonb from changed returning 1;
+
+-- webhook.change, form 4 (a webhook of a token)
+with /* webhook.change */ changed as (
+  update gateway.webhook_endpoint
+  set starts_at = least(starts_at, $::text::timestamptz), delivered_to = least(delivered_to, $::text::timestamptz),
+  generation = generation + 1, revision = revision + 1
+  where id = $ and revision = coalesce($::integer, revision) returning id, token_id, generation)
+, moved as (
+  update gateway.webhook_position as position
+  set delivered_to = case when position.delivered_to is not null then least(position.delivered_to, $::text::timestamptz) end,
+  since = null, until = null, generation = changed.generation
+  from changed where endpoint_id = changed.id and position.generation = changed.generation - 1
+)
+insert into gateway.audit_entry (actor, address, action, token_id, detail)
+select $::text, $::text, $::text, token_id, $::text::jsonb from changed returning 1;
+
+select /* webhook.count */ count(*) filter (where paused_at is null and failing_since is null)::integer as active,
+count(*) filter (where paused_at is null and failing_since is not null)::integer as failing,
+json_build_object('administrator', count(*) filter (where pause_reason = 'administrator'),
+  'failing', count(*) filter (where pause_reason = 'failing'),
+  'gone', count(*) filter (where pause_reason = 'gone')) as paused,
+coalesce(extract(epoch from now() - min(delivered_to) filter (where paused_at is null))::float8, 0) as lag
+from gateway.webhook_endpoint endpoint join gateway.token on token.id = token_id
+where (token.revoked_at is null and not coalesce(token.expires_at <= now(), false) and not coalesce(
+    (select false from gateway.session where session.id_hash = token.session_hash and
+      session.expires_at > now() and session.used_at > now() - interval '1 hour'
+      and exists (select from gateway.administrator
+        where administrator.id = session.administrator_id and administrator.generation = session.generation
+        and administrator.removed_at is null)),
+    token.session_hash is not null));
+
+with /* webhook.create */ created as (
+  insert into gateway.webhook_endpoint (token_id, url, created_by, starts_at, delivered_to, epoch)
+  select token.id, $, $, stamp, stamp, sync_state.epoch
+  from gateway.token, gateway.sync_state, (select
+    (select case when is_complete then stamp end from gateway.step order by stamp desc limit 1) as stamp) last
+  where token.id = $ and (token.revoked_at is null and not coalesce(token.expires_at <= now(), false) and not coalesce(
+      (select false from gateway.session where session.id_hash = token.session_hash and
+        session.expires_at > now() and session.used_at > now() - interval '1 hour'
+        and exists (select from gateway.administrator
+          where administrator.id = session.administrator_id and administrator.generation = session.generation
+          and administrator.removed_at is null)),
+      token.session_hash is not null)) and stamp is not null
+  and (select count(*) from gateway.webhook_endpoint where token_id = token.id) < $::integer
+  on conflict (token_id, url) do nothing
+  returning id, token_id
+), audited as (
+  insert into gateway.audit_entry (actor, address, action, token_id, detail)
+  select $::text, $::text, $::text, token_id, jsonb_build_object('endpoint', id, 'url', $::text) from created
+)
+select id from created;
+
+with /* webhook.delete */ deleted as (
+  delete from gateway.webhook_endpoint where id = $ returning token_id, url
+)
+insert into gateway.audit_entry (actor, address, action, token_id, detail)
+select $::text, $::text, $::text, token_id, jsonb_build_object('endpoint', $::bigint, 'url', url) from deleted
+returning 1;
+
+delete /* webhook.delete_old_deliveries */ from gateway.webhook_delivery as delivery
+using gateway.webhook_endpoint as endpoint cross join lateral (
+  select max(id) as id from (
+    select id, at, row_number() over (order by id desc) as place
+    from gateway.webhook_delivery where endpoint_id = endpoint.id
+  ) newer where place > $::integer or at < now() - interval '7 days'
+) last
+where delivery.endpoint_id = endpoint.id and delivery.id <= last.id;
+
+select /* webhook.get */
+endpoint.id, token_id as "tokenId", token.name as "tokenName", (token.revoked_at is null and not coalesce(token.expires_at <= now(), false) and not coalesce(
+    (select false from gateway.session where session.id_hash = token.session_hash and
+      session.expires_at > now() and session.used_at > now() - interval '1 hour'
+      and exists (select from gateway.administrator
+        where administrator.id = session.administrator_id and administrator.generation = session.generation
+        and administrator.removed_at is null)),
+    token.session_hash is not null)) as "tokenIsActive", url,
+endpoint.created_at as "createdAt", endpoint.created_by as "createdBy", delivered_to as "deliveredTo",
+extract(epoch from now() - delivered_to)::integer as lag, secret_version as "secretVersion",
+coalesce(endpoint.rotated_at > now() - $::integer * interval '1 hour', false) as "formerSigns", failing_since as "failingSince", paused_at as "pausedAt", pause_reason as "pauseReason",
+endpoint.revision
+from gateway.webhook_endpoint endpoint join gateway.token on token.id = token_id where endpoint.id = $;
+
+with /* webhook.hold_lease */ held as (
+  update gateway.webhook_sender
+  set instance = $, held_until = clock_timestamp() + $::integer * interval '1 second'
+  where (instance = $ or held_until < clock_timestamp())
+  and exists (select from gateway.webhook_endpoint where paused_at is null)
+  returning 1
+)
+select endpoint.id, url, token_id as "tokenId", token.revision as "tokenRevision", starts_at as "startsAt",
+delivered_to as "deliveredTo", epoch, access, secret_version as "secretVersion",
+coalesce(endpoint.rotated_at > now() - $::integer * interval '1 hour', false) as "formerSigns", failing_since is not null as "isFailing", generation, endpoint.revision
+from held, gateway.webhook_endpoint endpoint join gateway.token on token.id = token_id
+where paused_at is null and (token.revoked_at is null and not coalesce(token.expires_at <= now(), false) and not coalesce(
+    (select false from gateway.session where session.id_hash = token.session_hash and
+      session.expires_at > now() and session.used_at > now() - interval '1 hour'
+      and exists (select from gateway.administrator
+        where administrator.id = session.administrator_id and administrator.generation = session.generation
+        and administrator.removed_at is null)),
+    token.session_hash is not null)) order by endpoint.id;
+
+select /* webhook.list */
+endpoint.id, token_id as "tokenId", token.name as "tokenName", (token.revoked_at is null and not coalesce(token.expires_at <= now(), false) and not coalesce(
+    (select false from gateway.session where session.id_hash = token.session_hash and
+      session.expires_at > now() and session.used_at > now() - interval '1 hour'
+      and exists (select from gateway.administrator
+        where administrator.id = session.administrator_id and administrator.generation = session.generation
+        and administrator.removed_at is null)),
+    token.session_hash is not null)) as "tokenIsActive", url,
+endpoint.created_at as "createdAt", endpoint.created_by as "createdBy", delivered_to as "deliveredTo",
+extract(epoch from now() - delivered_to)::integer as lag, secret_version as "secretVersion",
+coalesce(endpoint.rotated_at > now() - $::integer * interval '1 hour', false) as "formerSigns", failing_since as "failingSince", paused_at as "pausedAt", pause_reason as "pauseReason",
+endpoint.revision
+from gateway.webhook_endpoint endpoint join gateway.token on token.id = token_id
+where token_id = $ order by endpoint.id;
+
+select /* webhook.list_deliveries */ id, at, message_id as "messageId", type, tenant_id as "tenantId", status, error,
+duration_ms as "durationMs"
+from gateway.webhook_delivery where endpoint_id = $ order by id desc limit $;
+
+select /* webhook.list_positions */ tenant_id as "tenantId", record, delivered_to as "deliveredTo",
+case when until is not null then json_build_object('since', to_char(since at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+  'until', to_char(until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')) end as window
+from gateway.webhook_position where endpoint_id = $ and generation = $;
+
+with /* webhook.record_outcomes */ outcome as (
+  select * from json_to_recordset($::text::json) as outcome(
+    "endpointId" bigint, generation integer, "tenantId" bigint, record gateway.record_type, until timestamptz,
+    "messageId" text, type text, status integer, error text, "durationMs" integer, "isDelivered" boolean)
+), logged as (
+  insert into gateway.webhook_delivery (endpoint_id, message_id, type, tenant_id, status, error, duration_ms)
+  select "endpointId", "messageId", type, "tenantId", status, error, "durationMs"
+  from outcome where exists (select from gateway.webhook_endpoint where id = "endpointId")
+), advanced as (
+  update gateway.webhook_position as position set delivered_to = outcome.until, since = null, until = null
+  from outcome
+  where "isDelivered" and endpoint_id = "endpointId" and tenant_id = "tenantId" and position.record = outcome.record
+  and position.until = outcome.until and position.generation = outcome.generation
+), ended as (
+  select "endpointId", bool_or("isDelivered") as succeeded, bool_or(status = $) as is_gone,
+  bool_or(failing_since < now() - $::integer * interval '1 day') as is_dead
+  from outcome join gateway.webhook_endpoint on id = "endpointId" group by "endpointId"
+)
+update gateway.webhook_endpoint as endpoint
+set failing_since = case when not succeeded then coalesce(failing_since, now()) end,
+paused_at = case when is_gone or (is_dead and not succeeded) then now() end,
+pause_reason = case when is_gone then 'gone' when is_dead and not succeeded then 'failing' end
+from ended
+where id = "endpointId" and paused_at is null
+and (is_gone or succeeded = (failing_since is not null) or (is_dead and not succeeded));
+
+with /* webhook.record_test */ tested as (
+  select id, token_id from gateway.webhook_endpoint where id = $
+), logged as (
+  insert into gateway.webhook_delivery (endpoint_id, message_id, type, status, error, duration_ms)
+  select id, $, 'test', $::integer, $::text, $::integer from tested
+)
+insert into gateway.audit_entry (actor, address, action, token_id, detail)
+select $::text, $::text, $::text, token_id, $::text::jsonb from tested returning 1;
+
+update /* webhook.release_lease */ gateway.webhook_sender set held_until = '-infinity' where instance = $;
+
+update /* webhook.save_progress */ gateway.webhook_endpoint as endpoint
+set delivered_to = saved."deliveredTo", epoch = saved.epoch, access = saved.access
+from json_to_recordset($::text::json) as saved(
+  id bigint, revision integer, "deliveredTo" timestamptz, epoch bigint, access text)
+where endpoint.id = saved.id and endpoint.revision = saved.revision and exists (select from gateway.webhook_sender where instance = $ and held_until > clock_timestamp());

@@ -1,8 +1,8 @@
 /**
  * Prints the parts of the build that are not up to date: `node tools/changed-parts.mjs driver client`.
  *
- * The stamp of a part, `dist/.built/<part>`, is a digest of its inputs. The stamps of the printed parts are removed, and new
- * ones written beside them: tools/build renames each when its part is built, so a build that was killed is repeated.
+ * The stamp of a part, `dist/.built/<part>`, is a digest of its inputs. The script removes the stamps of the printed parts, and writes
+ * new ones under other names. tools/build renames each when its part is built, so a build that was killed is repeated.
  */
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'

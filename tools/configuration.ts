@@ -5,7 +5,7 @@ import { variables } from '../src/config/variables.ts'
 interface Variable {
   name: string
   text: string
-  /** As one writes it in the environment; empty when there is none. */
+  /** The default as it is written in the environment; empty when there is none. */
   standard: string
 }
 

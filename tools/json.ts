@@ -1,7 +1,7 @@
-/** The longest line on which an object or an array stands whole. */
+/** The maximum length of a line with a whole object or array. */
 const lineLength = 120
 
-/** Returns a value as JSON for a reader: an object or an array that fits on a line stands on one. */
+/** Returns a value as readable JSON: an object or an array that fits on a line is on one line. */
 export const toJson = (value: unknown): string => `${write(value, 0, '')}\n`
 
 /** @param start the length of the line before the value */

@@ -19,7 +19,7 @@ the texts may change.
 - **error**: requests fail, or changes of records do not arrive. Each has an [alert](alerts.md).
 - **warning**: an error may follow.
 
-\`/readyz\` is 503 only [when requests are not answered](monitoring.md#health-checks), whatever the level is. A word in *italics*
+\`/readyz\` is 503 only [when requests are not answered](monitoring.md#health-checks); the level does not matter. A word in *italics*
 stands for a fact. A statement at the end of an action is after a colon.
 
 | Code | Level | Message | Action |

@@ -1,7 +1,7 @@
 /**
- * Makes what the commit of a release has: `npm run release -- 1.1.0`. Until its tag is pushed, it can be run again after each change.
- * Gives the packages and the texts that name their files the version, writes the heading of CHANGELOG.md, the entry of
- * `sql/releases.json`, and the dump of test/upgrade.
+ * Makes the changes for the commit of a release: `npm run release -- 1.1.0`. Until its tag is pushed, it can be run
+ * again after each change. Gives the packages and the texts that name their files the version, writes the heading of
+ * CHANGELOG.md, the entry of `sql/releases.json`, and the dump of test/upgrade.
  */
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'

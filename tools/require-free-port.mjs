@@ -1,6 +1,6 @@
 /**
- * Fails when another program listens on the port of `npm start`, because a build takes long. `serve` checks the same
- * (src/cli/serve/listen.ts), and reports every other error.
+ * Fails early when another program listens on the port of `npm start`, because the build before the start takes long.
+ * `serve` checks the same (src/cli/serve/listen.ts), and reports every other error.
  */
 import { lookup } from 'node:dns/promises'
 import { existsSync } from 'node:fs'

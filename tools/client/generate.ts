@@ -49,7 +49,7 @@ function recordNames({ components: { schemas } }: OpenApiDocument): string[] {
     if (typeof schema.items === 'object' && !Array.isArray(schema.items)) visit(schema.items)
   }
   for (const { properties } of Object.values(schemas)) visit(properties?.data)
-  // In the document's order a part comes before what has it.
+  // The document lists the parts of a schema before the schema.
   return Object.keys(schemas).filter(name => found.has(name))
 }
 
@@ -79,7 +79,7 @@ function typeOf(schema: JsonSchema | boolean): string {
 function writeReads(document: OpenApiDocument, operations: readonly ReadOperation[]): string {
   const names = recordNames(document)
   const lists = operations.filter(({ kind, path }) => kind === 'export' && path.includes('{tenant}'))
-  return `${heading}import { createExport, type ExportOptions } from './bulk-export.ts'
+  return `${heading}import { readExport, type ExportOptions } from './bulk-export.ts'
 import { array, boolean, type Check, day, id, instant, integer, nullable, number, object, optional, text } from './check.ts'
 import * as documents from './documents.ts'
 import { createList, type ListOptions, type RecordList } from './list.ts'
@@ -89,8 +89,8 @@ import { type CallOptions, type ClientOptions, Transport } from './transport.ts'
 
 ${names.map(name => writeCheck(name, document.components.schemas[name] ?? {})).join('\n')}
 /**
- * The lists of a tenant, by the names of their exports: the methods that read them, the resource of their removals, and the
- * document that counts them.
+ * The lists of a tenant, by the names of their exports: the methods that read them, the resource of their removals,
+ * the type of their events, and the document that counts them.
  */
 export const tenantLists = {
 ${lists.map(each => writeList(each, operations)).join('')}} as const
@@ -120,8 +120,10 @@ function writeList({ path, method, operation }: ReadOperation, operations: reado
   const list = operations.find(({ operation: { operationId } }) => operationId === `list${noun}`)
   if (!list) throw new Error(`v1 has no list ${noun}, which ${method} would export.`)
   const removal = noun.replace(/s$/, '').replaceAll(/(?!^)[A-Z]/g, capital => `_${capital}`)
-  const parts = `list: '${list.method}', export: '${method}', removal: '${removal.toUpperCase()}'`
-  return `  '${listName(path)}': { ${parts}, count: documents.Count${noun} },\n`
+  const below = /\{tenant\}\/(.*)/.exec(list.path)?.[1] ?? ''
+  const parts = `path: '${below}', list: '${list.method}', export: '${method}', removal: '${removal.toUpperCase()}'`
+  const event = `${listName(path).replaceAll('-', '_')}.changed`
+  return `  '${listName(path)}': { ${parts}, event: '${event}', count: documents.Count${noun} },\n`
 }
 
 function writeCheck(name: string, { properties = {}, required = [] }: JsonSchema): string {
@@ -175,46 +177,65 @@ function writeMethod(document: OpenApiDocument, read: ReadOperation): string {
   const { kind, operation, method, path } = read
   const record = recordOf(document, read)
   const check = startLower(record)
-  const ids = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => `${name}Id: number, `).join('')
+  const ids = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => `${name}Id`)
+  const parameters = ids.map(id => `${id}: number, `).join('')
   const url = path.replaceAll(/\{(\w+)\}/g, (_, name) => `\${pathId(${name}Id)}`)
   const [sentence = ''] = operation.description.split('\n')
+  const [key, text] = Object.keys(document.components.schemas[record]?.properties ?? {})
   switch (kind) {
     case 'list': {
       const extra = listParameters(operation)
       const type = ['ListOptions', ...extra.map(({ name, type }) => `{ ${name}?: ${type} }`)].join(' & ')
       const query = extra.map(({ name }) => `${name}: options.${name}?.join() || undefined`).join(', ')
+      const included = extra.map(({ name, values: [value] }) => `{ ${name}: ['${value}'] }`)
+      const call = `client.${method}(${[...ids, ...included].join(', ')})`
       return `
-  /** ${sentence.replace('A page of', 'Lists')} */
-  ${method}(${ids}options: ${type} = {}): RecordList<${record}> {
+  /**
+   * ${sentence.replace('A page of', 'Lists')}
+   *
+   * @example for await (const { ${key}, ${text} } of ${call}) console.log(${key}, ${text})
+   */
+  ${method}(${parameters}options: ${type} = {}): RecordList<${record}> {
     return createList(this.transport, \`${url}\`, ${check}, options${query && `, { ${query} }`})
   }
 `
     }
     case 'get':
       return `
-  /** ${sentence.replace('One', 'Reads one')} @throws VoucherGatewayError \`NOT_FOUND\` */
-  ${method}(${ids}{ signal }: CallOptions = {}): Promise<${record}> {
+  /**
+   * ${sentence.replace('One', 'Reads one')}
+   *
+   * @throws VoucherGatewayError \`NOT_FOUND\`
+   * @example const { ${text} } = await client.${method}(${ids.join(', ')})
+   */
+  ${method}(${parameters}{ signal }: CallOptions = {}): Promise<${record}> {
     return readRecord(this.transport, { path: \`${url}\`, repeatable: true, signal }, ${check})
   }
 `
     case 'export':
       return `
-  /** ${sentence.replace('All', 'Exports all')} */
-  ${method}(${ids}options: ExportOptions = {}): RecordList<${record}> {
-    return createExport(this.transport, \`${url}\`, ${check}, options)
+  /**
+   * ${sentence.replace('All', 'Exports all')}
+   *
+   * @example
+   * const chunks = client.${method}(${ids.join(', ')}).pages()
+   * for await (const { records, nextCursor } of chunks) await store(records, nextCursor)
+   */
+  ${method}(${parameters}options: ExportOptions = {}): RecordList<${record}> {
+    return readExport(this.transport, \`${url}\`, ${check}, options)
   }
 `
   }
 }
 
-/** Returns the parameters of a list that other lists do not have, with their types. */
-function listParameters({ operationId, parameters }: OperationObject): { name: string; type: string }[] {
+/** Returns the parameters of a list that other lists do not have, with their types and values. */
+function listParameters({ operationId, parameters }: OperationObject) {
   return parameters.flatMap(parameter => {
     if ('$ref' in parameter || ['updated_since', 'cursor'].includes(parameter.name)) return []
     const { items } = parameter.schema
     const names = typeof items === 'object' && !Array.isArray(items) ? items.enum : undefined
     if (!names) throw new Error(`The parameter ${parameter.name} of ${operationId} is not a list of words.`)
     const type = `readonly (${names.map(name => `'${name}'`).join(' | ')})[] | undefined`
-    return [{ name: parameter.name, type }]
+    return [{ name: parameter.name, type, values: names }]
   })
 }

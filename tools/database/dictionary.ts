@@ -44,7 +44,7 @@ const codeOf = (names: readonly string[]): string => names.map(name => `\`${name
 /** Returns the column that an expression selects: `image_urls` of `array_to_json(image_urls)`. */
 const columnOf = (expression = ''): string => /(\w+)\)?$/.exec(expression)?.[1] ?? ''
 
-/** Returns the words of SQL outside its texts: the columns that it names are among them. */
+/** Returns the words of a statement outside string literals. The names of its columns are among these words. */
 const wordsOf = (sql: string): string[] => sql.replaceAll(/'[^']*'/g, '').match(/\w+/g) ?? []
 
 async function columnsOfFilter(sql: Sql, { record, columns }: Resource, filter: FilterField): Promise<string[]> {
@@ -71,7 +71,7 @@ async function comparisonsOf(sql: Sql, resource: Resource) {
   return [...(await Promise.all(filters)), ...orders]
 }
 
-/** Returns the fields of v1 by the field of the schema that each shows. */
+/** Returns for each field of the schema the fields of v1 that show it. */
 function fieldsOfV1(documents: readonly DocumentNode[]): Map<string, string> {
   const fields = documents
     .flatMap(({ definitions }) => definitions)

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { startEmbedded } from '../../packages/embedded/src/embedded.ts'
 import type { Pool } from '../../src/db/sql.ts'
 
-/** Migrates a database on an embedded server of its own, lets a function use it, and removes it. */
+/** Migrates a database on a new embedded server, lets a function use it, and removes both. */
 export async function withMigratedDatabase(use: (sql: Pool) => Promise<void>): Promise<void> {
   // The service's code imports the builds of these packages.
   execFileSync('tools/build', ['client', 'sync'])

@@ -2,7 +2,7 @@
 -- indexes, triggers and grants, views, functions. It knows the kinds of objects that sql/ creates, without objects of extensions.
 -- Bodies have files of their own: it shows the bodies that migrate writes from templates, for one type of record and one source.
 
--- So each name in the result is qualified.
+-- With an empty path, each name in the result is qualified.
 set search_path = '';
 
 with
@@ -12,7 +12,7 @@ with
   relation as (
     select *, oid::regclass::text as name from pg_class
     where relnamespace in (select oid from schema) and relkind in ('r', 'p', 'v', 'c', 'S')
-      -- Not of an extension, and no sequence of an identity.
+      -- Leaves out objects of extensions, and sequences of identity columns.
       and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid
                                               and deptype in ('e', 'i') and refclassid <> 'pg_type'::regclass)
   ),
@@ -46,7 +46,7 @@ with
     from (select *, max(place) over (partition by relation) as last from member) as member
     group by relation
   ),
-  -- Null stands for the default rights: public may execute functions.
+  -- Null means the default rights: public may execute functions.
   granted (object, target, attribute, rights, owner) as (
     select nspname::text, 'schema ' || nspname, null, nspacl, nspowner from schema
     union all

@@ -20,7 +20,7 @@ const { metafile } = await build({
   format: 'esm',
   target: 'node20',
   external: ['#postgres'],
-  // Packages that are CommonJS require modules of Node.
+  // CommonJS packages in the bundle call `require` for modules of Node.
   banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
   metafile: true,
   logLevel: 'warning',
