@@ -55,7 +55,10 @@ const others: Record<string, () => string> = {
   changelog: () => read('../../CHANGELOG.md'),
 }
 
-/** Returns the Markdown of a guide. Its links to files of the repository lead to their pages, or nowhere. */
+/**
+ * Returns the Markdown of a guide. A link to a file of the repository leads to the page of the file, or becomes plain
+ * text.
+ */
 export const readGuide = ({ slug }: Guide): string =>
   (others[slug]?.() ?? read(`../guides/${slug}.md`))
     .replaceAll(/\]\(docs\/guides\/([\w-]+)\.md/g, '](/docs/$1')

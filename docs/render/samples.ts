@@ -6,7 +6,7 @@ import { escapeHtml, highlight } from './highlight.ts'
 /** The languages of the samples, in the order in which they are shown. */
 export const sampleLanguages = [
   { extension: 'sh', label: 'curl', language: 'bash' },
-  // `.mts`: always a module, for every `type` in the reader's package.json.
+  // A `.mts` file is a module for any `type` in the package.json of the reader.
   { extension: 'mts', label: 'TypeScript', language: 'typescript' },
   { extension: 'py', label: 'Python', language: 'python' },
   { extension: 'php', label: 'PHP', language: 'php' },

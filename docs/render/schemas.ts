@@ -56,7 +56,7 @@ export function describeFields(): string {
     ])
     return `## ${inWords(name)}\n\n${description}\n\n${table(['Field', 'Type', 'Meaning'], rows)}`
   })
-  return `# Fields of v1\n\nThe records of REST v1, of its errors and of the lines of a bulk export. An optional field is left out when it has no value. \`date-time\` is an instant in UTC, \`2026-01-31T09:30:00.000000Z\`; \`date\` is a calendar day. The operations are in the [API reference](/docs/reference).\n\n${parts.join('\n')}`
+  return `# Fields of v1\n\nThe records of REST v1, of its errors, of the lines of a bulk export and of [events](/docs/events). An optional field is left out when it has no value. \`date-time\` is an instant in UTC, \`2026-01-31T09:30:00.000000Z\`; \`date\` is a calendar day. The operations are in the [API reference](/docs/reference).\n\n${parts.join('\n')}`
 }
 
 /** Returns the types of the GraphQL schema as Markdown. */
