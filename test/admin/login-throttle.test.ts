@@ -9,13 +9,8 @@ beforeEach(() => platform`truncate gateway.audit_entry, gateway.rate_window`)
 let names = 0
 /** @returns whether an attempt with a wrong password, for an account that no other test uses, was accepted */
 async function isAccepted(attempts: ReturnType<typeof createLoginThrottle>, address: string): Promise<boolean> {
-  const actor = { name: `guess${++names}@example.com`, address }
-  return attempts
-    .signIn(actor, async () => null)
-    .then(
-      () => true,
-      () => false,
-    )
+  const attempt = attempts.signIn({ name: `guess${++names}@example.com`, address }, async () => null)
+  return (await Promise.allSettled([attempt]))[0].status === 'fulfilled'
 }
 
 test.each([
@@ -48,12 +43,10 @@ test('records a hundred failed attempts in a window, and then one entry for all 
   await attempts.recordFailure({ name: 'x@example.com', address: null }, 'openid: stranger')
   const entries = await pool<{ actor: string; reason: string }[]>`
     select actor, detail ->> 'reason' as reason from gateway.audit_entry order by id`
-  expect(entries).toHaveLength(101)
   expect(entries.slice(0, 100).every(({ reason }) => reason === 'wrong password')).toBe(true)
-  expect(entries[100]).toEqual({
-    actor: 'service',
-    reason: 'too many to record: more are left out for up to 15 minutes',
-  })
+  expect(entries.slice(100)).toEqual([
+    { actor: 'service', reason: 'too many to record: more are left out for up to 15 minutes' },
+  ])
 })
 
 test('refunds an attempt whose password was not checked', async () => {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { createAdministrator, verifyCredentials } from '../../src/domain/administrator/administrator-password.ts'
-import { inviteAdministrator } from '../../src/domain/administrator/invitation.ts'
+import { verifyCredentials } from '../../src/domain/administrator/administrator-password.ts'
 import { deleteExpiredSessions, signOutEverywhere, startSession } from '../../src/domain/administrator/session.ts'
 import { createApp } from '../support/app.ts'
 import { tester } from '../support/builders.ts'
@@ -11,8 +10,9 @@ import { type Browser, changePassword, createAccount, createBrowser, root, signI
 
 const { database, client } = await startService()
 const { pool, platform } = database
-const https = await createApp(database, { PUBLIC_URL: 'https://gateway.example.com' })
-const publicly = { origin: 'https://gateway.example.com' }
+const ours = 'https://gateway.example.com'
+const publicly = { origin: ours }
+const https = await createApp(database, { PUBLIC_URL: ours })
 
 const rows = async () => (await pool<{ count: number }[]>`select count(*) from gateway.session`)[0]?.count ?? 0
 
@@ -21,8 +21,8 @@ const idOf = ({ jar }: Browser) => decodeURIComponent(jar.get('vgw-session') ?? 
 const hashOf = (browser: Browser) => createHash('sha256').update(idOf(browser)).digest()
 
 async function storedOf(browser: Browser) {
-  const [row] = await pool<{ data: string; address: string; lifetime: string; usedAt: string }[]>`
-    select session::text as data, address, (expires_at - created_at)::text as lifetime, used_at as "usedAt"
+  const [row] = await pool<{ data: string; lifetime: string; usedAt: string }[]>`
+    select session::text as data, (expires_at - created_at)::text as lifetime, used_at as "usedAt"
     from gateway.session where id_hash = ${hashOf(browser)}`
   return row!
 }
@@ -31,17 +31,12 @@ describe('a session', () => {
   test('exists only after a sign-in, and only its hash is stored', async () => {
     const before = await rows()
     const stranger = createBrowser(client.app)
-    await stranger.get('/admin/login')
-    await stranger.get('/admin/tokens')
-    await stranger.get('/admin/nowhere')
-    expect(stranger.jar.has('vgw-session')).toBe(false)
-    expect(await rows()).toBe(before)
+    for (const path of ['login', 'tokens', 'nowhere']) await stranger.get(`/admin/${path}`)
+    expect([stranger.jar.has('vgw-session'), await rows()]).toEqual([false, before])
 
     const browser = await signIn(client, database)
     expect(await rows()).toBe(before + 1)
-    const { address, data } = await storedOf(browser)
-    expect(address).toBe('127.0.0.1')
-    expect(data).not.toContain(idOf(browser))
+    expect((await storedOf(browser)).data).not.toContain(idOf(browser))
   })
 
   test('gets a new id at the sign-in, and the old id is invalid (session fixation)', async () => {
@@ -49,8 +44,7 @@ describe('a session', () => {
     const planted = attacker.jar.get('vgw-session') ?? ''
     const victim = createBrowser(client.app)
     victim.jar.set('vgw-session', planted)
-    // The sign-in page redirects a signed-in administrator, so the form is posted as an attacker's script would post
-    // it.
+    // The sign-in page redirects a signed-in administrator: the form is posted as the script of an attacker would post it.
     const { fields } = await attacker.load('/admin/tokens', root)
     for (const [name, value] of attacker.jar) victim.jar.set(name, value)
     expect((await victim.post('/admin/login', fields)).status).toBe(303)
@@ -91,15 +85,6 @@ describe('a session', () => {
     expect(Date.parse(await usedAt())).toBeGreaterThan(Date.parse(aged) + 60_000)
   })
 
-  test('that has ended gives a message when a form is posted', async () => {
-    const browser = await signIn(client, database)
-    const form = await browser.load('/admin/account')
-    await pool`delete from gateway.session`
-    const answer = await browser.send(form)
-    expect(answer).toMatchObject({ status: 303, location: '/admin/login?because=lost' })
-    expect((await browser.get(answer.location ?? '')).text).toContain('what you sent was not saved')
-  })
-
   test('ends with all others by “sign out everywhere”', async () => {
     const one = await signIn(client, database)
     const other = await signIn(client, database)
@@ -108,8 +93,7 @@ describe('a session', () => {
     expect((await one.get('/admin/account')).status).toBe(303)
     await one.submit('/admin/login', root)
     expect((await other.get('/admin/account')).text.match(/Firefox on Linux/g)).toHaveLength(2)
-    const answer = await one.submit('/admin/account', {}, { action: '/admin/account/sign-out-everywhere' })
-    expect(answer.location).toBe('/admin/login?because=everywhere')
+    await one.submit('/admin/account', {}, { action: '/admin/account/sign-out-everywhere' })
     for (const browser of [one, other]) expect((await browser.get('/admin/account')).status).toBe(303)
     expect((await somebodyElse.get('/admin/account')).status).toBe(200)
     const [entry] = await pool`select action, detail from gateway.audit_entry order by id desc limit 1`
@@ -132,15 +116,13 @@ describe('the password', () => {
     await other.submit('/admin/login', { email: 'changes@example.com', password: root.password })
     const before = browser.jar.get('vgw-session') ?? ''
     const next = 'another quiet lot of water'
-    for (const [current, password, again, sentence] of [
-      ['wrong wrong wrong', next, next, 'This is not your current password.'],
-      [root.password, next, 'x', 'The two passwords are not the same.'],
-      [root.password, 'too short', 'too short', 'at least 12 characters'],
-      ['', next, next, 'Give your current password.'],
+    for (const [current, again, sentence] of [
+      ['wrong wrong wrong', next, 'This is not your current password.'],
+      [root.password, 'x', 'The two passwords are not the same.'],
+      ['', next, 'Give your current password.'],
     ] as const) {
-      const answer = await changePassword(browser, current, password, again)
-      expect(answer.status).toBe(422)
-      expect(answer.text).toContain(sentence)
+      const answer = await changePassword(browser, current, next, again)
+      expect([answer.status, answer.text]).toEqual([422, expect.stringContaining(sentence)])
       expect(answer.html).not.toContain(next)
     }
     expect((await other.get('/admin/account')).status).toBe(200)
@@ -148,37 +130,33 @@ describe('the password', () => {
     expect(await changePassword(browser, root.password, next)).toMatchObject({ status: 303 })
     expect((await browser.get('/admin/account')).text).toContain('Your password is changed.')
     expect((await browser.get('/admin/account')).text).not.toContain('Your password is changed.')
-    expect(browser.jar.get('vgw-session')).not.toBe(before)
     expect((await other.get('/admin/account')).status).toBe(303)
     other.jar.set('vgw-session', before)
     expect((await other.get('/admin/account')).status).toBe(303)
-
-    const later = createBrowser(client.app)
-    const email = 'changes@example.com'
-    expect((await later.submit('/admin/login', { email, password: root.password })).status).toBe(422)
-    expect((await later.submit('/admin/login', { email, password: next })).status).toBe(303)
-  })
-
-  test('is throttled on the account page too', async () => {
-    const limited = await createApp(database)
-    const browser = await signIn(limited, database, { email: 'guessed@example.com' })
-    const statuses = []
-    for (let attempt = 0; attempt < 6; attempt++) {
-      statuses.push((await changePassword(browser, 'wrong wrong wrong', 'a new long password')).status)
+    for (const [password, status] of [
+      [root.password, 422],
+      [next, 303],
+    ] as const) {
+      const fields = { email: 'changes@example.com', password }
+      expect((await createBrowser(client.app).submit('/admin/login', fields)).status).toBe(status)
     }
-    expect(statuses).toEqual([422, 422, 422, 422, 422, 429])
   })
 
-  test('can be changed by its owner while others fail to sign in to the account', async () => {
+  test('is throttled on the account page, where the owner has attempts of their own', async () => {
     const limited = await createApp(database)
     const email = 'envied@example.com'
     const browser = await signIn(limited, database, { email })
+    const statuses = []
     for (let attempt = 0; attempt < 6; attempt++) {
       const stranger = createBrowser(limited.app, { address: `127.3.0.${attempt}` })
-      const status = attempt < 5 ? 422 : 429
-      expect((await stranger.submit('/admin/login', { email, password: 'wrong wrong wrong' })).status).toBe(status)
+      statuses.push((await stranger.submit('/admin/login', { email, password: 'wrong wrong wrong' })).status)
     }
     expect((await changePassword(browser, root.password, root.password)).status).toBe(303)
+    for (let attempt = 0; attempt < 6; attempt++) {
+      statuses.push((await changePassword(browser, 'wrong wrong wrong', 'a new long password')).status)
+    }
+    const limit = [422, 422, 422, 422, 422, 429]
+    expect(statuses).toEqual([...limit, ...limit])
   })
 
   test('that fails to change keeps the session', async () => {
@@ -199,38 +177,19 @@ describe('the password', () => {
 describe('a password that changes during a sign-in with the old one', () => {
   const next = 'another quiet lot of water'
 
-  /** Prepares each way to set it; the returned function sets it. */
-  const ways: Record<string, (email: string) => Promise<() => Promise<unknown>>> = {
-    'the command line': async email => () => createAdministrator(pool, tester, email, next),
-    'a link': async email => {
-      const path = `/admin/setup/${await inviteAdministrator(pool, tester, email)}`
-      return () => createBrowser(client.app).submit(path, { password: next, again: next })
-    },
-    'the account page': async email => {
-      const browser = createBrowser(client.app)
-      await browser.submit('/admin/login', { email, password: root.password })
-      return async () => {
-        expect((await changePassword(browser, root.password, next)).status).toBe(303)
-        expect((await browser.get('/admin/account')).text).toContain('Your password is changed.')
-      }
-    },
-  }
-
-  test.each(
-    Object.keys(ways).flatMap(way => [true, false].map(first => [way, first] as const)),
-  )('by %s ends that session too (begun first: %s)', async (way, first) => {
+  test.each([true, false])('ends that session too (begun first: %s)', async first => {
     const email = 'meanwhile@example.com'
-    await createAccount(database, email)
-    const set = await ways[way]?.(email)
+    const changing = await signIn(client, database, { email })
     const browser = createBrowser(client.app)
     const enter = () => browser.submit('/admin/login', { email, password: root.password })
-    const acts = set ? (first ? [enter, set] : [set, enter]) : []
-    const outcomes = await atOnce<unknown>(database.platform, 'gateway.administrator', acts)
-    expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
+    const change = () => changePassword(changing, root.password, next)
+    const acts = first ? [enter, change] : [change, enter]
+    const outcomes = await atOnce(database.platform, 'gateway.administrator', acts)
     // A sign-in after the change gets the answer of a wrong password.
-    if (!first) expect(outcomes[1]).toMatchObject({ value: { status: 422, text: expect.stringContaining('is wrong') } })
+    const statuses = first ? [303, 303] : [303, 422]
+    expect(outcomes).toMatchObject(statuses.map(status => ({ value: { status } })))
     expect((await browser.get('/admin/account')).status).toBe(303)
-    expect((await createBrowser(client.app).submit('/admin/login', { email, password: next })).status).toBe(303)
+    expect((await changing.get('/admin/account')).status).toBe(200)
   })
 
   test('is changed only once by two at the same time', async () => {
@@ -249,95 +208,85 @@ describe('a password that changes during a sign-in with the old one', () => {
   })
 })
 
-describe('the cookies', () => {
-  test('over https', async () => {
-    const browser = createBrowser(https.app, publicly)
-    await signIn(https, database, publicly)
-    const answer = await browser.submit('/admin/login', root)
-    const cookie = answer.cookies.find(each => each.startsWith('__Host-session='))
-    expect(cookie?.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict', 'Secure'])
-    const login = await createBrowser(https.app, publicly).get('/admin/login')
-    const csrf = login.cookies.find(each => each.startsWith('__Host-csrf='))
-    expect(csrf?.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Lax', 'Secure'])
-    expect(login.headers['strict-transport-security']).toContain('max-age=31536000')
-    // The flash message is saved when TLS ends at a proxy that is not trusted.
-    expect((await changePassword(browser, root.password, root.password)).status).toBe(303)
-    expect((await browser.get('/admin/account')).text).toContain('Your password is changed.')
-  })
-
-  test('over http on this machine', async () => {
-    const browser = createBrowser(client.app)
-    const answer = await browser.submit('/admin/login', root)
-    const cookie = answer.cookies.find(each => each.startsWith('vgw-session='))
-    expect(cookie?.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict'])
-    expect((await browser.get('/admin/account')).headers['strict-transport-security']).toBeUndefined()
-  })
+test.each([
+  ['https', https, publicly, ['__Host-', 'Secure'], expect.stringContaining('max-age=31536000')],
+  ['http on this machine', client, {}, ['vgw-'], undefined],
+])('over %s the cookies are for this host and for no script', async (_, { app }, options, [
+  prefix,
+  ...secure
+], hsts) => {
+  await createAccount(database)
+  const browser = createBrowser(app, options)
+  const login = await browser.get('/admin/login')
+  expect(login.headers['strict-transport-security']).toEqual(hsts)
+  const answer = await browser.submit('/admin/login', root)
+  const attributesOf = (cookies: string[], name: string) =>
+    cookies
+      .find(each => each.startsWith(`${prefix}${name}=`))
+      ?.split('; ')
+      .slice(1)
+      .sort()
+  expect(attributesOf(login.cookies, 'csrf')).toEqual(['HttpOnly', 'Path=/', 'SameSite=Lax', ...secure])
+  expect(attributesOf(answer.cookies, 'session')).toEqual(['HttpOnly', 'Path=/', 'SameSite=Strict', ...secure])
+  // The flash message is saved when TLS ends at a proxy that is not trusted.
+  expect((await changePassword(browser, root.password, root.password)).status).toBe(303)
+  expect((await browser.get('/admin/account')).text).toContain('Your password is changed.')
 })
 
-describe('the headers', () => {
-  test('allow no other origin, and forbid caches', async () => {
-    const browser = await signIn(client, database)
-    for (const path of ['/admin/account', '/admin/login?next=x', '/admin/nowhere', '/admin']) {
-      const { headers } = await browser.get(path)
-      const policy = String(headers['content-security-policy']).split(';')
-      expect(policy.sort()).toEqual([
-        "base-uri 'none'",
-        "default-src 'self'",
-        "form-action 'self'",
-        "frame-ancestors 'none'",
-        "object-src 'none'",
-      ])
-      expect(headers['cache-control']).toBe('private, no-store')
-      expect(headers['referrer-policy']).toBe('same-origin')
-      expect(headers['x-content-type-options']).toBe('nosniff')
-      expect(headers['x-frame-options']).toBe('DENY')
-    }
-    const page = await browser.get('/admin/account')
-    expect(page.html).not.toMatch(/<script(?![^>]*\ssrc=)|\sstyle=|\son\w+=/)
-    expect((await browser.head('/admin/account')).status).toBe(200)
-    const elsewhere = await client.ask({ method: 'GET', url: '/livez' })
-    expect(elsewhere.headers['content-security-policy']).toBeUndefined()
-  })
-
-  test('files next to the assets are not served', async () => {
-    const browser = createBrowser(client.app)
-    for (const path of ['/assets/', '/assets/scalar', '/assets/page.tsx', '/assets/..%2fguides.json']) {
-      expect((await browser.get(path)).status).toBe(404)
-    }
-  })
+test('the headers of each page allow no other origin, and forbid caches', async () => {
+  const browser = await signIn(client, database)
+  for (const path of ['/admin/account', '/admin/login?next=x', '/admin/nowhere', '/admin']) {
+    const { headers } = await browser.get(path)
+    const policy = String(headers['content-security-policy']).split(';')
+    expect(policy.sort()).toEqual([
+      "base-uri 'none'",
+      "default-src 'self'",
+      "form-action 'self'",
+      "frame-ancestors 'none'",
+      "object-src 'none'",
+    ])
+    expect(headers).toMatchObject({
+      'cache-control': 'private, no-store',
+      'referrer-policy': 'same-origin',
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+    })
+  }
+  const page = await browser.get('/admin/account')
+  expect(page.html).not.toMatch(/<script(?![^>]*\ssrc=)|\sstyle=|\son\w+=/)
 })
 
-describe('the origin of a request', () => {
-  const ours = publicly.origin
-  const elsewhere = ['https://evil.example', 'null', undefined]
+test('files next to the assets are not served', async () => {
+  const browser = createBrowser(client.app)
+  for (const path of ['/assets/', '/assets/scalar', '/assets/page.tsx', '/assets/..%2fguides.json']) {
+    expect((await browser.get(path)).status).toBe(404)
+  }
+})
 
-  test.each([
-    ['over https', https, publicly, ['http://gateway.example.com', `${ours}.evil.example`, `${ours}:8443`]],
-    ['on this machine', client, {}, ['http://127.0.0.1:8080', 'http://localhost:8081', 'https://localhost:8080']],
-  ])('%s: a form from another one is rejected', async (_, service, options, similar) => {
-    const browser = await signIn(service, database, options)
-    const login = createBrowser(service.app, options)
-    for (const origin of [...elsewhere, ...similar]) {
-      const headers = { origin }
-      const answer = await browser.submit('/admin/account', {}, { action: '/admin/logout', headers })
-      expect(answer.status, origin).toBe(403)
-      expect(answer.text).toContain('was not sent from a page of this service')
-      expect((await login.submit('/admin/login', root, { headers })).status, origin).toBe(403)
-    }
-    expect((await browser.get('/admin/account')).status).toBe(200)
-  })
+test.each([
+  ['over https', https, publicly, ['http://gateway.example.com', `${ours}.evil.example`, `${ours}:8443`]],
+  ['on this machine', client, {}, ['http://127.0.0.1:8080', 'http://localhost:8081', 'https://localhost:8080']],
+])('%s: a request from another origin neither signs in nor signs out', async (_, service, options, similar) => {
+  const browser = await signIn(service, database, options)
+  const login = createBrowser(service.app, options)
+  for (const origin of ['https://evil.example', 'null', undefined, ...similar]) {
+    const headers = { origin }
+    const answer = await browser.submit('/admin/account', {}, { action: '/admin/logout', headers })
+    const text = expect.stringContaining('was not sent from a page of this service')
+    expect(answer, origin).toMatchObject({ status: 403, text })
+    expect((await login.submit('/admin/login', root, { headers })).status, origin).toBe(403)
+    expect((await browser.delete('/admin/session', headers)).status, origin).toBe(403)
+  }
+  expect((await browser.get('/admin/account')).status).toBe(200)
 })
 
 test('with a PUBLIC_URL of this machine it is available to requests with that host, as from the mapped port of a container', async () => {
   const mapped = await createApp(database, { PUBLIC_URL: 'http://localhost:9090' })
-  const options = { origin: 'http://localhost:9090', address: '172.17.0.1' }
-  const browser = await signIn(mapped, database, options)
+  const browser = await signIn(mapped, database, { origin: 'http://localhost:9090', address: '172.17.0.1' })
   expect((await browser.get('/admin/account')).status).toBe(200)
-  for (const host of ['localhost:8080', '127.0.0.1:9090', 'gateway.example.com:9090', 'localhost']) {
-    const page = await browser.get('/admin/account', { host })
-    expect(page.status).toBe(403)
-    expect(page.text).toContain('available only at http://localhost:9090')
-  }
+  const text = expect.stringContaining('available only at http://localhost:9090')
+  for (const host of ['localhost:8080', '127.0.0.1:9090', 'gateway.example.com:9090', 'localhost'])
+    expect(await browser.get('/admin/account', { host })).toMatchObject({ status: 403, text })
 })
 
 describe('a form', () => {
@@ -352,12 +301,9 @@ describe('a form', () => {
     const early = createBrowser(client.app)
     early.jar.set('vgw-csrf', browser.jar.get('vgw-csrf') ?? '')
     const before = await csrfOf(early, '/admin/login')
-    const tokens = [{}, { _csrf: '' }, { _csrf: `${own}x` }, { _csrf: foreign }, { _csrf: before }]
-    for (const fields of tokens) {
-      const answer = await browser.post(everywhere, fields)
-      expect(answer.status).toBe(403)
-      expect(answer.text).toContain('Go back, reload the page and try again.')
-    }
+    const text = expect.stringContaining('Go back, reload the page and try again.')
+    for (const fields of [{}, { _csrf: '' }, { _csrf: `${own}x` }, { _csrf: foreign }, { _csrf: before }])
+      expect(await browser.post(everywhere, fields)).toMatchObject({ status: 403, text })
     // Rejected even with the other session's CSRF cookie.
     browser.jar.set('vgw-csrf', other.jar.get('vgw-csrf') ?? '')
     expect((await browser.post(everywhere, { _csrf: foreign })).status).toBe(403)
@@ -366,7 +312,7 @@ describe('a form', () => {
 
   const ofToken = ['edit', 'rotate', 'revoke'].map(name => `/tokens/1/${name}`)
   const both = ['/tokens/new', ...ofToken, '/dashboard', '/administrators', '/administrators/1/remove']
-  const pages = ['/account', '/tokens', '/tokens/1', '/tenants?below=1', '/audit', '/audit.csv', ...both]
+  const pages = ['/account', '/tokens', '/tokens/1', '/audit', '/audit.csv', ...both]
   const actions = ['/account/password', '/account/sign-out-everywhere', '/tenants', '/administrators/withdraw', ...both]
 
   test('and a page need a session, and a form the CSRF token and the origin of the service, at each address', async () => {
@@ -376,11 +322,13 @@ describe('a form', () => {
       const login = `/admin/login?next=${encodeURIComponent(`/admin${path}`)}`
       expect([answer.status, answer.location, answer.html], path).toEqual([303, login, ''])
     }
+    const lost = '/admin/login?because=lost'
+    expect((await stranger.get(lost)).text).toContain('what you sent was not saved')
     const browser = await signIn(client, database)
     const _csrf = await csrfOf(browser, '/admin/account')
     for (const path of actions) {
       const answer = await stranger.post(`/admin${path}`, {})
-      expect([answer.status, answer.location, answer.html], path).toEqual([303, '/admin/login?because=lost', ''])
+      expect([answer.status, answer.location, answer.html], path).toEqual([303, lost, ''])
       expect((await browser.post(`/admin${path}`, {})).status, path).toBe(403)
       const elsewhere = await browser.post(`/admin${path}`, { _csrf }, { origin: 'https://evil.example' })
       expect(elsewhere.status, path).toBe(403)
@@ -411,8 +359,7 @@ describe('a form', () => {
     const session = browser.jar.get('vgw-session') ?? ''
     browser.jar.delete('vgw-session')
     const linked = await browser.get('/admin/tokens?x=1', { 'sec-fetch-site': 'cross-site' })
-    expect(linked.status).toBe(200)
-    expect(linked.headers.refresh).toBe('0;url=/admin/tokens?x=1')
+    expect(linked).toMatchObject({ status: 200, headers: { refresh: '0;url=/admin/tokens?x=1' } })
     browser.jar.set('vgw-session', session)
     expect((await browser.send(form)).status).toBe(303)
   })
@@ -425,36 +372,12 @@ describe('a form', () => {
   })
 })
 
-describe('DELETE /admin/session, with which the other pages sign out', () => {
-  const del = (browser: Browser, origin: string | undefined) =>
-    client.app.inject({
-      method: 'DELETE',
-      url: '/admin/session',
-      headers: {
-        host: 'localhost:8080',
-        cookie: [...browser.jar].map(([name, value]) => `${name}=${value}`).join('; '),
-        ...(origin !== undefined && { origin }),
-      },
-    })
-
-  test('ends the session, and is harmless without one', async () => {
-    const browser = await signIn(client, database)
-    const answer = await del(browser, 'http://localhost:8080')
-    expect([answer.statusCode, answer.body]).toEqual([204, ''])
-    expect(String(answer.headers['set-cookie'])).toMatch(/^vgw-session=;/)
-    expect(await browser.get('/admin/tokens')).toMatchObject({ status: 303 })
-    const [entry] = await pool`select action from gateway.audit_entry order by id desc limit 1`
-    expect(entry).toEqual({ action: 'administrator.sign_out' })
-    expect((await del(createBrowser(client.app), 'http://localhost:8080')).statusCode).toBe(204)
-  })
-
-  test('is refused from other origins', async () => {
-    const browser = await signIn(client, database)
-    for (const origin of [undefined, 'null', 'http://localhost:9999', 'https://evil.example']) {
-      expect((await del(browser, origin)).statusCode, origin).toBe(403)
-    }
-    expect((await browser.get('/admin/tokens')).status).toBe(200)
-  })
+test('DELETE /admin/session, with which the other pages sign out, ends the session, and is harmless without one', async () => {
+  const browser = await signIn(client, database)
+  expect(await browser.delete('/admin/session')).toMatchObject({ status: 204, html: '' })
+  expect(browser.jar.has('vgw-session')).toBe(false)
+  expect(await browser.get('/admin/tokens')).toMatchObject({ status: 303 })
+  expect((await createBrowser(client.app).delete('/admin/session')).status).toBe(204)
 })
 
 describe('an error', () => {
@@ -462,25 +385,24 @@ describe('an error', () => {
     const browser = await signIn(client, database)
     for (const visitor of [browser, createBrowser(client.app)]) {
       for (const path of ['/admin/nowhere', '/admin/tokens/1/nowhere', '/admin/login/callback']) {
-        const page = await visitor.get(path)
-        expect(page.status).toBe(404)
-        expect(page.html).toContain('<h1>Not found</h1>')
+        expect(await visitor.get(path)).toMatchObject({
+          status: 404,
+          html: expect.stringContaining('<h1>Not found</h1>'),
+        })
       }
     }
     expect((await browser.post('/admin/nowhere', {})).status).toBe(404)
-    expect((await browser.get('/admin/nowhere')).text).toContain(root.email)
-    expect(await browser.get('/admin')).toMatchObject({ status: 303, location: '/admin/tokens' })
-    expect(await browser.get('/admin/')).toMatchObject({ status: 303, location: '/admin/tokens' })
+    for (const path of ['/admin', '/admin/'])
+      expect(await browser.get(path)).toMatchObject({ status: 303, location: '/admin/tokens' })
   })
 
   test('shows no details of internal errors', async () => {
     const browser = await signIn(client, database)
     await database.platform`alter table gateway.session rename to session_away`
     try {
-      const page = await browser.get('/admin/account')
-      expect(page.status).toBe(500)
-      expect(page.text).toContain('The service failed to answer.')
-      expect(page.text).not.toContain('session')
+      const { status, text } = await browser.get('/admin/account')
+      expect([status, text]).toEqual([500, expect.stringContaining('The service failed to answer.')])
+      expect(text).not.toContain('session')
     } finally {
       await database.platform`alter table gateway.session_away rename to session`
     }
