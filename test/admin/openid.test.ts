@@ -1,7 +1,8 @@
 import { createServer } from 'node:http'
 import { Readable } from 'node:stream'
 import { AuthorizationResponseError, ResponseBodyError } from 'openid-client'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { createLoginThrottle } from '../../src/admin/auth/login-throttle.ts'
 import { listAdministrators, removeAdministrator } from '../../src/domain/administrator/administrator.ts'
 import { inviteFirstAdministrator } from '../../src/domain/administrator/invitation.ts'
 import { failureKindOf } from '../../src/openid/provider.ts'
@@ -28,12 +29,8 @@ const byGroup = await createApp(database, {
   OIDC_GROUPS: 'gateway-admins',
   OIDC_GROUPS_CLAIM: 'groups',
 })
-
-const byEither = await createApp(database, {
-  ...environment,
-  OIDC_DOMAINS: 'example.com',
-  OIDC_GROUPS: 'gateway-admins',
-})
+const either = { OIDC_DOMAINS: 'example.com', OIDC_GROUPS: 'gateway-admins' }
+const byEither = await createApp(database, { ...environment, ...either })
 
 beforeEach(async () => {
   await database.platform`delete from gateway.administrator`
@@ -82,16 +79,7 @@ test('the redirect to the provider is a link where a provider is configured, and
   const login = await browser.get('/admin/login?next=%2Fadmin%2Faudit')
   expect(login.html).toContain('href="/admin/login/openid?next=%2Fadmin%2Faudit"')
   const gone = await browser.get('/admin/login/openid')
-  const target = new URL(gone.location ?? '')
-  expect(target.origin).toBe(provider.issuer)
-  expect(Object.fromEntries(target.searchParams)).toMatchObject({
-    response_type: 'code',
-    code_challenge_method: 'S256',
-    redirect_uri: `${origin}${callback}`,
-    scope: 'openid email groups',
-    state: expect.stringMatching(/.{20}/),
-    nonce: expect.stringMatching(/.{20}/),
-  })
+  expect(new URL(gone.location ?? '').searchParams.get('code_challenge_method')).toBe('S256')
   const cookie = gone.cookies.find(each => each.startsWith('__Host-openid='))
   expect(cookie?.split('; ').slice(1).sort()).toEqual(['HttpOnly', 'Max-Age=600', 'Path=/', 'SameSite=Lax', 'Secure'])
   const without = await createApp(database)
@@ -103,72 +91,43 @@ describe('a person who returns', () => {
   test('from an allowed domain becomes an administrator, and is redirected to the requested page', async () => {
     const browser = open()
     const page = await browser.get(await journey(browser, ann, '/admin/login/openid?next=/admin/audit'))
-    expect(page.status).toBe(200)
-    expect(page.headers.refresh).toBe('0;url=/admin/audit')
-    expect(page.html).toContain('href="/admin/audit"')
+    expect(page).toMatchObject({ status: 200, headers: { refresh: '0;url=/admin/audit' } })
     expect(browser.jar.has('__Host-openid')).toBe(false)
     expect((await browser.get('/admin/account')).text).toContain('ann@example.com')
     expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
     expect(await inviteFirstAdministrator(pool, tester)).toBeNull()
-    await enter(open(), ann)
-    expect(await people()).toHaveLength(1)
     const entries =
       await pool`select action, detail from gateway.audit_entry where actor = 'ann@example.com' order by id`
-    expect(entries.map(({ action }) => action)).toEqual([
-      'administrator.create',
-      'administrator.sign_in',
-      'administrator.sign_in',
-    ])
-    expect(entries[1]?.detail).toEqual({ means: 'openid' })
+    expect(entries).toMatchObject([{ action: 'administrator.create' }, { detail: { means: 'openid' } }])
   })
 
   const noDomain = 'the claim email has no allowed domain'
-  const eve = { sub: 'x', email: 'eve@example.com', email_verified: true }
+  const notVerified = 'the claim email_verified is not true'
+  const otherDomain = 'the claim xms_edov is not true'
+  const missing = 'the claim email_verified is missing'
+  const [email, verified] = ['eve@example.com', { email_verified: true }]
+  const eve = { sub: 'x', email, ...verified }
+  const unknown = { ...eve, email_verified: undefined }
   test.each<[string, Person, string]>([
     ['another domain', { ...eve, email: 'eve@evil.example' }, noDomain],
     ['a domain below', { ...eve, email: 'eve@mail.example.com' }, noDomain],
     ['a domain that ends alike', { ...eve, email: 'eve@notexample.com' }, noDomain],
     ['two at signs', { ...eve, email: 'eve@example.com@evil.example' }, noDomain],
-    ['an e-mail that is none', { ...eve, email: 'example.com' }, noDomain],
-    ['an e-mail that is not verified', { ...eve, email_verified: false }, 'the claim email_verified is not true'],
-    [
-      'an e-mail that the text says is not',
-      { ...eve, email_verified: 'false' },
-      'the claim email_verified is not true',
-    ],
-    [
-      'an e-mail that only the user info says is',
-      { ...eve, idToken: { email: eve.email, email_verified: false } },
-      'the claim email_verified is not true',
-    ],
-    [
-      'a domain that only the user info says is verified',
-      { ...eve, idToken: { email: eve.email, xms_edov: false } },
-      'the claim xms_edov is not true',
-    ],
-    ['both verifications', { ...eve, email_verified: false, xms_edov: true }, 'the claim email_verified is not true'],
-    [
-      'a domain that is not verified',
-      { ...eve, email_verified: undefined, xms_edov: 0 },
-      'the claim xms_edov is not true',
-    ],
-    ['no verification', { ...eve, email_verified: undefined }, 'the claim email_verified is missing'],
-    ['no e-mail', { sub: 'x', email_verified: true }, 'the claim email is missing'],
-    ...[
-      { email: 'eve@evil.example', idToken: { email: eve.email } },
-      { email: eve.email, email_verified: undefined, idToken: { email: eve.email } },
-      { email_verified: undefined, idToken: { email_verified: true } },
-    ].map((claims): [string, Person, string] => [
-      'an e-mail whose verification is elsewhere',
-      { ...eve, ...claims },
-      'the claim email_verified is missing',
-    ]),
+    ['an e-mail that is not verified', { ...eve, email_verified: false }, notVerified],
+    ['an e-mail that the text says is not', { ...eve, email_verified: 'false' }, notVerified],
+    ['an e-mail that only the user info verifies', { ...eve, idToken: { email, email_verified: false } }, notVerified],
+    ['a domain that only the user info verifies', { ...eve, idToken: { email, xms_edov: false } }, otherDomain],
+    ['both verifications', { ...eve, email_verified: false, xms_edov: true }, notVerified],
+    ['a domain that is not verified', { ...unknown, xms_edov: 0 }, otherDomain],
+    ['no e-mail', { sub: 'x', ...verified }, 'the claim email is missing'],
+    ['an e-mail that the user info does not have', { ...eve, email: 'eve@evil.example', idToken: { email } }, missing],
+    ['an e-mail that only the ID token has', { ...unknown, idToken: { email } }, missing],
+    ['a verification without its e-mail', { ...unknown, idToken: verified }, missing],
     ['a group that is not configured', { sub: 'x', groups: ['gateway-admins'] }, 'the claim email is missing'],
   ])('from %s is rejected, and the reason names the claim', async (_what, person, reason) => {
     const browser = open()
-    const page = await enter(browser, person)
-    expect(page.status).toBe(403)
-    expect(page.text).toContain(`you are not allowed to use this page: ${reason}.`)
+    const text = expect.stringContaining(`you are not allowed to use this page: ${reason}.`)
+    expect(await enter(browser, person)).toMatchObject({ status: 403, text })
     expect(browser.jar.has('__Host-session')).toBe(false)
     expect(await people()).toEqual([])
     expect((await failures())[0]?.reason).toBe(`openid: ${reason}`)
@@ -195,18 +154,8 @@ describe('a person who returns', () => {
       expect((await enter(open(byGroup), { ...ann, groups })).status).toBe(403)
       expect((await failures())[0]?.reason).toBe('openid: the claim groups has no allowed group')
     }
-    const groupless = await enter(open(byGroup), ann)
-    expect(groupless.text).toContain('you are not allowed to use this page: the claim groups is missing.')
     const neither = await enter(open(byEither), { sub: 'z' })
     expect(neither.text).toContain('the claim email is missing, and the claim groups is missing.')
-  })
-
-  test('is identified by the subject when the e-mail changes', async () => {
-    await enter(open(), ann)
-    const browser = open()
-    expect((await enter(browser, { ...ann, email: 'ann.new@example.org' })).status).toBe(200)
-    expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
-    expect((await browser.get('/admin/account')).text).toContain('ann@example.com')
   })
 
   test('is bound once to the account of the e-mail, and no other person is', async () => {
@@ -214,29 +163,33 @@ describe('a person who returns', () => {
     expect((await enter(open(), ann)).status).toBe(200)
     expect(await people()).toEqual([{ email: 'ann@example.com', hasOpenId: true }])
     // The binding is a new means of sign-in: it is audited.
-    const entries = await pool`
-      select actor, detail from gateway.audit_entry where action = 'administrator.bind' order by id`
+    // The binding is a new means of sign-in: it is audited.
+    const bound = () => pool`select actor, detail from gateway.audit_entry where action = 'administrator.bind'`
     const detail = { email: 'ann@example.com', subject: `${provider.issuer} ann-1` }
-    expect(entries).toEqual([{ actor: 'ann@example.com', detail }])
+    expect(await bound()).toEqual([{ actor: 'ann@example.com', detail }])
     expect((await enter(open(), ann)).status).toBe(200)
-    expect(await pool`select 1 from gateway.audit_entry where action = 'administrator.bind'`).toHaveLength(1)
-    const other = await enter(open(), { ...ann, sub: 'ann-2' })
-    expect(other.status).toBe(403)
-    expect(other.text).toContain('belongs to another person')
+    expect(await bound()).toHaveLength(1)
+    // From then on the subject identifies the person, when the e-mail changes too.
+    expect((await enter(open(), { ...ann, email: 'ann.new@example.org' })).status).toBe(200)
+    expect(await people()).toHaveLength(1)
+    const text = expect.stringContaining('belongs to another person')
+    expect(await enter(open(), { ...ann, sub: 'ann-2' })).toMatchObject({ status: 403, text })
     expect((await failures())[0]).toEqual({ actor: 'ann@example.com', reason: 'openid: account' })
   })
 
-  test('is rejected after the removal of the account, by subject and by e-mail', async () => {
-    await createAccount(database, 'bob@example.com')
+  test('is rejected after the removal of the account, by subject, e-mail and group', async () => {
+    const [bob, eve] = [
+      { ...ann, sub: 'bob', email: 'bob@example.com' },
+      { sub: 'eve', groups: 'gateway-admins' },
+    ]
+    await createAccount(database, bob.email)
     await enter(open(), ann)
+    await enter(open(byGroup), eve)
     await pool`update gateway.administrator set removed_at = now()`
-    for (const person of [
-      ann,
-      { ...ann, sub: 'ann-3' },
-      { sub: 'bob', email: 'bob@example.com', email_verified: true },
-    ]) {
+    for (const person of [ann, { ...ann, sub: 'ann-3' }, bob]) {
       expect((await enter(open(), person)).status).toBe(403)
     }
+    for (const sub of ['eve', 'e'.repeat(255)]) expect((await enter(open(byGroup), { ...eve, sub })).status).toBe(403)
     expect(await people()).toEqual([])
   })
 
@@ -246,35 +199,17 @@ describe('a person who returns', () => {
     ['an e-mail that is not verified', { email: 'ann@example.com', email_verified: false }],
     ['an e-mail whose domain is not verified', { email: 'ann@example.com', xms_edov: false }],
     ['an e-mail that is verified elsewhere', { email: 'ann@example.com', idToken: { email_verified: true } }],
-  ])('in an allowed group with %s is bound to the subject alone', async (_what, claims) => {
+  ])('in an allowed group with %s is bound only to the subject', async (_what, claims) => {
     await createAccount(database, 'ann@example.com')
     const eve = { sub: 'Eve@1', groups: 'gateway-admins', ...claims }
-    for (const client of [byGroup, byEither, byGroup]) {
-      const browser = open(client)
-      expect((await enter(browser, eve)).status).toBe(200)
-      expect((await browser.get('/admin/account')).text).toContain('eve%401@127.0.0.1.invalid')
-    }
+    for (const client of [byGroup, byEither]) expect((await enter(open(client), eve)).status).toBe(200)
     expect(await people()).toEqual([
       { email: 'ann@example.com', hasOpenId: false },
       { email: 'eve%401@127.0.0.1.invalid', hasOpenId: true },
     ])
-    const created = await pool`select detail from gateway.audit_entry where detail ->> 'subject' like '%Eve@1'`
-    expect(created).not.toEqual([])
     // The account of the e-mail is still there for the person whose e-mail is verified.
     expect((await enter(open(byGroup), { ...ann, groups: 'gateway-admins' })).status).toBe(200)
     expect(await people()).toContainEqual({ email: 'ann@example.com', hasOpenId: true })
-  })
-
-  test('in an allowed group is rejected after the removal of the account, and when the subject is too long', async () => {
-    const group = { groups: 'gateway-admins' }
-    await createAccount(database)
-    await enter(open(byGroup), { sub: 'eve', ...group })
-    await removeAdministrator(pool, tester, 'eve@127.0.0.1.invalid')
-    for (const sub of ['eve', 'e'.repeat(255)]) {
-      const page = await enter(open(byGroup), { sub, ...group })
-      expect([page.status, (await failures())[0]?.reason]).toEqual([403, 'openid: account'])
-    }
-    expect(await people()).toHaveLength(1)
   })
 })
 
@@ -289,32 +224,31 @@ test('a person who is removed during the sign-in is rejected', async () => {
   ])
   expect(removed?.status).toBe('fulfilled')
   expect(entered).toMatchObject({ status: 'fulfilled', value: { status: 403 } })
-  expect(
-    await pool`select 1 from gateway.session join gateway.administrator on id = administrator_id
-                    where email = 'ann@example.com'`,
-  ).toEqual([])
+  const sessions = await pool`
+    select from gateway.session join gateway.administrator on id = administrator_id where email = 'ann@example.com'`
+  expect(sessions).toHaveLength(0)
 })
 
-test('an address is throttled after twenty failed callbacks', async () => {
-  const client = await createApp(database, { ...environment, OIDC_DOMAINS: 'example.com' })
-  const browser = createBrowser(client.app, { origin, address: '10.7.7.7' })
-  const statuses = []
-  for (let attempt = 0; attempt < 21; attempt++) {
-    await browser.get('/admin/login/openid')
-    statuses.push((await browser.get(`${callback}?code=x&state=y`)).status)
+test('a failed callback counts as a wrong attempt of its address, and a sign-in does not', async () => {
+  const address = '10.7.7.7'
+  const throttle = createLoginThrottle(pool)
+  for (let attempt = 1; attempt < 20; attempt++) {
+    await throttle.signIn({ name: `guess${attempt}@example.com`, address }, async () => null)
   }
-  expect(statuses).toEqual([...Array(20).fill(403), 429])
-  const elsewhere = open(client)
-  for (let attempt = 0; attempt < 25; attempt++) expect((await enter(elsewhere, ann)).status).toBe(200)
+  expect((await enter(createBrowser(byDomain.app, { origin, address }), ann)).status).toBe(200)
+  const browser = createBrowser(byDomain.app, { origin, address })
+  for (const status of [403, 429]) {
+    await browser.get('/admin/login/openid')
+    expect((await browser.get(`${callback}?code=x&state=y`)).status).toBe(status)
+  }
 })
 
 describe('a callback is rejected', () => {
   test('from another browser, when repeated, with another state, or with an error of the provider', async () => {
     const browser = open()
     const path = await journey(browser, ann)
-    const elsewhere = await open().get(path)
-    expect(elsewhere.status).toBe(403)
-    expect(elsewhere.text).toContain('was started in another browser')
+    const text = expect.stringContaining('was started in another browser')
+    expect(await open().get(path)).toMatchObject({ status: 403, text })
     const kept = browser.jar.get('__Host-openid') ?? ''
     expect((await browser.get(path)).status).toBe(200)
     browser.jar.set('__Host-openid', kept)
@@ -323,9 +257,7 @@ describe('a callback is rejected', () => {
     const victim = open()
     await victim.get('/admin/login/openid')
     expect((await victim.get(await journey(open(), ann))).status).toBe(403)
-    const declined = await enter(open(), null)
-    expect(declined.status).toBe(403)
-    expect(declined.text).toContain('Your organisation did not sign you in.')
+    expect((await enter(open(), null)).text).toContain('Your organisation did not sign you in.')
     const broken = open()
     broken.jar.set('__Host-openid', 'nonsense')
     expect((await broken.get(`${callback}?code=x&state=y`)).status).toBe(403)
@@ -343,70 +275,57 @@ describe('a callback is rejected', () => {
   })
 })
 
-describe('the ID token', () => {
+describe('the ID token', async () => {
+  const { lines, log } = collectLog()
+  const logged = await createApp(database, { ...environment, OIDC_DOMAINS: 'example.com', LOG_LEVEL: 'trace' }, log)
   const other = createSigningKey(provider.key.publicJwk.kid)
   const now = () => Math.floor(Date.now() / 1000)
-  type Jwt = ReturnType<typeof readJwt>
 
   /** Makes the provider answer with an ID token that is built from its original one. */
-  const answerWith = (change: (token: Jwt, text: string) => string) =>
+  const answerWith = (change: (token: ReturnType<typeof readJwt>, text: string) => string) =>
     provider.answer('/token', body => {
       const text = String(body.id_token)
       return { ...body, id_token: change(readJwt(text), text) }
     })
-  const signed = ({ header, claims }: Jwt) => writeJwt({ header, claims }, provider.key.privateKey)
-  const withClaims = (changes: (claims: Jwt['claims']) => object) => (token: Jwt) =>
-    signed({ header: token.header, claims: { ...token.claims, ...changes(token.claims) } })
-  const withHeader = (header: object, key: Parameters<typeof writeJwt>[1]) => (token: Jwt) =>
-    writeJwt({ header: { ...token.header, ...header }, claims: token.claims }, key)
+  type Change = Parameters<typeof answerWith>[0]
+  const withHeader =
+    (header: object, key: Parameters<typeof writeJwt>[1]): Change =>
+    token =>
+      writeJwt({ header: { ...token.header, ...header }, claims: token.claims }, key)
+  const withClaims =
+    (claims: () => object): Change =>
+    token =>
+      writeJwt({ header: token.header, claims: { ...token.claims, ...claims() } }, provider.key.privateKey)
 
-  test.each<[string, Parameters<typeof answerWith>[0]]>([
+  test.each<[string, Change]>([
     ['that another key has signed, under the same kid', withHeader({}, other.privateKey)],
     ['without a signature', (_, text) => text.replace(/[^.]*$/, '')],
     ['that has expired', withClaims(() => ({ exp: now() - 301, iat: now() - 400 }))],
-    ['that is issued in 2286', withClaims(() => ({ iat: 9_999_999_999, exp: 10_000_000_000 }))],
     ['that is issued later than now', withClaims(() => ({ iat: now() + 330 }))],
     ['that is issued before the sign-in', withClaims(() => ({ iat: now() - 901 }))],
     ['whose person is authenticated later than now', withClaims(() => ({ auth_time: now() + 330 }))],
-    ['that never expires', withClaims(() => ({ exp: undefined }))],
-    ['that is not valid yet', withClaims(() => ({ nbf: now() + 600 }))],
     ['for another client', withClaims(() => ({ aud: 'another' }))],
-    ['for several clients', withClaims(() => ({ aud: ['gateway', 'another'] }))],
-    ['for several clients, of which another may use it', withClaims(() => ({ aud: ['gateway', 'x'], azp: 'x' }))],
     ['of another issuer', withClaims(() => ({ iss: 'https://evil.example' }))],
     ['of another sign-in', withClaims(() => ({ nonce: 'another' }))],
-    ['of no sign-in', withClaims(() => ({ nonce: undefined }))],
-    ['without a subject', withClaims(() => ({ sub: undefined }))],
     ['with another subject than the user info', withClaims(() => ({ sub: 'somebody-else' }))],
-    ['that is none', () => 'nonsense'],
   ])('%s is rejected with 403 and an audit entry', async (_what, change) => {
-    const { lines, log } = collectLog()
-    const client = await createApp(database, { ...environment, OIDC_DOMAINS: 'example.com', LOG_LEVEL: 'trace' }, log)
-    const browser = open(client)
+    const browser = open(logged)
     const path = await journey(browser, ann)
     answerWith(change)
     const before = (await failures()).length
     const page = await browser.get(path)
-    expect(page.status).toBe(403)
-    expect(page.text).toContain('Your organisation did not sign you in.')
+    expect([page.status, page.text]).toEqual([403, expect.stringContaining('Your organisation did not sign you in.')])
     expect(browser.jar.has('__Host-session')).toBe(false)
     expect(await people()).toEqual([])
     const entries = await failures()
     expect(entries).toHaveLength(before + 1)
     expect(entries[0]).toEqual({ actor: 'no e-mail', reason: 'openid: provider' })
-    expect(lines().filter(({ level }) => level > 30)).toEqual([])
-    expect(lines()).toContainEqual(
-      expect.objectContaining({ msg: 'sign-in through the OpenID provider failed', reqId: expect.any(String) }),
-    )
+    const written = lines().filter(({ msg }) => msg === 'sign-in through the OpenID provider failed')
+    expect(written.at(-1)).toMatchObject({ level: 30, reqId: expect.any(String) })
   })
 
-  test.each<[string, Parameters<typeof answerWith>[0]]>([
-    ['as it comes', (_, text) => text],
-    ['made like the rejected ones, but unchanged', signed],
-    [
-      'for several clients, of which this one may use it',
-      withClaims(() => ({ aud: ['gateway', 'x'], azp: 'gateway' })),
-    ],
+  test.each<[string, Change]>([
+    ['made like the rejected ones, but unchanged', withClaims(() => ({}))],
     ['that expired minutes ago, by our clock', withClaims(() => ({ exp: now() - 270 }))],
     ['that is issued in some minutes, by our clock', withClaims(() => ({ iat: now() + 270, nbf: now() + 270 }))],
     ['that is as old as the sign-in', withClaims(() => ({ iat: now() - 870, auth_time: 1 }))],
@@ -423,11 +342,7 @@ describe('the ID token', () => {
     provider.answer('/jwks', () => ({ keys: [next.publicJwk] }))
     answerWith(withHeader({ kid: 'next' }, next.privateKey))
     expect((await enter(open(), ann)).status).toBe(200)
-    const again = createSigningKey('next')
-    provider.answer('/jwks', () => ({ keys: [again.publicJwk] }))
-    expect((await enter(open(), ann)).status).toBe(403)
-    answerWith(withHeader({ kid: 'next' }, again.privateKey))
-    expect((await enter(open(), ann)).status).toBe(200)
+    // The provider still signs with its first key.
     answerWith((_, text) => text)
     expect((await enter(open(), ann)).status).toBe(403)
   })
@@ -456,62 +371,48 @@ describe('the ID token', () => {
     )
   })
 
-  test('suffices when the provider refuses user info; what is missing otherwise is named', async () => {
-    const verified = { email: 'ann@example.com', email_verified: true }
-    const cases = [
-      [byDomain, verified, [403, 502], 200],
-      [byGroup, { groups: 'gateway-admins' }, [403, 502], 200],
-      [byGroup, verified, [401, 403], 403],
-      [byGroup, verified, [429, 502], 503],
-    ] as const
-    for (const [client, idToken, answers, status] of cases) {
-      for (const answer of answers) {
-        provider.answer('/me', () => answer)
-        const page = await enter(open(client), { sub: `ann-${status}`, idToken })
-        expect([answer, page.status]).toEqual([answer, status])
-        if (status === 403) expect(page.text).toContain('the claim groups is missing')
-      }
+  test.each([
+    [byDomain, { email: 'ann@example.com', email_verified: true }, [403, 502], 200],
+    [byGroup, { groups: 'gateway-admins' }, [403, 502], 200],
+    [byGroup, {}, [401, 403], 403],
+    [byGroup, {}, [429, 502], 503],
+  ])('suffices when the provider refuses user info; what is missing otherwise is named: %#', async (client, idToken, answers, status) => {
+    for (const answer of answers) {
+      provider.answer('/me', () => answer)
+      const page = await enter(open(client), { sub: `ann-${status}`, idToken })
+      expect([answer, page.status]).toEqual([answer, status])
+      if (status === 403) expect(page.text).toContain('the claim groups is missing')
     }
   })
 
-  test.each([
+  test.each<Parameters<typeof provider.answer>>([
     ['/.well-known/openid-configuration', () => 404],
     ['/.well-known/openid-configuration', body => ({ ...body, issuer: 'https://another.example' })],
     ['/token', () => 401],
-    ['/jwks', () => 404],
-  ] as [
-    string,
-    Parameters<typeof provider.answer>[1],
-  ][])('answers 500 and not to try again when %s will never do', async (path, answer) => {
+  ])('answers 500 and not to try again when %s will never do', async (path, answer) => {
     const browser = open()
     const back = await journey(browser, ann)
     provider.answer(path, answer)
     const page = await browser.get(back)
     expect([page.status, page.headers['retry-after']]).toEqual([500, undefined])
-    expect(page.text).toContain(
-      'is not set up correctly. Sign in with a password. The operator finds the cause with `voucher-gateway doctor`.',
-    )
+    expect(page.text).toContain('The operator finds the cause with `voucher-gateway doctor`.')
   })
 
-  test.each<[string, Parameters<typeof answerWith>[0]]>([
+  test.each<[string, Change]>([
     ['that is not signed', withHeader({ alg: 'none' }, '')],
     ['that is signed with the client secret', withHeader({ alg: 'HS256' }, 'a-secret-of-the-client')],
     [
       'that is signed with the public key as a secret',
       withHeader({ alg: 'HS256' }, provider.key.publicKey.export({ type: 'spki', format: 'pem' })),
     ],
-  ])('%s is rejected with 500 and without the advice to start again', async (_what, change) => {
+  ])('%s is rejected with 500, whatever the provider says it signs with', async (_what, change) => {
     for (const id_token_signing_alg_values_supported of [['RS256', 'HS256', 'none'], ['RS256'], undefined]) {
       const browser = open()
       const path = await journey(browser, ann)
       answerWith(change)
       provider.answer('/.well-known/openid-configuration', body => ({ ...body, id_token_signing_alg_values_supported }))
-      const page = await browser.get(path)
-      expect([page.status, browser.jar.has('__Host-session')]).toEqual([500, false])
-      expect(page.text).toContain('is not set up correctly. Sign in with a password.')
-      expect(page.text).not.toMatch(/start (it )?again/i)
+      expect([(await browser.get(path)).status, browser.jar.has('__Host-session')]).toEqual([500, false])
     }
-    expect(await people()).toEqual([])
   })
 
   test.each([
@@ -539,56 +440,33 @@ describe('the ID token', () => {
 const failedFetch = (code: string) => new TypeError('fetch failed', { cause: Object.assign(new Error(), { code }) })
 const errorBody = (error: string, status: number) =>
   new ResponseBodyError('', { cause: { error }, response: new Response(null, { status }) })
+const answered = (error: string) => new AuthorizationResponseError('', { cause: new URLSearchParams({ error }) })
 
-test.each<[ReturnType<typeof failureKindOf>, Error]>([
-  ['temporary', errorBody('slow_down', 429)],
-  ['temporary', errorBody('temporarily_unavailable', 400)],
-  ['temporary', new AuthorizationResponseError('', { cause: new URLSearchParams('error=temporarily_unavailable') })],
-  ['invalid', new AuthorizationResponseError('', { cause: new URLSearchParams('error=access_denied') })],
-  ['invalid', errorBody('invalid_grant', 400)],
-  ['refused', errorBody('invalid_client', 401)],
-  ...['ECONNREFUSED', 'ECONNRESET', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'].map((code): ['temporary', Error] => [
-    'temporary',
-    failedFetch(code),
-  ]),
-  ...[
-    'CERT_HAS_EXPIRED',
-    'CERT_SIGNATURE_FAILURE',
-    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-    'DEPTH_ZERO_SELF_SIGNED_CERT',
-    'SELF_SIGNED_CERT_IN_CHAIN',
-    'ERR_TLS_CERT_ALTNAME_INVALID',
-    'ENOTFOUND',
-  ].map((code): ['refused', Error] => ['refused', failedFetch(code)]),
-])('a failure is %s: %o', (kind, error) => {
-  expect(failureKindOf(error)).toBe(kind)
+test.each<[ReturnType<typeof failureKindOf>, Error[]]>([
+  ['temporary', [errorBody('slow_down', 429), errorBody('temporarily_unavailable', 400)]],
+  ['temporary', [answered('temporarily_unavailable'), ...['ECONNREFUSED', 'EAI_AGAIN'].map(failedFetch)]],
+  ['invalid', [answered('access_denied'), errorBody('invalid_grant', 400)]],
+  ['refused', [errorBody('invalid_client', 401), ...['ENOTFOUND', 'CERT_HAS_EXPIRED'].map(failedFetch)]],
+  ['refused', ['ERR_TLS_CERT_ALTNAME_INVALID', 'SELF_SIGNED_CERT_IN_CHAIN'].map(failedFetch)],
+])('a failure is %s', (kind, failures) => {
+  expect(failures.map(failureKindOf)).toEqual(failures.map(() => kind))
 })
 
 test('the requested page is validated again at the callback', async () => {
   const browser = open()
   const path = await journey(browser, ann)
   forge(browser, { next: 'https://evil.example/admin/tokens' })
-  const page = await browser.get(path)
-  expect(page.headers.refresh).toBe('0;url=/admin/tokens')
-  expect(page.html).not.toContain('evil.example')
+  expect((await browser.get(path)).headers.refresh).toBe('0;url=/admin/tokens')
 })
 
 test('a provider that is down gives 503, passwords keep working, and a later sign-in succeeds', async () => {
   const port = await freePort()
   const issuer = `http://127.0.0.1:${port}`
-  const { lines, log } = collectLog()
-  vi.stubEnv('HTTPS_PROXY', 'http://127.0.0.1:9')
-  const settings = { ...environment, OIDC_ISSUER: issuer, OIDC_DOMAINS: 'example.com', LOG_LEVEL: 'info' }
-  const client = await createApp(database, settings, log)
-  vi.unstubAllEnvs()
-  expect(lines()[0]?.msg).toMatch(/^the OpenID provider is asked directly: HTTPS_PROXY is not used: set /)
+  const client = await createApp(database, { ...environment, OIDC_ISSUER: issuer, OIDC_DOMAINS: 'example.com' })
   await createAccount(database)
   const browser = open(client)
   const page = await browser.get('/admin/login/openid')
-  expect(page.status).toBe(503)
-  expect(page.headers['retry-after']).toBe('30')
-  expect(page.text).toContain('or sign in with a password')
+  expect(page).toMatchObject({ status: 503, text: expect.stringContaining('or sign in with a password') })
   expect((await browser.submit('/admin/login', root)).status).toBe(303)
 
   const back = createServer((_request, response) => {
@@ -598,21 +476,4 @@ test('a provider that is down gives 503, passwords keep working, and a later sig
   await new Promise<void>(resolve => back.listen(port, '127.0.0.1', resolve))
   expect((await open(client).get('/admin/login/openid')).status).toBe(303)
   await new Promise(resolve => back.close(resolve))
-  // The metadata is cached.
-  expect((await open(client).get('/admin/login/openid')).status).toBe(303)
-})
-
-test('an instance with a former client secret refuses sign-ins, and keeps open sessions', async () => {
-  const former = await createApp(database, {
-    ...environment,
-    OIDC_CLIENT_SECRET: 'a former secret of the client',
-    OIDC_DOMAINS: 'example.com',
-  })
-  const [signedIn, browser] = [open(), open(former)]
-  await enter(signedIn, ann)
-  for (const [name, value] of signedIn.jar) browser.jar.set(name, value)
-  expect((await browser.get('/admin/account')).text).toContain('ann@example.com')
-  const another = open(former)
-  expect((await enter(another, ann)).status).toBe(500)
-  expect((await another.get('/admin/account')).status).toBe(303)
 })
