@@ -17,6 +17,8 @@ beforeEach(async () => {
   browser = await signIn(client, database)
 })
 
+const statusOf = async (link: string) => (await createBrowser(client.app).get(link)).status
+
 const linkOn = (text: string) => /(\/admin\/setup\/[\w-]{43})/.exec(text)?.[1] ?? ''
 
 const idOf = async (email: string) => (await listAdministrators(pool)).find(each => each.email === email)?.id
@@ -24,7 +26,6 @@ const idOf = async (email: string) => (await listAdministrators(pool)).find(each
 test('the list shows administrators, their means of sign-in and invitations', async () => {
   await pool`insert into gateway.administrator (email, subject) values ('olga@example.com', 'https://id.example 7')`
   const page = await browser.get('/admin/administrators')
-  expect(page.status).toBe(200)
   const rows = rowsOf(page.html).map(cells => cells.join(' '))
   expect(rows.find(row => row.includes('olga'))).toMatch(/OpenID.*never/s)
   expect(rows.find(row => row.includes(root.email))).toMatch(/password.*This is you/s)
@@ -33,11 +34,8 @@ test('the list shows administrators, their means of sign-in and invitations', as
 
 describe('inviting', () => {
   test('shows a link once, which lets the invited person sign in', async () => {
-    // Browsers reject a letter that is not ASCII before the @ in such a field, and rewrite one after it.
-    expect((await browser.get('/admin/administrators')).html).not.toContain('type="email"')
     const made = await browser.submit('/admin/administrators', { email: 'Ann@example.com' })
-    expect(made.status).toBe(201)
-    expect(made.headers['cache-control']).toBe('private, no-store')
+    expect(made).toMatchObject({ status: 201, headers: { 'cache-control': 'private, no-store' } })
     const link = linkOn(made.text)
     expect(made.text).toContain(`http://localhost:8080${link}`)
     const listed = await browser.get('/admin/administrators')
@@ -46,11 +44,11 @@ describe('inviting', () => {
     const password = 'a password of my own'
     const invited = createBrowser(client.app)
     expect((await invited.get(link)).text).toContain('ann@example.com')
-    // The link names the account, whatever the form says.
+    // The link names the account: the e-mail of the form does not count.
     const fields = { email: 'eve@example.com', password, again: password }
     expect((await invited.submit(link, fields)).status).toBe(303)
     expect((await listAdministrators(pool)).map(({ email }) => email)).toEqual(['ann@example.com', root.email])
-    expect((await createBrowser(client.app).get(link)).status).toBe(404)
+    expect(await statusOf(link)).toBe(404)
     expect((await browser.get('/admin/administrators')).text).not.toContain('Pending invitations')
     const entries = await pool`
       select actor, action, detail from gateway.audit_entry where detail ->> 'email' = 'ann@example.com' order by id`
@@ -62,10 +60,9 @@ describe('inviting', () => {
 
   test('rejects an existing administrator, whose account the link would take over', async () => {
     await createAccount(database, 'ann@example.com')
+    const text = expect.stringContaining('This is an administrator already.')
     const answer = await browser.submit('/admin/administrators', { email: 'ANN@example.com' })
-    expect(answer.status).toBe(422)
-    expect(answer.text).toContain('This is an administrator already.')
-    expect((await browser.submit('/admin/administrators', { email: 'nobody' })).text).toContain('Give an e-mail')
+    expect(answer).toMatchObject({ status: 422, text })
   })
 })
 
@@ -75,16 +72,16 @@ describe('an invitation', () => {
     const link = linkOn((await ann.submit('/admin/administrators', { email: 'back@example.com' })).text)
     const kept = linkOn((await browser.submit('/admin/administrators', { email: 'bob@example.com' })).text)
     expect((await browser.get('/admin/administrators')).text).toMatch(/back@example\.com .{1,60}ann@example\.com/)
-    expect((await createBrowser(client.app).get(link)).status).toBe(200)
+    expect(await statusOf(link)).toBe(200)
 
     const id = await idOf('ann@example.com')
     await browser.submit(`/admin/administrators/${id}/remove`)
-    expect((await createBrowser(client.app).get(link)).status).toBe(404)
+    expect(await statusOf(link)).toBe(404)
     expect(await pool`select email from gateway.invitation`).toEqual([{ email: 'bob@example.com' }])
-    expect((await createBrowser(client.app).get(kept)).status).toBe(200)
+    expect(await statusOf(kept)).toBe(200)
 
     const late = await inviteAdministrator(pool, tester, 'back@example.com', { id: id ?? 0, email: 'ann@example.com' })
-    expect((await createBrowser(client.app).get(`/admin/setup/${late}`)).status).toBe(404)
+    expect(await statusOf(`/admin/setup/${late}`)).toBe(404)
     expect((await browser.get('/admin/administrators')).text).not.toContain('back@example.com')
   })
 
@@ -96,11 +93,9 @@ describe('an invitation', () => {
     const form = formsOf(html).find(({ fields }) => fields.get('email') === 'ann@example.com')!
     expect(await browser.send(form)).toMatchObject({ status: 303, location: '/admin/administrators' })
     const listed = (await browser.get('/admin/administrators')).text
-    expect(listed).toContain('The invitation of ann@example.com is withdrawn.')
-    expect(listed).toContain('bob@example.com')
-    expect((await createBrowser(client.app).get(link)).status).toBe(404)
-    const entries = await pool`
-      select actor, detail from gateway.audit_entry where action = 'administrator.withdraw'`
+    expect(listed).toMatch(/The invitation of ann@example\.com is withdrawn\..*bob@example\.com/)
+    expect(await statusOf(link)).toBe(404)
+    const entries = await pool`select actor, detail from gateway.audit_entry where action = 'administrator.withdraw'`
     expect(entries).toEqual([{ actor: root.email, detail: { email: 'ann@example.com' } }])
     expect((await browser.send(form)).status).toBe(404)
   })
@@ -110,7 +105,6 @@ describe('removing', () => {
   test('asks for confirmation, ends the sessions, and is audited', async () => {
     const ann = await signIn(client, database, { email: 'ann@example.com' })
     const path = `/admin/administrators/${await idOf('ann@example.com')}/remove`
-    expect((await browser.get('/admin/administrators')).html).toContain(`href="${path}"`)
     expect((await browser.get(path)).text).toContain('Remove ann@example.com?')
     expect((await ann.get('/admin/account')).status).toBe(200)
     expect(await browser.submit(path)).toMatchObject({ status: 303, location: '/admin/administrators' })
@@ -146,11 +140,5 @@ describe('removing', () => {
     const outcomes = await atOnce(database.platform, 'gateway.administrator', removals)
     expect(outcomes.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected'])
     expect(await listAdministrators(pool)).toHaveLength(1)
-  })
-
-  test('answers 404 for an unknown administrator', async () => {
-    for (const id of ['0', '-1', 'x', '99999999999999999999', '424242']) {
-      expect((await browser.get(`/admin/administrators/${id}/remove`)).status).toBe(404)
-    }
   })
 })

@@ -23,10 +23,6 @@ test('one button signs in, and leads to the page that was requested', async () =
   const [entry] = await database.pool`
     select actor, detail from gateway.audit_entry where action = 'administrator.sign_in' order by id desc limit 1`
   expect(entry).toEqual({ actor: 'demo@example.com', detail: { means: 'demo' } })
-
-  expect(await createBrowser(demo).submit('/admin/login', {}, { action: path })).toMatchObject({ status: 303 })
-  const accounts = await database.pool`select id from gateway.administrator where email = 'demo@example.com'`
-  expect(accounts).toHaveLength(1)
 })
 
 test('it needs the form of the page, sent from the page', async () => {

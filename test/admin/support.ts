@@ -1,14 +1,6 @@
-// An example for a page behind the sign-in:
-//
-//   const database = await createDatabase()
-//   const browser = await signIn(await createApp(database), database)      // as root@example.com, made on the way
-//   const page = await browser.get('/admin/tokens')                        // page.status, page.html, page.headers
-//   const answer = await browser.submit('/admin/tokens/new', { name: 'Till', tenant: ['1', '2'] })
-//
-// `submit` loads the first page and posts its form: the hidden fields (the CSRF token among them) come from there, and
-// it goes where the form's `action` says. When a page has several forms, name the one you mean: `{ action }`.
-// `load` and `send` do the two halves: a form that is sent later, twice, or by another browser.
-// `post` sends a form as it is, without loading anything. Neither follows redirects: read `answer.location`.
+// A browser for the pages behind the sign-in: `signIn` creates an administrator and returns one. `submit` loads a page and posts
+// its form with the hidden fields, of which one is the CSRF token; `load` and `send` do the two halves. `post` sends a form without
+// loading anything. None follows redirects: read `answer.location`.
 
 import type { FastifyInstance } from 'fastify'
 import { setPassword } from '../../src/domain/administrator/administrator-password.ts'
@@ -54,18 +46,6 @@ export const rowsOf = (html: string): string[][] =>
     [...row.matchAll(/<t[hd]\b[^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell = '']) => textOf(cell)),
   )
 
-/** Reads CSV as RFC 4180 has it. @returns the records, by the headings */
-export function parseCsv(text: string): Record<string, string>[] {
-  const rows: string[][] = [[]]
-  for (const [, quoted, plain = '', end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r?\n)/g)) {
-    rows.at(-1)!.push(quoted?.replaceAll('""', '"') ?? plain)
-    if (end !== ',') rows.push([])
-  }
-  if (rows.pop()?.length !== 0) throw new Error('The last line does not end.')
-  const [headings = [], ...records] = rows
-  return records.map(cells => Object.fromEntries(headings.map((heading, index) => [heading, cells[index] ?? ''])))
-}
-
 /** Returns the address of a pager's link to another page. */
 export const linkOf = ({ html }: Page, rel: 'next' | 'prev'): string | undefined =>
   new RegExp(`href="([^"]*)" rel="${rel}"`).exec(html)?.[1]?.replaceAll('&amp;', '&')
@@ -108,7 +88,7 @@ export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}
   const jar = new Map<string, string>()
 
   async function send(
-    method: 'GET' | 'HEAD' | 'POST',
+    method: 'GET' | 'POST' | 'DELETE',
     path: string,
     { payload, headers = {} }: { payload?: string; headers?: Record<string, string | undefined> } = {},
   ): Promise<Page> {
@@ -116,7 +96,8 @@ export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}
       host: new URL(origin).host,
       cookie: jar.size === 0 ? undefined : [...jar].map(([name, value]) => `${name}=${value}`).join('; '),
       'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0',
-      ...(method === 'POST' ? { origin, 'content-type': 'application/x-www-form-urlencoded' } : {}),
+      ...((method === 'POST' || method === 'DELETE') && { origin }),
+      ...(method === 'POST' && { 'content-type': 'application/x-www-form-urlencoded' }),
       ...headers,
     }
     const response = await app.inject({
@@ -163,7 +144,7 @@ export function createBrowser(app: FastifyInstance, options: BrowserOptions = {}
     /** Its cookies, by name. */
     jar,
     get: (path: string, headers: Record<string, string | undefined> = {}) => send('GET', path, { headers }),
-    head: (path: string) => send('HEAD', path),
+    delete: (path: string, headers: Record<string, string | undefined> = {}) => send('DELETE', path, { headers }),
     post,
 
     load,
@@ -200,7 +181,7 @@ export const changePassword = (browser: Browser, current: string, password: stri
 /** The administrator who signs in by default. */
 export const root = { email: 'root@example.com', password: 'a lot of quiet water' }
 
-/** The scrypt key of that password with the smallest parameters: a check of it takes no time, another one a quarter of a second. */
+/** The scrypt key of that password with the smallest parameters: checking it takes no time, and a usual key a quarter of a second. */
 const rootKey =
   'c2NyeXB0AAEAAAABAAAAAdigMOEJohJdaSyD3orJSgg8yrb/SrFyUY30kemcPNuFFy1vuPkT/j6wm0n7meCRVcwp/W0Kpzs4Fcsay/mdRI67VHWjRqNSP+XxS9B1xnbF'
 
