@@ -6,15 +6,11 @@ import { findLostReferences } from '../../src/projection/references.ts'
 import { createApp, createClient } from '../support/app.ts'
 import { createTestToken } from '../support/builders.ts'
 import { checkToken } from '../support/check-token.ts'
-import { afterFile } from '../support/cleanups.ts'
-import { connect, serviceRole } from '../support/connect.ts'
 import { createEmptyDatabase } from '../support/database.ts'
 import { projected } from '../support/projected.ts'
 import { findRecordProblems } from '../support/record-problems.ts'
 
-const { address, owner: platform } = await createEmptyDatabase()
-const pool = connect(address, { max: 2, statementTimeoutMs: 60_000, role: serviceRole })
-afterFile(() => pool.end({ timeout: 1 }))
+const { owner: platform, pool } = await createEmptyDatabase()
 
 await platform
   .unsafe(`
@@ -61,58 +57,60 @@ function mappingsOf(type: KeyType): Mapping[] {
   })
 }
 
+/** The first id of a key that is no number. Lost steps leave gaps in these ids. */
 const first = 9_000_000_000_000_000
+/** The ids by the texts of the keys. */
+const given: Record<string, number[]> = {}
+const readIds = async () => {
+  const rows = await pool`select id || ' ' || reference as shown from gateway.voucher order by id`
+  return rows.map(({ shown }) => shown)
+}
+
 await migrate(platform, { adopted: mappingsOf('bigint') })
 await projected(pool)
 const client = await createApp({ pool })
 const { secret } = await createTestToken(pool, [7])
 let from = new Date().toISOString()
+let former = [1, 2, 3]
 
-test.each<[KeyType, ids: number[], gone: number[]]>([
-  ['bigint', [1, 2, 3], []],
-  ['text', [1, 2, first], [3]],
-  ['bigint', [1, 2, 3], [first]],
-  ['uuid', [first + 1, first + 2, first + 3], [1, 2, 3]],
-  ['text', [1, 2, first], [first + 1, first + 2, first + 3]],
-  ['uuid', [first + 1, first + 2, first + 3], [1, 2, first]],
-  ['numeric', [1, 2, 3], [first + 1, first + 2, first + 3]],
-  ['bigint', [1, 2, 3], []],
-])('keys of the type %s have the ids %j', async (type, ids, gone) => {
+test.each<[KeyType, numbers: number[]]>([
+  ['bigint', [1, 2, 3]],
+  ['text', [1, 2]],
+  ['bigint', [1, 2, 3]],
+  ['uuid', []],
+  ['text', [1, 2]],
+  ['uuid', []],
+  ['numeric', [1, 2, 3]],
+  ['bigint', [1, 2, 3]],
+])('keys of the type %s have the same ids each time, of which %j are their numbers', async (type, numbers) => {
   await migrate(platform, { adopted: mappingsOf(type) })
   await projected(pool)
   expect([await findRecordProblems(pool), await findLostReferences(pool)]).toEqual([[], []])
   const list = await client.rest(secret, '/tenants/7/sales/purchased-vouchers')
-  const shown = (list.body.data as { id: number; reference: string }[]).sort((one, other) => one.id - other.id)
-  expect(shown.map(({ id }) => id)).toEqual(ids)
+  const ids = (list.body.data as { id: number }[]).map(({ id }) => id).sort((one, other) => one - other)
+  given[texts[type]] ??= ids
+  expect([ids, ids.filter(id => id < first)]).toEqual([given[texts[type]], numbers])
   const removals = await pool<{ id: number }[]>`
     select id from gateway.removal where record = 'voucher' and updated_at > ${from}::text::timestamptz order by id`
-  expect(removals.map(({ id }) => id)).toEqual(gone)
+  expect(removals.map(({ id }) => id)).toEqual(former.filter(id => !ids.includes(id)))
   from = list.body.server_time
-  // A resolution, a step and the check read the source by the key.
+  former = ids
+  // A resolution reads the source by the key.
   const answer = await createClient(client.app).resolve(secret, 7, { voucher_reference: 'three' })
   expect(answer.body.data).toMatchObject({ voucher: { id: ids[2] } })
   const { payload } = await checkToken(client, answer.body.data.redemption_token)
   expect([payload.sub, payload.voucher_id]).toEqual([texts[type], ids[2]])
-  await platform`update keys.card set code = 'THREE' || '' where id = 3`
-  await projected(pool)
-  expect(await findRecordProblems(pool)).toEqual([])
 })
 
 test('a column that gets another type needs the same mapping again, and keeps the ids', async () => {
   await platform`alter table keys.card alter id type text`
   await platform`update keys.card set code = 'UN' where id = '1'`
   await projected(pool)
-  expect(await findRecordProblems(pool)).toMatchObject([
-    { record: 'voucher', reason: expect.stringMatching(/operator/) },
-  ])
+  expect(await findRecordProblems(pool)).toMatchObject([{ reason: expect.stringMatching(/operator/) }])
   await migrate(platform, { adopted: mappingsOf('bigint') })
   await projected(pool)
   expect(await findRecordProblems(pool)).toEqual([])
-  expect(await pool`select id, reference from gateway.voucher order by id`).toEqual([
-    { id: 1, reference: 'UN' },
-    { id: 2, reference: 'TWO' },
-    { id: 3, reference: 'THREE' },
-  ])
+  expect(await readIds()).toEqual(['1 UN', '2 TWO', '3 THREE'])
 })
 
 test('a key that is gone for good has its removal, in any type, and its id is not given again', async () => {
@@ -121,14 +119,12 @@ test('a key that is gone for good has its removal, in any type, and its id is no
   await projected(pool)
   await platform`insert into keys.card values ('4', 'new', 10, null, 'FOUR')`
   await projected(pool)
-  expect(await pool`select id, reference from gateway.voucher order by id`).toEqual([
-    { id: 1, reference: 'UN' },
-    { id: first, reference: 'THREE' },
-    { id: first + 4, reference: 'FOUR' },
-  ])
+  const shown = await readIds()
+  expect(shown).toEqual(['1 UN', `${given.gift?.[2]} THREE`, expect.stringMatching(/ FOUR$/)])
+  expect(Object.values(given).flat()).not.toContain(Number.parseInt(shown[2], 10))
 })
 
-test('a rule may read a column that is null; references that find no record are counted', async () => {
+test('references that find no record are counted', async () => {
   await platform`update keys.card set variant = 12 where id = '1'`
   await projected(pool)
   expect(await findLostReferences(pool)).toEqual([

@@ -1,4 +1,4 @@
--- A platform with other habits: a schema and names of its own, also names that ours has or that need quotes, UUIDs, texts and
+-- A platform with other habits: a schema and names of its own, some of them like the gateway's or in need of quotes, UUIDs, texts and
 -- several columns as keys, cents, an enum, a tree by path, soft deletes, two kinds in one table, balances, states and consents as
 -- logs, partitions, times without a zone.
 create schema shop;

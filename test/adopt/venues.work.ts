@@ -1,4 +1,4 @@
-/** What writers do at the platform of venues.tables.sql. */
+/** The changes that writers make at the platform of venues.tables.sql. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
@@ -182,7 +182,7 @@ const deleteCustomer: Change = async context => {
 const consent = (sql: postgres.ISql, customer: string, given: boolean) =>
   sql`insert into shop.consent values (${customer}, ${given}, clock_timestamp()) on conflict do nothing`
 
-/** Moves a venue, with those below it, below the venue of a path. */
+/** Moves a venue and the venues below it to the venue of a path. */
 const moveVenue = (sql: postgres.ISql, id: string, path: string) => sql`
   update shop.venue set path = ${path}::text || substr(venue.path, length(regexp_replace(moved.path, '/[^/]*$', '')) + 1)
   from (select path from shop.venue where id = ${id}) moved
@@ -199,7 +199,7 @@ const insertVenue: Change = async context => {
   return result
 }
 
-/** Lets a size become an item, or an item a size. */
+/** Makes a size an item, or an item a size. */
 const changeKind: Change = context => {
   const { sql } = context
   const item = one(context, 'items')

@@ -5,8 +5,8 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { afterFile } from '../../support/cleanups.ts'
 import { addressUrl, connect } from '../../support/connect.ts'
-import { directoryPlace, type Records, readService } from '../../support/copies.ts'
-import { createEmptyDatabase, type TestDatabase } from '../../support/database.ts'
+import { directoryPlace, readService } from '../../support/copies.ts'
+import { createEmptyDatabase } from '../../support/database.ts'
 import { createDirectory } from '../../support/directory.ts'
 import { packagedPrograms, startPackaged } from '../../support/packaged-postgres.ts'
 import { run, serve } from '../../support/process.ts'
@@ -22,20 +22,10 @@ const regions = [
   { region: 'reg_kw', currency: 'KWD', unit: 2.5 },
 ]
 
-/** Returns the objects among some of which no record has all members. */
-function missing(objects: object[], records: Records): object[] {
-  const hasMembersOf = (object: object): { asymmetricMatch: (other: unknown) => boolean } =>
-    expect.objectContaining(object)
-  return objects.filter(object => !Object.values(records).some(record => hasMembersOf(object).asymmetricMatch(record)))
-}
-
-interface Databases {
-  address: TestDatabase['address']
-  environment: { DATABASE_URL: string; PLATFORM_URL?: string }
-}
+const contains = (object: object): { asymmetricMatch: (other: unknown) => boolean } => expect.objectContaining(object)
 
 /** Creates the database of Medusa, and the environment of commands: the gateway has that database, or one on another server. */
-async function createDatabases(isReplicated: boolean): Promise<Databases> {
+async function createDatabases(isReplicated: boolean) {
   const gateway = await createEmptyDatabase()
   if (!isReplicated) return { address: gateway.address, environment: { DATABASE_URL: gateway.url } }
   const { stop, ...address } = await startPackaged({ wal_level: 'logical', fsync: 'off' })
@@ -69,13 +59,13 @@ test.each([
   // As docs/adopting.md says, what init writes lacks two constants.
   const drafted = join(createDirectory(), 'mapping')
   await command('adopt', 'init', drafted)
-  const checked = await run(['adopt', 'check', drafted, '--json'], {
-    DATABASE_URL: environment.PLATFORM_URL ?? environment.DATABASE_URL,
-  })
+  const checked = await run(['adopt', 'check', drafted, '--json'], { DATABASE_URL: addressUrl(address) })
   const { findings }: { findings: { level: string }[] } = JSON.parse(checked.stdout)
-  expect(findings.filter(({ level }) => level === 'error')).toMatchObject(
-    ['product.sql', 'variant.sql'].map(file => ({ file, problem: expect.stringMatching(/currency is null$/) })),
-  )
+  const problem = expect.stringMatching(/currency is null$/)
+  expect(findings.filter(({ level }) => level === 'error')).toMatchObject([
+    { file: 'product.sql', problem },
+    { file: 'variant.sql', problem },
+  ])
 
   if (isReplicated) {
     // A table without a primary key.
@@ -112,11 +102,8 @@ test.each([
     expect(await slots()).toHaveLength(1)
   }
 
-  const permissions = ['view_vouchers', 'view_orders', 'export_customer_information']
-  const created = await command(
-    ...['token', 'create', '--name', 'Partner', '--tenant', '1'],
-    ...permissions.flatMap(permission => ['--permission', permission]),
-  )
+  const permissions = ['--permission', 'view_vouchers', 'view_orders', 'export_customer_information']
+  const created = await command('token', 'create', '--name', 'Partner', '--tenant', '1', ...permissions)
   const [secret = ''] = /vgw_\w+/.exec(created) ?? []
   const service = await serve({ ...environment, RATE_LIMIT_PER_MINUTE: '1000000' })
   const { origin } = new URL(service.restAddress)
@@ -151,7 +138,10 @@ test.each([
     { initial_balance: 75, void: true },
   ]
   const deleted = { reference: 'FREE' }
-  const readMissing = async () => missing([...shown, deleted], await readService(origin, secret))
+  const readMissing = async () => {
+    const records = Object.values(await readService(origin, secret))
+    return [...shown, deleted].filter(object => !records.some(record => contains(object).asymmetricMatch(record)))
+  }
   await expect.poll(readMissing, { timeout: 60_000 }).toEqual([deleted])
 
   await syncCopy()
