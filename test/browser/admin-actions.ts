@@ -23,8 +23,11 @@ export async function pickTenant(page: Page, part: string, name: string): Promis
   await page.getByLabel('Find a tenant').fill(part)
   await page.getByRole('button', { name: 'Find' }).click()
   await page.locator('#found').getByText(`“${part}”`).waitFor()
-  await page.getByRole('list', { name: 'Tenants found' }).getByRole('checkbox', { name }).first().check()
-  await page.getByRole('button', { name: 'Add selected' }).first().click()
+  const found = page.getByRole('list', { name: 'Tenants found' })
+  await found
+    .getByRole('button', { name: `Add ${name}`, exact: true })
+    .first()
+    .click()
   await page.getByLabel(`Reach for ${name}`).waitFor()
 }
 

@@ -1,21 +1,22 @@
-import { expect, test } from 'vitest'
+import { describe, test } from 'vitest'
 import { inviteAdministrator, inviteFirstAdministrator } from '../../src/domain/administrator/invitation.ts'
-import { editToken, revokeToken } from '../../src/domain/token/lifecycle.ts'
-import { rotateToken } from '../../src/domain/token/rotation.ts'
-import { getToken } from '../../src/domain/token/token.ts'
+import { createEndpoint, pauseEndpoint } from '../../src/domain/event/endpoint.ts'
+import { recordTest } from '../../src/domain/event/test-delivery.ts'
+import { revokeToken } from '../../src/domain/token/lifecycle.ts'
 import { startProvider } from '../admin/provider.ts'
 import { createAccount, root } from '../admin/support.ts'
 import { startBrowser } from '../support/browser.ts'
 import { tester } from '../support/builders.ts'
 import { freePort } from '../support/free-port.ts'
+import { projected } from '../support/projected.ts'
 import { startService } from '../support/service.ts'
-import { pickTenant, signIn, trySignIn } from './admin-actions.ts'
+import { signIn, trySignIn } from './admin-actions.ts'
 import { fillLifelike } from './lifelike.ts'
 import { look, saveScreenshot, takesScreenshots } from './look.ts'
 
 const browser = await startBrowser()
 
-/** A service over a database of its own, and a browser page on it. */
+/** Starts a service over a database of its own, and opens a page in a browser context of its own. */
 async function open(environment: NodeJS.ProcessEnv = {}, port = 0) {
   const service = await startService(environment)
   const origin = await service.client.app.listen({ host: '127.0.0.1', port })
@@ -23,67 +24,54 @@ async function open(environment: NodeJS.ProcessEnv = {}, port = 0) {
   return { ...service, origin, page: await context.newPage() }
 }
 
-const bare = await open()
-const full = await open({ RATE_LIMIT_PER_MINUTE: '120' })
-const ada = { email: 'ada@hollis.example', password: root.password }
-await createAccount(full.database, ada.email)
-const busyId = await fillLifelike(full)
-await signIn(full.page, full.origin, ada)
+type Site = Awaited<ReturnType<typeof open>>
 
-// `PICTURES=on npm test -- --project browser` puts them where the docs show them.
-test.runIf(takesScreenshots)('takes the screenshots for the docs', async () => {
-  const { page, origin } = full
-  await page.goto(`${origin}/admin/tokens`)
-  await saveScreenshot(page, 'tokens')
-  await page.goto(`${origin}/admin/tokens/${busyId}`)
-  await saveScreenshot(page, 'token')
-})
+/** A page: its name, its path, and for the answer to a form the texts that are typed into it and the button that sends it. */
+type Row = [name: string, path: string, fields?: Record<string, string>, button?: string]
 
-/** Opens a page of the service that has the lifelike data, and looks at it. */
-async function visit(name: string, path: string): Promise<void> {
-  await full.page.goto(full.origin + path)
-  await look(full.page, name)
+/** Looks at pages in their order. */
+async function lookAt({ page, origin }: Site, rows: readonly Row[]): Promise<void> {
+  for (const [name, path, fields = {}, button] of rows) {
+    await page.goto(origin + path)
+    for (const [label, text] of Object.entries(fields)) await page.getByLabel(label).fill(text)
+    if (button !== undefined) {
+      const shown = page.waitForEvent('domcontentloaded')
+      await page.getByRole('button', { name: button }).last().click()
+      await shown
+    }
+    await look(page, name)
+  }
 }
 
-test('the sign-in', async () => {
-  const { page, origin, database } = bare
-  const link = `${origin}/admin/setup/${await inviteFirstAdministrator(database.pool, tester)}`
-  const choose = async (email: string, password: string) => {
-    await page.getByLabel('E-mail').fill(email)
-    await page.getByLabel('New password').fill(password)
-    await page.getByLabel('The same password again').fill(password)
-    await page.getByRole('button', { name: 'Create the administrator' }).click()
-  }
-  await page.goto(`${origin}/admin`)
-  await page.getByRole('heading', { name: 'There is no administrator yet' }).waitFor()
-  await look(page, 'login-no-administrator')
-  await page.goto(link)
-  await look(page, 'setup')
-  await choose('root@example.com', 'too short')
-  await page.getByRole('alert').waitFor()
-  await look(page, 'setup-field-errors')
-  await choose(root.email, root.password)
-  await page.waitForURL(`${origin}/admin/tokens`)
-  await look(page, 'tokens-none')
-  await page.getByText('There are no active tokens. An integration needs one').waitFor()
-  await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.waitForURL(/because=out/)
-  await look(page, 'login-signed-out')
-  await page.goto(link)
-  await look(page, 'setup-void')
-  await page.goto(`${origin}/admin/setup/${await inviteAdministrator(database.pool, tester, 'ben@hollis.example')}`)
-  await look(page, 'setup-invited')
-  await page.goto(`${origin}/admin/login`)
-  await look(page, 'login')
+test('the pages of the sign-in are accessible and fit', async () => {
+  const site = await open()
+  const { pool } = site.database
+  const first = `/admin/setup/${await inviteFirstAdministrator(pool, tester)}`
+  const short = { 'E-mail': root.email, 'New password': 'too short', 'The same password again': 'too short' }
+  await lookAt(site, [
+    ['login-no-administrator', '/admin/login'],
+    ['setup', first],
+    ['setup-field-errors', first, short, 'Create the administrator'],
+  ])
+  await createAccount(site.database)
+  await lookAt(site, [
+    ['setup-void', first],
+    ['setup-invited', `/admin/setup/${await inviteAdministrator(pool, tester, 'ben@hollis.example')}`],
+    ['login-signed-out', '/admin/login?because=out'],
+  ])
+  await signIn(site.page, site.origin)
+  await look(site.page, 'tokens-none')
+  await site.page.getByText('There are no active tokens. An integration needs one').waitFor()
+  await site.page.context().clearCookies()
   for (let attempt = 1; attempt <= 6; attempt++) {
-    await trySignIn(page, origin, { ...root, password: 'not the right one' })
-    if (attempt === 1) await look(page, 'login-error')
+    await trySignIn(site.page, site.origin, { ...root, password: 'not the right one' })
+    if (attempt === 1) await look(site.page, 'login-error')
   }
-  await page.getByRole('heading', { name: 'Too many attempts' }).waitFor()
-  await look(page, 'login-limit')
+  await site.page.getByRole('heading', { name: 'Too many attempts' }).waitFor()
+  await look(site.page, 'login-limit')
 })
 
-test('the sign-in through an OpenID provider, which is another site', async () => {
+test('a person signs in through an OpenID provider, which is another site', async () => {
   const port = await freePort()
   const origin = `http://localhost:${port}`
   const provider = await startProvider([`${origin}/admin/login/callback`])
@@ -94,139 +82,86 @@ test('the sign-in through an OpenID provider, which is another site', async () =
   await look(page, 'openid-login')
   await page.getByRole('link', { name: 'Sign in with your organisation' }).click()
   await page.getByRole('heading', { name: 'Audit' }).waitFor()
-  expect(page.url()).toBe(`${origin}/admin/audit`)
-  await page.goto(`${origin}/admin/account`)
-  await look(page, 'openid-account')
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
-  await page.waitForURL(/because=out/)
+  await page.context().clearCookies()
   // When the provider prompts, its own page redirects back.
   const journey = await page.request.get(`${origin}/admin/login/openid?next=/admin/audit`, { maxRedirects: 0 })
   await page.goto(`${provider.issuer}/a-page-of-theirs`)
   await page.evaluate(`location.href = ${JSON.stringify(journey.headers().location)}`)
   await page.getByRole('heading', { name: 'Audit' }).waitFor()
-  expect(page.url()).toBe(`${origin}/admin/audit`)
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
-  await page.waitForURL(/because=out/)
-  await provider.visit('about:blank', { sub: 'eve', email: 'eve@example.org', email_verified: true })
   await page.context().clearCookies()
+  await provider.visit('about:blank', { sub: 'eve', email: 'eve@example.org', email_verified: true })
   await page.goto(`${origin}/admin/login`)
   await page.getByRole('link', { name: 'Sign in with your organisation' }).click()
   await page.getByText('not allowed to use this page').waitFor()
   await look(page, 'openid-stranger')
 })
 
-test('the list, and the creation of a token', async () => {
-  const { page } = full
-  await visit('tokens', '/admin/tokens')
-  await visit('tokens-no-match', '/admin/tokens?search=nothing+like+it&status=revoked')
-  await visit('create', '/admin/tokens/new')
-  await page.getByRole('checkbox', { name: /^view_orders/ }).check()
-  await page.getByLabel('Date').fill('2020-01-01')
-  await page.getByRole('button', { name: 'Create the token' }).last().click()
-  await page.getByRole('alert').waitFor()
-  await look(page, 'create-field-errors')
-  await page.getByLabel('Name').fill('Tills, Harbour')
-  await page.getByLabel('Date').fill('')
-  await page.getByRole('button', { name: 'Below Hollis Hotels' }).click()
-  await page.getByRole('button', { name: 'Below Hollis North' }).click()
-  await pickTenant(page, 'o', 'Harbour Spa')
-  await page.getByLabel('Reach for Harbour Spa').selectOption('with all below it')
-  await look(page, 'create-tenants')
-  await page.getByLabel('Find a tenant').fill('nowhere')
-  await page.getByRole('button', { name: 'Find' }).click()
-  await page.locator('#found').getByText('No tenant matches').waitFor()
-  await look(page, 'create-tenants-no-match')
-  await page.getByLabel('Find a tenant').fill('')
-  await page.getByRole('button', { name: 'Find' }).click()
-  await page.getByRole('button', { name: 'Create the token' }).last().click()
-  await page.getByRole('heading', { name: 'The token is created' }).waitFor()
-  await look(page, 'secret')
-})
-
-test('a token: its page, edit, rotation and revocation', async () => {
-  const { page, origin, database, build } = full
-  const tenantId = await build.tenant({ name: 'The Lighthouse' })
-  const make = async (name: string) => (await build.token([tenantId], { name })).id
-
-  await visit('token', `/admin/tokens/${busyId}`)
-  await page.getByText('The numbers as a table').first().click()
-  await look(page, 'token-numbers')
-  const id = await make('Made just now')
-  await visit('token-unused', `/admin/tokens/${id}`)
-  for (const words of ['has not been used in the last 90 days', 'No errors in the last 90 days']) {
-    await page.getByText(words).waitFor()
+describe('the pages of an administrator', async () => {
+  const site = await open({ RATE_LIMIT_PER_MINUTE: '120' })
+  const { page, origin, build } = site
+  const { pool, platform } = site.database
+  const ada = { email: 'ada@hollis.example', password: root.password }
+  await createAccount(site.database, ada.email)
+  await signIn(page, origin, ada)
+  const busy = `/admin/tokens/${await fillLifelike(site)}`
+  // `PICTURES=on npm test -- --project browser` puts them where the docs show them.
+  for (const [name, path] of takesScreenshots ? Object.entries({ tokens: '/admin/tokens', token: busy }) : []) {
+    await page.goto(origin + path)
+    await saveScreenshot(page, name)
   }
-  await visit('edit', `/admin/tokens/${id}/edit`)
-  await editToken(database.pool, tester, id, 1, {
-    name: 'Changed by another',
-    contact: null,
-    permissions: [],
-    rateLimit: null,
-    tenants: [{ tenantId, withDescendants: false }],
+
+  const tenantId = await build.tenant({ name: 'The Lighthouse' })
+  await projected(pool)
+  const make = async (name: string) => (await build.token([tenantId], { name })).id
+  const [unused, revoked] = [await make('Made just now'), await make('Revoked')]
+  await revokeToken(pool, tester, revoked)
+  const add = (path: string) => createEndpoint(pool, tester, unused, `https://partner.example.com/hooks/${path}`)
+  const [failing, paused] = [await add('with/a/long/path/that/needs/a/second/line/on/a/narrow/screen'), await add('b')]
+  await platform`
+    update gateway.webhook_endpoint
+    set failing_since = now() - interval '2 hours', delivered_to = now() - interval '3 hours', secret_version = 2, rotated_at = now()
+    where id = ${failing.id}`
+  await pauseEndpoint(pool, tester, paused.id)
+  const outcome = { messageId: 'test_1', status: null, error: 'SELF_SIGNED_CERT_IN_CHAIN', durationMs: 1_204 }
+  await recordTest(pool, tester, failing.id, outcome)
+  await createAccount(site.database, 'ben@hollis.example')
+  const [ben] = await platform`select id from gateway.administrator where email = 'ben@hollis.example'`
+  const typo = { 'New password': 'a new one, long', 'The same password again': 'a new one, wrong' }
+
+  const pages: Record<string, Row[]> = {
+    tokens: [
+      ['tokens', '/admin/tokens'],
+      ['create', '/admin/tokens/new'],
+      ['create-field-errors', '/admin/tokens/new', { Date: '2020-01-01' }, 'Create the token'],
+      ['token-unused', `/admin/tokens/${unused}`],
+      ['edit', `/admin/tokens/${unused}/edit`],
+      ['rotate', `${busy}/rotate`],
+      ['secret', `${busy}/rotate`, {}, 'Rotate the token'],
+      ['revoke', `/admin/tokens/${unused}/revoke`],
+      ['token-revoked', `/admin/tokens/${revoked}`],
+    ],
+    webhooks: [
+      ['webhook', `/admin/webhooks/${failing.id}`],
+      ['webhook-field-errors', `/admin/webhooks/${failing.id}`, { From: '2999-01-01T00:00' }, 'Send again'],
+      ['webhook-secret', `/admin/webhooks/${paused.id}`, {}, 'Rotate the secret'],
+      ['webhook-delete', `/admin/webhooks/${paused.id}/delete`],
+      ['webhook-create', `/admin/tokens/${unused}/webhooks`],
+    ],
+    'the audit, the administrators and the account': [
+      ['audit', '/admin/audit'],
+      ['audit-field-errors', '/admin/audit?token=x&from=2026-02-30'],
+      ['administrators-invited', '/admin/administrators', { 'E-mail': 'carol@hollis.example' }, 'Create the link'],
+      ['administrators-error', '/admin/administrators', { 'E-mail': ada.email }, 'Create the link'],
+      ['administrators-remove', `/admin/administrators/${ben?.id}/remove`],
+      ['account-error', '/admin/account', { 'Current password': 'what was it', ...typo }, 'Change the password'],
+      ['not-found', '/admin/nowhere'],
+    ],
+  }
+  test.each(Object.entries(pages))('about %s are accessible and fit', (_, rows) => lookAt(site, rows))
+
+  test('with the numbers of a chart are accessible and fit', async () => {
+    await page.goto(origin + busy)
+    await page.getByText('The numbers as a table').first().click()
+    await look(page, 'token-numbers')
   })
-  await page.getByLabel('Contact').fill('me')
-  await page.getByRole('button', { name: 'Save the token' }).last().click()
-  await page.getByText('has changed this token').waitFor()
-  await look(page, 'edit-changed-since')
-  await page.getByRole('link', { name: 'Reload the form' }).waitFor()
-  expect(await page.getByLabel('Contact').inputValue()).toBe('me')
-  expect(await getToken(database.pool, id)).toMatchObject({ name: 'Changed by another', contact: null })
-  await visit('rotate', `/admin/tokens/${busyId}/rotate`)
-  await visit('revoke', `/admin/tokens/${busyId}/revoke`)
-  await page.getByRole('link', { name: 'Cancel' }).click()
-  await page.waitForURL(`${origin}/admin/tokens/${busyId}`)
-
-  const old = await make('The old one')
-  await rotateToken(database.pool, tester, old, { overlap: 3600, expiresAt: 'inherit' })
-  await visit('token-replaced', `/admin/tokens/${old}`)
-  await visit('rotate-replaced', `/admin/tokens/${old}/rotate`)
-  const revoked = await make('Revoked')
-  await page.goto(`${origin}/admin/tokens/${revoked}/revoke`)
-  await page.getByRole('button', { name: 'Revoke the token' }).click()
-  await page.getByRole('status').waitFor()
-  await look(page, 'token-revoked')
-  await visit('rotate-no-longer', `/admin/tokens/${revoked}/rotate`)
-  await revokeToken(database.pool, tester, id)
-})
-
-test('the audit, the administrators, the account', async () => {
-  const { page, origin, database } = full
-  await visit('audit', '/admin/audit')
-  await visit('audit-no-match', '/admin/audit?actor=nobody+at+all')
-  await page.getByText('No entry matches all filters.').waitFor()
-  await visit('audit-field-errors', '/admin/audit?token=x&from=2026-02-30')
-
-  await createAccount(database, 'ben@hollis.example')
-  await page.goto(`${origin}/admin/administrators`)
-  await page.getByLabel('E-mail').fill('carol@hollis.example')
-  await page.getByRole('button', { name: 'Create the link' }).click()
-  await page.getByRole('heading', { name: 'The link is created' }).waitFor()
-  await look(page, 'invited')
-  await visit('administrators', '/admin/administrators')
-  await page.getByLabel('E-mail').fill(ada.email)
-  await page.getByRole('button', { name: 'Create the link' }).click()
-  await page.getByRole('alert').waitFor()
-  await look(page, 'administrators-error')
-  await page.getByRole('link', { name: 'Remove ben@hollis.example' }).click()
-  await page.getByRole('heading', { name: 'Remove ben@hollis.example?' }).waitFor()
-  await look(page, 'administrators-remove')
-
-  await visit('account', '/admin/account')
-  await page.getByLabel('Current password').fill('what was it')
-  await page.getByLabel('New password').fill('a new one, long')
-  await page.getByLabel('The same password again').fill('a new one, wrong')
-  await page.getByRole('button', { name: 'Change the password' }).click()
-  await page.getByRole('alert').waitFor()
-  await look(page, 'account-error')
-})
-
-test('error pages', async () => {
-  const { page, origin } = full
-  await visit('not-found', '/admin/tokens/999999')
-  await visit('not-found-page', '/admin/nowhere')
-  await page.goto(`${origin}/admin/account`)
-  await page.evaluate(`document.querySelectorAll('input[name="_csrf"]').forEach(input => input.remove())`)
-  await page.getByRole('button', { name: 'Sign out everywhere' }).click()
-  await page.getByText('nothing was changed').waitFor()
-  await look(page, 'forbidden')
 })

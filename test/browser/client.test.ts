@@ -36,21 +36,16 @@ test('the client runs in a browser: lists, exports, resolutions, errors and abor
         for await (const _ of records) total++
         return total
       }
-      const reason = (call: Promise<unknown>) =>
-        call.then(
-          () => null,
-          error => error,
-        )
-      const list = client.purchasedVouchers(tenant)
-      const listed = await count(list)
+      const reason = async (call: Promise<unknown>) => {
+        const [outcome] = await Promise.allSettled([call])
+        return outcome.status === 'rejected' ? outcome.reason : null
+      }
       const refused = await reason(client.purchasedVoucher(tenant, 999_999))
       const aborted = await reason(client.purchasedVoucher(tenant, 1, { signal: AbortSignal.abort('left') }))
       const unreachable = new Client({ url: 'http://127.0.0.1:1', token, maxAttempts: 1 })
       return {
-        listed,
-        changed: await count(client.purchasedVouchers(tenant, { updatedSince: list.serverTime })),
+        listed: await count(client.purchasedVouchers(tenant)),
         exported: await count(client.exportPurchasedVouchers(tenant)),
-        removed: await count(client.removals(tenant)),
         resolved: (await client.resolve(tenant, { voucherReference: 'GIFT-7' })).voucher.reference,
         refused: [refused.name, refused.status, refused.code, typeof refused.requestId],
         aborted,
@@ -61,9 +56,7 @@ test('the client runs in a browser: lists, exports, resolutions, errors and abor
   )
   expect(seen).toEqual({
     listed: 51,
-    changed: 0,
     exported: 51,
-    removed: 0,
     resolved: 'GIFT-7',
     refused: ['VoucherGatewayError', 404, 'NOT_FOUND', 'string'],
     aborted: 'left',

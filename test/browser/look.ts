@@ -3,9 +3,7 @@ import axe, { type AxeResults } from 'axe-core'
 import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 
-const screenshots = 'test/screenshots'
-
-/** True when `PICTURES=on` asks for screenshots: each takes as long as the checks of its page. */
+/** True when `PICTURES=on` asks for the screenshots of the docs. */
 export const takesScreenshots = process.env.PICTURES === 'on'
 
 /** True when `LOOKS=long` asks for all of it, as at night: axe-core takes most of the time of these tests. */
@@ -28,8 +26,7 @@ export const checkedViews: readonly View[] = isLong ? views : [views[1]]
 
 /**
  * Checks the current page, wide and light, then narrow and dark, without loading it again: the page is not wider than the
- * screen, and axe-core finds nothing in the checked views. The findings fail the test when it ends. With `PICTURES=on` it leaves a
- * screenshot of each in test/screenshots.
+ * screen, and axe-core finds nothing in the checked views. The findings fail the test when it ends.
  */
 export async function look(page: Page, name: string): Promise<void> {
   const problems: string[] = []
@@ -47,7 +44,6 @@ export async function look(page: Page, name: string): Promise<void> {
     if (excess > 0) problems.push(`${place}: ${excess} px wider than the screen`)
     const found = checkedViews.includes(view) ? await violations(page) : []
     problems.push(...found.map(violation => `${place}: ${violation}`))
-    await screenshot(page, `${name}-${width}-${colorScheme}`)
   }
   expect.soft(problems).toEqual([])
 }
@@ -66,14 +62,6 @@ export async function untilAccessible(page: Page, name: string, ...rules: (reado
   await untilDrawn(page)
   await expect.poll(() => violations(page, ...rules), { message: name, timeout: 30_000 }).toEqual([])
   expect(await excessOf(page), name).toBe(0)
-  await screenshot(page, name)
-}
-
-/** Saves a screenshot of the whole page in test/screenshots when `PICTURES=on`. */
-async function screenshot(page: Page, name: string): Promise<void> {
-  if (!takesScreenshots) return
-  mkdirSync(screenshots, { recursive: true })
-  await page.screenshot({ path: `${screenshots}/${name}.png`, fullPage: true })
 }
 
 /**
