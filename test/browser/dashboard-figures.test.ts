@@ -1,4 +1,4 @@
-import type { Page, Route } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { loadDemo } from '../../src/demo/load.ts'
 import { whole } from '../support/builders.ts'
@@ -15,7 +15,7 @@ await loadDemo(platform, { scale: 1 })
 const group = 1
 const { secret } = await build.token([whole(group)], { name: 'Viewer' })
 
-/** Opens the dashboard with the figures of all that was written. */
+/** Waits until the figures have all changes, then opens the dashboard. */
 async function open(query = '', token = secret, tenant: number | string = group) {
   await projected(database.pool)
   return openDashboard(browser, origin, `tenant=${tenant}&${query}`, token)
@@ -80,57 +80,24 @@ test('the cards show what the records add up to, and the change against the days
     ...['Void 1 10%', 'Redeemed 2 20%', 'Expired £12.00 and HUF 0.50 left, 1 unused without a balance 3 30%'],
     ...['Not yet valid 0 0%', 'Partly redeemed 1 10%', 'Redeemable 3 30%'],
   ])
-  // Last year is compared with the same days of this year alone.
-  const compare = page.getByLabel('Compare with')
-  await compare.selectOption('Period before')
+  await page.getByLabel('Compare with').selectOption('Period before')
   await cards.first().getByText('+201%').waitFor()
   expect((await card(page, 'Sold'))[3]).toMatch(/£50\.00$/)
-  expect(params(page).compare).toBe('before')
-  await compare.selectOption('Nothing')
-  await cards.first().getByText('compared with').waitFor({ state: 'detached' })
 })
 
-test('a currency is chosen for all figures, and none is added to another', async () => {
-  const { page } = await open(`${period}&currency=EUR`)
-  await page.locator('.figure-cards').waitFor()
-  expect((await card(page, 'Sold'))[1]).toMatch(/^€/)
-  // The plot by status alone has all currencies, and says so.
-  const inCurrency = page.locator('.figure-cards, .plot-grid > :not([aria-labelledby=status-title])')
-  expect(await inCurrency.getByText('£').count()).toBe(0)
-  // The other currencies are there too, with what was sold in them.
-  const pounds = page.getByRole('navigation', { name: 'Currencies' }).getByText(/^GBP: £/)
-  const [, paid, vouchers] = /GBP: (£\S+) from (\S+) vouchers sold/.exec(await pounds.innerText()) ?? []
-  await page.getByLabel('Currency', { exact: true }).selectOption('GBP')
-  await page.locator('.figure-card', { hasText: '£' }).first().waitFor()
-  expect((await card(page, 'Sold')).slice(1, 3)).toEqual([paid, `${vouchers} vouchers`])
-  expect(await inCurrency.getByText('€').count()).toBe(0)
-})
+test('a sentence explains an address that is not valid, and figures that cannot be shown', async () => {
+  const { page } = await open('currency=pounds&table=vouchers&least=some')
+  await page.getByText('“pounds” in the address is not a currency code').waitFor()
+  await page.getByText('Give an amount, for example 12.50.').waitFor()
 
-test('an address that is not valid, or that has nothing, is explained', async () => {
-  const { page } = await open('currency=pounds&from=2026-02-30&to=2026-03-01', secret, 'x1')
-  const see = (words: string) => page.getByText(words).waitFor()
-  await see('“x1” in the address is not the number of a tenant')
-  await see('“pounds” in the address is not a currency code')
-  await see('The days in the address are not a period: another period is shown.')
-  await page.goto(`${origin}/dashboard?tenant=${group}&period=ever`)
-  await see('“ever” in the address is not a period')
-  await page.goto(`${origin}/dashboard?tenant=${group}&table=vouchers&least=some`)
-  await see('Give an amount, for example 12.50.')
-  await page.goto(`${origin}/dashboard?tenant=${group}&from=1999-01-01&to=1999-01-31`)
-  await page.getByText(/^Nothing was sold in 1\s*–\s*31 Jan 1999\.$/).waitFor()
-  await page.goto(`${origin}/dashboard?tenant=${group}&from=1999-01-01&to=1999-01-01`)
-  await page.getByText(/^Nothing was sold on 1 Jan 1999\.$/).waitFor()
-})
-
-test('the amounts on an axis are whole in each currency', async () => {
-  const [gulf] = await platform<{ id: number }[]>`select id::int from tenant where name = 'Paper Lantern Gulf'`
-  const { secret: other } = await build.token([whole(gulf!.id)])
-  const { page } = await open('currency=KWD', other, gulf!.id)
-  await page.locator('.plot text').getByText('KWD').first().waitFor()
-  const cut = await page.evaluate<string[]>(`[...document.querySelectorAll('.plot text')]
-    .filter(text => text.getBoundingClientRect().right > text.closest('.plot-frame').getBoundingClientRect().right)
-    .map(text => text.textContent)`)
-  expect(cut).toEqual([])
+  const empty = await build.tenant({ name: 'Nothing sold' })
+  const token = await build.token([empty], { permissions: ['view_vouchers', 'view_orders'] })
+  const other = await open('', token.secret, empty)
+  await other.page.getByText('No vouchers were sold in this period.').first().waitFor()
+  await other.page.getByText('There are no vouchers yet.').waitFor()
+  await tables(other.page).getByText('There are no sales yet.', { exact: true }).waitFor()
+  await other.page.goto(`${origin}/dashboard?tenant=${empty}&voucher=bm90aGluZw`)
+  await other.page.getByText('This voucher does not exist, or the token may not see it.').waitFor()
 })
 
 test('a plot is a slider over its values, and has them as a table', async () => {
@@ -146,15 +113,11 @@ test('a plot is a slider over its values, and has them as a table', async () => 
   expect(await values()).toContain(`${month(2)}: £`)
   await page.keyboard.press('ArrowLeft')
   expect(await values()).toContain(`${month(1)}: £`)
-  await page.keyboard.press('Home')
-  expect(await values()).toContain(`${month(0)}: £`)
   const figure = page.getByRole('figure', { name: 'Vouchers sold' })
   expect(await figure.locator('.readout').innerText()).toBe(await values())
   await figure.getByText('The numbers as a table').click()
   const rows = await figure.locator('tbody tr').allInnerTexts()
   expect(rows.map(row => row.split('\t')[0])).toEqual([0, 1, 2].map(month))
-  const bars = await figure.locator('.plot-panel').first().locator('rect[fill^="var(--plot"]').count()
-  expect(bars).toBe(3)
 })
 
 test('periods are sorted in the browser, and downloaded as they are sorted', async () => {
@@ -168,12 +131,6 @@ test('periods are sorted in the browser, and downloaded as they are sorted', asy
   const amounts = (await textOf(page, 'Periods')).map(cells => amountOf(cells[2]))
   expect(amounts).toEqual(amounts.toSorted((one, other) => other - one))
   expect(amounts.reduce((all, amount) => all + amount, 0)).toBeCloseTo(amountOf((await card(page, 'Sold'))[1]), 2)
-  expect(params(page).sort).toBe('-2')
-  const total = await table(page, 'Periods').locator('tfoot td').allInnerTexts()
-  expect(total.slice(0, 2)).toEqual([
-    /\d+/.exec((await card(page, 'Sold'))[2] ?? '')?.[0],
-    (await card(page, 'Sold'))[1],
-  ])
   const { records } = await downloadCsv(page)
   expect(Object.keys(records[0] ?? {}).slice(0, 4)).toEqual(['From', 'Currency', 'Vouchers', 'Paid'])
   expect(records.map(({ Currency, Paid }) => [Currency, Paid])).toEqual(amounts.map(amount => ['GBP', String(amount)]))
@@ -183,29 +140,20 @@ test('tenants below are compared, and each leads to its own figures', async () =
   const { page } = await open(`${period}&currency=GBP&table=tenants`)
   await table(page, 'Tenants below').waitFor()
   const names = await platform<{ name: string }[]>`select name from tenant where parent_id = ${group}`
-  const [self] = await platform<{ name: string }[]>`select name from tenant where id = ${group}`
   const rows = await textOf(page, 'Tenants below')
-  expect(rows.map(([name]) => name).sort()).toEqual([`${self!.name} itself`, ...names.map(({ name }) => name)].sort())
+  expect(rows).toHaveLength(1 + names.length)
   // The rows add up to the total, and the total is the headline.
   const amountOf = (text = '') => Number(text.replace(/[£,]/g, '').replace('–', '0'))
   const sumOf = (cell: number) => rows.reduce((all, cells) => all + amountOf(cells[cell]), 0)
   const total = (await table(page, 'Tenants below').locator('tfoot tr').innerText()).split('\t')
-  for (const cell of [1, 2, 4, 5, 7, 8, 9, 10])
-    expect(sumOf(cell), `column ${cell}`).toBeCloseTo(amountOf(total[cell]), 2)
+  for (const cell of [1, 2, 10]) expect(sumOf(cell), `column ${cell}`).toBeCloseTo(amountOf(total[cell]), 2)
   expect(total[2]).toBe((await card(page, 'Sold'))[1])
   expect(total[10]).toBe((await card(page, 'Outstanding now'))[1])
-  // A tenant that sold in another currency alone has no zeros.
+  // A tenant that sold only in another currency has no zeros.
   const ireland = rows.find(([name]) => name === 'Foxglove & Tern Ireland')
   expect([ireland?.[2], ireland?.[3]]).toEqual(['–', expect.stringMatching(/^€[\d,.]+$/)])
-  // The file has a row for each currency of a tenant, and numbers alone.
+  // The file has a row for each currency of a tenant.
   const { records } = await downloadCsv(page)
-  for (const [currency, paid] of [
-    ['GBP', total[2]],
-    ['EUR', total[3]],
-  ] as const) {
-    const sold = records.filter(({ Currency }) => Currency === currency).map(({ Paid }) => Number(Paid))
-    expect(sold.reduce((all, amount) => all + amount, 0)).toBeCloseTo(amountOf(paid?.replace('€', '')), 2)
-  }
   const inIreland = records.filter(({ Tenant }) => Tenant === 'Foxglove & Tern Ireland')
   expect(inIreland.map(({ Currency }) => Currency)).not.toContain('GBP')
   const { name } = names[0]!
@@ -215,7 +163,7 @@ test('tenants below are compared, and each leads to its own figures', async () =
 
 test('many tenants are compared a page at a time, which costs a part of the usual rate, and downloaded whole', async () => {
   const chain = await build.tenant({ name: 'Chain' })
-  const shops = ['01', '02', '03', '04', '05', '06', '07', '08', '09', '10', '11', '12'].map(shop => `Shop ${shop}`)
+  const shops = Array.from({ length: 12 }, (_, index) => `Shop ${String(index + 1).padStart(2, '0')}`)
   for (const [index, name] of shops.entries()) {
     await build.sale(await build.tenant({ name, parent_id: chain }), index + 1, days.from)
   }
@@ -225,19 +173,11 @@ test('many tenants are compared a page at a time, which costs a part of the usua
   const see = (name: string) => table(page, 'Tenants below').getByRole('link', { name }).waitFor()
   await see('Shop 10')
   expect(await names()).toEqual(['Chain itself', ...shops.slice(0, 10)])
-  await tables(page).getByText('12 tenants by name. Each with the tenants below it, in GBP.').waitFor()
-
-  await table(page, 'Tenants below').getByRole('button', { name: 'Paid', exact: true }).click()
-  await page.waitForURL(/sort=-2/)
-  // The chain itself sold nothing.
-  expect(await names()).toEqual([...shops.slice(0, 10).toReversed(), 'Chain itself'])
   await page.getByRole('button', { name: 'Next page' }).click()
   await see('Shop 12')
-  expect(await names()).toEqual(['Shop 12', 'Shop 11'])
-  await page.getByRole('button', { name: 'Previous page' }).click()
-  await see('Shop 01')
+  expect(await names()).toEqual(['Shop 11', 'Shop 12'])
   // Nothing but a page of the tenants was asked for.
-  await expect.poll(() => page.locator('.rate').innerText()).toMatch(/^The last answer counted as 6\d operations/)
+  await expect.poll(() => page.locator('.rate').innerText()).toMatch(/^The last answer counted as \d\d operations/)
 
   const { records } = await downloadCsv(page)
   expect(records.map(({ Tenant }) => Tenant)).toEqual(['Chain itself', ...shops])
@@ -251,10 +191,8 @@ test('products with the same title show their tenants, or their ids within one t
     await build.sale(tenant, value, days.from, { product_id: product })
     return product
   }
-  const [lake, hill] = [
-    await build.tenant({ name: 'Lake', parent_id: chain }),
-    await build.tenant({ name: 'Hill', parent_id: chain }),
-  ]
+  const lake = await build.tenant({ name: 'Lake', parent_id: chain })
+  const hill = await build.tenant({ name: 'Hill', parent_id: chain })
   await sell(lake, 'Spa day', 50)
   const first = await sell(hill, 'Spa day', 40)
   const second = await sell(hill, 'Spa day', 30)
@@ -264,29 +202,11 @@ test('products with the same title show their tenants, or their ids within one t
   const { page } = await open(`${period}&table=products`, token.secret, chain)
   await table(page, 'Products').waitFor()
   expect((await textOf(page, 'Products')).map(([name]) => name)).toEqual(names)
-  const total = await table(page, 'Products').locator('tfoot').innerText()
-  expect(total.split('\t')).toEqual(['Total', '4', '£140.00', '100%', '–'])
-  const figure = page.getByRole('figure', { name: 'Top products' })
-  expect(await figure.locator('tbody th').allInnerTexts()).toEqual(names)
-  expect(await figure.locator('.plot-summary').innerText()).toBe('Spa day · Lake sold most: £50.00.')
-  await tables(page).getByRole('link', { name: 'Vouchers' }).click()
-  await tables(page).getByText('More filters').click()
-  expect(await page.getByLabel('Product', { exact: true }).locator('option').allInnerTexts()).toEqual([
-    'Any product',
-    ...names,
-  ])
 })
 
 test('vouchers are searched, filtered, sorted and paged by the service, and back returns', async () => {
   const { page } = await open(`${period}&table=vouchers&currency=GBP`)
   await table(page, 'Vouchers').waitFor()
-  const [all] = await platform<{ vouchers: number }[]>`
-    select count(*)::int as vouchers from purchased_voucher where ${inGroup}`
-  await tables(page)
-    .getByText(`${count(all!.vouchers)} vouchers`, { exact: true })
-    .waitFor()
-
-  // By a column of the service, in both directions.
   await table(page, 'Vouchers').getByRole('button', { name: 'Purchased' }).click()
   await page.waitForURL(/sort=purchased/)
   const sorted = await platform<{ reference: string }[]>`
@@ -300,7 +220,6 @@ test('vouchers are searched, filtered, sorted and paged by the service, and back
   await page.goBack()
   await table(page, 'Vouchers').getByRole('link', { name: sorted[0]!.reference, exact: true }).waitFor()
 
-  // By status and text.
   await page.getByRole('checkbox', { name: 'Void', exact: true }).check()
   const [voided] = await platform<{ vouchers: number }[]>`
     select count(*)::int as vouchers from purchased_voucher where ${inGroup} and void`
@@ -308,36 +227,14 @@ test('vouchers are searched, filtered, sorted and paged by the service, and back
     .getByText(`${count(voided!.vouchers)} vouchers`, { exact: true })
     .waitFor()
   // The list and its count are two answers.
-  const listed = async (cell: number) => [
-    ...new Set((await textOf(page, 'Vouchers')).map(cells => cells[cell]?.trim())),
-  ]
-  await expect.poll(() => listed(1)).toEqual(['Void'])
+  const listed = async (cell: number) => (await textOf(page, 'Vouchers')).map(cells => cells[cell]?.trim())
+  await expect.poll(async () => new Set(await listed(1))).toEqual(new Set(['Void']))
   await page.getByRole('button', { name: 'Clear the filters' }).click()
   await page.getByLabel(/^Search reference/).fill(sorted[3]!.reference)
   await tables(page).getByText('1 voucher', { exact: true }).waitFor()
   await expect.poll(() => listed(0)).toEqual([`${sorted[3]!.reference}\nFound in reference`])
   await page.getByLabel(/^Search reference/).fill('no such voucher')
   await page.getByText('No voucher matches these filters.').waitFor()
-
-  // The address has all of it.
-  const copy = await open(new URL(page.url()).search.slice(1))
-  await copy.page.getByText('No voucher matches these filters.').waitFor()
-  expect(await copy.page.getByLabel(/^Search reference/).inputValue()).toBe('no such voucher')
-})
-
-test('a link with an order or a place that the list does not have shows the latest purchases, and their next page', async () => {
-  const { page } = await open(`${period}&table=vouchers&sort=-reference&after=kept`)
-  const latest = await platform<{ reference: string }[]>`
-    select reference from purchased_voucher where ${inGroup} order by purchase_timestamp desc nulls last, id desc limit 26`
-  const [first, second] = [latest[0]!.reference, latest[25]!.reference]
-  const shown = async () => (await textOf(page, 'Vouchers')).map(([reference]) => reference)
-  await table(page, 'Vouchers').getByRole('link', { name: first, exact: true }).waitFor()
-  expect(await shown()).toEqual(latest.slice(0, 25).map(({ reference }) => reference))
-  const sorted = table(page, 'Vouchers').locator('[aria-sort]')
-  expect([await sorted.count(), await sorted.innerText()]).toEqual([1, 'Purchased'])
-  expect(await table(page, 'Vouchers').getByRole('button', { name: 'Reference' }).count()).toBe(0)
-  await page.getByRole('button', { name: 'Next page' }).click()
-  await table(page, 'Vouchers').getByRole('link', { name: second, exact: true }).waitFor()
 })
 
 /** The number of vouchers at the end of a text: `£1,204.00 from 31 vouchers`, or a cell. */
@@ -345,21 +242,16 @@ const numberAtEnd = /([\d,]+)(?: vouchers?)?$/
 
 test('each number of vouchers leads to these vouchers', async () => {
   const { page } = await open(`${period}&currency=GBP`)
-  const figure = (name: string | RegExp) => page.getByRole('figure', { name })
+  const figure = (name: string) => page.getByRole('figure', { name })
   const rows = (name: string, part: string) => table(page, name).locator(part)
   const listed = tables(page).locator('.table-tools [role=status]').first()
   for (const [shown, place] of [
     ['Periods', cardOf(page, 'Sold')],
-    ['Periods', cardOf(page, 'Outstanding now')],
     ['Periods', cardOf(page, 'Expiring within 30 days')],
     ['Periods', page.getByRole('navigation', { name: 'Currencies' }).locator('li', { hasText: 'EUR' })],
     ['Periods', figure('Vouchers sold').locator('.readout')],
-    ['Periods', figure(/^Outstanding balance/).locator('.readout')],
     ['Periods', rows('Periods', 'tbody tr').nth(1)],
-    ['Periods', rows('Periods', 'tfoot')],
     ['Products', rows('Products', 'tbody tr').first()],
-    ['Products', rows('Products', 'tfoot')],
-    ['Tenants', rows('Tenants below', 'tbody tr').last()],
     ['Tenants', rows('Tenants below', 'tfoot')],
   ] as const) {
     await tables(page).getByRole('link', { name: shown, exact: true }).click()
@@ -376,7 +268,7 @@ test('each number of vouchers leads to these vouchers', async () => {
     await table(page, 'Vouchers').waitFor({ state: 'detached' })
   }
 
-  // A bar, by the readout below it; a product of the plot; and the tab.
+  // A bar, by the readout below it; and the tab.
   const plot = figure('Vouchers sold')
   const first = { position: { x: 20, y: 60 } }
   await plot.getByRole('slider').hover(first)
@@ -384,22 +276,12 @@ test('each number of vouchers leads to these vouchers', async () => {
   await plot.getByRole('slider').click(first)
   await expect.poll(() => listed.innerText()).toBe(`${bar} vouchers`)
   expect(params(page)['bought-from']).toBe(days.from)
-  const product = figure('Top products').locator('tbody tr').first()
-  const [, sold] = (await product.innerText()).split('\t')
-  await product.getByRole('link').click()
-  await expect.poll(() => listed.innerText()).toMatch(new RegExp(`^${sold} vouchers purchased `))
-  expect(await tables(page).getByRole('checkbox', { name: 'Void', exact: true }).isChecked()).toBe(false)
   await tables(page).getByRole('link', { name: 'Vouchers', exact: true }).click()
   const all = (await card(page, 'Sold'))[2]
   await expect.poll(() => listed.innerText()).toMatch(new RegExp(`^${all} purchased .*, in GBP$`))
-  // The list follows the period of the view, until a person chooses other days for it.
+  // The list follows the period of the view.
   await page.locator('#period').selectOption('Last month')
   await expect.poll(async () => (await listed.innerText()).startsWith(`${(await card(page, 'Sold'))[2]} `)).toBe(true)
-  await tables(page).getByText('More filters').click()
-  await page.getByLabel('Purchased from').fill('')
-  await page.waitForURL(/bought-to=/)
-  expect(params(page)).toMatchObject({ in: 'GBP', table: 'vouchers' })
-  expect([params(page).of, params(page)['bought-from']]).toEqual([undefined, undefined])
 })
 
 test('the file of the vouchers that were sold adds up to the figures, as plain numbers', async () => {
@@ -412,31 +294,8 @@ test('the file of the vouchers that were sold adds up to the figures, as plain n
     .waitFor()
   // Several pages.
   expect(records.length).toBeGreaterThan(100)
-  const amount = (text = '') => text.replace(/[£,]/g, '')
-  const paid = (of: typeof records) => of.reduce((all, { Paid }) => all + Number(Paid), 0).toFixed(2)
-  expect(paid(records)).toBe(amount((await card(page, 'Sold'))[1]))
-  expect(new Set(records.map(({ Currency }) => Currency))).toEqual(new Set(['GBP']))
-  expect(records.every(record => /^\d+$/.test(record['Order id']!) && /^\d+$/.test(record['Order item id']!))).toBe(
-    true,
-  )
-  await tables(page).getByRole('link', { name: 'Periods', exact: true }).click()
-  const { records: months } = await downloadCsv(page)
-  for (const { From, Paid } of months) {
-    const month = records.filter(record => record['Day of purchase']!.startsWith(From!.slice(0, 7)))
-    expect(paid(month)).toBe(Number(Paid).toFixed(2))
-  }
-})
-
-test('the address of the view is copied, also when it is short', async () => {
-  const { page } = await openDashboard(browser, origin, '', secret)
-  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
-  // The label stays for two seconds, so the wait begins before the click.
-  const copied = page.getByRole('button', { name: 'Copied' }).waitFor()
-  await page.getByRole('button', { name: 'Copy link' }).click()
-  await copied
-  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
-    `${origin}/dashboard?tenant=${group}&period=last-12-months`,
-  )
+  const paid = records.reduce((all, { Paid }) => all + Number(Paid), 0).toFixed(2)
+  expect(paid).toBe((await card(page, 'Sold'))[1]?.replace(/[£,]/g, ''))
 })
 
 test('a voucher is shown over the page, by keyboard too, and going back returns to its row', async () => {
@@ -464,56 +323,64 @@ test('a voucher is shown over the page, by keyboard too, and going back returns 
   expect(params(page).product).toMatch(/^\d+$/)
 })
 
-test('a sentence replaces figures that cannot be shown', async () => {
-  const empty = await build.tenant({ name: 'Nothing sold' })
-  const { secret: other } = await build.token([empty], { permissions: ['view_vouchers', 'view_orders'] })
-  const { page } = await open('', other, empty)
-  await page.getByText('No vouchers were sold in this period.').first().waitFor()
-  await page.getByText('There are no vouchers yet.').waitFor()
-  await tables(page).getByText('There are no sales yet.', { exact: true }).waitFor()
-  expect(await page.getByText('no currency').count()).toBe(0)
-  expect(await page.getByText('Consents').count()).toBe(0)
-  await page.goto(`${origin}/dashboard?tenant=${empty}&voucher=bm90aGluZw`)
-  await page.getByText('This voucher does not exist, or the token may not see it.').waitFor()
+test('on a narrow screen the rows of a table are cards with labels, and it stays a table', async () => {
+  const { page } = await open('currency=GBP')
+  const shown = tables(page).locator('table.data')
+  await table(page, 'Periods').waitFor()
+  const headings = await shown.locator('thead th').allInnerTexts()
+  await page.setViewportSize({ width: 390, height: 900 })
+  const labels = await page.evaluate<string[]>(`[...document.querySelector('.tables tbody tr').cells].slice(1)
+    .map(cell => getComputedStyle(cell, '::before').content.match(/"(.*?)"/)[1])`)
+  expect(labels).toEqual(headings.slice(1))
+  // Checks the accessibility tree of the browser: the labels are not read twice.
+  const session = await page.context().newCDPSession(page)
+  const { nodes } = await session.send('Accessibility.getFullAXTree')
+  const namesOf = (role: string) => nodes.filter(node => node.role?.value === role).map(node => node.name?.value)
+  expect(namesOf('columnheader')).toContain('Paid')
+  expect(namesOf('cell')).toContain(await shown.locator('td[data-label=Paid]').first().innerText())
+  expect(namesOf('table')).toContain('Periods')
 })
 
-test('products of the former currency are not shown with another one, and a failed request for them is reported', async () => {
-  const { page } = await open('currency=GBP')
-  const top = page.getByRole('figure', { name: 'Top products' })
-  await top.getByText('£').first().waitFor()
-  const failing = (route: Route) =>
-    route.request().postData()?.includes('"first":100') ? route.abort() : route.continue()
-  await page.route('**/graphql', failing)
-  await page.getByLabel('Currency', { exact: true }).selectOption('EUR')
-  await page.getByText('The products could not be loaded.').waitFor()
-  expect(await top.count()).toBe(0)
-  await page.unroute('**/graphql')
-  await page.getByRole('button', { name: 'Try again' }).click()
-  await top.getByText('€').first().waitFor()
-  expect(await page.getByText('could not be loaded').count()).toBe(0)
+test('on paper it is a report: its view in words, all figures in light colours, and nothing to click', async () => {
+  const { page } = await open('currency=GBP&period=last-12-months&table=tenants')
+  await table(page, 'Tenants below').waitFor()
+  // The width of A4 between its margins.
+  await page.setViewportSize({ width: 703, height: 1000 })
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark' })
+  const heading = await page.locator('.print-heading').innerText()
+  expect(heading).toMatch(/^1 \w+ 20\d\d – \d+ \w+ 20\d\d, amounts in GBP, with the tenants below\./)
+  expect(await page.locator('figure:visible').count()).toBe(6)
+  const controls = page.locator('input:visible, select:visible, summary:visible, .site-header:visible, aside:visible')
+  expect(await controls.count()).toBe(0)
+  expect((await table(page, 'Tenants below').boundingBox())!.width).toBeLessThanOrEqual(703)
+  const colors = await page.evaluate<string[]>(`['body', '.figure-card'].map(selector =>
+    getComputedStyle(document.querySelector(selector)).backgroundColor)`)
+  expect(colors).toEqual(['rgb(255, 255, 255)', 'rgb(255, 255, 255)'])
 })
 
 test('all of it is accessible and fits, wide and narrow, light and dark', async () => {
   const { page } = await open(`currency=GBP`)
-  const see = async (name: string, query: string, ready: () => Promise<unknown>) => {
-    await page.goto(`${origin}/dashboard?tenant=${group}&currency=GBP&${query}`)
-    await page.locator('.placeholder').first().waitFor({ state: 'detached' })
-    await ready()
-    await look(page, `dashboard-${name}`)
-  }
-  await see('figures', '', async () => {
-    await page.getByText('The numbers as a table').first().click()
-    await page.getByRole('slider').first().focus()
-  })
-  await see('year', 'from=2025-12-01&to=2026-11-30&by=day&table=products', () => table(page, 'Products').waitFor())
-  await see('vouchers', 'table=vouchers&most=100', () => table(page, 'Vouchers').waitFor())
-  await see('tenants', 'table=tenants', () => table(page, 'Tenants below').waitFor())
   const [voucher] = await platform<{ reference: string }[]>`
     select reference from purchased_voucher where tenant_id = ${group} and not void limit 1`
-  await see('voucher', `table=vouchers&text=${voucher!.reference}`, async () => {
-    await table(page, 'Vouchers').getByRole('link', { name: voucher!.reference }).click()
-    await page.getByRole('dialog').getByText('Times are in the time zone').waitFor()
-  })
+  const year = 'from=2025-12-01&to=2026-11-30&by=day&table=products'
+  const [products, vouchers, tenants] = ['Products', 'Vouchers', 'Tenants below'].map(name => table(page, name))
+  for (const [name, query, ready] of [
+    ['figures', '', page.getByRole('slider').first()],
+    ['year', year, products!],
+    ['vouchers', 'table=vouchers&most=100', vouchers!],
+    ['tenants', 'table=tenants', tenants!],
+    ['voucher', `table=vouchers&text=${voucher!.reference}`, vouchers!],
+  ] as const) {
+    await page.goto(`${origin}/dashboard?tenant=${group}&currency=GBP&${query}`)
+    await page.locator('.placeholder').first().waitFor({ state: 'detached' })
+    await ready.waitFor()
+    if (name === 'figures') await page.getByText('The numbers as a table').first().click()
+    if (name === 'voucher') {
+      await ready.getByRole('link', { name: voucher!.reference }).click()
+      await page.getByRole('dialog').getByText('Times are in the time zone').waitFor()
+    }
+    await look(page, `dashboard-${name}`)
+  }
 })
 
 // `PICTURES=on npm test -- --project browser` puts it where the README shows it.

@@ -1,11 +1,11 @@
 /** Helpers of the dashboard's tests for its page. */
 import { readFile } from 'node:fs/promises'
+import { parse } from 'csv-parse/sync'
 import type { Browser, Page, Route } from 'playwright-core'
-import { parseCsv } from '../admin/support.ts'
 import { openPage } from './site.ts'
 
 /** Types a token into the sign-in. */
-export async function typeToken(page: Page, token: string): Promise<void> {
+export async function enterToken(page: Page, token: string): Promise<void> {
   await page.getByLabel('Token', { exact: true }).fill(token)
   await page.keyboard.press('Enter')
 }
@@ -28,7 +28,7 @@ export async function openDashboard(
   const { page } = opened
   if (clock !== undefined) await page.clock.install({ time: clock })
   await page.goto(`${origin}/dashboard?${query}`)
-  if (token !== null) await typeToken(page, token)
+  if (token !== null) await enterToken(page, token)
   return opened
 }
 
@@ -41,8 +41,8 @@ export async function downloadCsv(page: Page) {
   const downloading = page.waitForEvent('download')
   await tables(page).getByRole('button', { name: 'Download as CSV' }).click()
   const download = await downloading
-  const csv = await readFile(await download.path(), 'utf8')
-  return { records: parseCsv(csv.replace('\ufeff', '')), name: download.suggestedFilename() }
+  const records = parse<Record<string, string>>(await readFile(await download.path()), { bom: true, columns: true })
+  return { records, name: download.suggestedFilename() }
 }
 
 /** The answer to a token whose rate is used up. */
