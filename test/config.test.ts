@@ -15,64 +15,38 @@ function problemsOf(environment: NodeJS.ProcessEnv, workers = 1): string[] {
   }
 }
 
+/** Expects problems that begin with these texts. */
+const beginWith = (...texts: string[]) => texts.map(text => expect.stringMatching(`^${text}`))
+
 test('one message lists every invalid variable by name', () => {
-  const problems = problemsOf({
-    PORT: '65536',
-    DATABASE_URL: 'mysql://x',
-    DATABASE_REPLICA_URLS: 'postgres://a/x, mysql://b/x',
-    DATABASE_POOL: 'many',
-    REDIS_URL: 'localhost:6379',
-    TRUST_PROXY: '10.0.0.0/0',
-    REDEMPTION_TOKEN_TTL: '0',
-    REDEMPTION_AUDIENCE: 'two words',
-    REDEMPTION_KEYS: '0'.repeat(64),
-    CURSOR_KEY: 'short',
-    LOG_LEVEL: 'loud',
-    GRAPHIQL: 'yes',
-    COMPRESSION: 'br',
-    PUBLIC_URL: 'http://gateway.example.com',
-    OIDC_CLIENT_ID: 'gateway',
-  })
-  expect(problems).toEqual([
-    'PORT must be a whole number from 0 to 65535',
-    'DATABASE_URL must be a postgres:// URL, for example postgres://user:password@host:5432/database',
-    'DATABASE_REPLICA_URLS.1 must be a postgres:// URL, for example postgres://user:password@host:5432/database',
-    'DATABASE_POOL must be a whole number from 1 to 1000',
-    'REDIS_URL must be a redis:// or rediss:// URL, for example redis://user:password@host:6379/0',
-    'TRUST_PROXY must be IP addresses and CIDR ranges, separated by commas, for example 10.0.0.0/8,192.168.1.7',
-    'REDEMPTION_TOKEN_TTL must be a whole number from 1 to 86400',
-    'REDEMPTION_AUDIENCE must have 1 to 50 characters of ASCII without spaces, for example redemption',
-    'REDEMPTION_KEYS must be private keys of P-256, each 64 hexadecimal digits, separated by commas',
-    'CURSOR_KEY must be 64 hexadecimal digits (32 bytes)',
-    'LOG_LEVEL must be one of: trace, debug, info, warn, error, fatal, silent',
-    'GRAPHIQL must be one of: on, off',
-    'COMPRESSION must be one of: on, off',
-    'PUBLIC_URL must be an https:// URL (http:// only for this machine), for example https://gateway.example.com',
-    'OIDC_CLIENT_ID needs OIDC_ISSUER, for example OIDC_ISSUER=https://login.example.com',
-  ])
+  const invalid = {
+    ...{ PORT: '65536', DATABASE_URL: 'mysql://x', DATABASE_REPLICA_URLS: 'postgres://a/x, mysql://b/x' },
+    ...{ DATABASE_POOL: 'many', REDIS_URL: 'localhost:6379', TRUST_PROXY: '10.0.0.0/0', REDEMPTION_TOKEN_TTL: '0' },
+    ...{ REDEMPTION_AUDIENCE: 'two words', REDEMPTION_KEYS: '0'.repeat(64), CURSOR_KEY: 'short', LOG_LEVEL: 'loud' },
+    ...{ GRAPHIQL: 'yes', COMPRESSION: 'br' },
+  }
+  const problems = problemsOf(invalid)
+  expect(problems).toEqual(beginWith(...Object.keys(invalid).map(name => `${name}(.1)? must (be|have) `)))
+  expect(problems[0]).toBe('PORT must be a whole number from 0 to 65535')
 })
 
 test.each<[NodeJS.ProcessEnv, Partial<Config>, number?]>([
-  [{}, { rateStore: 'memory', replicaUrls: [] }],
+  [{}, { rateStore: 'memory', replicaUrls: [], compression: true, logRequests: { refused: true, share: 0 } }],
   [
     { DATABASE_URL: 'postgres://a/x', DATABASE_REPLICA_URLS: 'postgres://b/x, postgres://c/x' },
     { replicaUrls: ['postgres://b/x', 'postgres://c/x'] },
   ],
   [{}, { rateStore: 'postgres' }, 2],
   [{ REDIS_URL: 'redis://localhost' }, { rateStore: 'redis' }],
-  [{ REDIS_URL: 'redis://localhost' }, { rateStore: 'redis' }, 2],
   [{ RATE_STORE: 'postgres' }, { rateStore: 'postgres' }],
-  [{}, { compression: true }],
   // A proxy compresses.
   [{ TRUST_PROXY: '10.0.0.1' }, { compression: false }],
   [{ TRUST_PROXY: '10.0.0.1', COMPRESSION: 'on' }, { compression: true }],
   [{ COMPRESSION: 'off' }, { compression: false }],
-  [{}, { logRequests: { refused: true, share: 0 } }],
   [{ LOG_REQUESTS: 'errors' }, { logRequests: { refused: true, share: 0 } }],
   [{ LOG_REQUESTS: 'all' }, { logRequests: { refused: true, share: 1 } }],
   [{ LOG_REQUESTS: 'sample:0.01' }, { logRequests: { refused: true, share: 0.01 } }],
   [{ LOG_REQUESTS: 'off' }, { logRequests: { refused: false, share: 0 } }],
-  [{ PUBLIC_URL: 'https://gateway.example.com' }, { publicUrl: 'https://gateway.example.com' }],
   [{ PUBLIC_URL: 'https://Gateway.Example.com:443/' }, { publicUrl: 'https://gateway.example.com' }],
   [{ PUBLIC_URL: 'https://gateway.example.com:8443' }, { publicUrl: 'https://gateway.example.com:8443' }],
   [{ PUBLIC_URL: 'http://localhost:8080' }, { publicUrl: 'http://localhost:8080' }],
@@ -80,9 +54,7 @@ test.each<[NodeJS.ProcessEnv, Partial<Config>, number?]>([
   [{ PUBLIC_URL: 'http://[::1]:8080' }, { publicUrl: 'http://[::1]:8080' }],
   [
     { SECURITY_CONTACT: 'https://Example.com/report,\tann@example.com sec+gw@example.com,' },
-    {
-      securityContacts: ['https://example.com/report', 'mailto:ann@example.com', 'mailto:sec+gw@example.com'],
-    },
+    { securityContacts: ['https://example.com/report', 'mailto:ann@example.com', 'mailto:sec+gw@example.com'] },
   ],
 ])('%j gives %j', (environment, settings, workers = 1) => {
   const config = readConfig(environment, workers)
@@ -93,13 +65,8 @@ test('white space around a value is left out, and an empty variable counts as no
   expect(readConfig({ PORT: ' 8081\n', LOG_LEVEL: '\u00A0warn\r' })).toMatchObject({ port: 8081, logLevel: 'warn' })
   const empty = { PORT: ' ', PUBLIC_URL: '', OIDC_ISSUER: '', OIDC_DOMAINS: '', GRAPHIQL: '', CURSOR_KEY: '' }
   expect(readConfig(empty)).toEqual(readConfig({}))
-  expect(readConfig({})).toMatchObject({
-    host: '127.0.0.1',
-    port: 8080,
-    publicUrl: undefined,
-    openId: undefined,
-    exportsPerHour: 10,
-  })
+  const defaults = { host: '127.0.0.1', port: 8080, publicUrl: undefined, openId: undefined, exportsPerHour: 10 }
+  expect(readConfig({})).toMatchObject(defaults)
 })
 
 test.each([
@@ -118,7 +85,7 @@ test.each([
   expect(problemsOf({ [name]: 'x' })).toEqual([`${name} is not a variable of this service. Did you mean ${meant}?`])
 })
 
-test('variables of other programs are none of ours', () => {
+test('variables of other programs are ignored', () => {
   const links = { REDIS_PORT_6379_TCP_ADDR: 'x', DATABASE_SERVICE_HOST: 'x', GRAPHQL_SERVICE_PORT_HTTP: 'x' }
   const hosts = { HOSTNAME: 'x', PORTS: 'x', REDIS_HOST: 'x', DATABASE_PASSWORD: 'x', DATABASE_PRIVATE_URL: 'x' }
   const longer = { DATABASE_URL: 'postgres://host/name', DATABASE_URL_UNPOOLED: 'x', HEALTH_PORT_80_TCP_ADDR: 'x' }
@@ -137,137 +104,96 @@ const provider = {
 
 test('the OpenID provider is read with its domains or its groups', () => {
   expect(readConfig({ ...provider, OIDC_DOMAINS: 'Example.com, example.org,' }).openId).toEqual({
-    issuer: new URL('https://id.example.com'),
-    clientId: 'gateway',
-    clientSecret: 'secret',
-    domains: ['example.com', 'example.org'],
-    groups: [],
-    groupsClaim: 'groups',
+    ...{ issuer: new URL('https://id.example.com'), clientId: 'gateway', clientSecret: 'secret' },
+    ...{ domains: ['example.com', 'example.org'], groups: [], groupsClaim: 'groups' },
   })
   const byGroup = { ...provider, OIDC_GROUPS: 'Admins', OIDC_GROUPS_CLAIM: 'roles' }
   expect(readConfig(byGroup).openId).toMatchObject({ domains: [], groups: ['Admins'], groupsClaim: 'roles' })
 })
 
 /** Makes a row for each value of a variable. */
-const each = (name: string, values: string[], ...problems: string[]) =>
-  values.map((value): [NodeJS.ProcessEnv, string[]] => [{ [name]: value }, problems])
+const each = (name: string, values: string[], problem = `${name} must be `) =>
+  values.map((value): [NodeJS.ProcessEnv, string[]] => [{ [name]: value }, [problem]])
 
-const isPrivate = 'must be an https:// URL (http:// only for this machine), for example https://gateway.example.com'
-const example = 'for example https://gateway.example.com'
-const noUser = `PUBLIC_URL must not have a user name or password, ${example}`
-const noPath = `PUBLIC_URL must not have a path, query or fragment, ${example}`
-const [id, secret] = ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET']
-const groups = 'OIDC_DOMAINS or OIDC_GROUPS must be set when OIDC_ISSUER is set, for example OIDC_DOMAINS=example.com'
+const needsProvider = ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'OIDC_DOMAINS', 'OIDC_GROUPS']
+const database = 'postgres://host/x?'
+const several = `${database}colour=red&sslmode=verfy-full&channel_binding=require&schema=shop&port=0`
 const url = 'https://gateway.example.com'
 
-test.each<[NodeJS.ProcessEnv, string[], number?]>([
-  ...each(
-    'PUBLIC_URL',
-    ['gateway.example.com', 'http://gateway.example.com', 'http://localhost.example.com', 'ftp://localhost'],
-    `PUBLIC_URL ${isPrivate}`,
-  ),
-  ...each(
-    'DATABASE_URL',
-    ['mysql://host/x', 'host', 'postgres:host', 'postgres://u:p@host:99999/x'],
-    'DATABASE_URL must be a postgres:// URL, for example postgres://user:password@host:5432/database',
-  ),
-  ...each(
-    'DATABASE_URL',
-    ['postgres://a,b/x', 'postgres:///x?host=a,b'],
-    'DATABASE_URL must name one host: several, separated by a comma, are not supported',
-  ),
+test.each<[NodeJS.ProcessEnv, problems: string[], workers?: number]>([
+  ...each('PUBLIC_URL', [
+    'gateway.example.com',
+    'http://gateway.example.com',
+    'http://localhost.example.com',
+    'ftp://localhost',
+  ]),
+  ...each('PUBLIC_URL', [`${url}/admin`, `${url}?`, `${url}/#`], 'PUBLIC_URL must not have a path, query or fragment'),
+  ...each('PUBLIC_URL', ['https://ann:secret@gateway.example.com'], 'PUBLIC_URL must not have a user name or password'),
   [
-    { DATABASE_URL: 'postgres://host/x?colour=red&sslmode=verfy-full&channel_binding=require&schema=shop&port=0' },
-    [
-      expect.stringMatching(/^DATABASE_URL has colour, which is not known: remove it, or .* options=-c%20/),
-      expect.stringMatching(
-        /^DATABASE_URL has a value of channel_binding that is not supported: .* sslmode=verify-full/,
-      ),
-      expect.stringMatching(/^DATABASE_URL has a value of port that is not supported: write a port such as 5432/),
-      expect.stringMatching(/^DATABASE_URL has a value of schema that is not supported: .* --schema/),
-      expect.stringMatching(/^DATABASE_URL has a value of sslmode that is not supported: write disable, /),
-    ],
+    { PUBLIC_URL: 'https://ann@gateway.example.com/x' },
+    ['PUBLIC_URL must not have a user', 'PUBLIC_URL must not have a path'],
+  ],
+  ...each('DATABASE_URL', ['mysql://host/x', 'host', 'postgres:host', 'postgres://u:p@host:99999/x']),
+  ...each('DATABASE_URL', ['postgres://a,b/x', 'postgres:///x?host=a,b'], 'DATABASE_URL must name one host'),
+  [
+    { DATABASE_URL: several },
+    ['colour', 'a value of channel_binding', 'a value of port', 'a value of schema', 'a value of sslmode'].map(
+      what => `DATABASE_URL has ${what}`,
+    ),
   ],
   ...each(
     'DATABASE_URL',
-    [
-      'gssencmode=require',
-      'target_session_attrs=standby',
-      'service=shop',
-      'sslcert=/nowhere',
-      'hostaddr=::1',
-      'sslcrldir=/etc',
-    ].map(parameter => `postgres://host/x?${parameter}`),
-    expect.stringMatching(/^DATABASE_URL has (a value of \w+ that is not supported: |the file sslcert, which cannot)/),
+    ['gssencmode=require', 'target_session_attrs=standby', 'service=shop', 'hostaddr=::1', 'sslcrldir=/etc'].map(
+      parameter => database + parameter,
+    ),
+    'DATABASE_URL has a value of \\w+ that is not supported: ',
   ),
+  ...each('DATABASE_URL', [`${database}sslcert=/nowhere`], 'DATABASE_URL has the file sslcert, which cannot'),
   ...each(
     'DATABASE_URL',
-    ['require', 'disable', 'verify-ca'].map(mode => `postgres://host/x?sslrootcert=system&sslmode=${mode}`),
+    ['require', 'disable', 'verify-ca'].map(mode => `${database}sslrootcert=system&sslmode=${mode}`),
     'DATABASE_URL must have sslmode=verify-full, or none, with sslrootcert=system',
   ),
-  ...each('NODE_ENV', ['prod', 'Production'], 'NODE_ENV must be one of: development, production, test'),
-  ...each('PUBLIC_URL', [`${url}/admin`, `${url}?`, `${url}/#`], noPath),
-  ...each('PUBLIC_URL', ['https://ann:secret@gateway.example.com'], noUser),
-  ...each('PUBLIC_URL', ['https://ann@gateway.example.com/x'], noUser, noPath),
+  ...each('NODE_ENV', ['prod', 'Production']),
   ...each(
     'SECURITY_CONTACT',
-    [
-      'ann',
-      'ann@example.com;bo@example.com',
-      'http://example.com',
-      'https://',
-      'javascript:x',
-      'ann@example.com?x',
-      ',',
-    ],
-    'SECURITY_CONTACT must be e-mail addresses and https:// URLs, separated by commas or spaces, for example security@example.com',
+    'ann ann@example.com;bo@example.com http://example.com https:// javascript:x ann@example.com?x ,'.split(' '),
   ),
-  ...each(
-    'LOG_REQUESTS',
-    ['some', 'sample', 'sample:0', 'sample:0.0', 'sample:2', 'sample:1%'],
-    'LOG_REQUESTS must be one of: all, errors, sample:0.01 (any share above 0, up to 1), off',
-  ),
-  ...[id, secret, 'OIDC_DOMAINS', 'OIDC_GROUPS'].flatMap(name =>
-    each(name, ['x'], `${name} needs OIDC_ISSUER, for example OIDC_ISSUER=https://login.example.com`),
-  ),
+  ...each('LOG_REQUESTS', ['some', 'sample', 'sample:0', 'sample:0.0', 'sample:2', 'sample:1%']),
+  ...needsProvider.flatMap(name => each(name, ['x'], `${name} needs OIDC_ISSUER, for example OIDC_ISSUER=https://`)),
   ...['@example.com', '*.example.com', 'a.com;b.com', 'a.com b.com', 'https://a.com'].map(
-    (value): [NodeJS.ProcessEnv, string[]] => [
-      { ...provider, OIDC_DOMAINS: value },
-      ['OIDC_DOMAINS must be domains, separated by commas, for example example.com,example.org'],
-    ],
+    (value): [NodeJS.ProcessEnv, string[]] => [{ ...provider, OIDC_DOMAINS: value }, ['OIDC_DOMAINS must be domains']],
   ),
-  ...each(
-    'OIDC_ISSUER',
-    ['https://id.example.com'],
-    ...[id, secret, 'PUBLIC_URL'].map(name => `${name} must be set when OIDC_ISSUER is set`),
-    groups,
-  ),
-  [{ ...provider, OIDC_DOMAINS: ' , ' }, [groups]],
-  [{ ...provider, OIDC_ISSUER: 'http://id.example.com', OIDC_GROUPS: 'admins' }, [`OIDC_ISSUER ${isPrivate}`]],
+  [
+    { OIDC_ISSUER: 'https://id.example.com' },
+    ['OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET', 'PUBLIC_URL', 'OIDC_DOMAINS or OIDC_GROUPS'].map(
+      name => `${name} must be set`,
+    ),
+  ],
+  [{ ...provider, OIDC_DOMAINS: ' , ' }, ['OIDC_DOMAINS or OIDC_GROUPS must be set when OIDC_ISSUER is set']],
+  [
+    { ...provider, OIDC_ISSUER: 'http://id.example.com', OIDC_GROUPS: 'admins' },
+    ['OIDC_ISSUER must be an https:// URL'],
+  ],
   [
     { NODE_ENV: 'production', DATABASE_URL: ' ', PORT: 'x' },
-    [
-      expect.stringMatching(/^PORT must be/),
-      'DATABASE_URL must be set when NODE_ENV is production, for example postgres://user:password@host:5432/database',
-    ],
+    ['PORT must be', 'DATABASE_URL must be set when NODE_ENV is'],
   ],
-  [{ RATE_STORE: 'memory' }, [expect.stringMatching(/^RATE_STORE must not be memory with --workers/)], 2],
-  [{ RATE_STORE: 'redis' }, [expect.stringMatching(/^RATE_STORE is redis and needs REDIS_URL/)]],
+  [{ RATE_STORE: 'memory' }, ['RATE_STORE must not be memory with --workers'], 2],
+  [{ RATE_STORE: 'redis' }, ['RATE_STORE is redis and needs REDIS_URL']],
   [
     { RATE_STORE: 'postgres', REDIS_URL: 'redis://localhost' },
-    ['RATE_STORE must be redis, or not be set, when REDIS_URL is set'],
+    ['RATE_STORE must be redis, or not be set, when REDIS_URL'],
   ],
-])('%j is rejected', (environment, problems, workers = 1) => {
-  expect(problemsOf(environment, workers)).toEqual(problems)
+])('%j is rejected: %j', (environment, problems, workers = 1) => {
+  expect(problemsOf(environment, workers)).toEqual(beginWith(...problems))
 })
 
-test.each([
-  '50%off',
-  '%ff',
-  '12?s3cret',
-  '12#s3cret',
-  '12/s3cret',
-])('the password %s in DATABASE_URL, which is not percent-encoded, is refused and not shown', password => {
+const unencoded = ['50%off', '%ff', '12?s3cret', '12#s3cret', '12/s3cret']
+
+test.each(
+  unencoded,
+)('the password %s in DATABASE_URL, which is not percent-encoded, is refused and not shown', password => {
   const [problem, ...others] = problemsOf({ DATABASE_URL: `postgres://ann:${password}@localhost/shop` })
   expect(problem).toContain('DATABASE_URL must have each % / ? # @ in a user name or password written as %25')
   expect(problem).not.toContain(password)

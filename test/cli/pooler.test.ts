@@ -1,33 +1,28 @@
-/** Sessions that a pooler or a setting of the database has made other than they must be. */
-import { randomBytes } from 'node:crypto'
+/** A pooler or a setting of the database gives sessions other settings than the service needs. */
 import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
-import { createBuilders } from '../support/builders.ts'
+import { expect, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
 import { listen } from '../support/free-port.ts'
+import { createLogin } from '../support/login.ts'
 import { refusalOf, run, serve } from '../support/process.ts'
 
 const database = await createDatabase()
 const { address, platform } = database
 const owner = address.user
-const login = `pooled_${randomBytes(4).toString('hex')}`
-await platform.unsafe(`create role ${login} login in role voucher_gateway`)
-afterAll(() => platform.unsafe(`drop role ${login}`))
+const { login, url } = await createLogin(platform, address, 'in role voucher_gateway')
 
 const configuration = 'docs/scaling.md has the configuration.'
 
-const urlOf = (user: string) => `postgres://${user}@localhost:${address.port}/${address.database}?host=${address.host}`
-
 /** The environment of a service whose connections send no start-up parameters. */
-const off = (user = login) => ({ DATABASE_URL: urlOf(user), DATABASE_STARTUP_PARAMETERS: 'off', LOG_LEVEL: 'warn' })
+const off = (DATABASE_URL = url) => ({ DATABASE_URL, DATABASE_STARTUP_PARAMETERS: 'off', LOG_LEVEL: 'warn' })
+
+const path = 'search_path = pg_catalog, pg_temp'
 
 /** Sets for the login what a connection otherwise asks for. */
 async function setForLogin(): Promise<void> {
-  await platform.unsafe(`alter role ${login} set role = voucher_gateway`)
-  await platform.unsafe(`alter role ${login} set statement_timeout = '2s'`)
-  await platform.unsafe(`alter role ${login} set jit = off`)
-  await platform.unsafe(`alter role ${login} set search_path = pg_catalog, pg_temp`)
+  for (const setting of ['role = voucher_gateway', "statement_timeout = '2s'", 'jit = off', path])
+    await platform.unsafe(`alter role ${login} set ${setting}`)
 }
 
 /** Starts a proxy before the database that replaces a client's first message. @returns the URL of the database behind it */
@@ -71,25 +66,11 @@ test.each([
   }
 })
 
-test('a pooler that refuses start-up parameters is named with the remedy', async () => {
-  // PostgreSQL answers an unknown protocol with the same SQLSTATE as PgBouncer a parameter that it does not know.
-  const fields = Buffer.from('SFATAL\0C08P01\0Munsupported startup parameter: statement_timeout\0\0')
-  const message = Buffer.concat([Buffer.from([0x45, 0, 0, 0, 4 + fields.length]), fields])
-  const proxy = createServer(client => {
-    client.on('error', () => {}).once('data', () => client.end(message))
-  })
-  const environment = { DATABASE_URL: `postgres://${owner}@127.0.0.1:${await listen(proxy)}/x` }
-  const refusal = refusalOf(await run(['serve'], environment))
-  expect(refusal).toContain('unsupported startup parameter: statement_timeout')
-  expect(refusal).toContain('DATABASE_STARTUP_PARAMETERS=off')
-})
-
 test('without start-up parameters a login with rights of its own is refused', async () => {
-  await platform.unsafe(`alter role ${owner} in database ${address.database} set role = voucher_gateway`)
-  await platform.unsafe(`alter role ${owner} in database ${address.database} set statement_timeout = '2s'`)
-  await platform.unsafe(`alter role ${owner} in database ${address.database} set search_path = pg_catalog, pg_temp`)
+  for (const setting of ['role = voucher_gateway', "statement_timeout = '2s'", path])
+    await platform.unsafe(`alter role ${owner} in database ${address.database} set ${setting}`)
   try {
-    const refusal = refusalOf(await run(['token', 'list'], off(owner)))
+    const refusal = refusalOf(await run(['token', 'list'], off(database.url)))
     expect(refusal).toContain(`The login ${owner} may change the audit`)
     expect(refusal).toContain('create role gateway_login login in role voucher_gateway;')
   } finally {
@@ -99,7 +80,7 @@ test('without start-up parameters a login with rights of its own is refused', as
 
 test('a database that takes no writes is refused', async () => {
   await platform.unsafe(`alter role ${login} set default_transaction_read_only = on`)
-  const refusal = refusalOf(await run(['token', 'list'], { DATABASE_URL: urlOf(login) }))
+  const refusal = refusalOf(await run(['token', 'list'], { DATABASE_URL: url }))
   expect(refusal).toMatch(
     /^DATABASE_READ_ONLY: The database takes no writes: .* Set default_transaction_read_only to off/,
   )
@@ -107,19 +88,17 @@ test('a database that takes no writes is refused', async () => {
 })
 
 test('a session whose settings are lost is not used, the service says why, and works when they are back', async () => {
-  // Sessions of commands have the path alone.
+  // Sessions of commands need only the search path.
   expect(refusalOf(await run(['migrate'], off()))).toContain(
     'search_path is "$user", public and not pg_catalog, pg_temp',
   )
-  await platform.unsafe(`alter role ${login} set search_path = pg_catalog, pg_temp`)
+  await platform.unsafe(`alter role ${login} set ${path}`)
   const refusal = refusalOf(await run(['serve'], off()))
   expect(refusal).toContain(`the role is ${login} and not voucher_gateway, statement_timeout is 0`)
   expect(refusal).toContain(configuration)
 
   await setForLogin()
-  const tenant = await createBuilders(database).tenant()
-  const created = await run(['token', 'create', '--name', 'Till', '--tenant', String(tenant), '--json'], off())
-  const { token } = JSON.parse(created.stdout)
+  const { token } = JSON.parse((await run(['token', 'create', '--name', 'Till', '--json'], off())).stdout)
   const service = await serve(off())
   const list = () => service.list(token)
   const endSessions = () =>

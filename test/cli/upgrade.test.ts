@@ -1,11 +1,11 @@
-/** What `migrate` says about an upgrade before it does it, and which upgrades it refuses. Releases are fictitious. */
+/** `migrate` describes an upgrade before it begins, and refuses some upgrades. The releases are fictitious. */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, onTestFinished, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { createDatabase, createEmptyDatabase } from '../support/database.ts'
 import { createLaterVersion } from '../support/later-version.ts'
-import { refusalOf, run, serve } from '../support/process.ts'
-import { projected } from '../support/projected.ts'
+import { createLogin } from '../support/login.ts'
+import { refusalOf, run } from '../support/process.ts'
 
 const files = readdirSync(join(import.meta.dirname, '../../sql')).filter(name => /^\d/.test(name))
 const [first, second, third] = [files.length, files.length + 1, files.length + 2]
@@ -74,95 +74,6 @@ test('a skipped release that is a stop is refused with its name; with it, the up
   )
 })
 
-test('a first installation stops nowhere', async () => {
-  const { url } = await createEmptyDatabase()
-  const checked = await json(['migrate', '--check'], { DATABASE_URL: url }, latest)
-  expect(checked).toMatchObject({ code: 0, stops: [], findings: [] })
-  expect(await json(['migrate'], { DATABASE_URL: url }, latest)).toMatchObject({ code: 0 })
-})
-
-test('a changed function is made again, with what is made of it; the version before does not undo that', async () => {
-  const { platform, url } = await createDatabase()
-  const environment = { DATABASE_URL: url }
-  const changed = {
-    entry: createLaterVersion({
-      version: '9.0.0',
-      edits: {
-        'sql/functions/step/is_late.sql': ['-- ', '-- Changed: '],
-        'sql/functions/mapping/write.template.sql': ['-- Evaluates the mapping', '-- Changed. Evaluates the mapping'],
-        'sql/functions/capture/capture.template.sql': ['as $body$\nbegin\n', 'as $body$\nbegin -- Changed.\n'],
-      },
-    }),
-  }
-  const made = ['capture/capture.template.sql', 'mapping/write.template.sql', 'step/is_late.sql']
-  const names = ['category', 'customer', 'product', 'product_category', 'purchased_voucher', 'tenant', 'variant']
-  const tables = names.map(name => `public.${name}`)
-  const checked = await json(['migrate', '--check'], environment, changed)
-  expect({ ...checked, made: checked.made.sort() }).toMatchObject({ code: 0, missing: [], made, locks: tables })
-  const upgrade = await json(['migrate'], environment, changed)
-  expect({ ...upgrade, made: upgrade.made.sort() }).toEqual({ code: 0, applied: [], made })
-  const [texts] = await platform<{ captures: boolean; complete: boolean }[]>`
-    select pg_get_functiondef('gateway."capture_rows_of_public.purchased_voucher"'::regproc) like '%Changed.%' as captures,
-           not exists (select from gateway.sources_to_capture()) as complete`
-  expect(texts).toEqual({ captures: true, complete: true })
-  for (const version of [changed, {}])
-    expect(await json(['migrate', '--check'], environment, version)).toMatchObject(
-      version === changed
-        ? { code: 0, made: [], findings: [] }
-        : {
-            code: 1,
-            made: [],
-            findings: [{ code: 'DATABASE_NEWER', message: expect.stringContaining('release 9.0.0') }],
-          },
-    )
-  const service = await serve(environment)
-  await expect.poll(async () => (await service.ready()).status, { timeout: 30_000 }).toBe(200)
-})
-
-test('fields that a later version adds are written by name, and move nothing else', async () => {
-  const { platform, pool, url } = await createDatabase()
-  const environment = { DATABASE_URL: url }
-  const [tenant] = await platform`insert into tenant (name) values ('Shop') returning id`
-  await platform`insert into purchased_voucher (tenant_id, reference) values (${tenant!.id}, 'A'), (${tenant!.id}, 'B')`
-  await projected(pool)
-  const former = await platform`select id, name, updated_at from gateway.tenant`
-  const fields = {
-    entry: createLaterVersion({
-      migrations: {
-        [index]: ['gateway.voucher_fields', 'public.purchased_voucher']
-          .map(
-            table =>
-              `alter table ${table} add column gift_message text, add column sent_at timestamptz, add column is_gift boolean;`,
-          )
-          .join('\n')
-          .concat(
-            ...['gateway.tenant_fields', 'public.tenant'].map(
-              table => `alter table ${table} add column opened_at timestamptz;`,
-            ),
-          ),
-      },
-      edits: {
-        'mappings/plain/voucher.sql': ['id as key', 'id as key, gift_message, sent_at, is_gift'],
-        'mappings/plain/tenant.sql': ['id as key', 'id as key, opened_at'],
-      },
-    }),
-  }
-  expect(await json(['migrate'], environment, fields)).toMatchObject({ code: 0, applied: [index] })
-  await platform`update tenant set opened_at = '2019-05-01'`
-  await platform`update purchased_voucher set gift_message = 'Enjoy', sent_at = '2026-01-02', is_gift = true where reference = 'A'`
-  await projected(pool)
-  expect(
-    await platform`select gift_message, sent_at = '2026-01-02' as sent, is_gift, state from gateway.voucher order by id`,
-  ).toEqual([
-    { gift_message: 'Enjoy', sent: true, is_gift: true, state: expect.anything() },
-    { gift_message: null, sent: null, is_gift: null, state: expect.anything() },
-  ])
-  const present = await platform`select id, name, updated_at from gateway.tenant where opened_at = '2019-05-01'`
-  expect(present).toMatchObject(former.map(({ id, name }) => ({ id, name })))
-  expect(present[0]!.updated_at > former[0]!.updated_at).toBe(true)
-  expect((await run(['verify'], environment, fields)).code).toBe(0)
-})
-
 test('no function depends on the order of columns', async () => {
   const { platform } = await createDatabase()
   const functions = await platform<{ name: string; text: string }[]>`
@@ -211,6 +122,9 @@ test('--status lists the files, with the time at which each was applied', async 
 
 test('--dry-run prints the SQL that makes the same database, and nothing for one that is up to date', async () => {
   const { owner: sql, url } = await createEmptyDatabase()
+  // A first installation stops nowhere.
+  const checked = await json(['migrate', '--check'], { DATABASE_URL: url }, latest)
+  expect(checked).toMatchObject({ code: 0, stops: [], findings: [] })
   const { stdout } = await run(['migrate', '--dry-run'], { DATABASE_URL: url })
   expect(await sql`select from pg_class where relnamespace = to_regnamespace('gateway')`).toHaveLength(0)
   await sql.unsafe(stdout).simple()
@@ -219,14 +133,9 @@ test('--dry-run prints the SQL that makes the same database, and nothing for one
 })
 
 test('--check names the rights that the login lacks, and who holds a lock', async () => {
-  const { platform, url } = await createDatabase()
-  const login = `login_${Math.random().toString(36).slice(2)}`
-  await platform.unsafe(`create role ${login} login`)
-  onTestFinished(async () => {
-    await platform.unsafe(`drop role ${login}`)
-  })
-  const lowly = { DATABASE_URL: url.replace(/\/\/\w+@/, `//${login}@`) }
-  const { code, findings } = await json(['migrate', '--check'], lowly)
+  const { address, platform, url } = await createDatabase()
+  const { login, url: lowly } = await createLogin(platform, address)
+  const { code, findings } = await json(['migrate', '--check'], { DATABASE_URL: lowly })
   const forbidden = { code: 'MIGRATION_FORBIDDEN', level: 'error' }
   expect([code, findings]).toMatchObject([
     1,
@@ -242,16 +151,9 @@ test('--check names the rights that the login lacks, and who holds a lock', asyn
     const [own] = await transaction`select pg_backend_pid() as pid`
     // A transaction counts after five seconds.
     const check = () => json(['migrate', '--check'], { DATABASE_URL: url })
-    await expect.poll(check, { timeout: 30_000 }).toMatchObject({
-      code: 0,
-      findings: [
-        {
-          code: 'MIGRATION_BLOCKED',
-          level: 'warning',
-          message: expect.stringContaining(`held by backend ${own?.pid} (`),
-          action: expect.stringContaining(`select pg_terminate_backend(${own?.pid});`),
-        },
-      ],
-    })
+    const message = expect.stringContaining(`held by backend ${own?.pid} (`)
+    const action = expect.stringContaining(`select pg_terminate_backend(${own?.pid});`)
+    const findings = [{ code: 'MIGRATION_BLOCKED', level: 'warning', message, action }]
+    await expect.poll(check, { timeout: 30_000 }).toMatchObject({ code: 0, findings })
   })
 })
