@@ -1,29 +1,20 @@
 /** `adopt show`: one key from the platform's row to the answers of v1. */
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { readKeyState } from '../../src/adoption/show.ts'
 import { withoutTrace } from '../../src/adoption/without-trace.ts'
 import { readMappings } from '../../src/db/mapping/mappings.ts'
-import { createEmptyDatabase } from '../support/database.ts'
+import { createVenues, venuesFolder as folder } from '../adopt/venues.ts'
 import { createDirectory } from '../support/directory.ts'
-import { run } from '../support/process.ts'
 import { projected } from '../support/projected.ts'
 
-const adopt = new URL('../adopt/', import.meta.url)
-const folder = fileURLToPath(new URL('venues', adopt))
 const venue = '00000000-0000-0000-0000-000000000001'
+const { platform, adopt } = await createVenues(`
+  insert into shop.venue (id, path, name) values ('${venue}', 'shop', 'Shop');
+  insert into shop."Gift Card" ("No", venue, code, "valueCents") values ('A', '${venue}', 'CODE-A', 5000), ('B', '${venue}', 'CODE-B', 5)`)
 
-const { owner: platform, url } = await createEmptyDatabase()
-await platform
-  .unsafe(`${readFileSync(new URL('venues.tables.sql', adopt), 'utf8')};
-    insert into shop.venue (id, path, name) values ('${venue}', 'shop', 'Shop');
-    insert into shop."Gift Card" ("No", venue, code, "valueCents") values ('A', '${venue}', 'CODE-A', 5000), ('B', '${venue}', 'CODE-B', 5)`)
-  .simple()
-
-const adoptCommand = (...words: string[]) => run(['adopt', ...words], { DATABASE_URL: url })
-const show = (...words: string[]) => adoptCommand('show', folder, ...words)
+const show = (...words: string[]) => adopt('show', folder, ...words)
 const read = async (...words: string[]) => JSON.parse((await show(...words, '--json')).stdout)
 const change = (statement: string) => platform.unsafe(statement)
 
@@ -36,7 +27,7 @@ test('before the mapping is installed it shows the row, and changes nothing', as
 })
 
 test('it shows the record, and the answers of v1', async () => {
-  expect(await adoptCommand('apply', folder)).toMatchObject({ code: 0 })
+  expect(await adopt('apply', folder)).toMatchObject({ code: 0 })
   expect(await read('voucher', 'A')).toMatchObject({
     ...{ isInstalled: true, notes: [], record: { reference: 'CODE-A', state: 'full' }, rejection: null },
     answers: [
@@ -63,7 +54,7 @@ test('it tells why steps will evaluate the key', async () => {
     ...{ rows: [{ current_balance: 40 }], record: { current_balance: 50 }, notes: [written] },
     answers: [{}, { body: { data: { voucher: { current_balance: 40 } } } }],
   })
-  // Vouchers do not show the name of the venue, but times of its zone.
+  // A voucher does not show the name of the venue, but its times depend on the zone of the venue.
   await change(`update shop.venue set name = 'Shop 2'`)
   expect(await notes()).toEqual([written])
   await change(`update shop.venue set zone = 'Europe/Lisbon'`)
@@ -71,9 +62,6 @@ test('it tells why steps will evaluate the key', async () => {
   expect(await notes()).toEqual([written, shown])
   await change('truncate shop.redemption')
   expect(await notes()).toEqual([written, shown, 'The table was truncated.'])
-  // Without steps, the tenant of a voucher may be another one now (R35).
-  const message = 'Changes of vouchers or tenants are not read yet. Try again in a moment.'
-  expect(await read('voucher', 'A')).toMatchObject({ answers: [{}, { status: 503, body: { message } }] })
 })
 
 test('it shows a rejected row, and the record that stays', async () => {
@@ -87,20 +75,14 @@ test('it shows a rejected row, and the record that stays', async () => {
       { status: 422, body: { errors: { voucher_reference: [expect.any(String)] } } },
     ],
   })
-  expect((await show('voucher', 'B')).stdout).toContain(
-    '\n\nIt is rejected: currency is not three capital letters: eur\n\n',
-  )
 })
 
 test('it names what is wrong', async () => {
-  expect(await show('voucher', 'C')).toMatchObject({
-    code: 0,
-    stdout: expect.stringMatching(/^voucher\.sql has no row/),
-  })
+  expect((await show('voucher', 'C')).stdout).toMatch(/^voucher\.sql has no row/)
   expect(await show('order', 'A')).toMatchObject({ code: 2, stderr: expect.stringContaining('has no order.sql.') })
   const faulty = createDirectory()
   writeFileSync(join(faulty, 'voucher.sql'), 'select "No" as key,\n  cod as reference\nfrom shop."Gift Card";\n')
-  expect(await adoptCommand('show', faulty, 'voucher', 'A')).toMatchObject({
+  expect(await adopt('show', faulty, 'voucher', 'A')).toMatchObject({
     ...{ code: 1, stdout: '' },
     stderr: expect.stringMatching(/^voucher\.sql:2: column "cod" does not exist\n/),
   })
