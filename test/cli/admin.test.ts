@@ -15,58 +15,47 @@ const password = 'a lot of quiet water'
 
 const shared = await createDatabase()
 
-const setupLink = (printed: string) => /(http\S+)(\/admin\/setup\/[\w-]{43})\n/.exec(printed)
+const setupLink = /(http\S+)(\/admin\/setup\/[\w-]{43})\n/
 
 const invitations = (pool: Pool) => pool`select email from gateway.invitation`
 
-describe('the start on a terminal', () => {
-  test('prints a link while there is no administrator, and logs no secrets', async () => {
-    const { url, platform } = await createDatabase()
-    const environment = { DATABASE_URL: url, LOG_LEVEL: 'trace' }
-    const service = await serve(environment, onTerminal)
-    const origin = new URL(service.restAddress).origin
-    expect(service.printed()).toContain(`Admin      ${origin}/admin\n`)
-    const [, printedOrigin, link = ''] = setupLink(service.printed()) ?? []
-    expect(printedOrigin).toBe(origin)
-    const visitor = createVisitor(origin)
-    const fields = { email: 'root@example.com', password, again: password }
-    expect((await visitor.submit(link, fields)).status).toBe(303)
-    expect((await visitor.get('/admin/account')).status).toBe(200)
+test('the start on a terminal prints a link while there is no administrator, and logs no secrets', async () => {
+  const { url, platform } = await createDatabase()
+  const environment = { DATABASE_URL: url, LOG_LEVEL: 'trace' }
+  const service = await serve(environment, onTerminal)
+  const origin = new URL(service.restAddress).origin
+  expect(service.printed()).toContain(`Admin      ${origin}/admin\n`)
+  const [, printedOrigin, link = ''] = setupLink.exec(service.printed()) ?? []
+  expect(printedOrigin).toBe(origin)
+  const visitor = createVisitor(origin)
+  const fields = { email: 'root@example.com', password, again: password }
+  expect((await visitor.submit(link, fields)).status).toBe(303)
+  expect((await visitor.get('/admin/account')).status).toBe(200)
 
-    const invited = await visitor.submit('/admin/administrators', { email: 'ann@example.com' })
-    const invitation = /\/admin\/setup\/([\w-]{43})/.exec(invited.html)?.[1] ?? 'none'
-    await createVisitor(origin).submit(`/admin/setup/${invitation}`, { password: 'not the same one', again: 'as this' })
-    await createVisitor(origin).submit('/admin/login', { email: 'x@example.com', password: 'quite another secret' })
-    await platform`alter table gateway.session rename to session_away`
-    expect((await visitor.get('/admin/account')).status).toBe(500)
-    await platform`alter table gateway.session_away rename to session`
-    const session = decodeURIComponent(visitor.jar.get('vgw-session') ?? 'none')
-    await service.stop('SIGTERM')
-    // The link itself is printed; the log after it must not contain it.
-    const log = service.printed().slice(service.printed().indexOf('Ctrl-C stops it.'))
-    expect(log).toContain('request failed')
-    for (const secret of [password, 'not the same one', 'quite another secret', invitation, link]) {
-      expect(log).not.toContain(secret)
-    }
-    expect(log).not.toContain(session.split('.')[0])
+  const invited = await visitor.submit('/admin/administrators', { email: 'ann@example.com' })
+  const invitation = /\/admin\/setup\/([\w-]{43})/.exec(invited.html)?.[1] ?? 'none'
+  await createVisitor(origin).submit(`/admin/setup/${invitation}`, { password: 'not the same one', again: 'as this' })
+  await createVisitor(origin).submit('/admin/login', { email: 'x@example.com', password: 'quite another secret' })
+  await platform`alter table gateway.session rename to session_away`
+  expect((await visitor.get('/admin/account')).status).toBe(500)
+  await platform`alter table gateway.session_away rename to session`
+  const session = decodeURIComponent(visitor.jar.get('vgw-session') ?? 'none')
+  await service.stop('SIGTERM')
+  // The link itself is printed; the log after it must not contain it.
+  const log = service.printed().slice(service.printed().indexOf('Ctrl-C stops it.'))
+  expect(log).toContain('request failed')
+  for (const secret of [password, 'not the same one', 'quite another secret', invitation, link]) {
+    expect(log).not.toContain(secret)
+  }
+  expect(log).not.toContain(session.split('.')[0])
 
-    const again = await serve(environment, onTerminal)
-    expect(again.printed()).toMatch(/Admin {6}http:\S+\/admin\n/)
-    expect(setupLink(again.printed())).toBeNull()
-    await again.stop('SIGTERM')
-    const printed = await platform<{ actor: string }[]>`
+  const again = await serve(environment, onTerminal)
+  expect(again.printed()).toMatch(/Admin {6}http:\S+\/admin\n/)
+  expect(setupLink.exec(again.printed())).toBeNull()
+  await again.stop('SIGTERM')
+  const printed = await platform<{ actor: string }[]>`
       select actor from gateway.audit_entry where action = 'administrator.invite' and detail ->> 'email' is null`
-    expect(printed.map(({ actor }) => /^command line \(.+\)$/.test(actor))).toEqual([true])
-  })
-
-  test('prints PUBLIC_URL when it is set', async () => {
-    const { url } = await createDatabase()
-    const environment = { DATABASE_URL: url, LOG_LEVEL: 'warn', PUBLIC_URL: 'https://gateway.example.com' }
-    const service = await serve(environment, onTerminal)
-    expect(service.printed()).toContain('Admin      https://gateway.example.com/admin\n')
-    expect(setupLink(service.printed())?.[1]).toBe('https://gateway.example.com')
-    await service.stop('SIGTERM')
-  })
+  expect(printed.map(({ actor }) => /^command line \(.+\)$/.test(actor))).toEqual([true])
 })
 
 test('the start without a terminal creates no link, invalidates none, and prints the command that creates the first administrator', async () => {
@@ -83,7 +72,7 @@ test('the start without a terminal creates no link, invalidates none, and prints
   const cwd = join(import.meta.dirname, '../../dist')
   const env = { PATH: process.env.PATH, ...environment, PORT: new URL(origin).port }
   const pasted = execFileSync('sh', ['-c', `${command} root@example.com`], { cwd, env, encoding: 'utf8' })
-  const [, , made = ''] = setupLink(pasted) ?? []
+  const [, , made = ''] = setupLink.exec(pasted) ?? []
   const visitor = createVisitor(origin)
   expect((await visitor.submit(made, { password, again: password })).status).toBe(303)
   await service.stop('SIGTERM')
@@ -97,7 +86,7 @@ describe('admin create prints a link with the address in use', () => {
   const create = async (environment: NodeJS.ProcessEnv) => {
     const { code, stdout, stderr } = await run(['admin', 'create', '--email', 'ann@example.com'], environment)
     expect(code, stderr).toBe(0)
-    const [, origin, path = ''] = setupLink(stdout) ?? []
+    const [, origin, path = ''] = setupLink.exec(stdout) ?? []
     return { origin, path, assumed: stdout.includes('The address is from HOST and PORT.') }
   }
 
@@ -112,27 +101,18 @@ describe('admin create prints a link with the address in use', () => {
     await service.stop('SIGTERM')
     expect(await create(environment)).toMatchObject({ origin: 'http://127.0.0.1:8080', assumed: true })
 
-    const publicly = await serve({ ...environment, PUBLIC_URL: 'https://gateway.example.com' })
-    expect(await create(environment)).toMatchObject({ origin: 'https://gateway.example.com', assumed: false })
-    await publicly.stop('SIGKILL')
+    const everywhere = await serve({ ...environment, HOST: '0.0.0.0' })
+    const { port } = new URL(everywhere.restAddress)
+    expect(await create(environment)).toMatchObject({ origin: `http://localhost:${port}`, assumed: false })
+    await everywhere.stop('SIGKILL')
     // It could not take its address back.
     await expect.poll(() => existsSync(join(DATA_DIR, 'postgres/postmaster.pid')), { timeout: 60_000 }).toBe(false)
     expect(await create(environment)).toMatchObject({ origin: 'http://127.0.0.1:8080', assumed: true })
-
-    const everywhere = await serve({ ...environment, HOST: '0.0.0.0' })
-    const { port } = new URL(everywhere.restAddress)
-    const local = await create(environment)
-    expect(local).toMatchObject({ origin: `http://localhost:${port}`, assumed: false })
-    expect((await createVisitor(`http://localhost:${port}`).get(local.path)).status).toBe(200)
-    await everywhere.stop('SIGTERM')
   })
 
   test.each([
-    [{}, 'http://127.0.0.1:8080', true],
-    [{ HOST: 'localhost' }, 'http://localhost:8080', true],
     [{ HOST: '::', PORT: '9000' }, 'http://localhost:9000', true],
     [{ HOST: '::1' }, 'http://[::1]:8080', true],
-    [{ HOST: '192.0.2.7' }, 'http://192.0.2.7:8080', true],
     [{ PORT: '9000', PUBLIC_URL: 'https://gateway.example.com' }, 'https://gateway.example.com', false],
   ])('for an external database, with %j: %s', async (environment, origin, assumed) => {
     expect(await create({ DATABASE_URL: shared.url, ...environment })).toMatchObject({ origin, assumed })
@@ -143,21 +123,17 @@ describe('admin', () => {
   test('create prints a link; with --password-stdin it creates the administrator', async () => {
     const { url, pool } = await createDatabase()
     const environment = { DATABASE_URL: url }
-    for (const address of ['Ann@Example.com', 'ann@example.com']) {
-      const linked = await run(['admin', 'create', '--email', address], environment)
-      expect(linked.code, linked.stderr).toBe(0)
-      expect(setupLink(linked.stdout)).not.toBeNull()
-    }
+    const linked = { code: 0, stderr: '', stdout: expect.stringMatching(setupLink) }
+    for (const address of ['Ann@Example.com', 'ann@example.com'])
+      expect(await run(['admin', 'create', '--email', address], environment)).toEqual(linked)
     expect(await invitations(pool)).toEqual([{ email: 'ann@example.com' }])
     expect((await run(['admin', 'list'], environment)).stdout).toContain('There are no administrators.')
 
     const options = ['admin', 'create', '--email', 'bob@example.com', '--password-stdin']
     const made = await run(options, environment, { input: `${password}\n` })
-    expect(made.code, made.stderr).toBe(0)
-    expect(made.stdout + made.stderr).not.toContain(password)
-    const short = await run(options, environment, { input: 'short\n' })
-    expect(short.code).toBe(2)
-    expect(short.stderr).toContain('at least 12 characters')
+    expect(made).toEqual({ code: 0, stderr: '', stdout: expect.not.stringContaining(password) })
+    const short = { code: 2, stderr: expect.stringContaining('at least 12 characters') }
+    expect(await run(options, environment, { input: 'short\n' })).toMatchObject(short)
     expect((await run(options, environment, { input: '' })).code).toBe(2)
 
     const service = await serve({ ...environment, LOG_LEVEL: 'warn' })
@@ -175,25 +151,14 @@ describe('admin', () => {
   test('list shows administrators, and remove removes all but the last', async () => {
     const { url, pool } = await createDatabase()
     const environment = { DATABASE_URL: url }
-    for (const email of ['ann@example.com', 'bob@example.com']) {
-      await createAdministrator(pool, tester, email, password)
-    }
+    for (const email of ['ann@example.com', 'bob@example.com']) await createAdministrator(pool, tester, email, password)
     const listed = await run(['admin', 'list', '--json'], environment)
-    expect(JSON.parse(listed.stdout)).toMatchObject([
-      { email: 'ann@example.com', password: true, openid: false, signed_in_at: null },
-      { email: 'bob@example.com' },
-    ])
+    expect(JSON.parse(listed.stdout)).toMatchObject([{ email: 'ann@example.com' }, { email: 'bob@example.com' }])
+    // The beginning of a hash.
     expect(listed.stdout).not.toMatch(/c2NyeXB0/)
-    expect((await run(['admin', 'list'], environment)).stdout).toContain('bob@example.com')
     expect((await run(['admin', 'remove', 'BOB@example.com'], environment)).code).toBe(0)
-    const last = await run(['admin', 'remove', 'ann@example.com'], environment)
-    expect(last.code).toBe(2)
-    expect(last.stderr).toContain('The last administrator cannot be removed')
+    const last = { code: 2, stderr: expect.stringContaining('The last administrator cannot be removed') }
+    expect(await run(['admin', 'remove', 'ann@example.com'], environment)).toMatchObject(last)
     expect((await run(['admin', 'remove', 'bob@example.com'], environment)).code).toBe(1)
-    for (const args of [['create'], ['create', '--email', 'nobody'], ['remove'], ['remove', 'nobody'], ['nothing']]) {
-      const wrong = await run(['admin', ...args], environment)
-      expect(wrong.code, args.join(' ')).toBe(2)
-      expect(wrong.stderr.trim().split('\n'), args.join(' ')).toHaveLength(1)
-    }
   })
 })

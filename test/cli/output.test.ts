@@ -25,7 +25,7 @@ const commands: [command: string[], options?: ProcessOptions][] = [
 const withoutReader = 'exec 3> >(:); wait $!;'
 
 describe.concurrent('a command', () => {
-  test.each(commands)('whose reader has left ends without a message: %j', async (command, options) => {
+  test.each(commands)('whose output has no reader ends without a message: %j', async (command, options) => {
     const outcome = await run(command, environment, { ...options, shell: `${withoutReader} exec "$@" >&3` })
     expect(outcome).toEqual({ code: 141, stdout: '', stderr: '' })
   })
@@ -33,7 +33,7 @@ describe.concurrent('a command', () => {
   test.each([
     [['token', 'bogus']],
     [['sync', '--to', '/dev/null']],
-  ])('whose errors nobody reads ends, too: %j', async command => {
+  ])('whose errors have no reader ends: %j', async command => {
     expect((await run(command, environment, { shell: `${withoutReader} exec "$@" 2>&3` })).code).toBe(141)
   })
 

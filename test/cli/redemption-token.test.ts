@@ -51,8 +51,8 @@ test('what is wrong with a token is a sentence each', async () => {
 The audience is redemption, and not tills (REDEMPTION_AUDIENCE).`,
   )
   const brief = await issue(await createApp(database, { REDEMPTION_TOKEN_TTL: '1' }))
-  const expiry = async () => (await check(brief)).problems.join()
-  await expect.poll(expiry).toMatch(/^It has expired at 2\d{3}-.*\. Resolve the voucher again\.$/)
+  const expired = [expect.stringMatching(/^It has expired at 2\d{3}-.*\. Resolve the voucher again\.$/)]
+  await expect.poll(async () => (await check(brief)).problems).toEqual(expired)
 })
 
 test('text of a token that anybody may have written is shown without control characters', async () => {
@@ -67,17 +67,7 @@ test('text of a token that anybody may have written is shown without control cha
   const { code, stdout } = await command(['redemption-token', 'check', forged])
   expect(code).toBe(1)
   expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u)
-  expect(stdout).toMatch(/^Libraries refuse it: .+\.$/m)
   expect(stdout).toContain('The issuer is  [2J me, and not http://localhost:8080 (PUBLIC_URL).')
-  expect(stdout).toContain('The audience is {"toString":1}, and not redemption (REDEMPTION_AUDIENCE).')
-  expect(stdout).toContain('It has expired at no time.')
-})
-
-test('the keys of the database, as REDEMPTION_KEYS, publish the same set', async () => {
-  const token = await issue()
-  const [row] = await database.platform<{ keys: string }[]>`
-    select string_agg(encode(private_key, 'hex'), ',' order by number desc) as keys from gateway.signing_key`
-  expect(await check(token, [], { REDEMPTION_KEYS: row!.keys })).toMatchObject({ valid: true, problems: [] })
 })
 
 test('a rotated key is published, and with --lost the former key is not', async () => {
@@ -87,7 +77,7 @@ test('a rotated key is published, and with --lost the former key is not', async 
   expect((await check(former)).valid).toBe(true)
   const { stdout } = await command(['keys', 'rotate', '--lost'])
   expect(stdout).toMatch(
-    /^The key [\w-]{43} is added\. It signs redemption tokens at each instance within 5 seconds\. .* within 5 minutes: /,
+    /^The key [\w-]{43} is added\. It signs redemption tokens at each instance within 5 seconds\. /,
   )
   expect((await check(former)).problems).toEqual([expect.stringMatching(/^The key [\w-]{43} is not published: /)])
   const refused = await command(['keys', 'rotate'], { REDEMPTION_KEYS: 'ab'.repeat(32) })

@@ -11,16 +11,13 @@ import { listen } from '../support/free-port.ts'
 import { refusalOf, run, type Service, serve, start } from '../support/process.ts'
 import { until } from '../support/until.ts'
 
+const shared = await createDatabase()
 const dataDir = createDirectory()
 const environment = { DATA_DIR: dataDir, LOG_LEVEL: 'warn' }
 
 /** Waits until no PostgreSQL server runs on the data directory. */
 const untilServerEnds = () =>
-  until(
-    'the server of the data directory has ended',
-    () => !existsSync(join(dataDir, 'postgres/postmaster.pid')),
-    60_000,
-  )
+  until('the server has ended', () => !existsSync(join(dataDir, 'postgres/postmaster.pid')), 60_000)
 
 const askByCurl = ({ printed }: Service) =>
   JSON.parse(execFileSync('sh', ['-c', `${/^ *(curl .*)$/m.exec(printed())?.[1]} -s`], { encoding: 'utf8' }))
@@ -37,12 +34,8 @@ test('stopped as soon as it listens, it has nothing to report', async () => {
 
 test('on an embedded database it starts with demo data and a working curl line, keeps both at restarts, and recovers from SIGKILL', async () => {
   const first = await serve({ ...environment, LOG_LEVEL: 'info' })
-  expect(first.printed()).toMatch(/GraphQL +http/)
-  expect(first.printed()).toMatch(/GraphiQL +http/)
-  const docs = /Docs +(http\S+)/.exec(first.printed())?.[1] ?? ''
-  expect((await fetch(docs)).status).toBe(200)
-  const dashboard = /Dashboard +(http\S+)/.exec(first.printed())?.[1] ?? ''
-  expect((await fetch(dashboard)).status).toBe(200)
+  for (const page of [/Docs +(http\S+)/, /Dashboard +(http\S+)/])
+    expect((await fetch(page.exec(first.printed())?.[1] ?? '')).status).toBe(200)
   const token = /Token +(vgw_\w+)/.exec(first.printed())?.[1]
   const answer = askByCurl(first)
   expect(answer.data.length).toBeGreaterThan(5)
@@ -50,13 +43,6 @@ test('on an embedded database it starts with demo data and a working curl line, 
   // A view of the dashboard counts as some 25 operations.
   expect(Number(counted.headers.get('ratelimit-limit'))).toBeGreaterThanOrEqual(1000)
   expect(await first.stop('SIGTERM')).toBe(0)
-  // Each line of a log that is a file is JSON.
-  const messages = first
-    .log()
-    .trimEnd()
-    .split('\n')
-    .map(line => JSON.parse(line).msg)
-  expect(messages.at(-1)).toBe('the service has stopped')
   expect(existsSync(join(dataDir, 'postgres/postmaster.pid'))).toBe(false)
 
   const second = await serve(environment)
@@ -69,10 +55,6 @@ test('on an embedded database it starts with demo data and a working curl line, 
 
   const third = await serve(environment)
   expect(askByCurl(third).data).toEqual(answer.data)
-
-  const created = await run(['token', 'create', '--name', 'Second', '--tenant', '1', '--json'], environment)
-  expect(created.code, created.stderr).toBe(0)
-  expect((await third.list(JSON.parse(created.stdout).token)).status).toBe(200)
 
   expect(await third.stop('SIGINT')).toBe(0)
 })
@@ -88,11 +70,7 @@ test('an empty database of DATABASE_URL is rejected with the command that migrat
 
   const service = await serve({ DATABASE_URL, LOG_LEVEL: 'warn' })
   expect(service.printed()).not.toContain('Token')
-  const body = await until('it is ready', async () => {
-    const { status, body } = await service.ready()
-    return status === 200 ? body : undefined
-  })
-  expect(JSON.parse(body)).toMatchObject({ checks: { database: 'ok', migrations: 'ok', fill: 'ok' } })
+  await expect.poll(service.ready, { timeout: 30_000 }).toMatchObject({ status: 200 })
   expect(await service.stop('SIGTERM')).toBe(0)
 })
 
@@ -108,25 +86,18 @@ test('a signal ends a service that does not listen yet', async () => {
 
 test('reports all configuration errors in one message, without secrets', async () => {
   const settings = { PORT: 'abc', RATE_LIMIT_PER_MINUTE: '0', TRUST_PROXY: '1.2.3.4/99', RATE_STORE: 'memory' }
-  const openId = { PUBLIC_URL: 'http://localhost:1', OIDC_ISSUER: 'http://localhost:1', OIDC_DOMAINS: 'example.com' }
-  const secrets = { CURSOR_KEY: '5ec4e7'.repeat(9), OIDC_CLIENT_ID: 'gateway', OIDC_CLIENT_SECRET: '5ec4e7' }
+  const secrets = { CURSOR_KEY: '5ec4e7'.repeat(9), OIDC_CLIENT_SECRET: '5ec4e7' }
   const DATABASE_URL = 'postgres://ann:5ec4e7@localhost/shop'
-  const rejected = await run(['serve', '--workers', '2'], { DATABASE_URL, ...settings, ...openId, ...secrets })
+  const rejected = await run(['serve', '--workers', '2'], { DATABASE_URL, ...settings, ...secrets })
   expect(rejected.code).toBe(1)
-  for (const name of Object.keys(settings)) expect(rejected.stderr).toContain(name)
-  const codes = rejected.stderr
-    .trim()
-    .split('\n')
-    .map(line => line.replace(/:.*/, ''))
-  expect(new Set(codes)).toEqual(new Set(['CONFIG_INVALID']))
+  for (const name of Object.keys(settings)) expect(rejected.stderr).toContain(`CONFIG_INVALID: ${name}`)
   const { level, err } = JSON.parse(rejected.stdout)
   const reasons: Reason[] = err.reasons
-  expect([level, reasons.map(({ code }) => code)]).toEqual([60, codes])
-  expect(reasons.map(describeReason).join('\n')).toBe(rejected.stderr.trim())
+  expect([level, reasons.map(describeReason).join('\n')]).toEqual([60, rejected.stderr.trim()])
   expect(rejected.stdout + rejected.stderr).not.toContain('5ec4e7')
 })
 
-test('--version prints the version of package.json, also with an invalid .env', async () => {
+test('--version prints the version of package.json, even with an invalid .env', async () => {
   const cwd = createDirectory()
   writeFileSync(join(cwd, '.env'), 'invalid')
   const { version } = JSON.parse(readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8'))
@@ -135,28 +106,22 @@ test('--version prints the version of package.json, also with an invalid .env', 
   }
 })
 
-test('an invalid argument gives one line, a suggestion if there is one, and exit code 2', async () => {
-  const { url } = await createDatabase()
-  const environment = { DATABASE_URL: url }
-  const invalid: [command: string, meant?: string][] = [
-    ['tokn list', 'token'],
-    ['token lst', 'list'],
-    ['token list --jsn', '--json'],
-    ['serve --fast'],
-    ['demo --scale 0'],
-    ['token create'],
-    ['token create --name x --permission everything'],
-    ['token create --name x --tenant one'],
-    ['token create --name x --expires-in soon'],
-    ['token revoke first'],
-    ['token rotate 1 --overlap 7w'],
-    ['sync --to copy --watch 0s'],
-    ['sync --to copy --watch 25h'],
-  ]
-  const outcomes = await Promise.all(invalid.map(([command]) => run(command.split(' '), environment)))
-  for (const [index, [command, meant]] of invalid.entries()) {
-    const { code, stderr } = outcomes[index]!
-    const [, ...rest] = stderr.trim().split('\n')
-    expect([command, code, ...rest]).toEqual([command, 2, ...(meant ? [`(Did you mean ${meant}?)`] : [])])
-  }
+test.each<[command: string, meant?: string]>([
+  ['tokn list', 'token'],
+  ['token lst', 'list'],
+  ['token list --jsn', '--json'],
+  ...[
+    ...['serve --fast', 'demo --scale 0', 'migrate --wait long', 'webhook replay 1 --from yesterday'],
+    ...['admin create', 'admin create --email nobody', 'admin remove', 'admin remove nobody', 'admin nothing'],
+    ...['token create', 'token create --name x --permission everything', 'token create --name x --tenant one'],
+    ...['token create --name x --expires-in soon', 'token create --name x --rate-limit 1000001'],
+    ...['token edit 1 --permission everything', 'token revoke first', 'token rotate 1 --overlap 7w'],
+    ...['sync --to copy --watch 0s', 'sync --to copy --watch 25h', 'listen', 'listen --forward-to ftp://x'],
+    ...['listen --forward-to http://localhost:1 --secret whsec_short', 'import', 'import -'],
+    ...['import . --csv-delimiter "', 'import . --date-format dd/MM/yy'],
+    ...['import . --date-format dMyyyy', 'import . --table tenant', 'import - --table tenants'],
+  ].map((command): [string] => [command]),
+])('an invalid argument gives one line, a suggestion if there is one, and exit code 2: %s', async (command, meant) => {
+  const { code, stderr } = await run(command.split(' '), { DATABASE_URL: shared.url })
+  expect([code, ...stderr.trim().split('\n').slice(1)]).toEqual([2, ...(meant ? [`(Did you mean ${meant}?)`] : [])])
 })

@@ -1,5 +1,4 @@
 /** The command `sync` as a user runs it: its output, its exit codes, and how signals end it. */
-import { randomBytes } from 'node:crypto'
 import { rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -10,6 +9,7 @@ import { createEmptyDatabase } from '../support/database.ts'
 import { createDirectory } from '../support/directory.ts'
 import { listen } from '../support/free-port.ts'
 import { startHostileService } from '../support/hostile-service.ts'
+import { createLogin } from '../support/login.ts'
 import { type Outcome, run, start } from '../support/process.ts'
 import { startService } from '../support/service.ts'
 
@@ -58,12 +58,9 @@ describe.concurrent('sync', () => {
       } else if (event.received > 0) child.kill('SIGINT')
     }
     expect(await ended).toBe(0)
-    expect(second).toMatchObject({
-      code: 6,
-      stderr: expect.stringContaining(`Process ${child.pid} syncs to this copy`),
-    })
-    const url = origin
-    expect(events[0]).toEqual({ event: 'start', url, to: place.to, resumed: false })
+    const stderr = expect.stringContaining(`Process ${child.pid} syncs to this copy`)
+    expect(second).toMatchObject({ code: 6, stderr })
+    expect(events[0]).toEqual({ event: 'start', url: origin, to: place.to, resumed: false })
     expect(events).toContainEqual(
       expect.objectContaining({ event: 'progress', tenant: tenantId, list: 'purchased-vouchers', done: true }),
     )
@@ -71,10 +68,7 @@ describe.concurrent('sync', () => {
     expect(Object.keys(await place.read())).toContain(`purchased-vouchers ${tenantId} ${changed}`)
   })
 
-  test.each([
-    ['a sentence', []],
-    ['JSON', ['--json']],
-  ])('a service cannot write to the terminal: %s', async (_, args) => {
+  test.each([[[]], [['--json']]])('a service cannot write to the terminal: %j', async (args: string[]) => {
     const service = await startHostileService()
     const message = '\u001b]0;title\u0007\u001b[2J\u009b31m\u202ered\r\nIn step at \u2066now\u200f.'
     service.answers.error = { status: 401, body: JSON.stringify({ message }) }
@@ -105,18 +99,22 @@ describe.concurrent('sync', () => {
     expect(status.stdout).toMatch(
       new RegExp(`^Tenant ${tenantId}: 1 purchased voucher, in step up to 20\\S+Z\\.$`, 'm'),
     )
+    const before = status.stdout.split('\n').length
+    const silent = createServer()
+    const away = { ...environment, VOUCHER_GATEWAY_URL: `http://127.0.0.1:${await listen(silent)}` }
+    for (const variables of [away, { VOUCHER_GATEWAY_URL: origin }]) {
+      const { code, stdout, stderr } = await sync(['--to', to, '--status'], variables)
+      expect([code, stdout.split('\n').length, stderr]).toEqual([0, before, ''])
+    }
     const other = origin.replace('127.0.0.1', 'localhost')
     const moved = (await sync(['--to', to, '--dry-run', '--url', other])).stdout
     expect(moved).toContain(`The service of the copy has moved from ${origin} to ${other}.\n`)
     expect(moved).toContain('Nothing was written.')
     expect((await sync(['--to', to, '--verify'])).stdout).toMatch(/The copy holds what the service holds at 20/)
     rmSync(join(to, 'purchased-vouchers'), { recursive: true })
-    writeFileSync(join(to, 'catalog-vouchers', '987654321.ndjson'), '{"id":5}\n')
-    expect((await sync(['--to', to, '--quiet'])).code).toBe(0)
     const { code, stdout, stderr } = await sync(['--to', to, '--verify', '--quiet'])
     expect([code, stdout]).toEqual([5, ''])
     expect(stderr).toMatch(/^The copy differs .*1 purchased voucher in the service, 0 in the copy: 1 missing.*--full/)
-    expect(stderr).toMatch(/Tenant 987654321: 0 .* 1 in the copy: 0 missing, 1 too many, 0 different \(such as 5\)\./)
     expect((await sync(['--to', to, '--full'])).stdout).toContain('Reads all lists again: it was asked for.')
     expect((await sync(['--to', to, '--verify', '--quiet'])).code).toBe(0)
   })
@@ -141,16 +139,10 @@ describe.concurrent('sync', () => {
     expect((await sync(['--to', place.to, '--status'], {})).code).toBe(0)
   })
 
-  test('a schema that an administrator made is used: the database need not let the login create one', async ({
-    onTestFinished,
-  }) => {
-    const { owner, address, url } = await createEmptyDatabase()
-    const login = `login_${randomBytes(4).toString('hex')}`
-    await owner.unsafe(`create role ${login} login; create schema "copy" authorization ${login}`)
-    onTestFinished(async () => {
-      await owner.unsafe(`drop owned by ${login} cascade; drop role ${login}`)
-    })
-    const to = url.replace(`//${address.user}@`, `//${login}@`)
+  test('a schema that an administrator made is used: the database need not let the login create one', async () => {
+    const { owner, address } = await createEmptyDatabase()
+    const { login, url: to } = await createLogin(owner, address)
+    await owner.unsafe(`create schema "copy" authorization ${login}`)
     expect(await sync(['--to', to, '--schema', 'copy', '--quiet'])).toEqual({ code: 0, stdout: '', stderr: '' })
     expect((await sync(['--to', to, '--schema', 'other', '--quiet'])).stderr).toContain('permission denied')
   })
@@ -159,32 +151,25 @@ describe.concurrent('sync', () => {
     const to = () => directoryPlace().to
     const occupied = createDirectory()
     const nowhere = 'http://127.0.0.1:9'
+    const proxy = { https_proxy: nowhere }
     const sqlite = ['--to', `sqlite:${join(createDirectory(), 'copy.db')}`]
     const silent = await listen(createServer())
     const file = join(occupied, 'mine')
     writeFileSync(file, '')
     const cases: [number, string | null, string[], NodeJS.ProcessEnv?][] = [
       [2, 'names no directory, sqlite:FILE or postgres:// URL', ['--to', 'mysql://host/database']],
-      [2, 'names no directory', ['--to', ' ']],
       [1, 'cannot be opened: the server does not answer.', ['--to', `postgres://127.0.0.1:${silent}/none`]],
       [2, 'There is no token: set VOUCHER_GATEWAY_TOKEN', ['--to', to()], { VOUCHER_GATEWAY_URL: origin }],
       [2, 'is not empty and holds no copy', ['--to', occupied]],
       [2, 'The file of --token-file cannot be read: ENOENT', ['--to', to(), '--token-file', join(occupied, 'none')]],
       [1, `The copy in ${file} cannot be opened: ENOTDIR`, ['--to', file]],
       [1, "mkdir '/proc/copy'. Name another place with --to", ['--to', '/proc/copy']],
-      [1, "mkdir '/proc/of'. Name another place with --to", ['--to', '/proc/of/a/copy']],
       [2, 'Did you mean --to?', ['--too', to()]],
       [1, `, schema voucher_gateway_copy cannot be opened: `, ['--to', 'postgres://127.0.0.1:9/none']],
       (await hasSqlite()) ? [0, null, sqlite] : [2, 'needs Node 22.13 or later', sqlite],
       [2, "'--to <place>' has colour, which is not known", ['--to', 'postgres://127.0.0.1:9/none?colour=red']],
-      [2, "'--to <place>' has a value of channel_binding", ['--to', 'postgres://h/x?channel_binding=require']],
       [4, 'The connection failed. (bad port', ['--to', to(), '--url', nowhere]],
-      [
-        4,
-        'https_proxy is not used: set HTTPS_PROXY',
-        ['--to', to(), '--url', nowhere],
-        { ...environment, https_proxy: nowhere },
-      ],
+      [4, 'https_proxy is not used: set HTTPS_PROXY', ['--to', to(), '--url', nowhere], { ...environment, ...proxy }],
       [2, "option '--url <address>' not specified", ['--to', to()], {}],
       [2, "option '--verify' cannot be used with option '--full'", ['--to', to(), '--verify', '--full']],
       [1, 'There is no copy in', ['--to', to(), '--status'], {}],

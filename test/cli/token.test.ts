@@ -24,21 +24,13 @@ test('a token is created with a contact, a rate and an end', async () => {
   const answer = await client.rest(made.token, '/tenants')
   expect([answer.status, answer.headers['ratelimit-limit']]).toEqual([200, '55'])
   const [listed] = await list()
-  expect(listed).toMatchObject({
-    id: made.id,
-    contact: 'ops@partner.example',
-    rate_limit: 55,
-    status: 'active',
-    rotated_from: null,
-    created_by: expect.stringContaining('command line'),
-  })
+  expect(listed).toMatchObject({ id: made.id, contact: 'ops@partner.example', rate_limit: 55, status: 'active' })
   expect(hours(listed.expires_at)).toBeCloseTo(12, 1)
 
   const entries = await database.platform`
     select action, actor, detail->>'contact' as contact from gateway.audit_entry where token_id = ${made.id}`
+  expect(listed.created_by).toContain('command line')
   expect(entries).toEqual([{ action: 'token.create', actor: listed.created_by, contact: 'ops@partner.example' }])
-
-  expect((await token('create', '--name', 'Wrong', '--rate-limit', '1000001')).code).toBe(2)
 })
 
 test('a token is listed without its secret, and revoked', async () => {
@@ -46,20 +38,15 @@ test('a token is listed without its secret, and revoked', async () => {
   const permissions = ['--permission', 'view_vouchers', '--permission', 'view_orders']
   const made = await create('--name', 'Listed', '--tenant', String(other), '--with-descendants', ...permissions)
   expect(made.token).toMatch(/^vgw_[0-9A-Za-z]{49}$/)
-  expect((await token('create', '--name', 'Bare')).code).toBe(0)
   const lost = await token('create', '--name', 'Lost', '--tenant', '999999')
   expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining('999999')])
   expect((await token('revoke', String(made.id))).code).toBe(0)
-  expect((await token('revoke', '999999')).code).toBe(1)
   const { stdout } = await token('list', '--json')
   expect(stdout).not.toContain(made.token)
-  expect(JSON.parse(stdout).slice(0, 2)).toMatchObject([
-    { name: 'Bare', status: 'active', permissions: [], tenants: [], expires_at: null },
-    {
-      ...{ name: 'Listed', status: 'revoked', permissions: ['view_vouchers', 'view_orders'] },
-      tenants: [tenantId, other].map(id => ({ id, with_descendants: true })),
-    },
-  ])
+  expect(JSON.parse(stdout)[0]).toMatchObject({
+    ...{ name: 'Listed', status: 'revoked', permissions: ['view_vouchers', 'view_orders'] },
+    tenants: [tenantId, other].map(id => ({ id, with_descendants: true })),
+  })
 })
 
 test('a token is rotated, with an overlap or without', async () => {
@@ -73,10 +60,9 @@ test('a token is rotated, with an overlap or without', async () => {
   expect(hours(before.expires_at)).toBeCloseTo(1, 1)
   expect(hours(after.expires_at)).toBeCloseTo(720, 0)
 
-  const next = JSON.parse((await token('rotate', String(after.id), '--overlap', '0s', '--json')).stdout)
-  expect(next).toMatchObject({ rotated_from: after.id, token: expect.stringMatching(/^vgw_/) })
+  const next = await token('rotate', String(after.id), '--overlap', '0s', '--json')
+  expect(JSON.parse(next.stdout)).toMatchObject({ rotated_from: after.id, token: expect.stringMatching(/^vgw_/) })
   expect((await client.rest(secret, '/tenants')).status).toBe(401)
-  expect((await token('rotate', '999999')).code).toBe(1)
 })
 
 test('a token is shown and edited: what no option names stays', async () => {
@@ -101,15 +87,21 @@ test('a token is shown and edited: what no option names stays', async () => {
     permissions: ['redeem_vouchers'],
     tenants: [{ id: other, with_descendants: false }],
   })
-  expect((await token('show', '999999')).code).toBe(1)
-  expect((await token('edit', String(made.id), '--permission', 'everything')).code).toBe(2)
+  for (const command of ['show', 'revoke', 'rotate']) expect((await token(command, '999999')).code).toBe(1)
 })
 
-test('lists are tables without quotes and index', async () => {
-  const { stdout } = await token('list')
-  const [head = '', ...rows] = stdout.trim().split('\n')
-  expect(head).toMatch(/^ID +NAME +TOKEN +STATUS +PERMISSIONS +TENANTS +EXPIRES AT +LAST USED AT$/)
-  expect(rows.length).toBe((await list()).length)
-  expect(stdout).not.toMatch(/['"│─]/)
-  expect((await token('rotate', '--help')).stdout).toContain('(default: 24h)')
+test('a token of a new tenant is created, although the first step runs out of time', async () => {
+  const { platform } = database
+  await platform
+    .unsafe(`
+      create sequence public.slow_steps;
+      create function public.delay() returns trigger language plpgsql as $$ begin
+        if current_setting('statement_timeout') = '1s' and nextval('public.slow_steps') = 1 then perform pg_sleep(2); end if;
+        return new; end $$;
+      grant usage on sequence public.slow_steps to public;
+      create trigger delay before insert on gateway.step for each row execute function public.delay()`)
+    .simple()
+  const made = await token('create', '--name', 'New', '--tenant', String(await build.tenant()))
+  expect(made.code, made.stderr).toBe(0)
+  expect(await platform`select last_value > 1 as is_repeated from public.slow_steps`).toEqual([{ is_repeated: true }])
 })
