@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createDatabase } from '../support/database.ts'
-import { calledFunctions, noWrites, readOperatorSources, readServiceSources, readWrites } from './statements.ts'
+import { calledFunctions, noWrites, readServiceSources, readSourcesAndDocs, readWrites } from './statements.ts'
 
 const { platform } = await createDatabase()
 
@@ -8,14 +8,15 @@ const read = `
   administrator audit_entry broken_mapping category check_progress consent_withdrawal customer definition figure_member figure_rollup foreign_right
   identity invitation kind_grain large_transaction list_head made_object mapping migration note open_scan present_object product rate_window
   record_figure rejected removal request_count request_error rule scan session setting signing_key step step_failure subscription sync_state tenant
-  tenant_path token token_export token_tenant variant voucher voucher_count voucher_entry waiting_key waiting_row`
+  tenant_path token token_export token_tenant variant voucher voucher_count voucher_entry waiting_key waiting_row
+  webhook_delivery webhook_endpoint webhook_position webhook_sender`
 
 /** Only steps use them, with the rights of the owner. */
 const hidden = `
   category_fields customer_fields expected_entry key_field misplaced_reader product_fields quiet_step staged_table template tenant_fields variant_fields view_reference
   voucher_fields`
 
-/** The rights of the service on tables and views, besides the columns that its statements write. Others fail the test. */
+/** The rights of the service on tables and views, and the columns that its statements write. Any other right fails the test. */
 const reads: Record<string, string> = {
   ...Object.fromEntries(read.match(/\S+/g)!.map(name => [name, 'select'])),
   ...Object.fromEntries(hidden.match(/\S+/g)!.map(name => [name, ''])),
@@ -85,7 +86,7 @@ test('the service may call what its statements call, what that calls with its ri
   expect(rows.map(({ name }) => name).sort()).toEqual([...called].sort())
 })
 
-test('nobody but the owner and the roles of the gateway may call a function, and nobody at all attach one to a table of their own as a trigger', async () => {
+test('only the owner and the roles of the gateway may call a function, and none of them a trigger function', async () => {
   const rows = await platform`
     select oid::regprocedure::text as name from pg_proc
     cross join lateral aclexplode(coalesce(proacl, acldefault('f', proowner)))
@@ -97,7 +98,7 @@ test('nobody but the owner and the roles of the gateway may call a function, and
 /** Functions that have no path of their own, because it costs too much for each row. */
 const withoutPath = new Map([
   [/^capture_/, 'each name in it is qualified'],
-  [/^(is_read|require_step)$/, 'statements of the service call it alone, whose sessions have the path'],
+  [/^(is_read|require_step)$/, 'only statements of the service call it, and its sessions have the path'],
   [/^id_of$/, 'each key calls it; each name in it is qualified, and sessions of commands have the path'],
 ])
 
@@ -120,12 +121,12 @@ test('no function that a command, an operator or a trigger runs finds names in s
       }
     }
   }
-  visit(calledFunctions(await readOperatorSources()))
+  visit(calledFunctions(await readSourcesAndDocs()))
   visit(functions.filter(({ isTrigger }) => isTrigger).map(({ name }) => name))
   expect([...unsafe].sort()).toEqual([])
 })
 
-test('the service has no right on the tables of the platform', async () => {
+test('the service has no right on the tables of the platform, owns nothing, and can create nothing', async () => {
   const rows = await platform`
     select relname from pg_class
     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v')
@@ -133,9 +134,6 @@ test('the service has no right on the tables of the platform', async () => {
            or has_any_column_privilege('voucher_gateway', oid, 'select, insert, update, references'))
       and not exists (select from pg_depend where objid = pg_class.oid and deptype = 'e')`
   expect(rows).toEqual([])
-})
-
-test('the service owns nothing, and can create nothing', async () => {
   const [rights] = await platform`
     select has_schema_privilege('voucher_gateway', 'gateway', 'create') as gateway,
            has_schema_privilege('voucher_gateway', 'public', 'create') as public,

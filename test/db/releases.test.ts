@@ -1,4 +1,4 @@
-/** What a release has promised: its migrations stay as they are, and the next release keeps what its service calls and reads. */
+/** Promises of a release: its migrations do not change, and the next release keeps what its service calls and reads. */
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { releases } from '../../src/db/migration/releases.ts'

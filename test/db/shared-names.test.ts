@@ -1,4 +1,4 @@
-/** Vouchers need no reference of their own (R33): however many share one, steps and resolutions read few rows. */
+/** Vouchers may share a reference (R33): with any number of them, steps and resolutions read few rows. */
 import { expect, test } from 'vitest'
 import { createApp } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
@@ -12,7 +12,7 @@ const rowsRead = (step: Step): number =>
   (step['Node Type'].endsWith('Scan') ? step['Actual Rows'] + (step['Rows Removed by Filter'] ?? 0) : 0) *
     step['Actual Loops']
 
-test('of many in one tenant and in many tenants', async () => {
+test('steps and resolutions read few rows of many vouchers with one reference, in one tenant or in many', async () => {
   const top = await build.tenant()
   const [till, beside] = [await build.tenant({ parent_id: top }), await build.tenant({ parent_id: top })]
   const below = await build.tenant({ parent_id: till })

@@ -41,7 +41,7 @@ const readSources = async (ofOwner = /^$/) => {
 }
 
 /** Reads the sources and the pages whose statements a command or an operator runs. */
-export const readOperatorSources = async () => {
+export const readSourcesAndDocs = async () => {
   const pages = (await readdir('docs')).filter(name => name.endsWith('.md'))
   return [...(await readSources()), ...(await Promise.all(pages.map(name => readFile(`docs/${name}`, 'utf8'))))].join(
     '\n',

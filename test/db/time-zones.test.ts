@@ -35,7 +35,7 @@ async function compare(sql: Sql): Promise<string[]> {
 
 test('the server and browsers agree about each time zone', async () => {
   const { platform, pool } = await createDatabase()
-  // The files of time zones of the packaged server are the system's, which have more names.
+  // The packaged server uses the system's time zone files, which have more names.
   const refused = (await compare(platform)).filter(name => !name.startsWith('posix/'))
   expect(['Factory', 'localtime', 'posixrules']).toEqual(expect.arrayContaining(refused))
   expect(refused).toContain('Factory')

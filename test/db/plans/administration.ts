@@ -49,8 +49,7 @@ const pages: [what: string, runs: string, path: string, excused?: string][] = [
   ['tokens with a permission', 'token.list', '/admin/tokens?permission=view_orders&status=any', passed],
   ['tokens with a word', 'token.list', '/admin/tokens?search=token%20555&status=any', passed],
   ['tokens of a tenant', 'token.list', '/admin/tokens?tenant=Tenant%20500', partOfName],
-  ['a token', 'token.get request_count.list request_error.list export.list', '/admin/tokens/500'],
-  ['a part of a level', 'tenant_tree.levels', '/admin/tenants?below=12&after=120'],
+  ['a token', 'token.get request_count.list request_error.list export.list webhook.list', '/admin/tokens/500'],
   ['the audit', 'audit.list', '/admin/audit'],
   ['older entries', 'audit.list', '/admin/audit?before=50000'],
   ['newer entries', 'audit.list', '/admin/audit?after=50000'],
@@ -70,16 +69,11 @@ const pages: [what: string, runs: string, path: string, excused?: string][] = [
 const choices: [what: string, runs: string, fields: Fields, excused?: string][] = [
   ['searching tenants', 'tenant_tree.search', { search: 'tenant 777', do: 'find' }, partOfName],
   [
-    'choosing tenants',
-    'tenant_tree.levels tenant_tree.place',
-    { opened: 'all:100,1:50,12:50,123:50', do: 'toggle:1234' },
+    'choosing a tenant, and those below one',
+    'tenant_tree.search tenant_tree.place',
+    { tenant: '1234', do: 'below:12' },
   ],
-  [
-    'adding all tenants that a search finds',
-    'tenant_tree.found',
-    { searched: 'tenant 777', do: 'add-all' },
-    partOfName,
-  ],
+  ['adding all found tenants', 'tenant_tree.found', { searched: 'tenant 777', do: 'add-all' }, partOfName],
 ]
 
 /** The actions of administrators, and of people who sign in. */
@@ -94,13 +88,8 @@ export const administration: Journey[] = [
     expectStatus(page, 422)
   }),
   journey('a sign-in through the OpenID provider', 'administrator.verify_openid', async ({ pool }) => {
-    for (let time = 0; time < 2; time++) {
-      await verifyOpenIdAdministrator(pool, tester, {
-        subject: 'issuer 1',
-        email: 'open@example.com',
-        name: 'open@example.com',
-      })
-    }
+    const claims = { subject: 'issuer 1', email: 'open@example.com', name: 'open@example.com' }
+    for (let time = 0; time < 2; time++) await verifyOpenIdAdministrator(pool, tester, claims)
   }),
   ...[
     ['/admin/logout', 'session.sign_out session.delete'],
@@ -126,10 +115,17 @@ export const administration: Journey[] = [
     expectStatus(await createBrowser(client.app).submit(`/admin/setup/${secret}`, fields), 303)
   }),
   journey('inviting the first', 'invitation.create_first', ({ pool }) => inviteFirstAdministrator(pool, tester)),
+  journey('removing a person', 'administrator.get administrator.remove', submit('/admin/administrators/3/remove', {})),
   journey(
-    'removing an administrator',
-    'administrator.get administrator.remove',
-    submit('/admin/administrators/3/remove', {}),
+    'a webhook: added, tested, and shown',
+    'webhook.create webhook.get webhook.record_test webhook.list_deliveries',
+    async parts => {
+      const url = 'https://localhost:44300/'
+      const { html } = await submit('/admin/tokens/501/webhooks', { url }, 201)(parts)
+      const path = /\/admin\/webhooks\/\d+/.exec(html)?.[0] ?? ''
+      await submit(path, {}, 303, `${path}/test`)(parts)
+      await visit(path)(parts)
+    },
   ),
   journey('making a token twice with one form', 'token.create token.find_by_idempotency_key', async parts => {
     const browser = await administrator(parts)

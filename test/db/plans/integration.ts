@@ -65,8 +65,11 @@ function succeed(answer: Answer): Answer {
 }
 
 const ofTenant = (selection: string) => graphql(`{ tenant(id: 1) { ${selection} } }`)
+const changed = (args = '') => graphql(`{ changes${args} { serverTime } }`)
 const since = 'first: 1, updatedSince: "2026-01-02T00:00:00Z"'
 
+const fewRemovals = '{ tenant(id: 1) { removals(last: 50) { nodes { recordId } } } }'
+const children = 'children { totalCount nodes { name } } back: children(last: 5) { nodes { name } }'
 const year = 'from: "2026-01-01", to: "2026-12-31"'
 const figures = (period: string, options: string) => `
   figures(period: { ${period} }, ${options}) {
@@ -94,9 +97,7 @@ export const integration: Journey[] = [
   journey(
     'the tenants below many',
     'tenant.children tenant.count_children',
-    graphql(
-      '{ tenants(first: 10) { nodes { children { totalCount nodes { name } } back: children(last: 5) { nodes { name } } } } }',
-    ),
+    graphql(`{ tenants(first: 10) { nodes { ${children} } } }`),
   ),
   journey('a tenant', 'tenant.find_many', ofTenant('name')),
   journey('the figures of a tenant', 'figures.read', ofTenant(figures(year, 'by: DAY')), {
@@ -134,38 +135,32 @@ export const integration: Journey[] = [
     ['purchasedVouchers', 'voucher.chunk export_lease.take export_lease.release'],
     ['marketingSignups', 'customer.chunk export.record'],
   ].map(([list = '', runs = '']) => journey(`an export of ${list}`, runs, exporting(list))),
-  journey(
-    'the lists that changed: none',
-    'changes.read',
-    graphql('{ changes(after: "2099-01-01T00:00:00Z") { serverTime } }'),
-    {
-      mostRows: 100,
-    },
-  ),
-  journey('the lists that changed: all', 'changes.read', graphql('{ changes { serverTime } }'), { mostRows: 30_000 }),
-  journey('the lists that changed of a tenant', 'changes.read', graphql('{ changes(tenantIds: [1]) { serverTime } }')),
+  journey('the lists that changed: none', 'changes.read', changed('(after: "2099-01-01T00:00:00Z")'), {
+    mostRows: 100,
+  }),
+  journey('the lists that changed: all', 'changes.read', changed(), { mostRows: 30_000 }),
+  journey('the lists that changed of a tenant', 'changes.read', changed('(tenantIds: [1])')),
   journey('removals', 'removal.list sync_state.read', ofTenant('removals { nodes { recordId } }')),
-  journey(
-    'removals of few among many',
-    'removal.list',
-    graphql('{ tenant(id: 1) { removals(last: 50) { nodes { recordId } } } }', ['export_customer_information']),
-  ),
+  journey('removals of few among many', 'removal.list', graphql(fewRemovals, ['export_customer_information'])),
   journey(
     'the lists of many tenants',
     listsOfTenant.map(([noun]) => `${noun}.list_of_tenants`).join(' '),
     graphql(
-      `{ tenants(first: 9) { nodes { ${listsOfTenant
-        .map(([, list]) => `${list}(last: 5) { nextCursor } of${list}: ${list}(first: 5) { nextCursor }`)
-        .join(' ')} } } }`,
+      `{ tenants(first: 9) { nodes { ${listsOfTenant.map(
+        ([, list]) => `${list}(last: 5) { nextCursor } of${list}: ${list}(first: 5) { nextCursor }`,
+      )} } } }`,
     ),
   ),
   journey(
     'records by their global ids',
     'product.find_many voucher.find_many customer.find_many',
     graphql(
-      `{ nodes(ids: [${['CatalogVoucher', 'PurchasedVoucher', 'MarketingSignup']
-        .flatMap(type => [globalId(type, 1, 50_000), globalId(type, 1, 60_002)])
-        .map(id => `"${id}"`)}]) { __typename } }`,
+      `{ nodes(ids: ${JSON.stringify(
+        ['CatalogVoucher', 'PurchasedVoucher', 'MarketingSignup'].flatMap(type => [
+          globalId(type, 1, 50_000),
+          globalId(type, 1, 60_002),
+        ]),
+      )}) { __typename } }`,
     ),
   ),
   ...[{ voucher_reference: 'r50000' }, { qr_token: 'Q50000' }].map(body =>

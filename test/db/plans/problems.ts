@@ -4,7 +4,7 @@ import { large } from './seed.ts'
 /** The rows that a step may read or sort: the size of a batch of the audit as CSV. */
 const usualRows = 1_000
 
-/** The blocks that a statement may read for each of these rows, however few it finds: a large table has more. */
+/** The blocks that a statement may read for each of these rows, even when it finds few: a large table has more. */
 const blocksOfRow = 1
 
 const largeNames = large.map(name => name.replace('gateway.', ''))
@@ -15,7 +15,7 @@ const rowsOf = (step: Step) =>
   Math.round((step['Actual Rows'] + (step['Rows Removed by Filter'] ?? 0)) * step['Actual Loops'])
 
 /**
- * @param walks whether the plan may read many rows, if a condition on an index finds them
+ * @param walks true: the plan may read many rows that a condition on an index finds
  * @param mostRows how many rows a step may read or sort
  * @returns the problems of a plan: it reads all or much of a large table, or sorts many rows
  */

@@ -60,6 +60,10 @@ const others: Record<string, string> = {
     select ${useOfDay}, 'o', 'c', 'r', 1, now() ${numbers}`,
   'gateway.token_export': `(token_id, day, tenant_id, records, last_at) select ${useOfDay}, 1, 1, now() ${numbers}`,
   'gateway.rate_window': `(key, used, resets_at) select n || ' 127.0.0.1', 1, now() - n * interval '1 s' ${numbers}`,
+  'gateway.webhook_delivery': `(endpoint_id, message_id, type, duration_ms)
+    select 1000 + n % 20, 'evt_' || n, 'purchased_vouchers.changed', 20 ${numbers}`,
+  'gateway.webhook_position': `(endpoint_id, tenant_id, record, delivered_to, generation)
+    select 1000 + n % 20, n, 'voucher', now(), 1 ${numbers}`,
   'gateway.session': `(id_hash, administrator_id, generation, data, expires_at)
     select sha256(n::text::bytea), 1 + n % 100, 1, '{}', now() + interval '1 h' ${numbers} where n <= ${many} / 10`,
 }
@@ -72,37 +76,25 @@ export const large = [
   ...['gateway.tenant_path', 'gateway.voucher_entry', 'gateway.list_head'],
 ]
 
-/** The tables that are never large, and why: a scan of the whole table costs nothing. */
-export const small: Record<string, string> = {
-  'gateway.sync_state': 'one row',
-  'gateway.administrator': 'people',
-  'gateway.invitation': 'links of the last day, for people',
-  'gateway.setting': 'the secrets of the service',
-  'gateway.signing_key': 'the rotations of a day',
-  'gateway.migration': 'the files of sql/',
-  'gateway.definition': 'the files of sql/functions',
-  'gateway.template': 'the templates of sql/functions',
-  'gateway.made_object': 'the functions, views and tables of the gateway',
-  ...Object.fromEntries(recordTypes.map(type => [`gateway.${type}_fields`, 'always empty'])),
-  'gateway.voucher_count': 'a row for each tenant, read when one becomes large or the tree moves',
-  'gateway.note': 'the last seconds: a step, which may find many, forces the index',
-  'gateway.waiting_key': 'as for notes',
-  'gateway.waiting_row': 'as for notes',
-  'gateway.large_transaction': 'transactions that steps have begun with',
-  'gateway.step_failure': 'at most one row',
-  'gateway.rule': 'a row for each source',
-  'gateway.key_field': 'a row for each field of ids',
-  'gateway.identity': 'empty: the keys of the plain tables are ids',
-  'gateway.mapping': 'a row for each type of record',
-  'gateway.scan': 'a row for each type of record',
-  'gateway.broken_mapping': 'a row for each type of record',
-  'gateway.check_progress': 'one row',
-  'gateway.rejected': 'mistakes of the platform',
-  'gateway.step': 'the steps of the last minute',
-  'gateway.staged_table': 'a row for each table of a platform on another server',
-  'gateway.step_lock': 'always empty',
-  'gateway.subscription': 'at most one row',
+/** The tables that are never large, by the reason: a scan of the whole table costs nothing. */
+const reasons: Record<string, string> = {
+  'one row at most': 'sync_state webhook_sender check_progress step_failure subscription',
+  'always empty': `step_lock ${recordTypes.map(type => `${type}_fields`).join(' ')}`,
+  'people and their links': 'administrator invitation',
+  'the secrets of the service, and the rotations of a day': 'setting signing_key',
+  'a few for each token, made by administrators': 'webhook_endpoint',
+  'the files of sql/, and what they made': 'migration definition template made_object',
+  'a row for each tenant, read when one becomes large or the tree moves': 'voucher_count',
+  'the last seconds: a step, which may find many, forces the index': 'note waiting_key waiting_row',
+  'transactions that steps have begun with, and steps of the last minute': 'large_transaction step',
+  'a row for each source, or field of ids': 'rule key_field staged_table',
+  'empty: the keys of the plain tables are ids': 'identity',
+  'a row for each type of record': 'mapping scan broken_mapping',
+  'mistakes of the platform': 'rejected',
 }
+
+/** The tables that are never large. */
+export const small = Object.values(reasons).flatMap(names => names.split(' ').map(name => `gateway.${name}`))
 
 /** Fills the large tables, several at a time. The records are written as in a first fill. */
 export async function seedTables({ platform }: TestDatabase): Promise<void> {

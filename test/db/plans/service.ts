@@ -6,6 +6,7 @@ import { readLastStep, Standby } from '../../../src/db/standby/standby.ts'
 import { findMissingGrants } from '../../../src/doctor/grants.ts'
 import { findUnwritable, requestChecks } from '../../../src/doctor/quick.ts'
 import { deleteExpiredSessions } from '../../../src/domain/administrator/session.ts'
+import { countEndpoints } from '../../../src/domain/event/endpoint-counts.ts'
 import { countInTable, createAttemptCounter, deleteEndedWindows } from '../../../src/domain/rate/table.ts'
 import { deleteExpiredRedemptionTokens } from '../../../src/domain/record/redemption-token.ts'
 import { createFirstKey, deleteFormerKeys, readKeySet, rotateKeys } from '../../../src/domain/record/signing-key.ts'
@@ -21,7 +22,7 @@ import { tester } from '../../support/builders.ts'
 import { projected } from '../../support/projected.ts'
 import { type Journey, journey } from './journey.ts'
 
-/** A statement, or several, that functions of the pool alone run, and the reason why it may read a whole table. */
+/** Statements that a function with the pool runs, and the reason why they may read a whole table. */
 const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] = [
   ['setting.create setting.get', pool => getOrCreateSecret(pool, 'any', Buffer.alloc(1))],
   ['signing_key.create', createFirstKey],
@@ -41,6 +42,7 @@ const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] =
   ['grants.find_missing', findMissingGrants],
   ['step.read_completeness', requestChecks.fill],
   ['step.read_state', readStepState],
+  ['webhook.count', countEndpoints],
   ['step.delete_passed_notes', deletePassedNotes],
   ['rate_window.count', pool => countInTable(pool)(new Map(Array.from({ length: 30 }, (_, n) => [`${n}`, 1])))],
   ['rate_window.delete_ended', deleteEndedWindows, 'Once a minute: it deletes most of the rows, the expired windows.'],
@@ -48,7 +50,7 @@ const ofPool: [runs: string, run: (pool: Pool) => unknown, excused?: string][] =
   [
     'session.delete_expired',
     deleteExpiredSessions,
-    'Each hour. A session also depends on its account, and there are few sessions: people create them, and they end after 12 hours.',
+    'Each hour. A session depends on its account too, and there are few sessions: people create them, and they end after 12 hours.',
   ],
   ['request_count.delete_expired', deleteExpiredRequestCounts],
 ]
@@ -64,13 +66,19 @@ export const service: Journey[] = [
   journey('a repair of capture', 'capture.repair', async ({ pool }) => repairCapture(pool, () => {}), {
     mostRows: 4_000,
   }),
-  journey('a look for changes', 'step.make_quiet', async ({ pool, build }) => {
-    // The background job makes the steps of some rounds.
-    for (let round = 0; round < 10; round++) {
-      await build.voucher(1)
-      await createSteps(pool, new AbortController().signal)()
-    }
-  }),
+  // The first look of a connection plans the statements of its functions, which reads the catalog.
+  journey(
+    'a look for changes',
+    'step.make_quiet',
+    async ({ pool, build }) => {
+      // The background job makes the steps of some rounds.
+      for (let round = 0; round < 10; round++) {
+        await build.voucher(1)
+        await createSteps(pool, new AbortController().signal)()
+      }
+    },
+    { mostRows: 4_000 },
+  ),
   journey('a step', 'step.make', async ({ pool, build }) => {
     // The background job makes steps too, which find the rows of some rounds.
     for (let round = 0; round < 20; round++) {
