@@ -1,8 +1,11 @@
 /** The alerts and the dashboards as files: rules that hold, a runbook entry for each alert, panels that fit. */
-import { readFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
 import { errors } from '../../src/reason-list.ts'
+import { createDirectory } from '../support/directory.ts'
 import { dashboards } from './dashboards.ts'
 import { alertsFile, promtool } from './prometheus.ts'
 
@@ -10,18 +13,53 @@ const root = join(import.meta.dirname, '../..')
 const text = readFileSync(alertsFile, 'utf8')
 const all = (pattern: RegExp, of = text) => [...of.matchAll(pattern)].map(([, found = '']) => found)
 const names = all(/- alert: (\w+)/g)
-const unitTests = join(import.meta.dirname, 'alerts.rules.yaml')
-
 const runbook = readFileSync(join(root, 'docs/alerts.md'), 'utf8')
 
-test('promtool accepts the rules, and their unit tests hold', async () => {
-  await promtool(['check', 'rules', '--lint=all', '--lint-fatal', alertsFile])
-  await promtool(['test', 'rules', unitTests])
+const Texts = z.record(z.string(), z.string())
+const Rules = z.object({
+  groups: z.tuple([z.object({ rules: z.array(z.object({ alert: z.string(), labels: Texts, annotations: Texts })) })]),
 })
+const Cases = z.array(
+  z.object({
+    name: z.string(),
+    interval: z.string().default('1m'),
+    series: Texts.default({}),
+    alerts: z.record(
+      z.string(),
+      z.object({
+        silent: z.array(z.string()).default([]),
+        fires: z.string(),
+        labels: Texts,
+        summary: z.string().optional(),
+      }),
+    ),
+  }),
+)
+const cases = Cases.parse(parse(readFileSync(join(import.meta.dirname, 'alerts.cases.yaml'), 'utf8')))
+const rules = new Map(Rules.parse(parse(text)).groups[0].rules.map(rule => [rule.alert, rule]))
 
-test('a unit test shows that each alert fires', () => {
-  const fires = all(/alertname: (\w+)\n +eval_time: \w+\n +exp_alerts:/g, readFileSync(unitTests, 'utf8'))
-  expect([...new Set(fires)].sort()).toEqual(names.toSorted())
+/** Returns the cases as promtool reads them: the texts that have no values are the texts of the rules. */
+const unitTests = cases.map(({ name, interval, series, alerts }) => ({
+  ...{ name, interval },
+  input_series: Object.entries(series).map(([series, values]) => ({ series, values })),
+  alert_rule_test: Object.entries(alerts).flatMap(([alertname, { silent, fires, labels, summary }]) => {
+    const rule = rules.get(alertname)
+    const annotations = { ...rule?.annotations, ...(summary !== undefined && { summary }) }
+    const expected = { exp_labels: { ...rule?.labels, ...labels }, exp_annotations: annotations }
+    return [
+      ...silent.map(eval_time => ({ alertname, eval_time })),
+      { alertname, eval_time: fires, exp_alerts: [expected] },
+    ]
+  }),
+}))
+
+test('promtool accepts the rules, and each alert fires when it must, and not before', async () => {
+  await promtool(['check', 'rules', '--lint=all', '--lint-fatal', alertsFile])
+  const file = join(createDirectory(), 'alerts.json')
+  writeFileSync(file, JSON.stringify({ rule_files: [alertsFile], evaluation_interval: '1m', tests: unitTests }))
+  await promtool(['test', 'rules', file])
+  expect(cases.flatMap(({ alerts }) => Object.keys(alerts)).filter(name => !names.includes(name))).toEqual([])
+  expect(names.filter(name => !cases.some(({ alerts }) => name in alerts))).toEqual([])
 })
 
 test('each alert has an entry in the runbook, and each entry its alert', () => {
@@ -29,7 +67,7 @@ test('each alert has an entry in the runbook, and each entry its alert', () => {
   expect(all(/runbook_url: (.*)/g)).toEqual(names.map(name => `docs/alerts.md#${name.toLowerCase()}`))
 })
 
-/** The alerts of reasons: each with a function that tells whether it is about a code of the level error. */
+/** The alerts of reasons, each with a function that returns true for its codes of the level error. */
 const ofReasons = [...text.matchAll(/- alert: (\w+)(?:(?!- alert:)[\s\S])*?vgw_reason\{([^}]*)\}/g)].map(
   ([, name = '', selector = '']) => {
     const [, operator = '', value = ''] = /code(!~|=~|=)"([^"]*)"/.exec(selector) ?? []

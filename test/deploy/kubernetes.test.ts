@@ -1,6 +1,6 @@
 /** deploy/kubernetes, as kubectl puts it together, by the schemas and the types of Kubernetes and of the Prometheus Operator. */
-import { execFileSync } from 'node:child_process'
-import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { PodMonitor, PrometheusRule } from '@kubernetes-models/prometheus-operator/monitoring.coreos.com/v1'
 import { Deployment } from 'kubernetes-models/apps/v1'
@@ -57,58 +57,34 @@ test('Kubernetes accepts each manifest', () => {
   const [secrets, others] = [all.filter(({ kind }) => kind === 'Secret'), all.filter(({ kind }) => kind !== 'Secret')]
   expect(secrets).toHaveLength(2)
   for (const manifest of [...others, monitor, rule]) manifest.validate()
-  expect(() =>
-    new Deployment({ ...deployment, spec: { ...deployment.spec!, replicas: Number.NaN } }).validate(),
-  ).toThrow()
 })
 
-/** Compiles manifests as literals of their types. @returns the errors, which name each key that does not exist */
-function compile(literals: Record<string, unknown>): string {
+test('no manifest has a key that does not exist', () => {
+  // The literal of a type has no other keys than the type.
   const place = createDirectory()
   symlinkSync(resolve('node_modules'), join(place, 'node_modules'))
-  mkdirSync(join(place, 'src'))
-  for (const [name, manifest] of Object.entries(literals)) {
+  for (const [index, manifest] of [...manifests, ...ofMigration, monitor, rule].entries()) {
     const { apiVersion, kind } = manifest as { apiVersion: string; kind: string }
     const of = apiVersion.startsWith('monitoring') ? '@kubernetes-models/prometheus-operator' : 'kubernetes-models'
     const text = `import type { I${kind} } from '${of}/${apiVersion}'
       export const manifest: I${kind} = ${JSON.stringify(manifest)}\n`
-    writeFileSync(join(place, 'src', `${name}.ts`), text)
+    writeFileSync(join(place, `manifest${index}.ts`), text)
   }
-  const options = { strict: true, noEmit: true, skipLibCheck: true, module: 'nodenext', types: [] }
-  writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions: options, include: ['src'] }))
-  try {
-    execFileSync(resolve('node_modules/.bin/tsc'), ['-p', place], { encoding: 'utf8' })
-    return ''
-  } catch (error) {
-    return error instanceof Error && 'stdout' in error ? String(error.stdout) : String(error)
-  }
-}
-
-test('no manifest has a key that does not exist', () => {
-  const literals = Object.fromEntries(
-    [...manifests, ...ofMigration, monitor, rule].map((manifest, index) => [`manifest${index}`, manifest]),
-  )
-  expect(compile(literals)).toBe('')
-  const [container] = job.spec!.template.spec!.containers
-  const { securityContext, ...rest } = container!
-  const misspelt = {
-    ...job,
-    spec: { template: { spec: { containers: [{ ...rest, securityContex: securityContext }] } } },
-  }
-  expect(compile({ misspelt })).toContain('securityContex')
+  const compilerOptions = { strict: true, noEmit: true, skipLibCheck: true, module: 'nodenext', types: [] }
+  writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions }))
+  const { stdout } = spawnSync(resolve('node_modules/.bin/tsc'), ['-p', place], { encoding: 'utf8' })
+  expect(stdout).toBe('')
 })
 
 test('the pods run without root, on a file system that they cannot change, within limits', () => {
   for (const template of pods) {
     const pod = template?.spec
     expect(pod).toMatchObject({ automountServiceAccountToken: false, securityContext: { runAsNonRoot: true } })
-    for (const container of pod?.containers ?? []) {
+    const memory = expect.any(String)
+    for (const { securityContext, resources } of pod?.containers ?? []) {
       const limited = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } }
-      expect(container.securityContext).toEqual(limited)
-      expect(container.resources).toMatchObject({
-        requests: { memory: expect.any(String) },
-        limits: { memory: expect.any(String) },
-      })
+      expect(securityContext).toEqual(limited)
+      expect(resources).toMatchObject({ requests: { memory }, limits: { memory } })
     }
   }
 })

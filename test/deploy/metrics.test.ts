@@ -1,6 +1,6 @@
 /**
  * Prometheus scrapes a service under load and in faults. Each selector of the alerts, and each expression of the dashboards, must
- * give something: a metric that was renamed gives nothing.
+ * have a value: a metric that was renamed has none.
  */
 import { readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'

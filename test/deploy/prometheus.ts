@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { afterFile } from '../support/cleanups.ts'
 import { createDirectory } from '../support/directory.ts'
-import { freePort } from '../support/free-port.ts'
+import { canConnect, freePort } from '../support/free-port.ts'
 import { until } from '../support/until.ts'
 
 export const alertsFile = join(import.meta.dirname, '../../deploy/alerts.yaml')
@@ -41,7 +41,8 @@ function selectorsIn(parsed: unknown): string[] {
 /** Starts Prometheus, which ends with the file's tests. @param target the host and the port that it scrapes */
 export async function startPrometheus(target: string) {
   const directory = createDirectory()
-  const address = `127.0.0.1:${await freePort()}`
+  const port = await freePort()
+  const address = `127.0.0.1:${port}`
   // Minutes and hours become six seconds, and an alert fires at once.
   const rules = readFileSync(alertsFile, 'utf8')
     .replaceAll(/\[\d+[mh](:\d+m)?\]/g, (_, step) => (step ? '[6s:1s]' : '[6s]'))
@@ -69,15 +70,11 @@ scrape_configs: [{ job_name: voucher-gateway, static_configs: [{ targets: ['${ta
     if (error !== undefined) throw new Error(`${path} ${JSON.stringify(parameters)}: ${error}`)
     return shape.parse(data)
   }
-  const isReady = () =>
-    fetch(`http://${address}/-/ready`).then(
-      ({ ok }) => ok,
-      () => false,
-    )
-  await until('Prometheus is ready', isReady, 30_000)
+  await until('Prometheus listens', () => canConnect(port), 30_000)
+  await until('Prometheus is ready', async () => (await fetch(`http://${address}/-/ready`)).ok, 30_000)
 
   return {
-    /** Returns whether an expression has given something since the start. */
+    /** Returns whether an expression has had a value since the start. */
     async hasGiven(query: string): Promise<boolean> {
       const range = { start: String(startedAt), end: String(Date.now() / 1000 + 1), step: '1' }
       return (await ask(Matrix, 'query_range', { query, ...range })).result.length > 0

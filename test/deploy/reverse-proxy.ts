@@ -10,16 +10,8 @@ import { until } from '../support/until.ts'
 /** A key with a certificate for `localhost`, which callers of a proxy trust. */
 export const certificate = join(import.meta.dirname, '../support/localhost.pem')
 
-interface Places {
-  /** The ports of the proxy. */
-  http: number
-  https: number
-  /** The ports of the instance. */
-  service: number
-  health: number
-  /** A directory for the proxy's own files. */
-  directory: string
-}
+/** The ports of the proxy and of the instance, and a directory for the proxy's own files. */
+type Places = Record<'http' | 'https' | 'service' | 'health', number> & { directory: string }
 
 type Replacement = readonly [example: string | RegExp, test: string]
 
@@ -31,7 +23,7 @@ interface Example {
   command(file: string, places: Places): string[]
 }
 
-/** The second instance is down: the service listens at 127.0.0.1 alone. */
+/** The second instance is down: the service listens only at 127.0.0.1. */
 const instances = ({ service }: Places): Replacement[] => [
   ['10.0.0.1:8080', `127.0.0.1:${service}`],
   ['10.0.0.2:8080', `127.0.0.3:${service}`],

