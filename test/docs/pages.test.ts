@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { renderGuide } from '../../docs/render/markdown.ts'
+import { readGuide } from '../../docs/render/markdown.ts'
 import { guides } from '../../src/docs/guides.ts'
-import { indexSections } from '../../src/docs/search.ts'
 import { flawOf } from '../rest/support.ts'
 import { createApp } from '../support/app.ts'
+import { documentedMessages } from '../support/documented-errors.ts'
 import { startService } from '../support/service.ts'
 
 const { database, client } = await startService()
-const plain = await createApp(database, { GRAPHIQL: 'off', COMPRESSION: 'off' })
+const plain = await createApp(database, { GRAPHIQL: 'off' })
 const get = (url: string, headers: Record<string, string> = {}, { ask } = client) =>
   ask({ method: 'GET', url, headers: { host: 'localhost:8080', ...headers } })
 
@@ -22,43 +22,34 @@ const closed = ["base-uri 'none'", "default-src 'none'", "frame-ancestors 'none'
 
 test.each(guidePaths)('%s is a page that loads only its own files', async path => {
   const { status, headers, text } = await get(path)
-  expect(status).toBe(200)
-  expect(headers['content-type']).toBe('text/html; charset=utf-8')
-  expect(headers['x-request-id']).toBeDefined()
-  expect(headers['x-content-type-options']).toBe('nosniff')
-  expect(directives(headers['content-security-policy'])).toEqual(
-    [
-      ...closed,
-      "connect-src 'self'",
-      "form-action 'self'",
-      "img-src 'self'",
-      "script-src 'self'",
-      "style-src 'self'",
-    ].sort(),
-  )
+  expect([status, headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+  const own = ['connect-src', 'form-action', 'img-src', 'script-src', 'style-src'].map(name => `${name} 'self'`)
+  expect(directives(headers['content-security-policy'])).toEqual([...closed, ...own].sort())
   expect(text).not.toMatch(/<style|\sstyle=|\son\w+=|<script(?! src="\/assets\/(guides|site|copy|search)\.js")/)
 })
 
-test.each(paths)('%s/ leads to the page', async path => {
-  const { status, headers } = await get(`${path}/`)
-  expect([status, headers.location]).toEqual([308, path])
+test('an address with a slash at its end leads to the page', async () => {
+  for (const path of paths) {
+    const { status, headers } = await get(`${path}/`)
+    expect([status, headers.location]).toEqual([308, path])
+  }
 })
 
-test('the policy of the reference allows only styles of Scalar and requests to the service', async () => {
-  const { status, headers, text } = await get('/docs/reference')
+test.each([
+  ['/docs/reference', ["font-src 'self' data:", "form-action 'none'", "style-src 'self' 'unsafe-inline'"]],
+  ['/dashboard', ["form-action 'none'", "style-src 'self'"]],
+])('the policy of %s allows only scripts of the service and requests to it', async (path, own) => {
+  const { status, headers, text } = await get(path)
   expect(status).toBe(200)
-  expect(directives(headers['content-security-policy'])).toEqual(
-    [
-      ...closed,
-      "connect-src 'self'",
-      "font-src 'self' data:",
-      "form-action 'none'",
-      "img-src 'self' data:",
-      "script-src 'self'",
-      "style-src 'self' 'unsafe-inline'",
-    ].sort(),
-  )
+  const common = ["connect-src 'self'", "img-src 'self' data:", "script-src 'self'"]
+  expect(directives(headers['content-security-policy'])).toEqual([...closed, ...common, ...own].sort())
   expect(text).not.toMatch(/<script>|<style|\son\w+=/)
+})
+
+test('the script of the dashboard evaluates no text', async () => {
+  const { headers, text } = await get('/assets/dashboard.js')
+  expect(headers['content-type']).toBe('text/javascript; charset=utf-8')
+  expect(text).not.toMatch(/\beval\(|new Function/)
 })
 
 test('all links and anchors of the pages lead somewhere, and the anchors of a page differ', async () => {
@@ -84,6 +75,12 @@ test('all links and anchors of the pages lead somewhere, and the anchors of a pa
   }
 })
 
+test('each guide has the title of the list, and the guide of errors has each message once', () => {
+  for (const guide of guides) expect(readGuide(guide).split('\n', 1)[0]).toBe(`# ${guide.title}`)
+  expect(documentedMessages.length).toBeGreaterThan(40)
+  expect(documentedMessages).toEqual([...new Set(documentedMessages)])
+})
+
 async function find(query: string) {
   const { status, text } = await get(`/docs/search?q=${encodeURIComponent(query)}`)
   expect(status).toBe(200)
@@ -93,14 +90,11 @@ async function find(query: string) {
 
 test.each([
   ['RETRY-after repeat', 'rate-limits#wait-and-repeat'],
-  ['date_valid_end', 'fields#purchased-voucher'],
   ['date_valid_e', 'fields#purchased-voucher'],
   ['dateValidEnd', 'graphql-types#purchasedvoucher'],
-  ['RemovalConnection', 'graphql-types#removalconnection'],
   ['pagination', 'paging'],
   ['rate limt', 'rate-limits'],
   ['recieve voucher', 'sync#install-and-run-it'],
-  ['invalid token', 'errors#401-no-valid-token'],
   ['how do I scan a voucher', 'resolving-a-voucher'],
   ['exit codes of sync', 'sync#exit-codes'],
 ])('the search for “%s” finds %s first', async (query, section) => {
@@ -112,22 +106,14 @@ test('the search finds sections with all words of a query, and nothing else', as
   expect((await find('a voucher that is xylophone')).links).toEqual([])
   expect((await find('<i>"x"</i>')).main).toContain('&lt;i>&quot;x&quot;&lt;/i>')
   for (const empty of ['', '  ', '%', 'ſ'.repeat(3_000)]) expect((await find(empty)).links, empty).toEqual([])
-  expect((await get('/docs/search?q=paging&q=cursor')).status).toBe(200)
-})
-
-test('a word of the guides may be the name of a property of all objects', () => {
-  const text = 'constructor toString __proto__'
-  expect(indexSections([{ id: 'a#b', guide: 'A', heading: 'B', text }])).toContain('constructor')
 })
 
 test('each page has a description of its own, or of the service', async () => {
-  const descriptions = new Map<string, string>()
-  for (const path of ['/', ...paths, '/dashboard', '/graphiql']) {
-    const { text } = await get(path, { accept: 'text/html' })
-    descriptions.set(path, /<meta name="description" content="([^"]{30,250})"/.exec(text)?.[1] ?? '')
-  }
-  expect([...descriptions.values()]).not.toContain('')
-  for (const { slug, summary } of guides) expect(descriptions.get(`/docs/${slug}`)).toBe(summary)
+  const describedBy = async (path: string) =>
+    /<meta name="description" content="([^"]{30,250})"/.exec((await get(path, { accept: 'text/html' })).text)?.[1]
+  for (const path of ['/', '/docs', '/docs/reference', '/dashboard', '/graphiql'])
+    expect(await describedBy(path), path).toBeDefined()
+  for (const { slug, summary } of guides) expect(await describedBy(`/docs/${slug}`)).toBe(summary)
 })
 
 test('the downloads are the files of the build, and what their checksums say', async () => {
@@ -156,17 +142,9 @@ test('the samples show the address of the service: PUBLIC_URL, or else the host 
   expect(text).toContain('VOUCHER_GATEWAY_URL=https://api.test\n')
   expect(text).toContain('href="https://api.test/admin"')
   expect((await get('/docs/quick-start', { host: '$(id)' })).text).toContain('VOUCHER_GATEWAY_URL=\n')
-  for (const host of ['"><b>', 'a b']) expect((await get('/docs/quick-start', { host })).status, host).toBe(400)
   const proxied = await createApp(database, { TRUST_PROXY: '127.0.0.1' })
   const headers = { 'x-forwarded-host': 'here', 'x-forwarded-proto': '"><b>' }
   expect((await proxied.ask({ method: 'GET', url: '/docs/quick-start', headers })).text).not.toContain('"><b>')
-})
-
-test('a guide cannot contain HTML or scripts', () => {
-  const { html } = renderGuide('# A\n\n<b>x</b> [y](javascript:alert(1))\n\n```\n<i>\n```')
-  expect(html).toContain('&lt;b&gt;x&lt;/b&gt;')
-  expect(html).toContain('&lt;i&gt;')
-  expect(html).not.toMatch(/<[bi]>|href="javascript/)
 })
 
 test('an unknown guide is an unknown path, and GraphiQL is linked where it is on', async () => {
@@ -174,10 +152,4 @@ test('an unknown guide is an unknown path, and GraphiQL is linked where it is on
   expect((await get('/docs')).text).toContain('href="/graphiql"')
   const { text } = await get('/docs', {}, plain)
   expect(text).not.toMatch(/graphiql/i)
-})
-
-test('pages are compressed where the service compresses', async () => {
-  const headers = { 'accept-encoding': 'br' }
-  expect((await get('/docs/errors', headers)).headers['content-encoding']).toBe('br')
-  expect((await get('/docs/errors', headers, plain)).headers['content-encoding']).toBeUndefined()
 })

@@ -1,13 +1,12 @@
 // Runs the samples of the guides, each in a process and a directory of its own, as a reader would.
 
 import { execFile, execFileSync } from 'node:child_process'
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll } from 'vitest'
 import type { sampleLanguages } from '../../docs/render/samples.ts'
 import { originPlaceholder } from '../../src/docs/guides.ts'
+import { createDirectory } from '../support/directory.ts'
 
 const root = join(import.meta.dirname, '../..')
 
@@ -28,8 +27,7 @@ for (const [program, debianPackage] of Object.entries(programs)) {
   }
 }
 
-const place = mkdtempSync(join(tmpdir(), 'gateway-samples-'))
-afterAll(() => rmSync(place, { recursive: true, force: true }))
+const place = createDirectory()
 
 const guide = readFileSync(join(root, 'docs/guides/quick-start.md'), 'utf8')
 
@@ -45,15 +43,11 @@ const runLine = linesUnder('Install the client').find(
 )
 
 // A reader at a terminal answers that npx may install tsx.
-const npmSettings = {
-  ...process.env,
-  npm_config_loglevel: 'error',
-  npm_config_update_notifier: 'false',
-  npm_config_yes: 'true',
-}
+const quiet = { npm_config_loglevel: 'error', npm_config_update_notifier: 'false', npm_config_yes: 'true' }
+const npmSettings = { ...process.env, ...quiet }
 
 /**
- * Does what the guide says: installs the client in the folder of the samples. Checks their types, too.
+ * Installs the client in the folder of the samples, with the commands of the guide, and checks the types of the samples.
  *
  * @param origin the service that has the client among its downloads
  */
@@ -68,15 +62,8 @@ export async function installClient(origin: string): Promise<void> {
   for (const name of ['jose', 'postgres'])
     symlinkSync(join(root, 'node_modules', name), join(place, 'node_modules', name))
   const typeRoots = [join(root, 'node_modules/@types')]
-  const options = {
-    strict: true,
-    target: 'es2022',
-    module: 'nodenext',
-    types: ['node'],
-    skipLibCheck: true,
-    noEmit: true,
-  }
-  writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...options, typeRoots } }))
+  const options = { strict: true, target: 'es2022', module: 'nodenext', types: ['node'], skipLibCheck: true, typeRoots }
+  writeFileSync(join(place, 'tsconfig.json'), JSON.stringify({ compilerOptions: { ...options, noEmit: true } }))
   await runInPlace(join(root, 'node_modules/.bin/tsc'), '-p', place)
 }
 
@@ -96,13 +83,11 @@ export interface SampleRun {
   directory: string
 }
 
-/** How a sample runs. */
+/** The options of a run. */
 export interface SampleOptions {
   args?: string[]
   /** The working directory; default: a new one. */
   directory?: string
-  /** Kills the sample, with the processes that it started, when it runs longer than this. */
-  killAfterSeconds?: number
 }
 
 /** Makes a directory for runs of samples. */
@@ -118,11 +103,9 @@ export function runSample(
   name: string,
   extension: Extension,
   environment: { VOUCHER_GATEWAY_URL: string; VOUCHER_GATEWAY_TOKEN: string },
-  { args = [], directory = newDirectory(), killAfterSeconds }: SampleOptions = {},
+  { args = [], directory = newDirectory() }: SampleOptions = {},
 ): Promise<SampleRun> {
-  const command = commands[extension](join(place, name))
-  const [program, ...rest]: [string, ...string[]] =
-    killAfterSeconds === undefined ? command : ['timeout', '--signal=KILL', String(killAfterSeconds), ...command]
+  const [program, ...rest] = commands[extension](join(place, name))
   const options = { cwd: directory, env: { ...npmSettings, ...environment }, timeout: 100_000 }
   return new Promise((resolve, reject) => {
     execFile(program, [...rest, ...args], options, (error, stdout, stderr) => {
