@@ -6,12 +6,6 @@ test('a value that is no promise is used at once', () => {
   expect(allMaybePromise([1, 2], value => value + 1)).toEqual([2, 3])
 })
 
-test.each([[[1]], [[1, 2]]])('promises are awaited: %j', async items => {
-  const all = allMaybePromise(items, item => (item === 1 ? Promise.resolve(item) : item))
-  expect(all).toBeInstanceOf(Promise)
-  expect(await all).toEqual(items)
-})
-
 test.each([
   ['before it', (fail: (error: Error) => void) => fail(new Error('other'))],
   ['after it', (fail: (error: Error) => void) => setTimeout(() => fail(new Error('other')), 10)],

@@ -6,13 +6,8 @@ import { createPrivateScalar, toKeySet } from '../../src/domain/record/signing-k
 
 const keySet = toKeySet([createPrivateScalar(), createPrivateScalar()])
 const largest = Number.MAX_SAFE_INTEGER
-const ids = {
-  voucherId: largest,
-  ownerId: largest,
-  tenantId: largest,
-  tokenId: largest,
-  issuedAt: Math.floor(Date.now() / 1000),
-}
+const issuedAt = Math.floor(Date.now() / 1000)
+const ids = { voucherId: largest, ownerId: largest, tenantId: largest, tokenId: largest, issuedAt }
 // The longest name of a host, with a port.
 const issuer = `https://${`${'h'.repeat(63)}.`.repeat(4).slice(0, 253)}:65535`
 const issue = createIssuer({ issuer, audience: 'a'.repeat(50), timeToLive: 86_400 }, () => keySet)
@@ -21,15 +16,16 @@ const read = async (token: string) => {
   return payload
 }
 
-test.each(['7', 'ÄÖ-1', 'k'.repeat(70)])('the key %s is the subject', async sourceKey => {
-  expect((await read(issue({ sourceKey, ...ids }))).sub).toBe(sourceKey)
+test('the key is the subject', async () => {
+  for (const sourceKey of ['7', 'ÄÖ-1', 'k'.repeat(70)]) {
+    expect((await read(issue({ sourceKey, ...ids }))).sub).toBe(sourceKey)
+  }
 })
 
-test.each([
-  'k'.repeat(1_000),
-  '\u0001'.repeat(200),
-  '票'.repeat(333),
-])('a token has at most 1,000 characters: the digest of a longer key is the subject', async sourceKey => {
+const longKeys = ['k'.repeat(1_000), '\u0001'.repeat(200), '票'.repeat(333)]
+test.each(
+  longKeys,
+)('a token has at most 1,000 characters: the digest of a longer key is the subject', async sourceKey => {
   const token = issue({ sourceKey, ...ids })
   expect(token.length).toBeLessThanOrEqual(1_000)
   const digest = createHash('sha256').update(sourceKey).digest('hex')

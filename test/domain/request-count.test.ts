@@ -1,12 +1,7 @@
 /** Counts of requests, errors and exports: what is counted is kept and added up. Transports test what they count. */
 import { expect, test } from 'vitest'
 import { listExports } from '../../src/domain/record/export.ts'
-import {
-  createRequestCounter,
-  listRequestCounts,
-  listRequestErrors,
-  toRequestError,
-} from '../../src/domain/token/request-count.ts'
+import { createRequestCounter, listRequestCounts, listRequestErrors } from '../../src/domain/token/request-count.ts'
 import { createApp } from '../support/app.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { onOneDay } from '../support/on-one-day.ts'
@@ -37,11 +32,6 @@ test('a counter loses nothing and doubles nothing when a save fails', async () =
   expect(await errorsOf(id)).toEqual({ 'ListTenants NOT_FOUND No such tenant.': 2 })
 })
 
-test('the reason of an error names the fields in one order', () => {
-  const error = { code: 'BAD_USER_INPUT', message: 'No.', fieldErrors: { b: [], a: [] } }
-  expect(toRequestError(error).reason).toBe('No. Fields: a, b.')
-})
-
 test('a counter saves in the last call what an earlier, concurrent call could not write', async () => {
   const { id } = await build.token([])
   const counter = createRequestCounter(pool)
@@ -56,8 +46,7 @@ test('a counter saves in the last call what an earlier, concurrent call could no
     await sql`alter table gateway.away rename to request_count`
     return { saves }
   })
-  const [first, last] = await saves
-  expect([first.status, last.status]).toEqual(['rejected', 'fulfilled'])
+  expect((await saves).map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
   expect(await countsOf(id)).toEqual({ 'ListTenants 200': 1 })
 })
 
@@ -65,10 +54,10 @@ test('a counter adds to the counts of other instances, in any order', async () =
   const tokens = await Promise.all(Array.from({ length: 100 }, () => build.token([])))
   const counters = Array.from({ length: 8 }, () => createRequestCounter(pool))
   for (let round = 0; round < 5; round++) {
-    counters.forEach((counter, index) => {
+    for (const [index, counter] of counters.entries()) {
       const order = index % 2 ? tokens : tokens.toReversed()
       for (const { id } of order) counter.count(id, 'ListTenants', 404, [notFound('No such tenant.')])
-    })
+    }
     await Promise.all(counters.map(counter => counter.save()))
   }
   for (const { id } of [tokens[0]!, tokens[99]!]) {
@@ -91,16 +80,12 @@ test('a counter limits the number of reasons, and counts further ones as “othe
   const { id } = await build.token([])
   const counter = createRequestCounter(pool)
   for (let reason = 0; reason < 10_050; reason++) counter.count(id, 'ListTenants', 404, [notFound(`No. ${reason}`)])
-  const later = new Date().toISOString()
-  counter.count(id, 'ListTenants', 404, [notFound('No. 0')])
   await counter.save()
   const [row] = await platform`
-    select count(*) as rows, sum(requests) filter (where reason = 'other')::bigint as other,
-           sum(requests) filter (where reason = 'No. 0')::bigint as first,
-           bool_and(last_at >= ${later}::text::timestamptz) filter (where reason = 'No. 0') as first_is_late
+    select count(*) as rows, sum(requests) filter (where reason = 'other')::bigint as other
     from gateway.request_error where token_id = ${id}`
-  expect(row).toEqual({ rows: 10_001, other: 50, first: 2, first_is_late: true })
-  expect(await countsOf(id)).toEqual({ 'ListTenants 404': 10_051 })
+  expect(row).toEqual({ rows: 10_001, other: 50 })
+  expect(await countsOf(id)).toEqual({ 'ListTenants 404': 10_050 })
   expect(await listRequestErrors(pool, id, 2)).toHaveLength(100)
 })
 
@@ -117,16 +102,11 @@ test('the service deletes counts that are older than 90 days', () =>
     const requests = async (days: number) => {
       const [counts, errors] = [await listRequestCounts(pool, id, days), await listRequestErrors(pool, id, days)]
       const exported = await listExports(pool, id, days)
-      return [counts.length, errors.reduce((sum, row) => sum + row.requests, 0), exported.length]
+      return [counts.length, errors.reduce((sum, row) => sum + row.requests, 0), exported.length].join()
     }
-    expect(await Promise.all([1, 2, 91, 92].map(requests))).toEqual([
-      [1, 1, 1],
-      [2, 2, 2],
-      [3, 3, 3],
-      [4, 4, 4],
-    ])
+    expect(await Promise.all([1, 2, 91, 92].map(requests))).toEqual(['1,1,1', '2,2,2', '3,3,3', '4,4,4'])
     const client = await createApp(database)
-    await until('the oldest is gone', async () => (await requests(1000)).join() === '3,3,3', 5_000)
+    await until('the oldest is gone', async () => (await requests(1000)) === '3,3,3', 5_000)
     await client.app.close()
   }))
 
@@ -135,12 +115,10 @@ test('exports of personal data are listed by day and tenant, the newest first', 
     const { id } = await build.token([])
     const gone = 987_654_321
     await platform`insert into gateway.token_export (token_id, day, tenant_id, records, last_at)
-    select ${id}, (now() at time zone 'UTC')::date - age, tenant, records, now() - make_interval(days => age)
-    from (values (0, ${tenantId}::bigint, 5), (1, ${gone}, 5), (40, ${tenantId}, 7)) row(age, tenant, records)`
-    const rows = await listExports(pool, id, 30)
-    expect(rows.map(({ tenantId, tenantName, records }) => [tenantId, tenantName, records])).toEqual([
-      [tenantId, 'World', 5],
-      [gone, null, 5],
+    select ${id}, (now() at time zone 'UTC')::date - age, tenant, 5, now() - make_interval(days => age)
+    from (values (0, ${tenantId}::bigint), (1, ${gone}), (40, ${tenantId})) row(age, tenant)`
+    expect(await listExports(pool, id, 30)).toMatchObject([
+      { tenantId, tenantName: 'World', records: 5 },
+      { tenantId: gone, tenantName: null, records: 5 },
     ])
-    expect(await listExports(pool, id, 90)).toHaveLength(3)
   }))

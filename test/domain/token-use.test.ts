@@ -18,8 +18,7 @@ async function made(directory: ReturnType<typeof createTokenDirectory>): Promise
 test('instances that saw the same tokens in another order save without a deadlock', async () => {
   const [one, two] = [createTokenDirectory(pool), createTokenDirectory(pool)]
   const tokens = await Promise.all(Array.from({ length: 100 }, () => made(one)))
-  // With many tokens, PostgreSQL looks up the used ones one by one: without our order, in the order in which the
-  // statement names them.
+  // With many tokens, PostgreSQL looks up the used ones one by one, in the order in which the statement names them.
   await platform`
     insert into gateway.token (name, token_hash, hint)
     select 'idle', sha256(number::text::bytea), 'vgw_' from generate_series(1, 20000) number`

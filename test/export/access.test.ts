@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { bearer, flawOf } from '../rest/support.ts'
+import { bearer, faultyFields, flawOf } from '../rest/support.ts'
 import { startService } from '../support/service.ts'
 import { exportList, exportPath } from './support.ts'
 
@@ -14,14 +14,11 @@ const paths = ['catalog-vouchers', 'purchased-vouchers', 'marketing-signups'].ma
   list => `/tenants/${tenantId}/${list}`,
 )
 
-const ask = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'POST' | 'HEAD' | 'DELETE' = 'GET') =>
+const ask = (url: string, headers: Record<string, string> = {}, method: 'GET' | 'DELETE' = 'GET') =>
   client.ask({ method, url: exportPath + url, headers })
 
 test.each(['/tenants', ...paths])('%s refuses without a valid token, and other methods', async path => {
-  for (const headers of [{}, bearer('vgw_no'), { authorization: 'Basic x' }]) {
-    expect(flawOf(await ask(path, headers), 401)).toBeNull()
-  }
-  expect(flawOf(await ask(path, {}, 'POST'), 401)).toBeNull()
+  for (const headers of [{}, bearer('vgw_no')]) expect(flawOf(await ask(path, headers), 401)).toBeNull()
   const other = await ask(path, bearer(secret), 'DELETE')
   expect(flawOf(other, 405)).toBeNull()
   expect(other.headers.allow).toBe('GET')
@@ -43,9 +40,7 @@ test.each(['/tenants', ...paths])('%s refuses a cursor that is no cursor of its 
   const { cursors } = await exportList(client, secret, path === '/tenants' ? paths[0]! : '/tenants')
   const own = (await exportList(client, secret, path)).cursors[0]!
   for (const query of [`cursor=${cursors[0]}`, `cursor=${own}A`, `cursor=${own}&cursor=${own}`, 'cursor=1']) {
-    const refused = await ask(`${path}?${query}`, bearer(secret))
-    expect(flawOf(refused, 422)).toBeNull()
-    expect(Object.keys(refused.body.errors)).toEqual(['cursor'])
+    expect(faultyFields(await ask(`${path}?${query}`, bearer(secret))), query).toEqual(['cursor'])
   }
   for (const query of ['', 'cursor=', 'cursor=null', 'unknown=1', `cursor=${own}`]) {
     expect((await ask(`${path}?${query}`, bearer(secret))).status).toBe(200)
@@ -57,27 +52,21 @@ test('a cursor of another tenant is refused', async () => {
   const both = await build.token([tenantId, foreign])
   const { cursors } = await exportList(client, both.secret, path)
   const refused = await ask(`/tenants/${foreign}/catalog-vouchers?cursor=${cursors[0]}`, bearer(both.secret))
-  expect(Object.keys(refused.body.errors)).toEqual(['cursor'])
+  expect(faultyFields(refused)).toEqual(['cursor'])
 })
 
-test.each([
-  [undefined, 200],
-  ['', 200],
-  ['*/*', 200],
-  ['application/*', 200],
-  ['application/x-ndjson', 200],
-  ['Application/X-NDJSON; q=0.5, text/html', 200],
-  ['application/json', 200],
-  ['text/html', 422],
-  ['application/x-ndjson;q=0', 422],
-])('Accept: %s gets %d', async (accept, status) => {
-  const answer = await ask('/tenants', { ...bearer(secret), ...(accept !== undefined && { accept }) })
-  expect(answer.status).toBe(status)
-  if (status === 422) expect(Object.keys(answer.body.errors)).toEqual(['accept'])
+test('Accept must allow newline-delimited JSON, or JSON', async () => {
+  const send = (accept: string) => ask('/tenants', { ...bearer(secret), accept })
+  for (const accept of ['', '*/*', 'application/*', 'Application/X-NDJSON; q=0.5, text/html', 'application/json']) {
+    expect((await send(accept)).status, accept).toBe(200)
+  }
+  for (const accept of ['text/html', 'application/x-ndjson;q=0']) {
+    expect(faultyFields(await send(accept)), accept).toEqual(['accept'])
+  }
 })
 
 test('unknown paths are 404, behind the check of the token', async () => {
-  for (const path of ['', '/', '/x', `/tenants/${tenantId}`, `/tenants/${tenantId}/vouchers`]) {
+  for (const path of ['', '/', `/tenants/${tenantId}`, `/tenants/${tenantId}/vouchers`]) {
     expect(flawOf(await ask(path), 401)).toBeNull()
     expect(flawOf(await ask(path, bearer(secret)), 404)).toBeNull()
   }

@@ -42,12 +42,12 @@ export function readLines(text: string): Lines {
   const read: Lines = { serverTime: '', records: [], recordLines: [], cursors: [], cursorPlaces: [], count: null }
   for (const line of text.split(lineEnd).slice(0, -1)) {
     const value = JSON.parse(line)
-    if (Object.keys(value).join() === 'server_time') read.serverTime = value.server_time
-    else if (Object.keys(value).join() === 'cursor') {
+    if ('server_time' in value) read.serverTime = value.server_time
+    else if ('end' in value) read.count = value.count
+    else if ('cursor' in value) {
       read.cursors.push(value.cursor)
       read.cursorPlaces.push(read.records.length)
-    } else if (Object.keys(value).join() === 'end,count') read.count = value.count
-    else {
+    } else {
       read.records.push(value)
       read.recordLines.push(line)
     }
@@ -56,15 +56,9 @@ export function readLines(text: string): Lines {
 }
 
 /** Exports a list. The path is relative to the path of the exports, for example `/tenants`. */
-export async function exportList(
-  { ask }: Client,
-  secret: string,
-  path: string,
-  headers: Record<string, string> = {},
-): Promise<Answer & Lines> {
-  const url = exportPath + path
-  const answer = await ask({ method: 'GET', url, headers: { authorization: `Bearer ${secret}`, ...headers } })
-  return { ...answer, ...(answer.status === 200 ? readLines(answer.text) : readLines('')) }
+export async function exportList({ ask }: Client, secret: string, path: string): Promise<Answer & Lines> {
+  const answer = await ask({ method: 'GET', url: exportPath + path, headers: { authorization: `Bearer ${secret}` } })
+  return { ...answer, ...readLines(answer.status === 200 ? answer.text : '') }
 }
 
 /** A response that arrives piece by piece. */
