@@ -129,7 +129,7 @@ describe('the service holds while', () => {
     })
     await streams.end()
     await hold(async () => {
-      // Without writers for a moment, so that the standby has all that was committed.
+      // The primary stops first, so that the standby receives everything that was committed.
       await primary.stop()
       await standby.use('postgres', sql => sql`select pg_promote()`)
       current = standby

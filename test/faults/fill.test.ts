@@ -9,6 +9,7 @@ import type postgres from '#postgres'
 import type { Pool } from '../../src/db/sql.ts'
 import { run, start } from '../support/process.ts'
 import { isShort } from './support/form.ts'
+import { repeat } from './support/repeat.ts'
 import { startFaultServer } from './support/start.ts'
 import { createMigrated, writeRecords } from './support/world.ts'
 
@@ -78,7 +79,6 @@ const own = (count: number, writer: number) => anyOf(count / writers - 1) * writ
 /** Writes until it is stopped; one of the writers makes a transaction of a second now and then. */
 function startWriters(database: string) {
   const sql = server.open(database, writers)
-  let stopped = false
   let written = 0
   let slowest = 0
   const write = async (on: postgres.ISql, writer: number) => {
@@ -87,24 +87,20 @@ function startWriters(database: string) {
     slowest = Math.max(slowest, performance.now() - began)
     written += 1
   }
-  const repeat = async (writer: number) => {
-    while (!stopped) {
-      if (writer > 0 || Math.random() < 0.99) await write(sql, writer)
-      else
-        await sql.begin(async transaction => {
-          for (let step = 0; step < 10; step++) {
-            await write(transaction, writer)
-            await pause(100)
-          }
-        })
-    }
-  }
-  const all = Promise.all(Array.from({ length: writers }, (_, writer) => repeat(writer)))
+  const writeLong = (writer: number) =>
+    sql.begin(async transaction => {
+      for (let step = 0; step < 10; step++) {
+        await write(transaction, writer)
+        await pause(100)
+      }
+    })
+  const stops = Array.from({ length: writers }, (_, writer) =>
+    repeat(() => (writer > 0 || Math.random() < 0.99 ? write(sql, writer) : writeLong(writer))),
+  )
   return {
     /** Returns the number of writes and the longest time of one, in milliseconds. */
     async stop() {
-      stopped = true
-      await all
+      await Promise.all(stops.map(stop => stop()))
       await sql.end()
       return { written, slowest: Math.round(slowest) }
     },
@@ -118,35 +114,29 @@ interface Wait {
   ms: number
 }
 
-/** Looks which sessions wait for the service, also behind others, until it is stopped. */
+/** Watches which sessions wait for the service, directly or behind other sessions, until it is stopped. */
 function watchWaits(database: string) {
   const sql = server.open(database)
-  let stopped = false
   let longest = 0
-  const watch = async () => {
-    while (!stopped) {
-      const sessions = await sql<Wait[]>`
-        select pid, application_name as application, pg_blocking_pids(pid) as blockers,
-               coalesce(extract(epoch from clock_timestamp() - waitstart) * 1000, 0)::float8 as ms
-        from pg_stat_activity left join pg_locks using (pid)
-        where datname = current_database() and (not granted or application_name = 'voucher-gateway')`
-      const blocked = new Set(sessions.filter(each => each.application === 'voucher-gateway').map(({ pid }) => pid))
-      for (let size = 0; size < blocked.size; ) {
-        size = blocked.size
-        for (const { pid, blockers } of sessions) if (blockers.some(each => blocked.has(each))) blocked.add(pid)
-      }
-      for (const { pid, application, ms } of sessions) {
-        if (application === platform && blocked.has(pid)) longest = Math.max(longest, ms)
-      }
-      await pause(5)
+  const stop = repeat(async () => {
+    const sessions = await sql<Wait[]>`
+      select pid, application_name as application, pg_blocking_pids(pid) as blockers,
+             coalesce(extract(epoch from clock_timestamp() - waitstart) * 1000, 0)::float8 as ms
+      from pg_stat_activity left join pg_locks using (pid)
+      where datname = current_database() and (not granted or application_name = 'voucher-gateway')`
+    const blocked = new Set(sessions.filter(each => each.application === 'voucher-gateway').map(({ pid }) => pid))
+    for (let size = 0; size < blocked.size; ) {
+      size = blocked.size
+      for (const { pid, blockers } of sessions) if (blockers.some(each => blocked.has(each))) blocked.add(pid)
     }
-  }
-  const watched = watch()
+    for (const { pid, application, ms } of sessions)
+      if (application === platform && blocked.has(pid)) longest = Math.max(longest, ms)
+    await pause(5)
+  })
   return {
     /** Returns the longest wait that was seen, in milliseconds. */
     async stop() {
-      stopped = true
-      await watched
+      await stop()
       await sql.end()
       return Math.round(longest)
     },

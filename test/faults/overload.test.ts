@@ -5,6 +5,7 @@ import { createTokenSecret } from '../../src/domain/token/secret.ts'
 import { freePort } from '../support/free-port.ts'
 import { callLimit, isShort } from './support/form.ts'
 import { generateLoad, type LoadOrder } from './support/load-generator.ts'
+import { repeat } from './support/repeat.ts'
 import { residentMb } from './support/sampler.ts'
 import { startWorld } from './support/start.ts'
 
@@ -21,7 +22,7 @@ const usualConnections = 1_024
 
 const megabytes = () => residentMb(service.child.pid ?? 0)
 
-/** A server of Node alone takes 25 KiB for each connection whose answer it holds. */
+/** A plain Node server takes 25 KiB for each connection whose answer it holds. */
 const mostMegabytes = (connections: number) => 350 + (connections * 30) / 1_024
 
 const send = (order: Partial<LoadOrder>) =>
@@ -39,16 +40,14 @@ async function findCapacity(): Promise<number> {
 /** Asks for a page every 200 ms. @returns how long each answer took, in milliseconds; 0 for any other status than 200 */
 async function watch(url: string, until: Promise<unknown>): Promise<number[]> {
   const times: number[] = []
-  let ended = false
-  void until.then(() => {
-    ended = true
-  })
-  while (!ended) {
+  const stop = repeat(async () => {
     const start = performance.now()
     const { status } = await fetch(url)
     times.push(status === 200 ? performance.now() - start : 0)
     await pause(200)
-  }
+  })
+  await until
+  await stop()
   return times
 }
 

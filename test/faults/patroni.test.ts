@@ -4,6 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { VoucherGatewayError } from '../../packages/client/src/index.ts'
 import { readConfig } from '../../src/config/config.ts'
 import { migrate } from '../../src/db/migration/migrate.ts'
 import { findRecordProblems } from '../../src/projection/check.ts'
@@ -13,9 +14,9 @@ import { afterFile } from '../support/cleanups.ts'
 import { connect, serviceRole } from '../support/connect.ts'
 import { projected } from '../support/projected.ts'
 import { until } from '../support/until.ts'
-import { follow } from '../sync/clients.ts'
+import { follow, isTemporary } from '../sync/clients.ts'
 import { askThrough, type ClientKind, clientKinds, createFollower } from '../sync/followers.ts'
-import { RequestError } from '../sync/lists.ts'
+import { instanceOf } from '../sync/lists.ts'
 import { createMark } from '../sync/mark.ts'
 import { createWholes } from '../sync/outcome.ts'
 import { createRandom, type Random } from '../sync/random.ts'
@@ -34,6 +35,7 @@ const knownIds = await seedDatabase(address, 30)
 const pool = connect(address, { max: 10, statementTimeoutMs: 10_000, role: serviceRole })
 const config = readConfig({ LOG_LEVEL: 'silent', RATE_LIMIT_PER_MINUTE: '1000000', EXPORTS_PER_HOUR: '1000000' })
 const apps = await Promise.all([0, 1].map(() => buildServer({ config, pool })))
+const instances = apps.map(instanceOf)
 await projected(owner)
 afterFile(async () => {
   await Promise.all(apps.map(app => app.close()))
@@ -57,7 +59,7 @@ async function again(work: () => Promise<unknown>, stop: AbortSignal): Promise<v
 
 /** A client of the stress test. It reads everything again when the service asks for a full pass. */
 function createClient(kind: ClientKind, secret: string) {
-  const start = () => createFollower(kind, apps, secret)
+  const start = () => createFollower(kind, instances, secret)
   let follower = start()
   const client = {
     fullPasses: 0,
@@ -66,13 +68,10 @@ function createClient(kind: ClientKind, secret: string) {
       try {
         await follower.pass()
       } catch (error) {
-        // The service resets the connection of an export that it cannot continue.
-        if (error instanceof Error && error.message === 'response destroyed before completion') return
-        if (!(error instanceof RequestError)) throw error
-        if (error.message.includes('a full pass is needed')) {
+        if (error instanceof VoucherGatewayError && error.needsFullPass) {
           follower = start()
           client.fullPasses += 1
-        } else if (!/^(UNAVAILABLE|503|429)$/.test(error.code)) throw error
+        } else if (!isTemporary(error)) throw error
       }
     },
   }
@@ -189,7 +188,7 @@ test('three failovers under load lose nothing, and the service is back when the 
     await Promise.all(clients.map(client => client.pass()))
     await pause(1_000)
   }
-  const wholeOf = createWholes(askThrough(apps, 'REST', secret))
+  const wholeOf = createWholes(askThrough(instances, 'REST', secret))
   const outcomes = (await Promise.all(clients.map(client => client.outcomes(wholeOf)))).flat()
   console.table(outcomes.map(({ examples, ...outcome }) => outcome))
   console.log(`sold ${sold.length}, full passes: ${clients.map(({ fullPasses }) => fullPasses)}`)

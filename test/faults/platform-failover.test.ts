@@ -1,13 +1,11 @@
-/** The server of a platform fails over: the gateway's copy follows the new primary, also where this lost changes. */
-import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+/** The server of a platform fails over: the gateway's copy follows the new primary, which lacks changes of the former one. */
 import { afterAll, expect, test } from 'vitest'
+import { venuesFolder, venuesTables } from '../adopt/venues.ts'
 import { run, serve } from '../support/process.ts'
 import { startProxy } from '../support/proxy.ts'
 import { until } from '../support/until.ts'
 import { startFaultServer } from './support/start.ts'
 
-const folder = fileURLToPath(new URL('../adopt/venues', import.meta.url))
 const primary = await startFaultServer({ wal_level: 'logical', synchronous_commit: 'on' })
 const gateway = await startFaultServer()
 let current = primary
@@ -40,14 +38,14 @@ const follows = (references: string[]) =>
 test('a standby that takes over', async () => {
   await primary.use('postgres', sql => sql`create database shop`)
   await gateway.use('postgres', sql => sql`create database gateway`)
-  await write(readFileSync(new URL('../adopt/venues.tables.sql', import.meta.url), 'utf8'))
+  await write(venuesTables)
   await write(`insert into shop.venue (id, path, name) values ('${venue}', 'main', 'Main'); ${card('A')}; ${card('B')}`)
   await primary.stop()
   const standby = await primary.createStandby()
   await primary.start()
   await standby.start()
   try {
-    expect(await run(['adopt', 'apply', folder], environment)).toMatchObject({ code: 0 })
+    expect(await run(['adopt', 'apply', venuesFolder], environment)).toMatchObject({ code: 0 })
     const service = await serve(environment)
     try {
       await write(card('C'))

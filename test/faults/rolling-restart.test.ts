@@ -1,11 +1,13 @@
-/** Two instances are restarted one after the other, while callers send requests through a load balancer, or directly. */
+/** Two instances are restarted one after the other, while callers send requests through a proxy of deploy/. */
+import { readFileSync } from 'node:fs'
+import { Agent } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
+import { certificate, startReverseProxy } from '../deploy/reverse-proxy.ts'
 import { freePort } from '../support/free-port.ts'
 import { until } from '../support/until.ts'
 import { isShort } from './support/form.ts'
 import { startLoad, withoutRetryAfter } from './support/load.ts'
-import { type Backend, startLoadBalancer } from './support/load-balancer.ts'
 import { startWorld } from './support/start.ts'
 
 const stops = isShort ? 2 : 20
@@ -13,15 +15,17 @@ const timeout = stops * 15_000 + 60_000
 
 const { world, start: serve } = await startWorld('rolling')
 
-const start = ({ port, healthPort }: Backend, delay: number) =>
-  serve({ PORT: String(port), HEALTH_PORT: String(healthPort), SHUTDOWN_DELAY: String(delay) })
-const createBackend = async () => ({ port: await freePort(), healthPort: await freePort() })
+const ports = { service: await freePort(), health: await freePort() }
+/** The addresses at which the proxies of tests expect the two instances. */
+const hosts = ['127.0.0.1', '127.0.0.3'] as const
+const start = (HOST: string) =>
+  serve({ HOST, PORT: String(ports.service), HEALTH_PORT: String(ports.health), SHUTDOWN_DELAY: '2' })
 
-const untilReady = ({ healthPort }: Backend) =>
+const untilReady = (host: string) =>
   until(
     'the instance is ready',
     async () => {
-      const answer = await fetch(`http://127.0.0.1:${healthPort}/readyz`).catch(() => null)
+      const answer = await fetch(`http://${host}:${ports.health}/readyz`).catch(() => null)
       await answer?.body?.cancel()
       return answer?.status === 200
     },
@@ -31,11 +35,11 @@ const untilReady = ({ healthPort }: Backend) =>
 test.each(['haproxy', 'nginx'] as const)('a rolling restart under load behind %s loses no request', {
   timeout,
 }, async kind => {
-  const backends = [await createBackend(), await createBackend()]
-  const services = await Promise.all(backends.map(backend => start(backend, 2)))
-  await Promise.all(backends.map(untilReady))
-  const balancer = await startLoadBalancer(kind, backends)
-  const load = startLoad(() => balancer.origin, world)
+  const services = await Promise.all(hosts.map(start))
+  await Promise.all(hosts.map(untilReady))
+  const { https } = await startReverseProxy(kind, ports)
+  const agent = new Agent({ keepAlive: true, ca: readFileSync(certificate), servername: 'localhost' })
+  const load = startLoad(() => `https://127.0.0.1:${https}`, world, 16, agent)
   try {
     for (let time = 0; time < stops; time++) {
       await load.succeed(200)
@@ -43,9 +47,9 @@ test.each(['haproxy', 'nginx'] as const)('a rolling restart under load behind %s
       const stopping = services[at]?.stop('SIGTERM')
       await load.succeed(50)
       expect(await stopping).toBe(0)
-      services[at] = await start(backends[at]!, 2)
-      await untilReady(backends[at]!)
-      // The load balancer has noticed it too.
+      services[at] = await start(hosts[at]!)
+      await untilReady(hosts[at]!)
+      // Until the proxy has noticed it.
       await pause(1_100)
     }
     const calls = await load.stop()
@@ -56,7 +60,6 @@ test.each(['haproxy', 'nginx'] as const)('a rolling restart under load behind %s
     expect(calls.filter(({ status }) => status === 503).length).toBeLessThanOrEqual(isShort ? calls.length / 100 : 0)
   } finally {
     await load.stop()
-    await balancer.stop()
     await Promise.all(services.map(service => service.stop('SIGTERM')))
   }
 })

@@ -1,5 +1,6 @@
 /** The address of the database leads to a standby, as during a failover: the service says so until it is promoted. */
 import { afterAll, expect, onTestFinished, test } from 'vitest'
+import { VoucherGateway } from '#client'
 import { freePort } from '../support/free-port.ts'
 import { createPgBouncer } from '../support/pgbouncer.ts'
 import { startProxy } from '../support/proxy.ts'
@@ -41,14 +42,13 @@ test.each([
   const absent = { ...operationOf(world, 'resolution'), body: JSON.stringify({ voucher_reference: 'absent' }) }
   const resolveAbsent = () => fetchOperation(service.restAddress, absent)
   const [owner] = world.owners
-  const query = `{ tenant(id: "${owner?.tenantId}") { removals { epoch } } }`
+  const client = new VoucherGateway({ url: service.restAddress, token: owner!.secret, maxAttempts: 1 })
   /** Reads the epoch of a page; undefined while pages are refused. */
-  const epoch = async (): Promise<number | undefined> => {
-    const headers = { authorization: `Bearer ${owner?.secret}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({ query })
-    const answer = await fetch(new URL('/graphql', service.restAddress), { method: 'POST', headers, body })
-    return (await answer.json()).data?.tenant?.removals?.epoch
-  }
+  const epoch = () =>
+    client.identity(owner!.tenantId).then(
+      identity => identity.epoch,
+      () => undefined,
+    )
   expect(await ready()).toMatchObject({ status: 200 })
   const former = (await epoch()) ?? 0
   expect(former).toBeGreaterThan(0)
@@ -60,7 +60,7 @@ test.each([
   await expect.poll(epoch, { timeout: 4_000 }).toBe(former)
   await standby.start()
 
-  // Opens all sessions. At a pooler they stay open, so no check sees that they lead to the standby, which may be late.
+  // Opens all sessions. A pooler keeps them open, so no check sees that they lead to the standby, which may lag.
   await Promise.all(Array.from({ length: 40 }, resolveAbsent))
   current = standby
   proxy.cut()

@@ -2,10 +2,11 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { packagedPrograms } from '../support/packaged-postgres.ts'
 import { startPgpool } from '../support/pgpool.ts'
-import { run, type Service } from '../support/process.ts'
+import { run as runCommand, type Service } from '../support/process.ts'
 import { until } from '../support/until.ts'
 import { fetchOperation, type Load, startLoad } from './support/load.ts'
 import type { FaultServer } from './support/server.ts'
+import { standbyFaults } from './support/standby-faults.ts'
 import { startWorld } from './support/start.ts'
 import { startSync } from './support/sync.ts'
 import { operationOf } from './support/world.ts'
@@ -53,9 +54,8 @@ describe.each([
   const isNamed = async (problem: string) => {
     const { server, world } = started
     const environment = { DATABASE_URL: server.url(world.database), DATABASE_REPLICA_URLS: replicaUrls() }
-    expect((await run(['doctor'], environment)).stdout).toContain(`standbys: ${problem}: Standby 1 `)
+    expect((await runCommand(['doctor'], environment)).stdout).toContain(`standbys: ${problem}: Standby 1 `)
   }
-  const [first, second] = [() => standbys[0]!, () => standbys[1]!]
 
   /** Returns how often a server has read the table of customers. */
   const readsOf = (server: FaultServer) =>
@@ -80,66 +80,21 @@ describe.each([
     expect(Math.min(...others)).toBeGreaterThan(10 * primary)
   })
 
-  test.each([
-    {
-      what: 'that is paused',
-      problem: 'STANDBY_LATE',
-      begin: () => first().use('postgres', sql => sql`select pg_wal_replay_pause()`),
-      end: () => first().use('postgres', sql => sql`select pg_wal_replay_resume()`),
-    },
-    {
-      what: 'that replays changes later',
-      problem: 'STANDBY_LATE',
-      begin: () => delay(first(), '2s'),
-      end: () => delay(first(), '0'),
-    },
-    {
-      what: 'that is frozen',
-      problem: 'STANDBY_UNREACHABLE',
-      begin: async () => first().freeze(),
-      end: async () => first().thaw(),
-    },
-    {
-      what: 'that crashes and is away',
-      problem: 'STANDBY_UNREACHABLE',
-      begin: () => first().stop('SIGQUIT'),
-      end: () => first().start(),
-    },
-    {
-      what: 'that is restarted',
-      problem: 'STANDBY_UNREACHABLE',
-      begin: () => first().stop(),
-      end: () => first().start(),
-    },
-  ])('one $what is left out until it is back', async ({ problem, begin, end }) => {
-    await begin()
-    await reports(problem)
-    await isNamed(problem)
-    await load.succeed(100)
-    await end()
+  test.each(standbyFaults)('one $what is left out until it is back', async ({ problem, run }) => {
+    await run(standbys[0]!, async () => {
+      await reports(problem)
+      await isNamed(problem)
+      await load.succeed(100)
+    })
     await reports(null)
     await load.succeed(100)
   })
 
   test('without any standby the primary answers', async () => {
-    await Promise.all([first(), second()].map(each => each.stop()))
+    await Promise.all(standbys.map(each => each.stop()))
     await reports('STANDBY_UNREACHABLE')
     await load.succeed(100)
-    await Promise.all([first(), second()].map(each => each.start()))
-    await reports(null)
-  })
-
-  test('one that is promoted is left out until it follows the primary again', async () => {
-    await first().stop()
-    const restore = first().keep()
-    await first().start()
-    await first().use('postgres', sql => sql`select pg_promote()`)
-    await reports('STANDBY_PROMOTED')
-    await isNamed('STANDBY_PROMOTED')
-    await load.succeed(100)
-    await first().stop()
-    restore()
-    await first().start()
+    await Promise.all(standbys.map(each => each.start()))
     await reports(null)
   })
 
@@ -164,8 +119,3 @@ describe.each([
     expect(sync.changes).toBeGreaterThan(100)
   })
 })
-
-async function delay(standby: FaultServer, time: string): Promise<void> {
-  await standby.use('postgres', sql => sql.unsafe(`alter system set recovery_min_apply_delay = '${time}'`))
-  await standby.use('postgres', sql => sql`select pg_reload_conf()`)
-}

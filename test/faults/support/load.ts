@@ -1,5 +1,6 @@
 /** Callers that send requests all the time, and what they got. */
 import { Agent, type IncomingHttpHeaders, type RequestOptions, request } from 'node:http'
+import { request as requestByTls } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { until } from '../../support/until.ts'
@@ -51,9 +52,9 @@ export type Load = ReturnType<typeof startLoad>
  * Starts callers that perform all operations of v1, and one over GraphQL, each for a tenant of its own.
  *
  * @param callers how many wait for one answer each
+ * @param agent opens their connections
  */
-export function startLoad(origin: () => string, world: World, callers = 16) {
-  const agent = new Agent({ keepAlive: true })
+export function startLoad(origin: () => string, world: World, callers = 16, agent = new Agent({ keepAlive: true })) {
   const calls: Call[] = []
   let stopped = false
   const running = Array.from({ length: callers }, async (_, client) => {
@@ -99,7 +100,8 @@ export function exchange(url: URL, secret: string, body?: string, options: Reque
       resolve({ ...answer, text, took: performance.now() - sent, reused: outgoing.reusedSocket })
     const fail = (error: Error) =>
       finish({ status: 0, headers: {}, error: 'code' in error ? String(error.code) : error.name })
-    const outgoing = request(url, { agent: false, ...options, headers }, response => {
+    const open = url.protocol === 'https:' ? requestByTls : request
+    const outgoing = open(url, { agent: false, ...options, headers }, response => {
       response.setEncoding('utf8').on('data', chunk => {
         text += chunk
       })

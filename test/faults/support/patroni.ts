@@ -80,20 +80,18 @@ async function startNode(name: string, etcd: number, directory: string, account:
     }
   }
 
+  const confirms = (role: string) =>
+    fetch(`http://${host}:${rest}/${role}`, { signal: AbortSignal.timeout(1_000) }).then(
+      ({ status }) => status === 200,
+      () => false,
+    )
+
   return {
     ...{ name, port, rest },
     /** Returns whether Patroni says that its server is the primary. */
-    isPrimary: () =>
-      fetch(`http://${host}:${rest}/primary`, { signal: AbortSignal.timeout(1_000) }).then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
+    isPrimary: () => confirms('primary'),
     /** Returns whether a commit at the primary waits for this server. */
-    isSynchronous: () =>
-      fetch(`http://${host}:${rest}/synchronous`, { signal: AbortSignal.timeout(1_000) }).then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
+    isSynchronous: () => confirms('synchronous'),
     /** Asks Patroni to give the lead to the other server. */
     async switchOver() {
       const body = JSON.stringify({ leader: name })

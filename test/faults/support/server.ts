@@ -37,9 +37,11 @@ export interface FaultServer {
   /** Suspends all its processes, without notice to their clients. */
   freeze(): void
   thaw(): void
+  /** Lets a standby replay changes some time later. @param time a setting, such as `2s` */
+  delay(time: string): Promise<void>
   /** Copies the cluster, while the server does not run, to a standby that follows this server. */
   createStandby(): Promise<FaultServer>
-  /** Copies the cluster, while the server does not run. @returns puts the copy in its place, while it does not run again */
+  /** Copies the cluster of the stopped server. @returns a function that restores the copy; stop the server before */
   keep(): () => void
   /** Stops the server and removes its data. */
   remove(): Promise<void>
@@ -154,6 +156,11 @@ function serverOf(
 
     freeze: () => send('SIGSTOP'),
     thaw: () => send('SIGCONT'),
+
+    async delay(time) {
+      await server.use('postgres', sql => sql.unsafe(`alter system set recovery_min_apply_delay = '${time}'`))
+      await server.use('postgres', sql => sql`select pg_reload_conf()`)
+    },
 
     async createStandby() {
       const copyDir = mkdtempSync(join(tmpdir(), 'gateway-faults-'))

@@ -2,6 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { VoucherGateway } from '#client'
 import type postgres from '#postgres'
+import { repeat } from './repeat.ts'
 import type { FaultServer } from './server.ts'
 import { type World, writeRecords } from './world.ts'
 
@@ -21,11 +22,11 @@ export function startSync(origin: () => string, world: World, server: () => Faul
   }
   const copy = new Map<number, string>()
   let since: string | undefined
-  let stopped = false
+  let isStopped = false
   let changes = 0
 
   async function change(sql: postgres.Sql): Promise<void> {
-    while (!stopped) {
+    while (!isStopped) {
       const id = owner!.voucherIds[changes % owner!.voucherIds.length] ?? 0
       // Some transactions stay open across steps and pages.
       await sql.begin(async transaction => {
@@ -44,13 +45,9 @@ export function startSync(origin: () => string, world: World, server: () => Faul
   }
 
   /** Begins again after each error until it is stopped. */
-  async function persist(work: () => Promise<void>): Promise<void> {
-    while (!stopped) {
-      await work().catch(() => pause(50))
-    }
-  }
+  const persist = (work: () => Promise<void>) => repeat(() => work().catch(() => pause(50)))
 
-  const running = [
+  const stops = [
     persist(() => server().use(world.database, change)),
     persist(async () => {
       await pass()
@@ -64,8 +61,8 @@ export function startSync(origin: () => string, world: World, server: () => Faul
     },
     /** Stops both, reads once more. @returns the records that the copy lacks or has in an old state, or that steps have lost */
     async findLost() {
-      stopped = true
-      await Promise.all(running)
+      isStopped = true
+      await Promise.all(stops.map(stop => stop()))
       const problems = await writeRecords(server(), world.database)
       await pass()
       const lost: unknown[] = [...problems]
