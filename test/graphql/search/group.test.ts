@@ -1,10 +1,9 @@
 /** Pages of a group with many tenants: all its vouchers fit in one window of the default rate. */
 import { describe, expect, it } from 'vitest'
 import { whole } from '../../support/builders.ts'
-import { type PageArguments, readPages } from '../../support/graphql.ts'
 import { projected } from '../../support/projected.ts'
 import { startService } from '../../support/service.ts'
-import { type Asked, ask, idsOf, list } from './support.ts'
+import { type Asked, ask, list } from './support.ts'
 
 const vouchers = 5_000
 
@@ -24,43 +23,33 @@ await database.platform`
   update gateway.voucher set updated_at = timestamptz '2026-02-01Z' + (id * 7919 % 5003) * interval '1 second'`
 const newToken = async (rateLimit?: number) => (await build.token([whole(top)], rateLimit ? { rateLimit } : {})).secret
 
-const asked = (more: Partial<Asked>): Asked => ({
-  tenantId: top,
-  list: 'purchasedVouchers',
-  withDescendants: true,
-  ...more,
-})
+const all = { tenantId: top, list: 'purchasedVouchers', withDescendants: true } as const
+const asked = (more: Partial<Asked>): Asked => ({ ...all, ...more })
 
 const purchases = { purchased: { from: '2026-01-01T00:00:00Z', before: '2027-01-01T00:00:00Z' } }
 const pounds = { currency: 'GBP', balance: { from: 0, to: 50 } }
 
-const query = `query ($tenant: ID!, $filter: PurchasedVoucherFilter, $orderBy: PurchasedVoucherOrder,
-    $first: Int, $last: Int, $after: String, $before: String) {
+const query = `query ($tenant: ID!, $filter: PurchasedVoucherFilter, $orderBy: PurchasedVoucherOrder, $after: String) {
   tenant(id: $tenant) {
-    purchasedVouchers(withDescendants: true, filter: $filter, orderBy: $orderBy,
-        first: $first, last: $last, after: $after, before: $before) {
-      nodes { databaseId reference status tenant { name } }
-      pageInfo { hasNextPage hasPreviousPage startCursor endCursor }
-    }
-  }
-}`
+    purchasedVouchers(withDescendants: true, filter: $filter, orderBy: $orderBy, first: 100, after: $after) {
+      nodes { databaseId reference status tenant { name } } nextCursor } } }`
 
 /** Reads the list with a new token. @returns the ids in the order of the list, and the cost of all pages */
-async function readAll(more: object, { size = 100, backward = false, rateLimit = 0 } = {}) {
-  const secret = await newToken(rateLimit)
+async function readAll(more: object) {
+  const secret = await newToken()
+  const pages: number[][] = []
   let cost = 0
-  const read = async (page: PageArguments) => {
-    const { body } = await client.graphql(secret, query, { tenant: top, ...more, ...page })
+  for (let after: string | null = ''; after !== null; ) {
+    const { body } = await client.graphql(secret, query, { tenant: top, ...more, after })
     expect(body.errors).toBeUndefined()
-    expect(body.extensions.cost.requested).toBe(body.extensions.cost.actual)
+    const { nodes, nextCursor } = body.data.tenant.purchasedVouchers
+    pages.push(nodes.map((node: { databaseId: number }) => node.databaseId))
     cost += body.extensions.cost.actual
-    return body.data.tenant.purchasedVouchers
+    after = nextCursor
   }
-  const pages = await readPages(read, size, backward)
-  const ids = pages.map(({ nodes }) => nodes.map((node: { databaseId: number }) => node.databaseId))
-  // Only the page that is read last may be shorter.
-  expect(ids.filter(({ length }) => length < size).length).toBeLessThanOrEqual(1)
-  return { ids: ids.flat(), cost }
+  // Only the last page may be shorter.
+  expect(pages.slice(0, -1).filter(({ length }) => length < 100)).toEqual([])
+  return { ids: pages.flat(), cost }
 }
 
 const orders: [string, object, string][] = [
@@ -74,9 +63,7 @@ const orders: [string, object, string][] = [
   ['by balance', { filter: pounds, orderBy: { field: 'BALANCE' } }, 'current_balance, id'],
 ]
 
-it.each(
-  orders,
-)('5,000 vouchers of a group are paged within one window of the default rate, each once: the order %s', async (_, more, order) => {
+it.each(orders)('5,000 vouchers of a group are paged within one window, each once: %s', async (_, more, order) => {
   const rows = await database.pool<{ id: number }[]>`
     select id from gateway.voucher where tenant_id between ${top} and ${top + 149}
     order by ${database.pool.unsafe(order)}`
@@ -97,7 +84,6 @@ describe('a page of a group costs', () => {
   const since = '2026-01-01T00:00:00Z'
 
   it.each<[string, Partial<Asked>, number]>([
-    ['its own order', {}, 2],
     ['its own order, since an instant', { updatedSince: since }, 2],
     ['another order', { orderBy: byPurchase }, 2],
     ['another order, since an instant', { orderBy: byPurchase, updatedSince: since }, 5],
@@ -105,52 +91,20 @@ describe('a page of a group costs', () => {
     ['a currency, by balance', { orderBy: { field: 'BALANCE' }, filter: pounds }, 2],
     ['what the order is not by', { filter: purchases }, 5],
     ['what the order is by, and more', { orderBy: byPurchase, filter: { ...purchases, currency: 'GBP' } }, 5],
-    ['the end of the validity', { orderBy: { field: 'VALID_UNTIL' } }, 2],
-    ['a status', { filter: { status: ['REDEEMED'] } }, 5],
     ['a text', { filter: { text: 'r1' } }, 9],
   ])('what it may read: %s', async (_, more, cost) => {
     expect(await costOf(more)).toBe(cost)
-  })
-
-  it('reads what its price covers: the vouchers of a product', async () => {
-    const product = await build.product(top)
-    const { body } = await client.graphql(
-      await newToken(),
-      `{ tenant(id: ${top}) { catalogVoucher(id: ${product}) {
-         purchasedVouchers(withDescendants: true, orderBy: { field: PURCHASED_AT }) { nodes { id } } } } }`,
-    )
-    expect(body.extensions.cost).toMatchObject({ requested: 1 + 5, actual: 1 + 5 })
-  })
-
-  it('costs no more when only the cursor has updatedSince, and then reads no more', async () => {
-    const secret = await newToken(1_000)
-    const updatedSince = '2026-02-01T01:00:00Z'
-    const more = { orderBy: byPurchase }
-    const first = await list(client, secret, asked({ ...more, updatedSince }), { first: 10 })
-    const ids: number[] = []
-    for (let after: string | null = first.nextCursor; after !== null; ) {
-      const { data, extensions } = await ask(client, secret, asked(more), { first: 100, after })
-      expect(extensions.cost.actual).toBe(2 + 2)
-      ids.push(...idsOf(data.tenant.list))
-      after = data.tenant.list.nextCursor
-    }
-    const rows = await database.pool<{ id: number }[]>`
-      select id from gateway.voucher
-      where tenant_id between ${top} and ${top + 149} and updated_at >= ${updatedSince}::text::timestamptz
-      order by purchase_timestamp, id offset 10`
-    expect(ids).toEqual(rows.map(({ id }) => id))
   })
 })
 
 it('a list that is short enough is searched whole: its first page has the last record', async () => {
   const group = await build.tenant()
-  for (let n = 1; n < 20; n++) await build.tenant({ parent_id: group })
+  await build.tenant({ parent_id: group })
   await database.platform`
     insert into purchased_voucher (tenant_id, reference, product_title)
     select ${group}, 'SHORT-' || n, case n when 1000 then 'Zq' end from generate_series(1, 1000) n`
   const { secret } = await build.token([whole(group)])
-  const short = asked({ tenantId: group, filter: { text: 'zq' } })
-  const found = await list(client, secret, short, { first: 10 }, 'reference')
+  const found = await list(client, secret, asked({ tenantId: group, filter: { text: 'zq' } }), {}, 'reference')
   expect(found.edges).toMatchObject([{ node: { reference: 'SHORT-1000' } }])
   expect(found.pageInfo.hasNextPage).toBe(false)
 })

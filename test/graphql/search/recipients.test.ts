@@ -1,4 +1,4 @@
-/** Names of recipients: `redeem_vouchers` alone shows, searches and counts them (R32). */
+/** Names of recipients are shown, searched and counted only with `redeem_vouchers` (R32). */
 import { describe, expect, it } from 'vitest'
 import { startService } from '../../support/service.ts'
 import { tokenRecordsOf } from '../../support/token-records.ts'
@@ -28,17 +28,15 @@ async function tell(secret: string, asked: Asked) {
   return { told, errors, cost: { requested, actual } }
 }
 
-const letters = 'abcdefghijklmnopqrstuvwxyz '
-
 describe('a token without redeem_vouchers', () => {
   it('recovers no name letter by letter', async () => {
-    // A text that no voucher has, whether it is in a name or not, has the same answer.
-    const nothing = await tell(without.secret, search('xxxx'))
-    for (const text of ['z', 'zoë', 'quill', 'Zoë Quill', 'q u', ...letters.split('').map(letter => `uil${letter}`)]) {
-      if ('quilting'.includes(text.trim())) continue
-      for (const withDescendants of [false, true]) {
-        const expected = withDescendants ? await tell(without.secret, search('xxxx', { withDescendants })) : nothing
-        expect(await tell(without.secret, search(text, { withDescendants })), text).toEqual(expected)
+    // All but `t`: a title has `uilt`.
+    const letters = [...'abcdefghijklmnopqrsuvwxyz'].map(letter => `uil${letter}`)
+    for (const withDescendants of [false, true]) {
+      // A text that no voucher has, whether it is in a name or not, has the same answer.
+      const nothing = await tell(without.secret, search('xxxx', { withDescendants }))
+      for (const text of ['z', 'zoë', 'quill', 'Zoë Quill', 'q u', ...letters]) {
+        expect(await tell(without.secret, search(text, { withDescendants })), text).toEqual(nothing)
       }
     }
   })
@@ -51,7 +49,7 @@ describe('a token without redeem_vouchers', () => {
   })
 
   it('finds vouchers by their references and titles', async () => {
-    for (const text of ['gift', 'gift-1', 'tea', 'quilt', 'q gift-2']) {
+    for (const text of ['gift-1', 'tea', 'q gift-2']) {
       expect((await list(client, without.secret, search(text))).count.count, text).toBeGreaterThan(0)
     }
   })
@@ -59,7 +57,9 @@ describe('a token without redeem_vouchers', () => {
   it('is not shown a name, in a list of GraphQL or of v1', async () => {
     const { data, errors } = await ask(client, without.secret, search('gift-1'), {}, 'reference recipientName')
     expect(data.tenant.list.edges).toMatchObject([{ node: { reference: 'GIFT-1', recipientName: null } }])
-    expect(errors).toMatchObject([{ extensions: { code: 'FORBIDDEN' }, message: /redeem_vouchers/ }])
+    expect(errors).toMatchObject([
+      { extensions: { code: 'FORBIDDEN' }, message: expect.stringContaining('redeem_vouchers') },
+    ])
     for (const { secret } of [without, withNames]) {
       const { status, text } = await client.rest(secret, `/tenants/${tenantId}/sales/purchased-vouchers`)
       expect(status).toBe(200)

@@ -1,196 +1,148 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { whole } from '../../support/builders.ts'
+import { globalId, type PageArguments, readPages } from '../../support/graphql.ts'
 import { startService } from '../../support/service.ts'
-import { type Asked, ask, createComparison, createDraw, type Filter, idsOf, list, type Order } from './support.ts'
-
-/** Zones whose days differ from each other at every time. */
-const zones = ['Pacific/Kiritimati', 'UTC', 'Etc/GMT+12']
-
-const draw = createDraw('vouchers')
-let todays: Map<number, string>
+import { type Asked, ask, idsOf, list } from './support.ts'
 
 const day = (offset: number) => new Date(Date.now() + offset * 86_400_000).toISOString().slice(0, 10)
-const days = [-40, -2, -1, 0, 1, 2, 40].map(day)
+const [longAgo, soon, later] = [day(-40), day(3), day(40)]
+const [firstDay, secondDay] = ['2026-01-01T00:00:00Z', '2026-01-02T00:00:00.000001Z']
+const [first, second, third] = [
+  '2026-01-01T00:00:00.000000Z',
+  '2026-01-01T00:00:00.000001Z',
+  '2026-02-01T00:00:00.000000Z',
+]
 
-const { database, build, client } = await startService()
-const top = await build.tenant({ time_zone: zones[0]! })
-const below = await build.tenant({ time_zone: zones[1]!, parent_id: top })
-const tenants: [number, ...number[]] = [top, below, await build.tenant({ time_zone: zones[2]!, parent_id: below })]
-const other = await build.tenant()
+const { build, client } = await startService()
+// The days of these zones differ from each other at every time.
+const top = await build.tenant({ time_zone: 'Pacific/Kiritimati' })
+const below = await build.tenant({ time_zone: 'Etc/GMT+12', parent_id: top })
 const { secret } = await build.token([whole(top)])
-function drawVoucher(n: number) {
-  const [start = null, end = null] = [draw([null, ...days]), draw([null, ...days])].sort()
-  const currency = draw<string | null>([null, 'GBP', 'EUR'])
-  return {
-    reference: `${draw(['GIFT', 'gift', 'A%B', 'Ö_', 'x\\y'])}-${n}`,
-    recipient_name: draw([null, 'Ann Lee', 'Zoë O’Neil', '100% Ann', 'Le_ Ann']),
-    product_title: draw([null, 'Afternoon Tea', 'Tea (2 people)', 'Spa\nlight', 'Day\u00a0XL', 'Tea/day_li']),
-    currency,
-    initial_balance: currency === null ? null : draw([null, 50]),
-    current_balance: currency === null ? null : draw([null, 0, 12.5, 50]),
-    void: draw([true, false, false, false]),
-    redemption_status: draw([null, null, null, 'Redeemed', 'open']),
-    date_valid_start: end === null && draw([true, false]) ? null : start,
-    date_valid_end: end,
-    purchase_timestamp: draw([null, '2026-01-01T00:00:00Z', '2026-01-02T00:00:00.000001Z', '2026-03-01T12:00:00Z']),
-    product_id: draw([null, 1, 2, 3]),
-    parent_product_id: draw([null, null, 1, 2]),
-    updated_at: draw(['2026-01-01T00:00:00.000000Z', '2026-01-01T00:00:00.000001Z', '2026-02-01T00:00:00.000000Z']),
-    tenantId: draw([...tenants, other]),
-  }
+
+const pounds = { currency: 'GBP', initial_balance: 50 }
+const euros = { currency: 'EUR', initial_balance: 50 }
+const vouchers: Record<string, Parameters<typeof build.voucher>[1] & { tenant?: number }> = {
+  'GIFT-1': { ...pounds, current_balance: 50, date_valid_end: later, purchase_timestamp: firstDay, product_id: 1 },
+  'gift-2': { ...pounds, current_balance: 50, date_valid_start: longAgo, purchase_timestamp: secondDay },
+  'A%B-3': { void: true, product_title: 'Afternoon Tea', recipient_name: 'Ann Lee', updated_at: first },
+  'Ö_-4': { ...pounds, current_balance: 0, date_valid_end: soon, product_id: 2 },
+  'x\\y-5': { redemption_status: 'Redeemed', recipient_name: 'Zoë O’Neil', product_id: 3, parent_product_id: 1 },
+  'OLD-6': { ...euros, current_balance: 50, date_valid_end: longAgo, product_title: 'Tea (2 people)' },
+  'NEW-7': { date_valid_start: later, product_title: 'Day\u00a0XL' },
+  'PART-8': { ...euros, current_balance: 12.5, product_title: 'Spa\nlight', purchase_timestamp: secondDay },
+  'BELOW-9': { tenant: below, ...euros, current_balance: 0.5, date_valid_end: later, updated_at: third },
 }
-
-type Row = ReturnType<typeof drawVoucher> & { id: number }
-const rows: Row[] = []
-for (let n = 0; n < 160; n++) {
-  const { tenantId, ...columns } = drawVoucher(n)
-  rows.push({ ...columns, tenantId, id: await build.voucher(tenantId, columns) })
+for (const [reference, { tenant = top, updated_at = second, ...columns }] of Object.entries(vouchers)) {
+  await build.voucher(tenant, { reference, ...columns, updated_at })
 }
-
-// Before each test, because a day may end in a time zone while the tests run.
-beforeEach(async () => {
-  const found = await database.pool<{ id: number; today: string }[]>`
-    select id, (now() at time zone time_zone)::date as today from gateway.tenant`
-  todays = new Map(found.map(({ id, today }) => [id, today]))
-})
-
-/** An independent implementation of the rules of a resolution. */
-function statusOf(row: Row): string {
-  const today = todays.get(row.tenantId) ?? ''
-  if (row.void) return 'VOID'
-  if (row.redemption_status?.toLowerCase() === 'redeemed' || (row.current_balance !== null && row.current_balance <= 0))
-    return 'REDEEMED'
-  if (row.date_valid_end !== null && row.date_valid_end < today) return 'EXPIRED'
-  if (row.date_valid_start !== null && row.date_valid_start > today) return 'NOT_YET_VALID'
-  return row.current_balance !== null && row.initial_balance !== null && row.current_balance < row.initial_balance
-    ? 'PART_REDEEMED'
-    : 'REDEEMABLE'
-}
-
-const within = (value: string | number | null, from: string | number | null, to: string | number | null) =>
-  value !== null && (from === null || value >= from) && (to === null || value <= to)
-
-const words = (row: Row) => ` ${row.reference} ${row.recipient_name ?? ''} ${row.product_title ?? ''}`.toLowerCase()
-
-/** A short word must begin a word of the text. */
-const contains = (text: string, word: string) =>
-  word.length < 3
-    ? Array.from(text, (_, at) => text.slice(0, at)).some(
-        before => text.startsWith(word, before.length) && !/[\p{L}\p{Nd}]$/u.test(before),
-      )
-    : text.includes(word)
-
-const statuses = ['VOID', 'REDEEMED', 'EXPIRED', 'NOT_YET_VALID', 'PART_REDEEMED', 'REDEEMABLE']
-
-/** Filters, each with the equivalent predicate in TypeScript. */
-const filters: Filter<Row>[] = [
-  ...statuses.map((status): Filter<Row> => [{ status: [status] }, row => statusOf(row) === status]),
-  [{ status: ['EXPIRED', 'VOID', 'REDEEMABLE'] }, row => ['EXPIRED', 'VOID', 'REDEEMABLE'].includes(statusOf(row))],
-  [{ status: ['NOT_YET_VALID', 'PART_REDEEMED'] }, row => ['NOT_YET_VALID', 'PART_REDEEMED'].includes(statusOf(row))],
-  [{ status: [] }, () => false],
-  [{ validUntil: { from: days[2], to: days[4] } }, row => within(row.date_valid_end, days[2]!, days[4]!)],
-  [{ validUntil: { to: days[3] } }, row => within(row.date_valid_end, null, days[3]!)],
-  [{ validUntil: {} }, row => row.date_valid_end !== null],
-  [
-    { validOn: { from: days[3], to: days[4] } },
-    row =>
-      (row.date_valid_end === null || row.date_valid_end >= days[3]!) &&
-      (row.date_valid_start === null || row.date_valid_start <= days[4]!),
-  ],
-  [
-    { purchased: { from: '2026-01-01T00:00:00Z', before: '2026-01-02T00:00:00.000001Z' } },
-    row => row.purchase_timestamp === '2026-01-01T00:00:00Z',
-  ],
-  [{ purchased: { from: '2026-01-01T01:00:00+01:00' } }, row => row.purchase_timestamp !== null],
-  [{ productId: '1' }, row => (row.parent_product_id ?? row.product_id) === 1],
-  [
-    { productId: Buffer.from('CatalogVoucher:99.2').toString('base64url') },
-    row => (row.parent_product_id ?? row.product_id) === 2,
-  ],
-  [{ productId: Buffer.from('Tenant:2').toString('base64url') }, () => false],
-  [{ productId: 'x' }, () => false],
-  [{ currency: 'gbp' }, row => row.currency === 'GBP'],
-  [
-    { currency: 'EUR', balance: { from: 12.5 } },
-    row => row.currency === 'EUR' && within(row.current_balance, 12.5, null),
-  ],
-  [
-    { currency: 'EUR', balance: { from: 0, to: 12.5 } },
-    row => row.currency === 'EUR' && within(row.current_balance, 0, 12.5),
-  ],
-  ...'gift-1|TEA|%|a%b|_|\\|ö_-|zoë|afternoon ann| tea  ann |an|nn|l|1|2|xl|li|o’|(2|le)|('
-    .split('|')
-    .map((text): Filter<Row> => {
-      const parts = text.toLowerCase().split(' ').filter(Boolean)
-      return [{ text }, row => parts.every(word => contains(words(row), word))]
-    }),
-]
-
-const orders: Order<Row>[] = [
-  ['UPDATED_AT', row => row.updated_at, {}],
-  ['PURCHASED_AT', row => row.purchase_timestamp, {}],
-  ['VALID_UNTIL', row => row.date_valid_end ?? 'infinity', {}],
-  ['BALANCE', row => row.current_balance, { currency: 'GBP' }],
-]
+await build.voucher(await build.tenant(), { reference: 'GIFT-OF-OTHERS' })
 
 const asked = (more: Partial<Asked>): Asked => ({ tenantId: top, list: 'purchasedVouchers', ...more })
 
-const compare = createComparison(client, secret, tenants)
+type Found = { edges: { node: { reference: string } }[] }
+const referencesIn = ({ edges }: Found) => edges.map(({ node }) => node.reference)
 
-it.each(filters)('finds what %j says', (filter, matches) =>
-  compare({ list: 'purchasedVouchers', filter }, rows, matches, row => row.updated_at))
+/** Reads a list with the tenants below, in pages from both ends. @returns the references, in the order of the list */
+async function find(more: Partial<Asked>): Promise<string[]> {
+  const read = (page: PageArguments) =>
+    list(client, secret, asked({ withDescendants: true, ...more }), page, 'reference')
+  const pages = await readPages(read, 2)
+  const found = pages.flatMap(referencesIn)
+  expect((await readPages(read, 3, true)).flatMap(referencesIn)).toEqual(found)
+  expect(pages[0]!.count).toEqual({ count: found.length, precision: 'EXACT' })
+  return found
+}
 
-it('has some vouchers for nearly every filter', () => {
-  const own = rows.filter(({ tenantId }) => tenants.includes(tenantId))
-  expect(filters.filter(([, matches]) => !own.some(matches))).toHaveLength(7)
+const redeemable = ['GIFT-1', 'gift-2']
+const partRedeemed = ['PART-8', 'BELOW-9']
+const ofFirstProduct = ['GIFT-1', 'x\\y-5']
+
+it.each<[object, string[]]>([
+  [{ status: ['VOID'] }, ['A%B-3']],
+  [{ status: ['REDEEMED'] }, ['Ö_-4', 'x\\y-5']],
+  [{ status: ['EXPIRED'] }, ['OLD-6']],
+  [{ status: ['NOT_YET_VALID'] }, ['NEW-7']],
+  [{ status: ['PART_REDEEMED'] }, partRedeemed],
+  [{ status: ['REDEEMABLE'] }, redeemable],
+  [{ status: ['EXPIRED', 'VOID', 'REDEEMABLE'] }, ['OLD-6', 'A%B-3', ...redeemable]],
+  [{ status: [] }, []],
+  [{ validUntil: { from: soon, to: soon } }, ['Ö_-4']],
+  [{ validUntil: { to: soon } }, ['Ö_-4', 'OLD-6']],
+  [{ validUntil: {} }, ['GIFT-1', 'Ö_-4', 'OLD-6', 'BELOW-9']],
+  [{ validOn: { from: later, to: later } }, Object.keys(vouchers).filter(name => !['Ö_-4', 'OLD-6'].includes(name))],
+  [{ purchased: { from: firstDay, before: secondDay } }, ['GIFT-1']],
+  [{ purchased: { from: '2026-01-01T01:00:00+01:00' } }, ['GIFT-1', 'gift-2', 'PART-8']],
+  [{ productId: '1' }, ofFirstProduct],
+  [{ productId: globalId('CatalogVoucher', 99, 1) }, ofFirstProduct],
+  [{ productId: globalId('Tenant', 1) }, []],
+  [{ currency: 'gbp' }, ['GIFT-1', 'gift-2', 'Ö_-4']],
+  [{ currency: 'EUR', balance: { from: 0, to: 12.5 } }, partRedeemed],
+  [{ text: 'GIFT-' }, redeemable],
+  [{ text: 'a%b' }, ['A%B-3']],
+  [{ text: 'a_b' }, []],
+  [{ text: 'ö_-' }, ['Ö_-4']],
+  [{ text: 'x\\y' }, ['x\\y-5']],
+  [{ text: 'zoë' }, ['x\\y-5']],
+  [{ text: ' tea  ann ' }, ['A%B-3']],
+  // Words of one or two letters are beginnings of words.
+  [{ text: 'an' }, ['A%B-3']],
+  [{ text: 'l' }, ['A%B-3', 'PART-8']],
+  [{ text: 'xl' }, ['NEW-7']],
+  [{ text: '(2' }, ['OLD-6']],
+  [{ text: 'tea', status: ['EXPIRED'], validUntil: { to: soon }, currency: 'EUR' }, ['OLD-6']],
+])('finds what %j says, in any order', async (filter, references) => {
+  for (const field of ['UPDATED_AT', 'PURCHASED_AT', 'VALID_UNTIL']) {
+    expect((await find({ filter, orderBy: { field } })).sort(), field).toEqual([...references].sort())
+  }
 })
 
-it.each(orders)('ordered by %s: each record once, forwards and backwards', async (field, keyOf, filter) => {
+it.each<[string, object, string[]]>([
+  ['UPDATED_AT', {}, ['A%B-3', 'GIFT-1', 'gift-2', 'Ö_-4', 'x\\y-5', 'OLD-6', 'NEW-7', 'PART-8', 'BELOW-9']],
+  // Records without what the order is by are the last in both directions.
+  ['PURCHASED_AT', {}, ['GIFT-1', 'gift-2', 'PART-8']],
+  ['VALID_UNTIL', { validUntil: {} }, ['OLD-6', 'Ö_-4', 'GIFT-1', 'BELOW-9']],
+  ['BALANCE', { currency: 'EUR' }, ['BELOW-9', 'PART-8', 'OLD-6']],
+])('ordered by %s with %j: each record once, in both directions', async (field, filter, references) => {
   for (const direction of ['ASC', 'DESC'] as const) {
-    const matches = (row: Row) => !('currency' in filter) || row.currency === 'GBP'
-    await compare({ list: 'purchasedVouchers', filter, orderBy: { field, direction } }, rows, matches, keyOf)
+    const wanted = direction === 'ASC' ? references : references.toReversed()
+    const found = await find({ filter, orderBy: { field, direction } })
+    expect(found.slice(0, wanted.length), direction).toEqual(wanted)
   }
 })
 
-it('combines filters and orders', async () => {
-  for (let n = 0; n < 30; n++) {
-    const [[one, matchesOne], [other, matchesOther]] = [draw(filters), draw(filters)]
-    const [[field, keyOf, needed], direction] = [draw(orders), draw(['ASC', 'DESC'] as const)]
-    // A later filter replaces the same field of an earlier one.
-    const both = Object.keys(one).some(name => name in other) ? one : { ...one, ...other }
-    const filter = { ...needed, ...both }
-    const inCurrency = (row: Row) => !('currency' in filter) || row.currency === String(filter.currency).toUpperCase()
-    const matches = (row: Row) => matchesOne(row) && (both === one || matchesOther(row)) && inCurrency(row)
-    await compare({ list: 'purchasedVouchers', filter, orderBy: { field, direction } }, rows, matches, keyOf)
-  }
-})
+/** The statuses with the reasons that a resolution gives; undefined: it is redeemable. */
+const reasons: Record<string, (string | undefined)[]> = {
+  ...{ VOID: ['void'], REDEEMED: ['redeemed', 'no_balance'], EXPIRED: ['expired'], NOT_YET_VALID: ['not_yet_valid'] },
+  ...{ PART_REDEEMED: [undefined], REDEEMABLE: [undefined] },
+}
 
 it('gives each voucher the status that a resolution finds', async () => {
-  for (const tenantId of tenants) {
-    const found = await list(client, secret, asked({ tenantId }), { first: 100 }, 'databaseId reference status')
-    expect(found.edges.length).toBeGreaterThan(20)
-    for (const { node } of found.edges) {
-      const row = rows.find(({ id }) => id === node.databaseId)!
-      expect(node.status).toBe(statusOf(row))
-      const { status, reason_code } = (await client.resolve(secret, tenantId, { voucher_reference: node.reference }))
-        .body.data
-      const expectedReason = { VOID: 'void', NOT_YET_VALID: 'not_yet_valid', EXPIRED: 'expired' }[node.status as string]
-      if (node.status === 'REDEEMED') expect(['redeemed', 'no_balance']).toContain(reason_code)
-      else expect(reason_code).toBe(expectedReason)
-      expect(status === 'redeemable').toBe(['REDEEMABLE', 'PART_REDEEMED'].includes(node.status))
+  for (const tenantId of [top, below]) {
+    // The day of each tenant, whose zones differ, decides at both ends.
+    for (const offset of [-2, -1, 0, 1, 2]) {
+      await build.voucher(tenantId, { date_valid_end: day(offset) })
+      await build.voucher(tenantId, { date_valid_start: day(offset) })
+    }
+    const { edges } = await list(client, secret, asked({ tenantId }), { first: 100 }, 'reference status')
+    for (const { node } of edges) {
+      const { body } = await client.resolve(secret, tenantId, { voucher_reference: node.reference })
+      expect(reasons[node.status], node.reference).toContain(body.data.reason_code)
     }
   }
 })
 
 it('combines with updatedSince, and keeps it in the cursor', async () => {
-  const more = { list: 'purchasedVouchers', orderBy: { field: 'VALID_UNTIL' }, withDescendants: true } as const
-  const since = { ...more, updatedSince: '2026-01-01T00:00:00.000001Z' }
-  await compare(since, rows, row => row.updated_at >= since.updatedSince, orders[2]![1])
+  const more: Partial<Asked> = {
+    orderBy: { field: 'VALID_UNTIL' },
+    filter: { status: ['VOID', 'EXPIRED', 'REDEEMED'] },
+  }
+  const since = { ...more, updatedSince: second }
   const all = await list(client, secret, asked(since), { first: 100 })
-  const first = await list(client, secret, asked(since), { first: 3 })
-  const rest = await list(client, secret, asked(more), { first: 100, after: first.nextCursor })
-  expect(idsOf(rest)).toEqual(idsOf(all).slice(3))
+  const start = await list(client, secret, asked(since), { first: 2 })
+  const rest = await list(client, secret, asked(more), { first: 100, after: start.nextCursor })
+  expect(idsOf(rest)).toEqual(idsOf(all).slice(2))
   expect(rest.count).toEqual(all.count)
+  expect(await find({ ...since, filter: { status: ['VOID'] } })).toEqual([])
 })
 
 describe('a cursor', () => {
@@ -198,10 +150,8 @@ describe('a cursor', () => {
     {},
     { filter: { currency: 'GBP' } },
     { filter: { currency: 'EUR' } },
-    { filter: { currency: 'GBP' }, withDescendants: true },
     { orderBy: { field: 'PURCHASED_AT' } },
     { orderBy: { field: 'PURCHASED_AT', direction: 'DESC' } },
-    { orderBy: { field: 'VALID_UNTIL' } },
     { withDescendants: true },
   ]
 
@@ -217,8 +167,8 @@ describe('a cursor', () => {
   })
 
   it('belongs to a filter however it is written', async () => {
-    const written = { filter: { status: ['VOID', 'EXPIRED'], validUntil: { from: days[0], to: null }, text: null } }
-    const again = { filter: { validUntil: { from: days[0] }, status: ['EXPIRED', 'VOID'] }, withDescendants: false }
+    const written = { filter: { status: ['VOID', 'EXPIRED'], validUntil: { from: null, to: soon }, text: null } }
+    const again = { filter: { validUntil: { to: soon }, status: ['EXPIRED', 'VOID'] }, withDescendants: false }
     const { pageInfo } = await list(client, secret, asked(written), { first: 1 })
     await list(client, secret, asked(again), { first: 1, after: pageInfo.endCursor })
   })
