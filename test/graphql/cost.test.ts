@@ -1,6 +1,4 @@
-import { getNamedType, isListType, isNonNullType, isObjectType } from 'graphql'
 import { describe, expect, it } from 'vitest'
-import { schema } from '../../src/graphql/schema.ts'
 import { type Answer, remainingOf } from '../support/app.ts'
 import { fresh } from '../support/graphql.ts'
 import { startService } from '../support/service.ts'
@@ -15,7 +13,7 @@ const newToken = async (options: { rateLimit?: number } = {}) => (await build.to
 
 const costOf = ({ body }: Answer) => body.extensions?.cost
 
-/** Checks that the cost equals the values of the headers. */
+/** Checks that the headers have the same values as the cost. */
 function expectHeaders(answer: Answer): void {
   const resetsIn = Number(answer.headers['ratelimit-reset'])
   expect(costOf(answer)).toMatchObject({ remaining: remainingOf(answer), resetsIn })
@@ -26,17 +24,16 @@ const lists = 'catalogVouchers { totalCount } purchasedVouchers(first: 2) { tota
 const links = 'purchasedVouchers { nodes { tenant { parent { name } } product { title } } }'
 const pageOf = 'query ($n: Int = 7) { tenants(first: $n) { nodes { catalogVouchers { totalCount } } } }'
 const skipped = `query ($no: Boolean!) { ${tenant('catalogVouchers @skip(if: $no) { totalCount } purchasedVouchers { totalCount }')} }`
+const ofNode = `{ node(id: "x") { ... on Tenant { ${lists} } ... on CatalogVoucher { title } } }`
 const resolve = (input: string) => `resolveVoucher(input: { tenantId: ${tenantId} ${input} }) { status }`
 
 describe('the cost of a query', () => {
   it.each<[string, string, number, number, object?]>([
     ['the viewer', '{ viewer { name } }', 1, 1],
     ['introspection', '{ __schema { queryType { name } } }', 1, 1],
-    ['lists', `{ ${tenant(lists)} }`, 2, 2],
     ['a field named twice', `{ ${tenant(lists)} ${tenant('catalogVouchers { nodes { id } }')} }`, 2, 2],
     ['fragments', `{ a: ${tenant('...F')} b: ${tenant('...F')} } fragment F on Tenant { ${lists} }`, 4, 4],
     ['lists of two granted tenants', `{ viewer { tenants { tenant { ${lists} } } } }`, 4, 4],
-    ['lists below a page', '{ tenants(first: 5) { nodes { catalogVouchers { totalCount } } } }', 6, 3],
     ['lists below edges', '{ tenants(last: 4) { edges { node { catalogVouchers { totalCount } } } } }', 5, 3],
     ['lists below a page of the default length', '{ tenants { nodes { catalogVouchers { totalCount } } } }', 51, 3],
     ['a page size in a variable', pageOf, 4, 3, { n: 3 }],
@@ -44,16 +41,9 @@ describe('the cost of a query', () => {
     ['children below a page', '{ tenants { nodes { children { nodes { name } } } } }', 51, 3],
     ['fields that lead to other records', `{ ${tenant(links)} }`, 1, 1],
     ['a list that is skipped', skipped, 1, 1, { no: true }],
-    ['a list that is not skipped', skipped, 2, 2, { no: false }],
-    ['no global ids', '{ nodes(ids: []) { id } }', 1, 1],
     ['records by global ids', '{ node(id: "x") { id } nodes(ids: ["x", "y"]) { id } }', 3, 3],
     ['global ids in a variable', 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', 3, 3, { ids: ['x', 'y', 'z'] }],
-    [
-      'the dearest type of an interface',
-      `{ node(id: "x") { ... on Tenant { ${lists} } ... on CatalogVoucher { title } } }`,
-      3,
-      1,
-    ],
+    ['the dearest type of an interface', ofNode, 3, 1],
     ['a list whose arguments are faulty', `{ ${tenant('catalogVouchers(first: -1) { totalCount }')} }`, 1, 1],
     ['aliases of a record', `{ ${tenant('a: catalogVoucher(id: 1) { id } b: catalogVoucher(id: 1) { id }')} }`, 2, 2],
     ['resolutions', `mutation { a: ${resolve('voucherReference: "x"')} b: ${resolve('')} }`, 2, 2],
@@ -66,60 +56,22 @@ describe('the cost of a query', () => {
       expectHeaders(answer)
     }
   })
-
-  it('comes out of one budget with the requests of REST, which headers and the viewer report', async () => {
-    const secret = await newToken({ rateLimit: 5 })
-    expect(remainingOf(await client.rest(secret, '/tenants'))).toBe(4)
-    expect(remainingOf(await client.graphql(secret, `{ ${tenant(lists)} }`))).toBe(2)
-    const answer = await client.graphql(secret, '{ viewer { rate { limit remaining resetsIn } } }')
-    expect(answer.body.data.viewer.rate).toEqual({ limit: 5, remaining: 1, resetsIn: fresh })
-    expect(answer.headers['ratelimit-limit']).toBe('5')
-  })
-
-  it('comes with GET', async () => {
-    const secret = await newToken()
-    const url = `/graphql?query=${encodeURIComponent(`{ ${tenant(lists)} }`)}`
-    const answer = await client.ask({ method: 'GET', url, headers: { authorization: `Bearer ${secret}` } })
-    expect(costOf(answer)).toEqual({ requested: 2, actual: 2, remaining: limit - 2, resetsIn: fresh })
-  })
 })
 
 it('has no cost without a valid token', async () => {
-  const answer = await client.post('vgw_wrong', { query: '{ viewer { name } }' })
-  expect([answer.status, answer.headers['www-authenticate']]).toEqual([401, 'Bearer'])
-  expect(answer.body).toEqual({
-    errors: [{ message: 'A valid bearer token is required.', extensions: { code: 'UNAUTHENTICATED' } }],
-  })
+  const { status, headers, body } = await client.post('vgw_wrong', { query: '{ viewer { name } }' })
+  expect([status, headers['www-authenticate']]).toEqual([401, 'Bearer'])
+  expect(body.errors).toMatchObject([{ extensions: { code: 'UNAUTHENTICATED' } }])
+  expect(body.extensions).toBeUndefined()
 })
 
 describe('beyond the rate', () => {
-  it('fields that the window cannot pay for fail', async () => {
-    const secret = await newToken({ rateLimit: 5 })
-    const query = `{ a: ${tenant(lists)} b: ${tenant(lists)} c: ${tenant(lists)} d: ${tenant(lists)} }`
-    const answer = await client.graphql(secret, query)
-    expect(answer.status).toBe(200)
-    expect(answer.body.errors).toHaveLength(3)
-    expect(costOf(answer)).toEqual({ requested: 8, actual: 5, remaining: 0, resetsIn: fresh })
-    expectHeaders(answer)
-  })
-
-  it('lists below a page that the window cannot pay for fail', async () => {
-    const answer = await client.graphql(
-      await newToken({ rateLimit: 2 }),
-      '{ tenants { nodes { catalogVouchers { totalCount } } } }',
-    )
-    const lists = answer.body.data.tenants.nodes.map((node: { catalogVouchers: object | null }) => node.catalogVouchers)
-    expect(lists.filter((list: object | null) => list !== null)).toHaveLength(1)
-    expect(costOf(answer)).toMatchObject({ actual: 2, remaining: 0 })
-  })
-
   it('a field that costs more than is left uses up the rest', async () => {
     const secret = await newToken({ rateLimit: 4 })
     const figures = 'figures(period: { from: "2026-01-01", to: "2026-01-31" })'
-    const answer = await client.graphql(
-      secret,
-      `{ ${tenant(`${figures} { topProducts { value } totals { value } }`)} }`,
-    )
+    const query = `{ ${tenant(`${figures} { topProducts { value } totals { value } }`)} }`
+    const answer = await client.graphql(secret, query)
+    expect(answer.body.errors).toHaveLength(2)
     expect(answer.body.data.tenant.figures).toEqual({ topProducts: null, totals: null })
     expect(costOf(answer)).toEqual({ requested: 7, actual: 4, remaining: 0, resetsIn: fresh })
   })
@@ -141,31 +93,4 @@ describe('beyond the rate', () => {
     expect(costOf(answer)).toEqual({ requested: 1, actual: 0, remaining: 0, resetsIn: fresh })
     expectHeaders(answer)
   })
-})
-
-it('every list of objects that perform operations says how long it is at most', () => {
-  const performs = new Set<string>()
-  const types = Object.values(schema.getTypeMap()).filter(isObjectType)
-  for (let size = -1; size !== performs.size; ) {
-    size = performs.size
-    for (const type of types) {
-      for (const field of Object.values(type.getFields())) {
-        const { policy } = field.extensions.pothosOptions ?? {}
-        if (policy?.cost || performs.has(getNamedType(field.type).name)) performs.add(type.name)
-      }
-    }
-  }
-  const unbounded: string[] = []
-  for (const type of types.filter(({ name }) => !/(Connection|Edge)$/.test(name))) {
-    for (const field of Object.values(type.getFields())) {
-      const bare = isNonNullType(field.type) ? field.type.ofType : field.type
-      const { policy, complexity } = field.extensions.pothosOptions ?? {}
-      const isBounded = policy?.lengthOf !== undefined || typeof complexity === 'function'
-      if (isListType(bare) && performs.has(getNamedType(bare).name) && !isBounded) {
-        unbounded.push(`${type.name}.${field.name}`)
-      }
-    }
-  }
-  expect(performs).toContain('Tenant')
-  expect(unbounded).toEqual([])
 })

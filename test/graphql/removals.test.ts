@@ -11,15 +11,8 @@ const childId = await build.tenant({ parent_id: tenantId })
 const { secret } = await build.token([tenantId])
 
 const query = `query ($tenant: ID!, $since: DateTime, $resources: [RemovalResource!], $after: String, $first: Int) {
-  tenant(id: $tenant) {
-    removals(updatedSince: $since, resources: $resources, after: $after, first: $first) {
-      nodes { resource recordId tenantId reason removedAt }
-      nextCursor
-      serverTime
-      totalCount
-    }
-  }
-}`
+  tenant(id: $tenant) { removals(updatedSince: $since, resources: $resources, after: $after, first: $first) {
+    nodes { resource recordId tenantId reason } nextCursor serverTime totalCount } } }`
 
 async function removals(variables: Record<string, unknown> = {}, token = secret) {
   const { body } = await client.graphql(token, query, { tenant: String(tenantId), ...variables })
@@ -27,7 +20,7 @@ async function removals(variables: Record<string, unknown> = {}, token = secret)
 }
 
 /** Returns the records that left the tenant's lists while an action ran. */
-async function gone(work: () => Promise<unknown>, token = secret) {
+async function removalsDuring(work: () => Promise<unknown>, token = secret) {
   const { serverTime } = await removals()
   await work()
   const { nodes } = await removals({ since: serverTime }, token)
@@ -43,19 +36,20 @@ test.each<[string, string, () => Promise<number>]>([
   const [deleted, renumbered] = [await make(), await make()]
   if (table === 'product') await build.variant(deleted)
   const remove = () => platform`delete from ${platform(table)} where id = ${deleted}`
-  expect(await gone(remove)).toEqual([[resource, deleted, 'DELETED']])
+  expect(await removalsDuring(remove)).toEqual([[resource, deleted, 'DELETED']])
   const renumber = () => platform`update ${platform(table)} set id = id + 1000000 where id = ${renumbered}`
-  expect(await gone(renumber)).toEqual([[resource, renumbered, 'DELETED']])
+  expect(await removalsDuring(renumber)).toEqual([[resource, renumbered, 'DELETED']])
 })
 
 test('a customer who withdraws consent is reported once, and can return', async () => {
   const customer = await build.customer(tenantId, { email: 'ada@example.com' })
   const withdraw = () => platform`update customer set marketing_opted = false where id = ${customer}`
-  expect(await gone(withdraw)).toEqual([['MARKETING_SIGNUP', customer, 'CONSENT_WITHDRAWN']])
-  expect(await gone(() => platform`update customer set forename = 'Ada' where id = ${customer}`)).toEqual([])
-  expect(await gone(() => platform`delete from customer where id = ${customer}`)).toEqual([])
+  expect(await removalsDuring(withdraw)).toEqual([['MARKETING_SIGNUP', customer, 'CONSENT_WITHDRAWN']])
+  expect(await removalsDuring(() => platform`update customer set forename = 'Ada' where id = ${customer}`)).toEqual([])
+  expect(await removalsDuring(() => platform`delete from customer where id = ${customer}`)).toEqual([])
   const other = await build.customer(tenantId, { marketing_opted: false })
-  expect(await gone(() => platform`update customer set marketing_opted = true where id = ${other}`)).toEqual([])
+  const consent = () => platform`update customer set marketing_opted = true where id = ${other}`
+  expect(await removalsDuring(consent)).toEqual([])
 })
 
 test('removals require the permissions of the record', async () => {
@@ -66,7 +60,7 @@ test('removals require the permissions of the record', async () => {
     await platform`delete from product where id = ${product}`
     await platform`delete from customer where id = ${customer}`
   }
-  expect(await gone(remove, vouchersOnly.secret)).toEqual([['CATALOG_VOUCHER', product, 'DELETED']])
+  expect(await removalsDuring(remove, vouchersOnly.secret)).toEqual([['CATALOG_VOUCHER', product, 'DELETED']])
   const { errors } = await removals({ resources: ['CATALOG_VOUCHER', 'MARKETING_SIGNUP'] }, vouchersOnly.secret)
   expect(errors[0].extensions.code).toBe('FORBIDDEN')
   expect(errors[0].message).toContain('export_customer_information')
@@ -87,43 +81,36 @@ test('removals of several types come in one order, once each', async () => {
     await projected(database.pool)
     gone.push(['PURCHASED_VOUCHER', voucher], ['MARKETING_SIGNUP', customer])
   }
-  const resources = ['PURCHASED_VOUCHER', 'MARKETING_SIGNUP', 'PURCHASED_VOUCHER']
-  const first = await removals({ since: serverTime, resources, first: 5 })
-  const second = await removals({ since: serverTime, resources, first: 5, after: first.nextCursor })
+  const asked = {
+    since: serverTime,
+    resources: ['PURCHASED_VOUCHER', 'MARKETING_SIGNUP', 'PURCHASED_VOUCHER'],
+    first: 5,
+  }
+  const first = await removals(asked)
+  const second = await removals({ ...asked, after: first.nextCursor })
   const reported = [...first.nodes, ...second.nodes].map(({ resource, recordId }) => [resource, recordId])
   expect(reported).toEqual(gone)
   expect([first.nodes.length, first.totalCount, second.nextCursor]).toEqual([5, 8, null])
 })
 
-describe('a record that is in its list is not reported', () => {
-  test('a product and a voucher that move to another tenant and come back', async () => {
-    const both = await build.token([tenantId, childId])
-    const product = await build.product(tenantId)
-    const voucher = await build.voucher(tenantId)
-    const moveTo = async (tenant: number) => {
-      await platform`update product set tenant_id = ${tenant} where id = ${product}`
-      await platform`update purchased_voucher set tenant_id = ${tenant} where id = ${voucher}`
-    }
-    const { serverTime } = await removals()
-    await moveTo(childId)
-    await projected(database.pool)
-    await moveTo(tenantId)
-    expect((await removals({ since: serverTime })).nodes).toEqual([])
-    const there = await removals({ since: serverTime, tenant: String(childId) }, both.secret)
-    expect(there.nodes).toMatchObject([
-      { resource: 'CATALOG_VOUCHER', recordId: product, tenantId: childId, reason: 'MOVED' },
-      { resource: 'PURCHASED_VOUCHER', recordId: voucher, tenantId: childId, reason: 'MOVED' },
-    ])
-  })
-
-  test('a voucher that is deleted and inserted again under its id', async () => {
-    const voucher = await build.voucher(tenantId)
-    const again = async () => {
-      await platform`delete from purchased_voucher where id = ${voucher}`
-      await build.voucher(tenantId, { id: voucher })
-    }
-    expect(await gone(again)).toEqual([])
-  })
+test('records that moved to another tenant and came back are not reported, because they are in their lists', async () => {
+  const both = await build.token([tenantId, childId])
+  const product = await build.product(tenantId)
+  const voucher = await build.voucher(tenantId)
+  const moveTo = async (tenant: number) => {
+    await platform`update product set tenant_id = ${tenant} where id = ${product}`
+    await platform`update purchased_voucher set tenant_id = ${tenant} where id = ${voucher}`
+  }
+  const { serverTime } = await removals()
+  await moveTo(childId)
+  await projected(database.pool)
+  await moveTo(tenantId)
+  expect((await removals({ since: serverTime })).nodes).toEqual([])
+  const there = await removals({ since: serverTime, tenant: String(childId) }, both.secret)
+  expect(there.nodes).toMatchObject([
+    { resource: 'CATALOG_VOUCHER', recordId: product, tenantId: childId, reason: 'MOVED' },
+    { resource: 'PURCHASED_VOUCHER', recordId: voucher, tenantId: childId, reason: 'MOVED' },
+  ])
 })
 
 describe('tenants', () => {
@@ -147,19 +134,13 @@ describe('tenants', () => {
   }
 
   test('a parent and its child are deleted', async () => {
-    const { top, middle, parent, child, ofTop, reported } = await createTree()
+    const { middle, parent, child, ofTop, reported } = await createTree()
     const remove = () =>
       platform`with gone as (delete from tenant where id = ${parent}) delete from tenant where id = ${child}`
-    const ids = new Set<number>()
-    for (const [id, reason] of await reported(middle, ofTop, remove)) {
-      expect(reason).toBe('DELETED')
-      ids.add(id)
-    }
-    expect(ids).toEqual(new Set([parent, child]))
-    const above = await removals({ tenant: String(top) }, ofTop.secret)
-    expect(above.nodes).toMatchObject(
-      expect.arrayContaining([parent, child].map(recordId => expect.objectContaining({ recordId }))),
-    )
+    expect(await reported(middle, ofTop, remove)).toEqual([
+      [parent, 'DELETED'],
+      [child, 'DELETED'],
+    ])
   })
 
   test('a subtree that leaves the scope of a token is reported whole, to that token only', async () => {
@@ -170,11 +151,7 @@ describe('tenants', () => {
       [child, 'MOVED'],
     ])
     expect((await removals({ tenant: String(middle) }, ofTop.secret)).nodes).toEqual([])
-    expect(
-      await reported(middle, ofMiddle, async () => {
-        await platform`update tenant set parent_id = ${middle} where id = ${parent}`
-      }),
-    ).toEqual([])
+    await platform`update tenant set parent_id = ${middle} where id = ${parent}`
     expect((await removals({ tenant: String(middle) }, ofMiddle.secret)).nodes, 'it came back').toEqual([])
   })
 

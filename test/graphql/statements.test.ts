@@ -1,5 +1,4 @@
 import { expect, it } from 'vitest'
-import { globalId } from '../support/graphql.ts'
 import { startService } from '../support/service.ts'
 import { capture, namesOf } from './statements.ts'
 
@@ -14,6 +13,7 @@ for (const product of products) {
   await build.variant(product, { price: 5, sale_price: 4, sort_order: 1 })
 }
 await build.category(tenantId, products)
+await build.customer(tenantId)
 await build.category(tenantId, products.slice(10))
 for (const product_id of [...products.slice(0, 10), await build.product(below)]) {
   await build.voucher(tenantId, { product_id })
@@ -26,13 +26,6 @@ const ofPage = (selection: string) => ofTenant(`catalogVouchers { ${selection} }
 const ofVouchers = (selection: string) => ofTenant(`purchasedVouchers(first: 100) { nodes { ${selection} } }`)
 const ofProduct = 'product { title fromPrice categories { title } tenant { parent { name } } }'
 const children = `children(first: 2) { totalCount nodes { name parent { name } } } last: children(last: 1) { nodes { name } }`
-const two = <Result>(make: () => Promise<Result>) => Promise.all([make(), make()])
-const ids = [
-  ...products.slice(0, 2).map(id => globalId('CatalogVoucher', tenantId, id)),
-  ...(await two(() => build.voucher(tenantId))).map(id => globalId('PurchasedVoucher', tenantId, id)),
-  ...(await two(() => build.customer(tenantId))).map(id => globalId('MarketingSignup', tenantId, id)),
-  ...[tenantId, below].map(id => globalId('Tenant', id)),
-]
 const half = `catalogVouchers(first: 25) { nodes { ${all} } }`
 const voided = 'purchasedVouchers(filter: { status: [VOID] }) { a: count { count } b: count { count } ...more }'
 const removals = 'removals(first: 1, updatedSince: "2026-01-01T00:00:00Z") { epoch removalsCompleteSince }'
@@ -40,12 +33,9 @@ const removals = 'removals(first: 1, updatedSince: "2026-01-01T00:00:00Z") { epo
 it.each<[string, string, string[]]>([
   ['a page of 50 products with a title', ofPage('nodes { title }'), ['product.list']],
   ['prices', ofPage('nodes { fromPrice fromSalePrice }'), ['product.list', 'variant.of_products']],
-  ['categories', ofPage('nodes { categories { title } }'), ['category.of_products', 'product.list']],
   [
     'all of a product, as nodes and as edges',
-    ofPage(
-      `nodes { ${all} } edges { cursor node { ${all} } } pageInfo { endCursor hasNextPage } nextCursor serverTime`,
-    ),
+    ofPage(`nodes { ${all} } edges { cursor node { ${all} } }`),
     allStatements,
   ],
   [
@@ -54,12 +44,6 @@ it.each<[string, string, string[]]>([
     ['category.of_products', 'product.list_of_tenants', 'variant.of_products'],
   ],
   ['a tenant of vouchers by its id', ofVouchers('reference tenant { id databaseId }'), ['voucher.list']],
-  ['the tenants of vouchers', ofVouchers('tenant { name timeZone type }'), ['tenant.find_many', 'voucher.list']],
-  [
-    'the tenants and products of vouchers',
-    ofVouchers('tenant { name } product { title }'),
-    ['product.find_by_ids', 'tenant.find_many', 'voucher.list'],
-  ],
   [
     'what the products of vouchers show',
     ofVouchers(ofProduct),
@@ -75,34 +59,17 @@ it.each<[string, string, string[]]>([
     `query ${ofTenant(voided)} fragment more on PurchasedVoucherConnection { c: count { count } }`,
     ['voucher.search_count', 'voucher.search_range', 'voucher.search_sizes', 'voucher.search_sizes'],
   ],
-  ...[
-    ['catalogVouchers', 'product'],
-    ['purchasedVouchers', 'voucher'],
-    ['marketingSignups', 'customer', 'export.record'],
-  ].flatMap(([field, noun, ...more]): [string, string, string[]][] => [
-    [
-      `${field} without a count`,
-      ofTenant(`${field} { nodes { databaseId } pageInfo { hasNextPage } }`),
-      [`${noun}.list`, ...more],
-    ],
-    [`${field} with a count`, ofTenant(`${field} { totalCount }`), [`${noun}.count`, `${noun}.list`, ...more]],
-  ]),
-  ['tenants without a count', '{ tenants { nodes { name } } }', ['tenant.list']],
-  ['tenants with a count', '{ tenants { totalCount } }', ['tenant.count', 'tenant.list']],
+  ['vouchers with a count', ofTenant('purchasedVouchers { totalCount }'), ['voucher.count', 'voucher.list']],
   [
-    'the sync state of many tenants',
-    `{ tenants { nodes { ${removals} } } }`,
-    ['removal.list_of_tenants', 'sync_state.read', 'tenant.list'],
+    'signups with a count',
+    ofTenant('marketingSignups { totalCount }'),
+    ['customer.count', 'customer.list', 'export.record'],
   ],
+  ['tenants without a count', '{ tenants { nodes { name } pageInfo { hasNextPage } } }', ['tenant.list']],
   [
     'the sync state of several lists',
     ofTenant(`a: ${removals} b: ${removals} c: ${removals}`),
     ['removal.list_of_tenants', 'sync_state.read'],
-  ],
-  [
-    'nodes of each type',
-    `{ nodes(ids: ${JSON.stringify(ids)}) { id ... on Tenant { name } } }`,
-    ['customer.find_many', 'export.record', 'product.find_many', 'tenant.find_many', 'voucher.find_many'],
   ],
   [
     'the tenants of several fields',

@@ -1,5 +1,4 @@
 import type { Pool } from '../../src/db/sql.ts'
-import type { TestDatabase } from '../support/database.ts'
 
 export interface Statement {
   /** The name in its leading comment. */
@@ -24,30 +23,12 @@ export async function capture(pool: Pool, work: () => Promise<unknown>): Promise
 
 /** The statements of the service that answer no request (`src/background-jobs.ts`). */
 export const ofJobs: readonly string[] = [
-  'capture.find_missing',
-  'capture.repair',
-  'definition.read',
-  'full_pass.report_server_change',
-  'grants.find_missing',
-  'health.read_clock',
-  'health.read_state',
-  'migration.read',
-  'migration.table_exists',
-  'rate_window.delete_ended',
-  'record.check_some',
-  'redemption_token.delete_expired',
-  'request_count.delete_expired',
-  'request_count.save',
-  'request_error.save',
-  'session.delete_expired',
-  'signing_key.delete_former',
-  'signing_key.read',
-  'step.delete_passed_notes',
-  'step.make',
-  'step.make_quiet',
-  'step.read_completeness',
-  'step.read_state',
-  'token.save_use',
+  ...['capture.find_missing', 'capture.repair', 'definition.read', 'full_pass.report_server_change'],
+  ...['grants.find_missing', 'health.read_clock', 'health.read_state', 'migration.read', 'migration.table_exists'],
+  ...['rate_window.delete_ended', 'record.check_some', 'redemption_token.delete_expired', 'token.save_use'],
+  ...['request_count.delete_expired', 'request_count.save', 'request_error.save', 'session.delete_expired'],
+  ...['signing_key.delete_former', 'signing_key.read', 'step.delete_passed_notes', 'step.make', 'step.make_quiet'],
+  ...['step.read_completeness', 'step.read_state', 'webhook.delete_old_deliveries', 'webhook.hold_lease'],
 ]
 
 /** The statements whose results are kept for half a second, for all requests: the tokens, and where tenants lie. */
@@ -59,26 +40,3 @@ export const namesOf = (statements: Statement[]) =>
     .map(statement => statement.name)
     .filter(name => ![...ofJobs, ...kept].includes(name))
     .sort()
-
-/**
- * @returns the calls that the database counted during the work, without calls inside functions, by the statement's name
- */
-export async function countCalls(
-  { platform }: Pick<TestDatabase, 'platform'>,
-  work: () => Promise<unknown>,
-): Promise<Record<string, number>> {
-  await platform`create extension if not exists pg_stat_statements`
-  await platform`select pg_stat_statements_reset(0, (select oid from pg_database where datname = current_database()))`
-  await work()
-  const rows = await platform<{ name: string; calls: number }[]>`
-    select coalesce(substring(query from '/\\* (\\S+) \\*/'), query) as name, sum(calls)::bigint as calls
-    from pg_stat_statements
-    where toplevel and dbid = (select oid from pg_database where datname = current_database())
-      and query !~ 'pg_stat_statements'
-    group by 1`
-  return Object.fromEntries(rows.filter(({ name }) => !ofJobs.includes(name)).map(({ name, calls }) => [name, calls]))
-}
-
-/** Returns the same without statements whose results may have been cached earlier. */
-export const unlessKept = (calls: Record<string, number>) =>
-  Object.fromEntries(Object.entries(calls).filter(([name]) => !kept.includes(name)))
