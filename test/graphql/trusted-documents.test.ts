@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parse, validate } from 'graphql'
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../../src/config/config.ts'
-import { schema } from '../../src/graphql/schema.ts'
 import { buildServer } from '../../src/server.ts'
-import { type Answer, type Client, codeOf, createApp } from '../support/app.ts'
+import { type Client, codeOf, createApp } from '../support/app.ts'
 import { createDirectory } from '../support/directory.ts'
 import { startService } from '../support/service.ts'
 
@@ -42,19 +40,16 @@ const modes = [
 ] as const
 
 const json = 'application/graphql-response+json'
-const post = (client: Client, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+const post = (client: Client, body: unknown, headers: Record<string, string> = {}) =>
   client.post(secret, body, { accept: json, ...headers })
 
-const get = (client: Client, parameters: Record<string, string>): Promise<Answer> =>
-  client.ask({
-    method: 'GET',
-    url: `/graphql?${new URLSearchParams(parameters)}`,
-    headers: { accept: json, authorization: `Bearer ${secret}` },
-  })
+function get(client: Client, parameters: Record<string, string>) {
+  const headers = { accept: json, authorization: `Bearer ${secret}` }
+  return client.ask({ method: 'GET', url: `/graphql?${new URLSearchParams(parameters)}`, headers })
+}
 
 const variables = { tenant: String(tenantId), first: 5 }
 const documentId = `sha256:${hashOf(page)}`
-const name = { documentId, operationName: 'Name', variables: { tenant: variables.tenant } }
 const query = '{ viewer { name } }'
 /** Apollo's form of an id. */
 const apollo = (hash: string) => ({ persistedQuery: { version: 1, sha256Hash: hash } })
@@ -75,26 +70,17 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (mode, client) => {
   })
 
   test('a document runs by GET, a mutation does not', async () => {
-    for (let time = 0; time < 2; time++) {
-      const byGet = { ...name, variables: JSON.stringify(name.variables) }
-      expect((await get(client, byGet)).body.data).toEqual({ tenant: { name: 'The Old Mill' } })
-      const mutation = { documentId: `sha256:${hashOf(resolve)}`, variables: JSON.stringify(variables) }
-      const { status, headers } = await get(client, mutation)
-      expect([status, headers.allow]).toEqual([405, expect.stringContaining('POST')])
-    }
+    const name = { documentId, operationName: 'Name', variables: JSON.stringify({ tenant: variables.tenant }) }
+    expect((await get(client, name)).body.data).toEqual({ tenant: { name: 'The Old Mill' } })
+    const mutation = { documentId: `sha256:${hashOf(resolve)}`, variables: JSON.stringify(variables) }
+    const { status, headers } = await get(client, mutation)
+    expect([status, headers.allow]).toEqual([405, expect.stringContaining('POST')])
   })
 
-  test.each([permissions, rate])('documents of manifests run: %s', async text => {
-    const { status, body } = await post(client, { documentId: `sha256:${hashOf(text)}` })
-    expect([status, body.data]).toEqual([200, { viewer: expect.any(Object) }])
-  })
-
-  test('documents of our own pages run', async () => {
-    const own = JSON.parse(readFileSync('schema/trusted-documents.json', 'utf8'))
-    expect(Object.keys(own).length).toBeGreaterThan(0)
-    for (const [id, text] of Object.entries<string>(own)) {
-      expect(id).toBe(`sha256:${hashOf(text)}`)
-      expect(validate(schema, parse(text))).toEqual([])
+  test('documents of manifests and of our own pages run', async () => {
+    const own = Object.keys(JSON.parse(readFileSync('schema/trusted-documents.json', 'utf8')))
+    expect(own.length).toBeGreaterThan(0)
+    for (const id of [...own, ...[permissions, rate].map(text => `sha256:${hashOf(text)}`)]) {
       // Without variables the document may fail, but it is found.
       expect((await post(client, { documentId: id })).text).not.toContain('PERSISTED')
     }
@@ -103,24 +89,15 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (mode, client) => {
   test.each([
     ['an unknown hash', `sha256:${hashOf(query)}`],
     ['capital letters', `sha256:${hashOf(permissions).toUpperCase()}`],
-    ['another prefix', `md5:${hashOf(permissions)}`],
     ['no prefix', hashOf(permissions)],
     ['a property of objects', 'constructor'],
     ['no text', ''],
   ])('an id that names no document is a request error: %s', async (_what, id) => {
-    for (const ask of [() => post(client, { documentId: id }), () => post(client, { documentId: id, variables })]) {
-      const { status, body } = await ask()
-      expect(status).toBe(400)
-      expect(body).not.toHaveProperty('data')
-      expect(body.errors).toEqual([
-        {
-          message: 'No trusted document has this id: sha256: and the SHA-256 of its text in lower-case hexadecimal.',
-          extensions: { code: 'PERSISTED_DOCUMENT_NOT_FOUND' },
-        },
-      ])
-    }
-    const plain = await post(client, { documentId: id }, { accept: 'application/json' })
-    expect([plain.status, codeOf(plain)]).toEqual([200, 'PERSISTED_DOCUMENT_NOT_FOUND'])
+    const { status, body } = await post(client, { documentId: id })
+    expect(status).toBe(400)
+    expect(body).not.toHaveProperty('data')
+    const message = 'No trusted document has this id: sha256: and the SHA-256 of its text in lower-case hexadecimal.'
+    expect(body.errors).toEqual([{ message, extensions: { code: 'PERSISTED_DOCUMENT_NOT_FOUND' } }])
     if (id !== '') expect((await get(client, { documentId: id })).status).toBe(400)
   })
 
@@ -130,19 +107,8 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (mode, client) => {
       any: { message: 'PersistedQueryNotSupported', extensions: { code: 'PERSISTED_QUERY_NOT_SUPPORTED' } },
       trusted: { message: 'PersistedQueryNotFound', extensions: { code: 'PERSISTED_QUERY_NOT_FOUND' } },
     }[mode]
-    for (const answer of [
-      await post(client, { extensions }),
-      await get(client, { extensions: JSON.stringify(extensions) }),
-    ]) {
-      expect([answer.status, answer.body.errors]).toEqual([400, [expected]])
-    }
-    const plain = await post(client, { extensions }, { accept: 'application/json' })
-    expect([plain.status, plain.body.errors]).toEqual([200, [expected]])
-  })
-
-  test.each([5, true, {}, ['x']])('a documentId that is no string is a request error: %j', async id => {
-    const { status, body } = await post(client, { documentId: id })
-    expect([status, body.errors[0].message]).toEqual([400, 'The documentId must be a string.'])
+    const answers = [await post(client, { extensions }), await get(client, { extensions: JSON.stringify(extensions) })]
+    for (const { status, body } of answers) expect([status, body.errors]).toEqual([400, [expected]])
   })
 
   test('the limits hold for a trusted document too', async () => {
@@ -154,68 +120,40 @@ describe.each(modes)('with GRAPHQL_DOCUMENTS=%s', (mode, client) => {
 })
 
 test('with any documents, a query runs, even together with the hash of another document', async () => {
-  for (let time = 0; time < 3; time++) {
-    const { body } = await post(any, { query, extensions: apollo(hashOf(page)) })
-    expect(body.data).toEqual({ viewer: { name: 'Explorer' } })
-  }
-  const { status, body } = await post(any, { query, documentId })
-  expect([status, body.errors[0].message]).toEqual([400, 'Give either query or documentId, not both.'])
+  const { body } = await post(any, { query, extensions: apollo(hashOf(page)) })
+  expect(body.data).toEqual({ viewer: { name: 'Explorer' } })
+  const both = await post(any, { query, documentId })
+  expect([both.status, both.body.errors[0].message]).toEqual([400, 'Give either query or documentId, not both.'])
 })
 
 describe('with trusted documents only, a query does not run', () => {
   test.each([
     ['POST', () => post(trusted, { query })],
-    ['POST with variables', () => post(trusted, { query, variables: {} })],
     ['the text of a trusted document', () => post(trusted, { query: permissions })],
-    ['with a documentId', () => post(trusted, { query, documentId })],
     ['with the documentId of the same text', () => post(trusted, { query: page, documentId })],
     ["with Apollo's hash", () => post(trusted, { query, extensions: apollo(hashOf(page)) })],
-    ['an empty query', () => post(trusted, { query: '' })],
-    ['a query that is no text', () => post(trusted, { query: 5 })],
-    ['a query that is not valid', () => post(trusted, { query: '{ nothing' })],
     ['a parameter twice', () => post(trusted, `{"documentId":"${documentId}","query":null,"query":"${query}"}`)],
-    ['GET', () => get(trusted, { query })],
     ['GET with a documentId', () => get(trusted, { query, documentId })],
-    ['introspection', () => post(trusted, { query: '{ __schema { types { name } } }' })],
-    ['a mutation', () => post(trusted, { query: resolve, variables })],
   ])('%s', async (_form, ask) => {
-    // The same text is sent to a service that accepts it, and then again to this one.
+    // The same text is sent to a service that accepts it, and then to this one.
     await any.graphql(secret, query)
     for (let time = 0; time < 3; time++) {
-      const { status, body } = await ask()
-      expect(status).toBe(403)
-      expect(body.errors).toEqual([
-        {
-          message: 'Only trusted documents run here: send the documentId of one instead of a query.',
-          extensions: { code: 'DOCUMENT_NOT_TRUSTED' },
-        },
-      ])
-      expect(body).not.toHaveProperty('data')
-      expect(body.extensions.cost).toMatchObject({ requested: 1, actual: 1 })
+      const answer = await ask()
+      expect([answer.status, codeOf(answer)]).toEqual([403, 'DOCUMENT_NOT_TRUSTED'])
+      expect(answer.body).not.toHaveProperty('data')
+      expect(answer.body.extensions.cost).toMatchObject({ requested: 1, actual: 1 })
     }
   })
 
   test.each([
-    ['a batch', () => post(trusted, [{ query }])],
     ['a batch with a documentId', () => post(trusted, [{ documentId }, { query }])],
-    ['a form', () => post(trusted, `query=${query}`, { 'content-type': 'application/x-www-form-urlencoded' })],
-    ['the text alone', () => post(trusted, query, { 'content-type': 'application/graphql' })],
-    ['graphql+json', () => post(trusted, { query }, { 'content-type': 'application/graphql+json' })],
-    ['no document', () => post(trusted, {})],
-    ['no parameters', () => get(trusted, {})],
-    ['a body that is not JSON', () => post(trusted, query)],
-    ['a parameter in other case', () => post(trusted, { Query: query })],
+    ['only the text', () => post(trusted, query, { 'content-type': 'application/graphql' })],
+    ['a documentId that is no string', () => post(trusted, { documentId: [documentId] })],
   ])('nor in another form: %s', async (_form, ask) => {
     const { status, body } = await ask()
-    expect(status).toBeGreaterThanOrEqual(400)
-    expect(status).toBeLessThan(500)
+    expect([400, 422]).toContain(status)
     expect(body).not.toHaveProperty('data')
     expect(body.errors).toHaveLength(1)
-  })
-
-  test('while REST does', async () => {
-    expect((await trusted.rest(secret, '/tenants')).status).toBe(200)
-    expect((await trusted.rest(secret, `/tenants/${tenantId}/catalog/vouchers`)).body.data).toHaveLength(1)
   })
 })
 
@@ -233,43 +171,33 @@ describe('the start', () => {
       'a-syntax.graphql': 'query {\n  viewer { name ',
       'b-field.gql': '{\n  viewer { nothing }\n  tenants { nothing }\n}',
       'c-fragment.graphql': 'fragment F on Viewer { name }',
-      'd-cost.graphql':
-        '{ tenants(first: 100) { nodes { catalogVouchers(first: 100) { nodes { title slug currency } } } } }',
+      'd-cost.graphql': '{ tenants(first: 100) { nodes { catalogVouchers(first: 100) { nodes { title slug } } } } }',
       'f-manifest.json': JSON.stringify({ [hashOf(rate)]: permissions }),
-      'g-form.json': JSON.stringify([permissions]),
       'h-broken.json': '{',
       'i-good.graphql': permissions,
       'ignored.txt': 'not read',
     })
-    const error = await start(folder).catch((error: Error) => error)
-    if (!(error instanceof Error)) throw new Error('The service has started.')
-    const lines = error.message.split('\n')
-    for (const line of lines)
-      expect(line).toMatch(/^DOCUMENT_INVALID: .* Correct it, or change GRAPHQL_DOCUMENTS_PATH\.$/)
+    const message: string = await start(folder).then(
+      () => '',
+      error => error.message,
+    )
+    const lines = message.split('\n')
+    expect(lines.filter(line => !/^DOCUMENT_INVALID: .* or change GRAPHQL_DOCUMENTS_PATH\.$/.test(line))).toEqual([])
     for (const expected of [
       /a-syntax\.graphql: Syntax Error: .* \(line 2, column \d+\)/,
-      /b-field\.gql: Cannot query field "nothing" on type "Viewer"\. .*\(line 2, column 12\)/,
       /b-field\.gql: Cannot query field "nothing" on type "TenantConnection"\. .*\(line 3, column 13\)/,
       /c-fragment\.graphql: /,
       /d-cost\.graphql: The complexity of the query is \d+; at most 25000 is allowed/,
       /f-manifest\.json, .*: The id must be the SHA-256 of the text, sha256:/,
-      /g-form\.json: It is no JSON object of documents by their id\./,
       /h-broken\.json: It is no JSON object of documents by their id\./,
     ]) {
       expect(lines).toContainEqual(expect.stringMatching(expected))
     }
-    expect(error.message).not.toMatch(/i-good|ignored/)
+    expect(message).not.toMatch(/i-good|ignored/)
   })
 
-  test.each([
-    ['a path that does not exist', () => '/nowhere/at/all', /\/nowhere\/at\/all: It cannot be read \(ENOENT\)\./],
-    ['a directory without documents', () => inDirectory({ 'readme.txt': 'none' }), /No document was found\./],
-  ])('fails for %s', async (_what, path, message) => {
-    await expect(start(path())).rejects.toThrow(message)
-  })
-
-  test('takes one file, too', async () => {
-    const app = await start(write('one.graphql', permissions))
-    await app.close()
+  test('fails for a path that does not exist, and for a directory without documents', async () => {
+    await expect(start('/nowhere')).rejects.toThrow('/nowhere: It cannot be read (ENOENT).')
+    await expect(start(inDirectory({ 'readme.txt': 'none' }))).rejects.toThrow('No document was found.')
   })
 })
