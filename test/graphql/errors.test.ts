@@ -22,32 +22,20 @@ function expectCivil({ status, headers, text, body }: Answer): void {
 }
 
 describe('bad input', () => {
-  const first = 'query ($n: Int) { tenants(first: $n) { totalCount } }'
-  const since = 'query ($at: DateTime) { tenants(updatedSince: $at) { totalCount } }'
   const resolve = (input: string) =>
     `mutation { resolveVoucher(input: { tenantId: ${tenantId}, ${input} }) { status } }`
 
   it.each<[string, string, object?]>([
-    ['an Int that is text', first, { n: 'x' }],
-    ['an Int too large', first, { n: 2 ** 31 }],
-    ['an Int that is none', first, { n: 1.5 }],
-    ['a DateTime that is a number', since, { at: 5 }],
-    ['a DateTime that is a word', since, { at: 'infinity' }],
+    ['an Int that is text', 'query ($n: Int) { tenants(first: $n) { totalCount } }', { n: 'x' }],
+    ['a DateTime that is a word', 'query ($at: DateTime) { tenants(updatedSince: $at) { totalCount } }', { at: 'now' }],
     ['a literal DateTime that is a number', '{ tenants(updatedSince: 5) { totalCount } }'],
-    ['an ID that is an object', 'query ($id: ID!) { node(id: $id) { id } }', { id: {} }],
     ['an ID that is missing', 'query ($id: ID!) { node(id: $id) { id } }'],
     ['an ID that is null after all', 'query ($id: ID = "1") { tenant(id: $id) { name } }', { id: null }],
-    ['IDs that are objects', 'query ($ids: [ID!]!) { nodes(ids: $ids) { id } }', { ids: [{}] }],
     ['an input that lacks a field', 'mutation { resolveVoucher(input: {}) { status } }'],
     ['a field that is not there', '{ viewer { nome } }'],
-    ['a variable of a type that is not there', 'query ($x: Nothing) { viewer { name } }'],
     ['no operation', 'fragment F on Viewer { name }'],
     ['two operations', 'query A { viewer { name } } query B { viewer { name } }'],
-    ['a subscription', 'subscription { x }'],
     ['nothing', ''],
-    ['too much', '{ tenants(first: 100) { nodes { catalogVouchers(first: 100) { nodes { title id } } } } }'],
-    ['no document', '}'],
-    ['a NUL in a name', `{ tenant(id: "${tenantId}\\u0000") { name } }`],
     ['a NUL in a reference', resolve('voucherReference: "a\\u0000"')],
     ['half a character in a reference', resolve('qrToken: "\\uD83D"')],
     ['a cursor that is none', `{ tenants(after: "\\u0000'; drop table tenant") { totalCount } }`],
@@ -63,37 +51,17 @@ describe('bad input', () => {
   })
 
   it.each([
-    '{',
-    '',
-    'null',
-    '5',
-    '"{ viewer { name } }"',
-    '{}',
-    '{"query":5}',
+    ...['{', '', 'null', '"{ viewer { name } }"', '[{"query":"{ viewer { name } }"}]', '{}', '{"query":5}'],
     '{"query":"{ viewer { name } }","variables":[]}',
     '{"query":"{ viewer { name } }","operationName":"x"}',
     '{"query":"{ viewer { name } }","surplus":1}',
-    `{"query":"query ($ids: [ID!]!) { nodes(ids: $ids) { id } }","variables":{"ids":${'['.repeat(9_999)}${']'.repeat(9_999)}}}`,
     ' '.repeat(200_000),
   ])('is reported to the caller: the body %s', async body => {
     expectCivil(await client.post(secret, body))
   })
 
-  it.each([
-    { 'content-type': 'text/plain' },
-    { accept: 'text/html' },
-  ])('is reported to the caller: %o', async headers => {
-    expectCivil(await client.post(secret, { query: '{ viewer { name } }' }, headers))
-  })
-
-  it.each([
-    '',
-    '?query=',
-    '?query=%7B',
-    '?query=%ff',
-    '?query={viewer{name}}&variables={',
-    '?query={viewer{name}}&extensions=x',
-  ])('is reported to the caller: the query string %j', async query => {
+  const strings = ['', '?query=%7B', '?query=%ff', '?query={viewer{name}}&variables={']
+  it.each([...strings, '?query={viewer{name}}&extensions=x'])('is reported to the caller: GET %j', async query => {
     const headers = { authorization: `Bearer ${secret}`, accept: 'application/json' }
     expectCivil(await client.ask({ method: 'GET', url: `/graphql${query}`, headers }))
   })

@@ -50,7 +50,10 @@ const whileLocked = <Result>(work: () => Promise<Result>) =>
 const waitingSessions = async () =>
   (await watcher`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`).length
 
-const isWhole = ({ status, body }: Answer) => status === 200 && body.errors === undefined
+/** Checks that each answer has all its data. */
+function expectWhole(...answers: Answer[]): void {
+  for (const { status, body } of answers) expect([status, body.errors]).toEqual([200, undefined])
+}
 
 describe('while the searches of a token wait for a lock', () => {
   test('requests of others are answered; its own are refused beyond ten under way', async () => {
@@ -67,24 +70,17 @@ describe('while the searches of a token wait for a lock', () => {
       // The document is cached now: it is refused before it is parsed.
       return { sent, others, known: await client.graphql(one.secret, productSearch) }
     })
-    expect(others.map(isWhole)).toEqual(others.map(() => true))
+    expectWhole(...others)
     for (const { status, headers, body } of [...refused, known]) {
       expect(status).toBe(429)
       expect(headers['retry-after']).toBe('1')
-      expect(body).toMatchObject({
-        errors: [
-          {
-            message: 'This token has 10 expensive requests under way. Repeat this one when another has ended.',
-            extensions: { code: 'RATE_LIMITED' },
-          },
-        ],
-        extensions: { cost: { requested: 4, actual: 1 } },
-      })
-      expect(Number(headers['ratelimit-remaining'])).toBe(body.extensions.cost.remaining)
+      expect(body.errors).toMatchObject([{ message: expect.stringContaining('10 expensive requests under way') }])
+      const remaining = Number(headers['ratelimit-remaining'])
+      expect(body.extensions.cost).toMatchObject({ requested: 4, actual: 1, remaining })
     }
-    const answered = (await Promise.all(sent)).filter(isWhole)
+    const answered = (await Promise.all(sent)).filter(({ status }) => status === 200)
     expect(answered).toHaveLength(10)
-    expect(isWhole(await client.graphql(one.secret, productSearch))).toBe(true)
+    expectWhole(...answered, await client.graphql(one.secret, productSearch))
   })
 
   test('a request with many of them leaves a connection to others', async () => {
@@ -96,17 +92,6 @@ describe('while the searches of a token wait for a lock', () => {
       return { sent, others: await askOthers(), waiting: await waitingSessions() }
     })
     expect(waiting).toBe(1)
-    expect(others.map(isWhole)).toEqual(others.map(() => true))
-    expect((await Promise.all(sent)).map(isWhole)).toEqual([true])
+    expectWhole(...others, ...(await Promise.all(sent)))
   })
-})
-
-test('counts of lists take no connection from v1', async () => {
-  expect(isWhole(await client.graphql(one.secret, ofTenant('purchasedVouchers { totalCount }')))).toBe(true)
-  expect((await client.rest(one.secret, `/tenants/${tenantId}/sales/purchased-vouchers`)).status).toBe(200)
-  // The last statement of an idle connection.
-  const counting = await watcher`
-    select from pg_stat_activity where datname = current_database() and query like '%/* voucher.count */%'
-    and pid <> pg_backend_pid()`
-  expect(counting).toHaveLength(1)
 })

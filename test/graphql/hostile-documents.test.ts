@@ -14,7 +14,7 @@ test('each hostile document', async () => {
     const answer = await client.post(secret, body)
     expect(answer.status, name).toBeLessThan(500)
     const errors: { message: string; path?: unknown; extensions: { code: string } }[] = answer.body.errors ?? []
-    // Each of a hundred fields may have failed; of a document that did not run, ten errors and a last one are told.
+    // A hundred fields can fail. A document that did not run gets at most ten errors, and one about the limit.
     expect(errors.length, name).toBeLessThanOrEqual(answer.body.data ? 100 : 11)
     for (const { message, path, extensions } of errors) {
       if (!answer.body.data) expect(path, name).toBeUndefined()

@@ -29,18 +29,15 @@ test('passes every audit of GraphQL over HTTP', async () => {
 test.each([
   ['application/graphql-response+json, application/json;q=0.9', 'application/graphql-response+json'],
   ['multipart/mixed, application/json', 'application/json'],
-])('who accepts %s is answered in %s', async (accept, form) => {
+])('a caller that accepts %s is answered in %s', async (accept, form) => {
   const answer = await accepting(accept)
   expect([answer.status, answer.headers.get('content-type')?.split(';')[0]]).toEqual([200, form])
   expect(await answer.json()).toMatchObject({ data: { __typename: 'Query' } })
 })
 
-test.each(['multipart/mixed', 'text/event-stream', 'text/html'])('who accepts %s alone is refused', async accept => {
+test.each(['multipart/mixed', 'text/html'])('a caller that accepts only %s is refused', async accept => {
   const answer = await accepting(accept)
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([
-    422,
-    expect.stringMatching(/^application\/json/),
-  ])
+  expect(answer.status).toBe(422)
   expect((await answer.json()).errors[0].extensions.errors).toHaveProperty('accept')
 })
 
@@ -55,10 +52,4 @@ test.each([
   expect([answer.status, (await answer.json()).errors?.[0].extensions.code ?? null]).toEqual([status, code])
   const named = await fetchFn(`${url}?query={__typename}&operationName=`, { headers: { accept: 'application/json' } })
   expect(named.status).toBe(200)
-})
-
-test('a query without a content type is refused in JSON', async () => {
-  const answer = await fetchFn(url, { method: 'POST' })
-  expect(answer.status).toBe(422)
-  expect((await answer.json()).errors[0].extensions.code).toBe('BAD_USER_INPUT')
 })

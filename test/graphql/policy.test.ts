@@ -1,34 +1,73 @@
 import SchemaBuilder, { BasePlugin, type PothosOutputFieldConfig, type SchemaTypes } from '@pothos/core'
 import { isObjectType } from 'graphql'
 import { expect, test } from 'vitest'
+import { directResolverOf, offerBatch } from '../../src/graphql/direct-resolver.ts'
 import { policyPlugin } from '../../src/graphql/policy.ts'
 
-/** A plugin that puts back the resolver that a field had before other plugins, as a faulty one might. */
+/** A plugin that puts back the resolver and the subscriber that a field had before other plugins, as a faulty one might. */
 class DropPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override wrapResolve(_: unknown, { extensions }: PothosOutputFieldConfig<Types>) {
     return extensions?.pothosOriginalResolve as ReturnType<BasePlugin<Types>['wrapResolve']>
+  }
+  override wrapSubscribe(_: unknown, { extensions }: PothosOutputFieldConfig<Types>) {
+    return extensions?.pothosOriginalSubscribe as ReturnType<BasePlugin<Types>['wrapSubscribe']>
   }
 }
 const dropPlugin = 'drop' as typeof policyPlugin
 SchemaBuilder.registerPlugin(dropPlugin, DropPlugin as never)
 
-/** Makes a schema with a field that has its property's name, which needs no resolver of its own, and a policy. */
+const policy = { permissions: ['view_orders' as const] }
+const powerless = { caller: { token: { permissions: [] } } }
+
+/** A resolver that the executor may call once for many parents. */
+const batched = () => ({ resolve: () => 'open' })
+
+/** Makes a schema with fields with and without a policy, from each kind of source. */
 function createSchema(plugins: (typeof policyPlugin)[]) {
   const builder = new SchemaBuilder<{ Objects: { Card: { secret: string } } }>({ plugins })
+  const [open, guarded] = [batched(), batched()]
+  for (const { resolve } of [open, guarded]) offerBatch(resolve, async () => [])
   builder.objectType('Card', {
-    fields: t => ({ secret: t.exposeString('secret', { policy: { permissions: ['view_orders'] } }) }),
+    fields: t => ({
+      secret: t.exposeString('secret', { policy }),
+      openProperty: t.exposeString('secret'),
+      guardedProperty: t.exposeString('secret', { policy }),
+      openBatch: t.string(open),
+      guardedBatch: t.string({ ...guarded, policy }),
+    }),
   })
   builder.queryType({ fields: t => ({ card: t.field({ type: 'Card', resolve: () => ({ secret: 'open' }) }) }) })
   return builder.toSchema()
 }
 
-test('a field that has the name of its property is resolved by its policy', () => {
+/** Makes a schema with a subscription that has a policy. */
+function createSubscription(plugins: (typeof policyPlugin)[]) {
+  const builder = new SchemaBuilder({ plugins })
+  builder.queryType({ fields: t => ({ none: t.string({ resolve: () => '' }) }) })
+  const subscribe = async function* () {
+    yield 'open'
+  }
+  builder.subscriptionType({ fields: t => ({ secret: t.string({ policy, subscribe, resolve: text => text }) }) })
+  return builder.toSchema()
+}
+
+test('a field with a policy is resolved by its policy, and the executor reads only other fields directly', () => {
   const type = createSchema([policyPlugin]).getType('Card')
-  const { resolve } = (isObjectType(type) && type.getFields().secret) || {}
-  const context = { caller: { token: { permissions: [] } } }
-  expect(() => resolve?.({ secret: 'open' }, {}, context, {} as never)).toThrow('view_orders')
+  const fields = isObjectType(type) ? type.getFields() : {}
+  for (const name of ['secret', 'guardedProperty', 'guardedBatch']) {
+    const { resolve } = fields[name]!
+    expect(directResolverOf(resolve!), name).toBeUndefined()
+    expect(() => resolve?.({ secret: 'open' }, {}, powerless, {} as never), name).toThrow('view_orders')
+  }
+  for (const name of ['openProperty', 'openBatch']) expect(directResolverOf(fields[name]!.resolve!), name).toBeDefined()
+})
+
+test('a subscription is checked when it begins', () => {
+  const { subscribe } = createSubscription([policyPlugin]).getSubscriptionType()?.getFields().secret ?? {}
+  expect(() => subscribe?.(undefined, {}, powerless, {} as never)).toThrow('view_orders')
 })
 
 test('a schema is refused when a field has lost its policy', () => {
   expect(() => createSchema([dropPlugin, policyPlugin])).toThrow('The policy of Card.secret is not checked.')
+  expect(() => createSubscription([dropPlugin, policyPlugin])).toThrow('The policy of Subscription.secret is not')
 })
