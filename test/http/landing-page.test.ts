@@ -18,26 +18,20 @@ const textOf = (html: string) => html.replaceAll(/<[^>]*>/g, '').replaceAll('&qu
 
 describe('GET /', () => {
   const html = [chromium, 'text/html', 'TEXT/HTML;q=0.1, application/json', 'application/json, text/html;charset=utf-8']
-  test.each(html)('is a page for Accept: %s', async accept => {
-    const { status, headers, text } = await get({ accept })
-    expect(status).toBe(200)
-    expect(headers['content-type']).toBe('text/html; charset=utf-8')
-    expect(text).toMatch(/^<!doctype html><html lang="en">/)
-    expect(headers.vary).toBe('Accept')
-  })
-
   const neither = ['application/json', 'text/html;q=0, application/json', 'text/plain;q=0', 'text/htmlx', '', ';;,']
-  test.each(neither)('is an unknown path for Accept: %s', async accept => {
-    const answer = await get({ accept })
-    expect(flawOf(answer, 404)).toBeNull()
-    expect(answer.headers.vary).toBe('Accept')
+  const plain = ['*/*', 'text/*', 'text/plain', 'application/json, */*;q=0.1', undefined]
+  test.each([
+    ...html.map(accept => [accept, 200, 'text/html; charset=utf-8'] as const),
+    ...neither.map(accept => [accept, 404, 'application/json; charset=utf-8'] as const),
+    ...plain.map(accept => [accept, 200, 'text/plain; charset=utf-8'] as const),
+  ])('for Accept: %s it is %i, %s', async (accept, expected, type) => {
+    const sent = { host: 'localhost:8080', ...(accept !== undefined && { accept }) }
+    const { status, headers } = await client.ask({ url: '/', headers: sent })
+    expect([status, headers['content-type'], headers.vary]).toEqual([expected, type, 'Accept'])
   })
 
-  const plain = ['*/*', 'text/*', 'text/plain', 'application/json, */*;q=0.1', undefined]
-  test.each(plain)('is its links as text for Accept: %s', async accept => {
-    const headers = { host: 'localhost:8080', ...(accept !== undefined && { accept }) }
-    const { status, headers: answered, text } = await client.ask({ method: 'GET', url: '/', headers })
-    expect([status, answered['content-type'], answered.vary]).toEqual([200, 'text/plain; charset=utf-8', 'Accept'])
+  test('as text it is its links', async () => {
+    const { text } = await get({ accept: 'text/plain' })
     const links = [...text.matchAll(/^(\w.*?) +(http\S+)$/gm)].map(
       ([, name, link = '']) => [name, new URL(link)] as const,
     )
@@ -46,10 +40,9 @@ describe('GET /', () => {
     ])
     for (const [name, { origin, pathname }] of links) {
       expect(origin).toBe('http://localhost:8080')
-      if (name === 'REST v1' || name === 'GraphQL') continue
-      expect(
-        (await client.ask({ method: 'GET', url: pathname, headers: { host: 'localhost:8080' } })).status,
-      ).toBeLessThan(400)
+      const isApi = name === 'REST v1' || name === 'GraphQL'
+      const { status } = await client.ask({ url: pathname, headers: { host: 'localhost:8080' } })
+      if (!isApi) expect(status, name).toBeLessThan(400)
     }
   })
 
@@ -60,29 +53,6 @@ describe('GET /', () => {
     const head = await client.ask({ method: 'HEAD', url: '/', headers: { accept: chromium } })
     expect(head).toMatchObject({ status: 200, text: '', headers: { 'content-type': 'text/html; charset=utf-8' } })
   })
-
-  test('has the headers of every response, and loads nothing but files of the service', async () => {
-    const { headers, text } = await get({ 'x-request-id': 'from-me' })
-    expect(headers['x-request-id']).toBe('from-me')
-    expect(headers['cache-control']).toBe('private, no-store')
-    expect(headers['x-content-type-options']).toBe('nosniff')
-    expect(headers['content-security-policy']?.split('; ').sort()).toEqual([
-      "base-uri 'none'",
-      "connect-src 'self'",
-      "default-src 'none'",
-      "form-action 'none'",
-      "frame-ancestors 'none'",
-      "img-src 'self'",
-      "script-src 'self'",
-      "style-src 'self'",
-    ])
-    expect(text).not.toMatch(/<script(?! src="\/assets\/)|<style|\sstyle=|\son\w+=/)
-  })
-
-  test('needs no token, and ignores one', async () => {
-    const { status, headers } = await get({ authorization: 'Bearer nothing' })
-    expect([status, headers['ratelimit-limit']]).toEqual([200, undefined])
-  })
 })
 
 describe('the page', () => {
@@ -90,13 +60,11 @@ describe('the page', () => {
     const { text } = await get()
     const listed = [...text.matchAll(/<li><code>(GET|POST) (\S+)<\/code><p>(.+?)<\/p><\/li>/g)]
     const place = { tenantId: '{tenant}', product: '{product}', voucher: '{voucher}', customer: '{customer}' }
-    expect(
-      listed.map(([, method, path, rest = '']) => ({
-        method,
-        path,
-        permissions: [...rest.matchAll(/<code>(\w+)<\/code>/g)].map(([, permission]) => permission),
-      })),
-    ).toEqual(operations.map(({ method, path, permissions }) => ({ method, path: path(place), permissions })))
+    const permissionsIn = (text: string) =>
+      [...text.matchAll(/<code>(\w+)<\/code>/g)].map(([, permission]) => permission)
+    expect(listed.map(([, method, path, rest = '']) => [method, path, permissionsIn(rest)])).toEqual(
+      operations.map(({ method, path, permissions }) => [method, path(place), permissions]),
+    )
   })
 
   test('shows PUBLIC_URL as its address, or else the host of the request', async () => {
@@ -112,19 +80,11 @@ describe('the page', () => {
     expect(status).toBe(200)
     expect(textOf(text)).toContain("'Accept: application/json' /api/external/v1/tenants")
   })
-
-  test('states the request rate', async () => {
-    const { text } = await get({}, await createApp(database, { RATE_LIMIT_PER_MINUTE: '77' }))
-    expect(textOf(text)).toContain('77 operations per minute')
-    for (const name of ['RateLimit-Limit', 'RateLimit-Remaining', 'RateLimit-Reset', 'Retry-After', '429']) {
-      expect(text).toContain(name)
-    }
-  })
 })
 
 /** The header that all pages share; test/browser/sign-in.test.ts follows its links. */
 const withoutGraphiql = await createApp(database, { GRAPHIQL: 'off', PUBLIC_URL: 'https://gateway.example.com' })
-const pages = ['/', '/docs', '/docs/reference', '/docs/downloads', '/dashboard', '/admin/login']
+const pages = ['/', '/docs', '/dashboard', '/admin/login']
 test.each(pages)('the navigation of %s leaves out what is not served', async url => {
   const { status, text } = await withoutGraphiql.ask({
     url,
@@ -139,74 +99,53 @@ test.each(pages)('the navigation of %s leaves out what is not served', async url
 })
 
 describe('an address where nothing is', () => {
-  const ask = (url: string, accept = chromium, method: 'GET' | 'HEAD' | 'POST' = 'GET') =>
+  const ask = (url: string, accept = chromium, method: 'GET' | 'POST' = 'GET') =>
     client.ask({ method, url, headers: { accept } })
 
   test.each([
-    '/nothing',
-    '/docs/nothing',
-    '/assets/nothing.js',
-    '/docs/downloads/nothing',
-    '/graphiql/x',
-    '/apis',
+    ...['/nothing', '/docs/nothing', '/assets/nothing.js', '/docs/downloads/nothing', '/graphiql/x', '/apis'],
     '/.well-known/security.txt',
   ])('%s is a page with links for a browser, and JSON for others', async path => {
     const { status, headers, text } = await ask(path)
     expect([status, headers['content-type']]).toEqual([404, 'text/html; charset=utf-8'])
     expect(text).toMatch(/<h1>Not found<\/h1>.*<a href="\/">/)
-    expect(text).toContain('href="/dashboard"')
     expect(headers['content-security-policy']).toContain("default-src 'none'")
-    expect(await ask(path, chromium, 'HEAD')).toMatchObject({ status: 404, text: '' })
     for (const accept of ['application/json', '*/*', '']) expect(flawOf(await ask(path, accept), 404)).toBeNull()
     expect(flawOf(await ask(path, chromium, 'POST'), 404)).toBeNull()
   })
 
-  test('an API answers a browser with JSON', async () => {
-    for (const [path, status] of [
-      ['/api', 404],
-      ['/api/external', 404],
-      ['/api/external/v1/nothing', 401],
-      ['/api/external/export/v1/nothing', 401],
-      ['/graphql/nothing', 404],
-    ] as const) {
-      const answer = await ask(path)
-      expect([path, answer.status, answer.headers['content-type']]).toEqual([
-        path,
-        status,
-        'application/json; charset=utf-8',
-      ])
-    }
+  test.each([
+    ['/api', 404],
+    ['/api/external', 404],
+    ['/api/external/v1/nothing', 401],
+    ['/api/external/export/v1/nothing', 401],
+    ['/graphql/nothing', 404],
+  ])('%s, of an API, is JSON for a browser too', async (path, status) => {
+    expect(flawOf(await ask(path), status)).toBeNull()
   })
 })
 
 test('browsers find an icon, and crawlers what they may read', async () => {
-  const icon = await client.app.inject('/favicon.ico')
-  expect([icon.statusCode, icon.headers['content-type']]).toEqual([200, 'image/x-icon'])
-  // The signature of an icon with one image.
-  expect(icon.rawPayload.subarray(0, 6).toString('hex')).toBe('000001000100')
-  const { headers, text } = await client.ask({ method: 'GET', url: '/robots.txt' })
-  expect(headers['content-type']).toBe('text/plain; charset=utf-8')
+  const icon = await client.ask({ url: '/favicon.ico' })
+  expect(icon).toMatchObject({ status: 200, headers: { 'content-type': 'image/x-icon' } })
+  const { text } = await client.ask({ url: '/robots.txt' })
   expect(text).toMatch(/^User-agent: \*\n(Allow: .*\n)+Disallow: \/\n$/)
 })
 
 test('security.txt names whom to tell about a weakness', async () => {
   const url = '/.well-known/security.txt'
-  const read = async (settings: NodeJS.ProcessEnv) =>
-    (await createApp(database, { SECURITY_CONTACT: 'ann@example.com https://example.com/report', ...settings })).ask({
-      url,
-    })
-  const { status, headers, text } = await read({ PUBLIC_URL: 'https://gateway.example.com' })
-  expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8'])
+  const read = async (settings: NodeJS.ProcessEnv) => {
+    const SECURITY_CONTACT = 'ann@example.com https://example.com/report'
+    return (await (await createApp(database, { SECURITY_CONTACT, ...settings })).ask({ url })).text
+  }
+  const text = await read({ PUBLIC_URL: 'https://gateway.example.com' })
   const [, expires = ''] = /^Expires: (.*)$/m.exec(text) ?? []
   expect(text).toBe(
     'Contact: mailto:ann@example.com\nContact: https://example.com/report\n' +
       `Expires: ${expires}\nPreferred-Languages: en\nCanonical: https://gateway.example.com${url}\n`,
   )
-  const days = (Date.parse(expires) - Date.now()) / 86_400_000
-  expect(days).toBeGreaterThan(30)
-  expect(days).toBeLessThan(365)
-  // An address that only this machine reaches is none for others.
-  for (const settings of [{}, { PUBLIC_URL: 'http://localhost:8080' }]) {
-    expect((await read(settings)).text).toMatch(/^Contact: .*\nContact: .*\nExpires: .*\nPreferred-Languages: en\n$/)
-  }
+  // At most a year, as RFC 9116 recommends.
+  expect((Date.parse(expires) - Date.now()) / 86_400_000).toBeLessThan(365)
+  // `Canonical` is left out when only this machine can reach the address.
+  expect(await read({ PUBLIC_URL: 'http://localhost:8080' })).not.toContain('Canonical')
 })
