@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { expect, test } from 'vitest'
 import { createWorld } from '../rest/support.ts'
-import { createApp, v1 } from '../support/app.ts'
+import { v1 } from '../support/app.ts'
 import { untilLockWaits } from '../support/locks.ts'
 import { headOf, openSocket } from '../support/sockets.ts'
 import { until } from '../support/until.ts'
@@ -49,17 +49,4 @@ test('a service that drains answers on open and new connections, announces their
   const refused = open()
   const [error] = await once(refused.socket, 'error')
   expect(error).toMatchObject({ code: 'ECONNREFUSED' })
-})
-
-test('an idle connection stays open for half a second, because a request may be on its way', async () => {
-  const { app } = await createApp(world)
-  const idle = open(Number(new URL(await app.listen({ host: '127.0.0.1', port: 0 })).port))
-  expect(await ask(idle, '/livez')).not.toMatch(/^connection: close/im)
-  const begun = performance.now()
-  const drained = app.drain(0)
-  await until('the listener closes', async () => !app.server.listening)
-  const answer = await ask(idle, '/livez').catch(() => '')
-  // A machine that paused for half a second has closed it.
-  if (performance.now() - begun < 500) expect(answer).toMatch(/^HTTP\/1\.1 200 [\s\S]*^connection: close/im)
-  await drained
 })

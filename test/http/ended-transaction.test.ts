@@ -1,4 +1,4 @@
-/** A server that ends sessions which are idle: requests that meet the end are 503, and can be sent again. */
+/** A server that ends idle sessions: requests whose session it ends are answered with 503, and can be sent again. */
 import { connect as connectSocket, createServer } from 'node:net'
 import { join } from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
