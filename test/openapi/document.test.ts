@@ -1,9 +1,11 @@
-import { readFileSync } from 'node:fs'
+import { Webhook } from 'standardwebhooks'
 import { describe, expect, test } from 'vitest'
+import { verifyWebhook } from '../../packages/client/src/index.ts'
+import { tenantLists } from '../../packages/client/src/reads.ts'
 import { bulkExports } from '../../src/export/routes.ts'
 import { v1 } from '../../src/rest/v1/routes.ts'
-import type { RecordedAnswer } from '../../tools/openapi/examples.ts'
-import { differenceFrom, document, type Received } from '../support/openapi.ts'
+import type { Parameter } from '../../tools/openapi/openapi.ts'
+import { document, resolve, schemaErrors } from '../support/openapi.ts'
 
 function* placesOf(part: unknown, place: string): Generator<[string, Record<string, unknown>]> {
   if (typeof part !== 'object' || part === null) return
@@ -39,47 +41,25 @@ describe('the document', () => {
     }
     expect(lacking).toEqual([])
   })
-})
 
-describe('the check of answers', () => {
-  const answers: RecordedAnswer[] = JSON.parse(readFileSync('schema/examples.v1.json', 'utf8'))
-  const { body } = answers.find(({ operation }) => operation === 'getPurchasedVoucher')!
-  const record = Object(body).data
-  const good: Received = {
-    method: 'GET',
-    url: '/api/external/v1/tenants/1/sales/purchased-vouchers/1',
-    status: 200,
-    headers: {
-      'content-type': 'application/json; charset=utf-8',
-      'x-request-id': 'a',
-      'cache-control': 'private, no-store',
-      'ratelimit-limit': '120',
-      'ratelimit-remaining': '0',
-      'ratelimit-reset': '60',
-    },
-    text: JSON.stringify({ data: record }),
-  }
-  const withHeaders = (headers: Received['headers']) => ({ ...good, headers: { ...good.headers, ...headers } })
-  const withData = (data: object) => ({ ...good, text: JSON.stringify({ data: { ...record, ...data } }) })
-
-  test.each<[string, Received, string]>([
-    ['an unknown status', { ...good, status: 418 }, 'no such status'],
-    ['an unknown path', { ...good, url: '/api/external/v1/vouchers' }, 'no such status'],
-    ['404 for another method', { ...good, method: 'PUT', status: 404 }, 'no such status'],
-    ['a missing header', withHeaders({ 'ratelimit-reset': undefined }), 'no header ratelimit-reset'],
-    ['an unknown header', withHeaders({ 'x-powered-by': 'x' }), 'unknown header x-powered-by'],
-    ['a header with another value', withHeaders({ 'cache-control': 'public' }), 'header cache-control'],
-    ['a header that is no number', withHeaders({ 'ratelimit-limit': 'many' }), 'header ratelimit-limit'],
-    ['another media type', withHeaders({ 'content-type': 'text/html' }), 'media type'],
-    ['no JSON', { ...good, text: '{' }, 'no JSON'],
-    ['an unknown field', withData({ colour: 'red' }), 'must NOT have additional properties'],
-    ['a missing field', withData({ reference: undefined }), "must have required property 'reference'"],
-    ['null where a field is left out', withData({ void_reason: null }), 'void_reason must be string'],
-    ['a number as text', withData({ current_balance: '25.00' }), 'current_balance must be number'],
-    ['milliseconds', withData({ updated_at: '2026-01-01T00:00:00.000Z' }), 'updated_at must match pattern'],
-    ['a date that does not exist', withData({ date_valid_end: '2026-02-30' }), 'date_valid_end must match format'],
-    ['the body of an error', { ...good, text: '{"message":"No."}' }, "must have required property 'data'"],
-  ])('finds %s', (_, answer, difference) => {
-    expect(differenceFrom(answer)).toContain(difference)
+  test('has an event for each list of the client, which verifies each example', async () => {
+    const lists = ['tenants.changed', ...Object.values(tenantLists).map(({ event }) => event)]
+    expect(document.components.schemas.ListChangedEvent?.properties?.type).toMatchObject({ enum: lists })
+    const secret = `whsec_${'A'.repeat(43)}=`
+    const names: string[] = []
+    for (const [name, { post }] of Object.entries(document.webhooks)) {
+      const headers = (post?.parameters ?? []).map(parameter => resolve<Parameter>(parameter).name)
+      const [media] = Object.values(post?.requestBody?.content ?? {})
+      for (const { value } of Object.values(media?.examples ?? {})) {
+        const [body, time] = [JSON.stringify(value), Math.floor(Date.now() / 1000)]
+        const signature = new Webhook(secret).sign('msg_1', new Date(time * 1000), body)
+        const values = ['msg_1', String(time), signature]
+        const request = Object.fromEntries(headers.map((name, index) => [name, values[index]]))
+        expect(await verifyWebhook(Buffer.from(body), request, secret)).toEqual(value)
+        expect(schemaErrors(media?.schema ?? {}, value)).toBeNull()
+        names.push(name)
+      }
+    }
+    expect(names).toEqual(['listChanged', 'listChanged', 'listChanged', 'test'])
   })
 })

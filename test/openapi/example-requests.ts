@@ -32,6 +32,9 @@ const atTenant = (operation: string, summary: string, { path, ...more }: More = 
 const since = (updated_since: string, more = {}): More => ({ query: { updated_since, ...more } })
 const after = (position: string): More => ({ query: { cursor: `<after ${position}>` } })
 const body = (sent: unknown): More => ({ body: sent })
+const sending = (payload: string, headers = {}): More => ({
+  options: { headers: { 'content-type': 'application/json', ...headers }, payload },
+})
 
 /** The requests, in the order of the document. `<after …>` stands for the cursor of a position of the list. */
 export const exampleRequests: readonly ExampleRequest[] = [
@@ -65,12 +68,8 @@ export const exampleRequests: readonly ExampleRequest[] = [
   atTenant('listCatalogVouchers', 'No such tenant', { path: { tenant: 999_999 } }),
   atTenant('getPurchasedVoucher', 'No such record', { path: { voucher: 999_999 } }),
   request('listTenants', 'Another method', { options: { method: 'DELETE' } }),
-  atTenant('resolveVoucher', 'A body that is too large', {
-    options: { headers: { 'content-type': 'application/json' }, payload: ' '.repeat(65 * 1024) },
-  }),
-  atTenant('resolveVoucher', 'A body that is compressed', {
-    options: { headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' }, payload: '{}' },
-  }),
+  atTenant('resolveVoucher', 'A body that is too large', sending(' '.repeat(65 * 1024))),
+  atTenant('resolveVoucher', 'A body that is compressed', sending('{}', { 'content-encoding': 'gzip' })),
   atTenant(
     'listCatalogVouchers',
     'Parameters that are not valid',

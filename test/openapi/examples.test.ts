@@ -58,19 +58,14 @@ async function record(example: ExampleRequest): Promise<RecordedAnswer> {
   const options = toInjectOptions(request)
   const headers = { ...options.headers, ...(secret !== null && bearer(secret)) }
   const { status, text, body: answer } = await client.ask({ ...options, headers })
-  return {
-    operation,
-    summary,
-    request: { ...(path && { path }), ...(query && { query }), ...(body !== undefined && { body }) },
-    status,
-    body:
-      operation.startsWith('export') && status === 200
-        ? text
-            .trim()
-            .split('\n')
-            .map(line => JSON.parse(line))
-        : answer,
-  }
+  const sent = { ...(path && { path }), ...(query && { query }), ...(body !== undefined && { body }) }
+  const isExport = operation.startsWith('export') && status === 200
+  const lines = () =>
+    text
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
+  return { operation, summary, request: sent, status, body: isExport ? lines() : answer }
 }
 
 /** The values that differ in each run: times, and texts that are encrypted or random. */
