@@ -1,5 +1,5 @@
 /** Dumps in the forms of docs/maintaining.md. On the packaged server, which has the programs of dumps. */
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { migrate } from '../../src/db/migration/migrate.ts'
@@ -20,30 +20,21 @@ import { findRecordProblems } from '../support/record-problems.ts'
 
 type Address = TestDatabase['address']
 
-/** Returns the arguments of a program of PostgreSQL that connects to a server. */
-const argumentsFor = ({ host, port, user }: Omit<Address, 'database'>, args: string[]) => [
-  ...['-h', host, '-p', `${port}`, '-U', user],
-  ...args,
-]
-
-/** Runs a program of PostgreSQL. @throws when it fails */
-const call = (program: string, address: Address, args: string[], input?: string) =>
-  execFileSync(join(packagedPrograms(), program), argumentsFor(address, args), {
-    ...{ encoding: 'utf8', input, stdio: 'pipe', maxBuffer: 1e9 },
-  })
-
-const dump = (address: Address, ...options: string[]) => call('pg_dump', address, [...options, address.database])
-
-/** Restores a plain dump. @throws at the first error */
-const restore = (address: Address, text: string) =>
-  call('psql', address, ['-q', '-v', 'ON_ERROR_STOP=1', address.database], text)
-
-/** Restores a plain dump, past all errors. @returns these */
-function restoreWithErrors(address: Address, text: string): string[] {
-  const args = argumentsFor(address, ['-q', address.database])
-  const { stderr } = spawnSync(join(packagedPrograms(), 'psql'), args, { encoding: 'utf8', input: text })
-  return [...stderr.matchAll(/^ERROR: {2}(.*)$/gm)].map(([, message]) => message!)
+/** Runs a program of PostgreSQL. @returns what it prints, and its errors */
+function call(program: string, { host, port, user }: Address, args: string[], input?: string) {
+  const options = { encoding: 'utf8', input, maxBuffer: 1e9 } as const
+  const words = ['-h', host, '-p', `${port}`, '-U', user, ...args]
+  const { stdout, stderr, status } = spawnSync(join(packagedPrograms(), program), words, options)
+  return { stdout, status, stderr, errors: [...stderr.matchAll(/^ERROR: {2}(.*)$/gm)].map(([, message]) => message!) }
 }
+
+const dump = (address: Address, ...options: string[]) => call('pg_dump', address, [...options, address.database]).stdout
+
+/** Restores a plain dump, and continues after errors. @returns the errors */
+const restoreWithErrors = (address: Address, text: string) =>
+  call('psql', address, ['-q', address.database], text).errors
+
+const restore = (address: Address, text: string) => expect(restoreWithErrors(address, text)).toEqual([])
 
 const source = await createDatabase()
 const build = createBuilders(source)
@@ -84,9 +75,9 @@ async function createTarget(user = 'shop'): Promise<Address> {
   return { host: server.host, port: server.port, user, database }
 }
 
-/** Creates a database that a service has used. @param user its owner */
-async function createMigrated(user = 'shop'): Promise<Address> {
-  const address = await createTarget(user)
+/** Creates a database that a service has used. */
+async function createMigrated(): Promise<Address> {
+  const address = await createTarget()
   const { owner, service } = open(address)
   await migrate(owner)
   await projected(service)
@@ -108,11 +99,9 @@ await admin
   )
   .simple()
 
-const readVouchers = (sql: Pool) =>
-  sql<{ id: number; reference: string; product_title: string }[]>`
-    select id, reference, product_title from purchased_voucher order by id`
+const readVouchers = (sql: Pool) => sql`select id, reference, product_title from purchased_voucher order by id`
 
-/** What differs between the forms. */
+/** The differences between the forms. */
 interface Expected {
   /** False: the service does not detect the restore. */
   isDetected?: boolean
@@ -132,8 +121,7 @@ async function expectServed(
 ): Promise<void> {
   const { owner, service } = open(address)
   await migrate(owner)
-  const readEpoch = async (sql: Pool) =>
-    (await sql<{ epoch: number }[]>`select epoch from gateway.sync_state`)[0]?.epoch
+  const readEpoch = (sql: Pool) => sql`select epoch from gateway.sync_state`.then(([row]) => row?.epoch)
   const former = await readEpoch(owner)
   expect((await readEpoch(service)) !== former).toBe(isDetected)
   if (!isDetected) await owner`select gateway.require_full_pass()`
@@ -147,11 +135,10 @@ async function expectServed(
   const list = async () => {
     const { status, text, body } = await rest(token, `/tenants/${venue}/sales/purchased-vouchers`)
     expect(status, text).toBe(200)
-    return body.data
-      .map(({ id, reference, product_title }: Record<string, unknown>) => ({ id, reference, product_title }))
-      .sort((a: { id: number }, b: { id: number }) => a.id - b.id)
+    const vouchers: { id: number; reference: string; product_title: string }[] = body.data
+    return vouchers.sort((a, b) => a.id - b.id)
   }
-  expect(await list()).toEqual([...(await readVouchers(source.platform))])
+  expect(await list()).toMatchObject([...(await readVouchers(source.platform))])
   const { body } = await graphql(
     token,
     `{ tenant(id: "${tenant}") { removals(updatedSince: "${seen}") { nodes { recordId } } } }`,
@@ -163,109 +150,79 @@ async function expectServed(
       update purchased_voucher set product_title = 'Changed' where id = 1;
       delete from purchased_voucher where id = 2`)
     .simple()
-  const written = await list()
-  expect(written.map((voucher: { product_title: string }) => voucher.product_title)).toEqual(['Changed', 'Last', 'New'])
-  expect(written).toEqual([...(await readVouchers(owner))])
+  expect((await list()).map(({ product_title }) => product_title)).toEqual(['Changed', 'Last', 'New'])
   await app.close()
   expect(await findRecordProblems(service)).toEqual([])
   expect((await checkFigures(service)).differences).toEqual([])
 }
 
 /** Tables of which a migrated database has rows. */
-const filled = 'check_progress definition key_field made_object mapping migration rule sync_state template'.split(' ')
+const filled =
+  'check_progress definition key_field made_object mapping migration rule sync_state template webhook_sender'.split(' ')
 
-const forms: Record<string, () => Promise<void>> = {
-  plain: async () => {
-    const to = await createTarget('postgres')
-    restore(to, dump(from))
-    await expectServed(to)
-  },
+const createOwned = () => createTarget('postgres')
 
-  'plain, --no-owner': async () => {
-    const to = await createTarget()
-    restore(to, dump(from, '--no-owner'))
-    await expectServed(to)
-  },
+const unnoticed = { isDetected: false, hasTokens: false }
 
-  ...Object.fromEntries(
-    [
-      { form: ['-Fc'], options: [] },
-      { form: ['-Fd', '-j2'], options: ['-j2'] },
-      { form: ['-Fc'], options: ['--single-transaction'] },
-    ].map(({ form, options }) => [
-      `${form.join(' ')}, pg_restore ${options.join(' ')}`,
-      async () => {
-        const [to, file] = [await createTarget(), join(createDirectory(), 'dump')]
-        dump(from, ...form, '-f', file)
-        call('pg_restore', to, ['--exit-on-error', '--no-owner', '-d', to.database, ...options, file])
-        await expectServed(to)
-      },
-    ]),
-  ),
+test.each<[form: string, create: () => Promise<Address>, dumps: string[], expected?: Expected]>([
+  ['plain', createOwned, ['-Fp']],
+  ['plain, --no-owner', createTarget, ['--no-owner']],
+  ['--schema-only, then --data-only', createTarget, ['--schema-only --no-owner', '--data-only']],
+  ['--clean --if-exists, into a migrated database', createMigrated, ['--clean --if-exists --no-owner']],
+  ['--disable-triggers', createOwned, ['--schema-only', '--data-only --disable-triggers'], { uncaptured: 7 }],
+  ['-n public --data-only, into a migrated database', createMigrated, ['-n public --data-only'], unnoticed],
+])('%s', async (_, create, dumps, expected) => {
+  const to = await create()
+  for (const options of dumps) restore(to, dump(from, ...options.split(' ')))
+  await expectServed(to, expected)
+})
 
-  '--schema-only, then --data-only': async () => {
-    const to = await createTarget()
-    restore(to, dump(from, '--schema-only', '--no-owner'))
-    restore(to, dump(from, '--data-only'))
-    await expectServed(to)
-  },
+test.each([
+  [['-Fc'], []],
+  [['-Fd', '-j2'], ['-j2']],
+  [['-Fc'], ['--single-transaction']],
+])('%j, pg_restore %j', async (form, options) => {
+  const [to, file] = [await createTarget(), join(createDirectory(), 'dump')]
+  dump(from, ...form, '-f', file)
+  const words = ['--exit-on-error', '--no-owner', '-d', to.database, ...options, file]
+  expect(call('pg_restore', to, words)).toMatchObject({ status: 0, stderr: '' })
+  await expectServed(to)
+})
 
-  '--clean --if-exists, into a migrated database': async () => {
-    const to = await createMigrated()
-    restore(to, dump(from, '--clean', '--if-exists', '--no-owner'))
-    await expectServed(to)
-  },
+test('--clean, into the database from which the dump came', async () => {
+  const to = await createMigrated()
+  restore(to, dump(from, '--clean', '--if-exists', '--no-owner'))
+  const { owner, service } = open(to)
+  await projected(service)
+  const text = dump(to, '--clean', '--no-owner')
+  await owner`update purchased_voucher set product_title = 'Lost'`
+  await projected(service)
+  restore(to, text)
+  await expectServed(to, { isDetected: false })
+})
 
-  '--clean, into the database from which the dump came': async () => {
-    const to = await createMigrated()
-    restore(to, dump(from, '--clean', '--if-exists', '--no-owner'))
-    const { owner, service } = open(to)
-    await projected(service)
-    const text = dump(to, '--clean', '--no-owner')
-    await owner`update purchased_voucher set product_title = 'Lost'`
-    await projected(service)
-    restore(to, text)
-    await expectServed(to, { isDetected: false })
-  },
+test('--data-only, into a migrated database', async () => {
+  const to = await createMigrated()
+  const errors = restoreWithErrors(to, dump(from, '--data-only'))
+  expect(errors).toEqual(filled.map(table => `duplicate key value violates unique constraint "${table}_pkey"`))
+  await expectServed(to, { isDetected: false })
+})
 
-  '--data-only --disable-triggers': async () => {
-    const to = await createTarget('postgres')
-    restore(to, dump(from, '--schema-only'))
-    restore(to, dump(from, '--data-only', '--disable-triggers'))
-    await expectServed(to, { uncaptured: 7 })
-  },
+test('-n public, into an empty database', async () => {
+  const to = await createTarget()
+  const errors = restoreWithErrors(to, dump(from, '-n', 'public', '--no-owner'))
+  expect([...new Set(errors)].filter(message => !/^trigger "capture_\w+" for table/.test(message))).toEqual([
+    'schema "public" already exists',
+    'schema "gateway" does not exist',
+  ])
+  const { owner, service } = open(to)
+  await migrate(owner)
+  // Without a step, a full pass would begin at no instant.
+  await projected(service)
+  await expectServed(to, unnoticed)
+})
 
-  '--data-only, into a migrated database': async () => {
-    const to = await createMigrated()
-    const errors = restoreWithErrors(to, dump(from, '--data-only'))
-    expect(errors).toEqual(filled.map(table => `duplicate key value violates unique constraint "${table}_pkey"`))
-    await expectServed(to, { isDetected: false })
-  },
-
-  '-n public --data-only, into a migrated database': async () => {
-    const to = await createMigrated()
-    restore(to, dump(from, '-n', 'public', '--data-only'))
-    await expectServed(to, { isDetected: false, hasTokens: false })
-  },
-
-  '-n public, into an empty database': async () => {
-    const to = await createTarget()
-    const errors = restoreWithErrors(to, dump(from, '-n', 'public', '--no-owner'))
-    expect([...new Set(errors)].filter(message => !/^trigger "capture_\w+" for table/.test(message))).toEqual([
-      'schema "public" already exists',
-      'schema "gateway" does not exist',
-    ])
-    const { owner, service } = open(to)
-    await migrate(owner)
-    // Without a step, a full pass would begin at no instant.
-    await projected(service)
-    await expectServed(to, { isDetected: false, hasTokens: false })
-  },
-}
-
-test.each(Object.entries(forms))('%s', (_, restoreAndExpect) => restoreAndExpect())
-
-test('a dump during the first fill: it begins again, and changes between its steps are not lost', async () => {
+test('the fill of a database that was dumped during its first fill begins again, and loses no change', async () => {
   const { address, owner: filling } = await createEmptyDatabase()
   await migrate(filling)
   await filling`insert into tenant (id, name) values (1, 'Shop')`
@@ -287,10 +244,9 @@ test('a dump during the first fill: it begins again, and changes between its ste
   expect(await findRecordProblems(service)).toEqual([])
 })
 
-test('a dump of a database that no service has used yet: steps come to an end', async () => {
+test('the steps of a restored database that no service had used end', async () => {
   const { address, owner: unused } = await createEmptyDatabase()
   await migrate(unused)
-  await unused`insert into tenant (id, name) values (1, 'Shop')`
   const to = await createTarget()
   restore(to, dump(address, '--no-owner'))
   const { owner, service } = open(to)
@@ -298,7 +254,6 @@ test('a dump of a database that no service has used yet: steps come to an end', 
   let steps = 0
   while (await makeStep(service)) expect(++steps).toBeLessThan(200)
   expect(await readStepState(service)).toMatchObject({ waiting: 0 })
-  expect(await service`select id from gateway.tenant`).toEqual([{ id: 1 }])
 })
 
 test('a server without the role of the service: each privilege is refused', () => {
@@ -315,14 +270,9 @@ test('--no-privileges: the service has no rights, and migrate does not give them
 
 test('a dump of the schema of the platform is restored without the gateway', async () => {
   const { address } = await createEmptyDatabase('template template0')
-  const restored = dump(from, '-n', 'public').replaceAll(
-    /^CREATE TRIGGER capture_\w+ .*$|^ALTER TABLE .* TRIGGER capture_\w+;$/gm,
-    '',
-  )
+  const triggers = /^CREATE TRIGGER capture_\w+ .*$|^ALTER TABLE .* TRIGGER capture_\w+;$/gm
+  const restored = dump(from, '-n', 'public').replaceAll(triggers, '')
   expect(restored).not.toContain('gateway.')
   restore(address, `drop schema public; ${restored}`)
-  restore(
-    address,
-    "insert into public.purchased_voucher (tenant_id, reference) values (1, 'A'); delete from public.purchased_voucher;",
-  )
+  restore(address, "insert into public.purchased_voucher (tenant_id, reference) values (1, 'A')")
 })
