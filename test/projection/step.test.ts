@@ -1,6 +1,10 @@
-/** Records are what the mapping gives for the sources, whatever writers do: capture notes, and steps write what differs. */
+/**
+ * Steps write the records that differ from what the mapping gives for the sources, each with a stamp of its own, and the head of a
+ * list, which is the stamp of its last change (I12).
+ */
 import { expect, test } from 'vitest'
 import type { Sql } from '../../src/db/sql.ts'
+import { checkFigures } from '../../src/domain/figures/check.ts'
 import { deletePassedNotes, makeStep } from '../../src/projection/step.ts'
 import { readStepState } from '../../src/projection/step-state.ts'
 import { createBuilders } from '../support/builders.ts'
@@ -13,100 +17,117 @@ const database = await createDatabase()
 const { pool, platform } = database
 const build = createBuilders(database)
 
-async function project(most = 5000): Promise<void> {
-  while (await makeStep(pool, most)) {}
+const project = async () => {
+  while (await makeStep(pool, 5000)) {}
 }
 
-/** Returns the records that have a later stamp than before, as `voucher 7`, after the steps that a change needs. */
-async function changedBy(change: () => Promise<unknown>): Promise<string[]> {
+/** Runs a change and its steps. @returns the records and removals with later stamps, as `voucher 7`, and the lists with later heads */
+async function changedBy(change: string): Promise<{ records: string[]; lists: string[] }> {
   await project()
-  const [{ stamp }] = await platform<
-    [{ stamp: string }]
-  >`select stamp::text from gateway.step order by stamp desc limit 1`
-  await change()
+  const [{ stamp }] = await platform<[{ stamp: string }]>`select max(stamp)::text as stamp from gateway.step`
+  await platform.unsafe(change)
   await project()
-  const rows = await platform<{ record: string }[]>`
-    select kind || ' ' || id as record from (
-      select 'tenant' as kind, id, updated_at from gateway.tenant
-      union all select 'category', id, updated_at from gateway.category
-      union all select 'variant', id, updated_at from gateway.variant
-      union all select 'product', id, updated_at from gateway.product
-      union all select 'voucher', id, updated_at from gateway.voucher
-      union all select 'customer', id, updated_at from gateway.customer
-      union all
-      select concat_ws(' ', reason, record, id, 'of'), tenant_id, updated_at from gateway.removal
-    ) changed
-    where updated_at > ${stamp}::text::timestamptz order by updated_at`
-  expect(await findRecordProblems(pool)).toEqual([])
-  return rows.map(({ record }) => record)
+  const types = ['tenant', 'category', 'variant', 'product', 'voucher', 'customer']
+  const stamped = types.map(type => `select '${type} ' || id as record, updated_at from gateway.${type}`)
+  const removals = `select concat_ws(' ', reason, record, id, 'of', tenant_id), updated_at from gateway.removal`
+  const rows = await platform.unsafe<{ record: string }[]>(`
+    select record from (${[...stamped, removals].join(' union all ')}) changed
+    where updated_at > '${stamp}' order by updated_at`)
+  const lists = await platform<{ tenantId: number; record: string }[]>`
+    select tenant_id as "tenantId", record from gateway.list_head
+    where changed_at > ${stamp}::text::timestamptz order by tenant_id, record`
+  expect([await findRecordProblems(pool), (await checkFigures(pool)).differences]).toEqual([[], []])
+  return {
+    records: rows.map(({ record }) => record),
+    lists: lists.map(({ tenantId, record }) => `${names[tenantId]} ${record}`),
+  }
 }
 
 /** Columns that a row of the catalogue must have. */
 const named = { slug: 'slug', title: 'Title' }
 
 const tenant = await build.tenant({ name: 'Old Mill' })
+const other = await build.tenant()
 const product = await build.product(tenant)
-await build.category(tenant, [product])
+const category = await build.category(tenant, [product])
+const foreign = await build.category(other, [product])
 const variant = await build.variant(product)
-await build.voucher(tenant, { reference: 'GIFT-1' })
+const gift = await build.voucher(tenant, { reference: 'GIFT-1' })
 const customer = await build.customer(tenant)
+const [north, south] = [await build.tenant(), await build.tenant()]
+const region = await build.tenant({ parent_id: north })
+const shop = await build.tenant({ parent_id: region })
+const names: Record<number, string> = {
+  ...{ [tenant]: 'mill', [other]: 'other', [north]: 'north', [south]: 'south', [region]: 'region', [shop]: 'shop' },
+}
 
-test('the first steps write all records, each with its own stamp (I4)', async () => {
-  expect(await changedBy(async () => {})).toEqual([])
-  const [found] = await platform`
-    select count(*) as records, count(distinct updated_at) as stamps from (
-      select updated_at from gateway.tenant union all select updated_at from gateway.category
-      union all select updated_at from gateway.variant union all select updated_at from gateway.product
-      union all select updated_at from gateway.voucher union all select updated_at from gateway.customer
-    ) record`
-  expect(found).toEqual({ records: 6, stamps: 6 })
-})
-
-test('a change of what v1 does not show moves no record; a variant and a category have stamps of their own', async () => {
-  expect(await changedBy(() => platform`update purchased_voucher set customer_name = 'Ann'`)).toEqual([])
-  expect(await changedBy(() => platform`update variant set title = 'Spa'`)).toEqual([
-    `variant ${variant}`,
-    `product ${product}`,
-  ])
-  const foreign = await build.category(await build.tenant(), [product])
-  expect(await changedBy(() => platform`update category set title = 'Spa' where id = ${foreign}`)).toEqual([
-    `category ${foreign}`,
-  ])
-})
-
-test('a record leaves a list: deleted, moved, without consent; its personal data leave too', async () => {
-  const other = await build.tenant()
-  const id = await build.voucher(tenant)
-  expect(await changedBy(() => platform`update purchased_voucher set tenant_id = ${other} where id = ${id}`)).toEqual([
-    `voucher ${id}`,
-    `moved voucher ${id} of ${tenant}`,
-  ])
-  expect(await changedBy(() => platform`delete from purchased_voucher where id = ${id}`)).toEqual([
-    `deleted voucher ${id} of ${other}`,
-  ])
-  expect(await changedBy(() => platform`update customer set marketing_opted = false`)).toEqual([
-    `customer ${customer}`,
-    `consent_withdrawn customer ${customer} of ${tenant}`,
-  ])
+test.each<[what: string, change: string, records: string[], lists: string[]]>([
+  ['what v1 does not show', `update purchased_voucher set customer_name = 'Ann'`, [], []],
+  ['a voucher', 'update purchased_voucher set void = true', [`voucher ${gift}`], ['mill voucher']],
+  ['a variant', `update variant set title = 'Spa'`, [`variant ${variant}`, `product ${product}`], ['mill product']],
+  [
+    'a category',
+    `update category set title = 'Spa' where id = ${category}`,
+    [`category ${category}`, `product ${product}`],
+    ['mill product'],
+  ],
+  ['a category of others', `update category set title = 'Spa' where id = ${foreign}`, [`category ${foreign}`], []],
+  [
+    'a voucher that moves',
+    `update purchased_voucher set tenant_id = ${other}`,
+    [`voucher ${gift}`, `moved voucher ${gift} of ${tenant}`],
+    ['mill voucher', 'other voucher'],
+  ],
+  ['a deleted voucher', 'delete from purchased_voucher', [`deleted voucher ${gift} of ${other}`], ['other voucher']],
+  ['a customer', `update customer set forename = 'Ann'`, [`customer ${customer}`], ['mill customer']],
+  [
+    'a consent that is withdrawn, with an instant that v1 cannot show',
+    `update customer set marketing_opted = false, tenant_id = ${other}, consented_at = '-infinity'`,
+    [`customer ${customer}`, `consent_withdrawn customer ${customer} of ${tenant}`],
+    ['mill customer'],
+  ],
+  ['a customer without consent, who is deleted', `update customer set forename = 'Bob'; delete from customer`, [], []],
+  ['a tenant', `update tenant set name = 'New' where id = ${tenant}`, [`tenant ${tenant}`], ['mill tenant']],
+  [
+    'a tenant that moves with the tenants below it',
+    `update tenant set parent_id = ${south} where id = ${region}`,
+    [`tenant ${region}`, `tenant ${shop}`, `moved tenant ${region} of ${north}`, `moved tenant ${shop} of ${north}`],
+    ['north tenant', 'region tenant', 'shop tenant'],
+  ],
+  [
+    // The list of the deleted tenant moves too: a token may name only this tenant.
+    'a tenant that is deleted',
+    `delete from tenant where id = ${shop}`,
+    [`deleted tenant ${shop} of ${south}`, `deleted tenant ${shop} of ${region}`],
+    ['south tenant', 'region tenant', 'shop tenant'],
+  ],
+])('the stamps, removals and heads of %s', async (what, change, records, lists) => {
+  expect(await changedBy(change)).toEqual({ records, lists })
+  if (!what.startsWith('a consent')) return
   const [kept] = await platform`select email, full_name, marketing_opted as opted from gateway.customer`
   expect(kept).toEqual({ email: null, full_name: null, opted: false })
-  expect(await changedBy(() => platform`delete from customer`)).toEqual([])
 })
 
-test('a tenant that moves takes all below it along', async () => {
-  const [north, south] = [await build.tenant(), await build.tenant()]
-  const region = await build.tenant({ parent_id: north })
-  const shop = await build.tenant({ parent_id: region })
-  expect(await changedBy(() => platform`update tenant set parent_id = ${south} where id = ${region}`)).toEqual([
-    `tenant ${region}`,
-    `tenant ${shop}`,
-    `moved tenant ${region} of ${north}`,
-    `moved tenant ${shop} of ${north}`,
-  ])
-  expect(await changedBy(() => platform`delete from tenant where id = ${shop}`)).toEqual([
-    `deleted tenant ${shop} of ${south}`,
-    `deleted tenant ${shop} of ${region}`,
-  ])
+test('heads are right after a step in parts, and after a step that evaluates nothing new', async () => {
+  for (let n = 0; n < 20; n++) await build.voucher(n % 2 ? tenant : other)
+  while (await makeNextStep(pool, 3)) expect((await checkFigures(pool)).differences).toEqual([])
+  await platform`select gateway.request_scan('voucher', 'A test compares all.')`
+  expect(await changedBy('select')).toEqual({ records: [], lists: [] })
+})
+
+test('a mapping that did not fit during an upgrade is prepared when it fits: its writer is the new one', async () => {
+  const voucher = await build.voucher(tenant)
+  await project()
+  const [{ writer }] = await platform<[{ writer: string }]>`
+    select pg_get_functiondef('gateway.write_voucher'::regproc) as writer`
+  const former = writer.replace(/\(select array_agg\(\(tenant_id, 'voucher'.*?from head\)/s, 'null')
+  expect(former).not.toBe(writer)
+  await platform.unsafe(former)
+  await platform`alter table purchased_voucher rename column void_reason to reason_of_void`
+  await platform`call gateway.prepare_mappings(false)`
+  await platform`alter table purchased_voucher rename column reason_of_void to void_reason`
+  const change = `update purchased_voucher set void = not void where id = ${voucher}`
+  expect((await changedBy(change)).lists).toEqual(['mill voucher'])
 })
 
 test('a product moves with its variants and categories, and a write that changes nothing moves no record', async () => {
@@ -116,43 +137,37 @@ test('a product moves with its variants and categories, and a write that changes
   const [first, second] = [`product ${one}`, `product ${two}`]
   const statements: [statement: string, moved: string[]][] = [
     [`update product set title = 'New' where id = ${one}`, [first]],
-    ['update product set title = title', []],
     [`insert into variant (product_id, slug, title, currency) values (${two}, 'v', 'V', 'GBP')`, [second]],
     [`update variant set price = 5 where id = ${part}`, [first]],
     [`update variant set price = 5 where product_id in (${one}, ${two})`, [second]],
-    ['update variant set title = title', []],
     [`update variant set product_id = ${two} where id = ${part}`, [first, second]],
     [`delete from variant where id = ${part}`, [second]],
-    [`delete from variant where id = ${part}`, []],
     [`update category set title = 'New' where id = ${category}`, [first, second]],
-    [`update category set title = 'New' where id = ${category}`, []],
     [`delete from product_category where product_id = ${one}`, [first]],
     [`insert into product_category values (${one}, ${category})`, [first]],
-    ['update product_category set category_id = category_id', []],
     [`delete from category where id = ${category}`, [first, second]],
     [`update tenant set subdomain = 'mill' where id = ${tenant}`, [`tenant ${tenant}`]],
-    ['update tenant set name = name', []],
-    ['update purchased_voucher set reference = reference', []],
-    ['update customer set email = email', []],
+    ['update product set title = title; update variant set title = title; update tenant set name = name', []],
+    ['update category set title = title; update product_category set category_id = category_id', []],
+    ['update purchased_voucher set reference = reference; update customer set email = email', []],
   ]
   for (const [statement, moved] of statements) {
-    const records = await changedBy(() => platform.unsafe(statement))
+    const { records } = await changedBy(statement)
     expect(records.filter(record => !/^(variant|category) /.test(record)).sort(), statement).toEqual(moved)
   }
 })
 
-test('transactions that overlap steps are seen once they are committed (I2)', async () => {
+test('a transaction that overlaps steps is written by a step after its commit (I2)', async () => {
   const ids: number[] = []
   const add = async (sql: Sql, reference: string) => {
     const [row] = await sql<[{ id: number }]>`
       insert into purchased_voucher (tenant_id, reference) values (${tenant}, ${reference}) returning id`
     ids.push(row.id)
   }
-  const records = async () =>
-    (
-      await platform<{ reference: string }[]>`
-      select reference from gateway.voucher where id = any(${`{${ids}}`}::text::bigint[]) order by id`
-    ).map(row => row.reference)
+  const records = async () => {
+    const rows = await platform`select reference from gateway.voucher where id in ${platform(ids)} order by id`
+    return rows.map(({ reference }) => reference)
+  }
   await platform.begin(async long => {
     await add(long, 'LONG')
     await add(platform, 'SHORT')
@@ -173,135 +188,64 @@ test('transactions that overlap steps are seen once they are committed (I2)', as
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
-test('rows that appliers write, and truncations, are captured', async () => {
-  const applied = await changedBy(async () => {
-    await platform
-      .unsafe(`set local session_replication_role = replica;
-      insert into purchased_voucher (id, tenant_id, reference) values (9001, ${tenant}, 'APPLIED')`)
-      .simple()
-  })
-  expect(applied).toEqual(['voucher 9001'])
-  const moved = await changedBy(async () => {
-    await platform
-      .unsafe(`set local session_replication_role = replica;
-      update purchased_voucher set id = 9002 where id = 9001`)
-      .simple()
-  })
-  expect(moved).toEqual(['voucher 9002', `deleted voucher 9001 of ${tenant}`])
-  const left = await changedBy(() => platform`truncate purchased_voucher`)
-  expect(left.length).toBeGreaterThan(3)
-  expect(left.every(record => record.startsWith('deleted voucher '))).toBe(true)
-})
-
-test.each([1, 5000])('vouchers exchange their references, and a step takes %i keys', async most => {
-  const ids = [await build.voucher(tenant), await build.voucher(tenant), await build.voucher(tenant)]
-  const exchange = (references: string[]) =>
-    platform
-      .unsafe(
-        ids
-          .map((id, n) => `update purchased_voucher set reference = '${references[n]}-${most}' where id = ${id}`)
-          .join(';'),
-      )
-      .simple()
-  await exchange(['A', 'B', 'C'])
-  await project()
-  await exchange(['X', 'Y', 'Z'])
-  await exchange(['B', 'C', 'A'])
-  await project(most)
-  expect(await findRecordProblems(pool)).toEqual([])
-})
-
-test('a customer who moves and withdraws the consent, with an instant that v1 cannot show, leaves the list', async () => {
-  const moved = await build.customer(tenant)
-  const other = await build.tenant()
-  await project()
-  expect(
-    await changedBy(
-      () => platform`
-        update customer set marketing_opted = false, tenant_id = ${other}, consented_at = '-infinity' where id = ${moved}`,
-    ),
-  ).toEqual([`customer ${moved}`, `consent_withdrawn customer ${moved} of ${tenant}`])
-})
-
-test('a row that breaks a rule is rejected with its reason, keeps its former record, and comes back (I9)', async () => {
+test('a row that breaks a rule is rejected with the reason, and its former record stays until it is mended (I9)', async () => {
   const id = await build.voucher(tenant, { reference: 'WELL' })
   await project()
   await platform`update purchased_voucher set date_valid_end = 'infinity', reference = 'ILL' where id = ${id}`
   await project()
-  expect(await findRecordProblems(pool)).toEqual([
-    {
-      record: 'voucher',
-      reason: 'date_valid_end is not in the years 1 to 9999: infinity',
-      keys: 1,
-      firstKeys: [String(id)],
-      differences: [],
-    },
-  ])
+  const reason = 'date_valid_end is not in the years 1 to 9999: infinity'
+  expect(await findRecordProblems(pool)).toMatchObject([{ record: 'voucher', reason, keys: 1, firstKeys: [`${id}`] }])
   expect(await platform`select reference from gateway.voucher where id = ${id}`).toEqual([{ reference: 'WELL' }])
-  expect(await changedBy(() => platform`update purchased_voucher set date_valid_end = null where id = ${id}`)).toEqual([
-    `voucher ${id}`,
-  ])
+  const { records } = await changedBy(`update purchased_voucher set date_valid_end = null where id = ${id}`)
+  expect(records).toEqual([`voucher ${id}`])
 })
 
-test('a rejected row is in no list that it no longer names, nor without consent, and is rejected since the first time', async () => {
-  const [other, shown] = [await build.tenant(), await build.product(tenant)]
+test('a rejected row leaves the list of a tenant that it no longer names, and the signups without consent', async () => {
+  const shown = await build.product(tenant)
   await platform`alter table purchased_voucher alter column reference drop not null, alter column tenant_id drop not null`
-  const [ownerless, nameless] = [await build.voucher(tenant), await build.voucher(tenant)]
-  const ids = [
-    await build.variant(product),
-    await build.product(tenant),
-    await build.voucher(tenant),
-    await build.customer(tenant),
-    await build.customer(tenant),
-  ] as const
+  const [size, moved] = [await build.variant(product), await build.product(tenant)]
+  const [voucher, ownerless] = [await build.voucher(tenant), await build.voucher(tenant)]
+  const [guest, member] = [await build.customer(tenant), await build.customer(tenant)]
+  const write = (statements: string) => platform.unsafe(statements).simple().then(project)
   await project()
-  const [size, moved, voucher, guest, member] = ids
-  await platform
-    .unsafe(`
-      update variant set product_id = ${shown}, currency = 'gbp' where id = ${size};
-      update product set tenant_id = ${other}, validity_months = -1 where id = ${moved};
-      update purchased_voucher set tenant_id = ${other}, qr_token = ' ' where id = ${voucher};
-      update purchased_voucher set tenant_id = null where id = ${ownerless};
-      update purchased_voucher set tenant_id = ${other}, reference = null where id = ${nameless};
-      update customer set tenant_id = ${other}, email = 'ann' where id = ${guest};
-      update customer set marketing_opted = false, created_at = 'infinity' where id = ${member}`)
-    .simple()
-  await project()
-  const left = await platform<{ removal: string }[]>`
-    select concat_ws(' ', reason, record, id) as removal from gateway.removal
-    where (record, id) in (('product', ${moved}), ('voucher', ${voucher}), ('voucher', ${ownerless}), ('voucher', ${nameless}), ('customer', ${guest}), ('customer', ${member}))
-    order by record, id`
-  expect(left.map(({ removal }) => removal)).toEqual([
-    `moved product ${moved}`,
-    ...[`deleted voucher ${ownerless}`, `moved voucher ${nameless}`, `moved voucher ${voucher}`].sort(
-      (a, b) => Number(a.split(' ')[2]) - Number(b.split(' ')[2]),
-    ),
-    `moved customer ${guest}`,
+  await write(`
+    update variant set product_id = ${shown}, currency = 'gbp' where id = ${size};
+    update product set tenant_id = ${other}, validity_months = -1 where id = ${moved};
+    update purchased_voucher set tenant_id = ${other}, reference = null where id = ${voucher};
+    update purchased_voucher set tenant_id = null where id = ${ownerless};
+    update customer set tenant_id = ${other}, email = 'ann' where id = ${guest};
+    update customer set marketing_opted = false, created_at = 'infinity' where id = ${member}`)
+  const left = await platform`
+    select concat_ws(' ', reason, record, id) as removal from gateway.removal order by updated_at desc limit 5`
+  expect(left.map(({ removal }) => removal).sort()).toEqual([
     `consent_withdrawn customer ${member}`,
+    `deleted voucher ${ownerless}`,
+    `moved customer ${guest}`,
+    `moved product ${moved}`,
+    `moved voucher ${voucher}`,
   ])
   const records = await platform`
     select from gateway.variant where id = ${size} union all select from gateway.product where id = ${moved}
-    union all select from gateway.voucher where id in (${voucher}, ${ownerless}, ${nameless}) union all select from gateway.customer where id in (${guest}, ${member})`
+    union all select from gateway.voucher where id in (${voucher}, ${ownerless})
+    union all select from gateway.customer where id in (${guest}, ${member})`
   expect(records).toHaveLength(0)
 
-  const rejection = () => platform`
-    select reason, since < now() - interval '1 hour' as is_old from gateway.rejected where record = 'voucher' and key = ${voucher}::text`
   await platform`update gateway.rejected set since = since - interval '2 hours'`
-  await platform`update purchased_voucher set qr_token = 'https://a.example' where id = ${voucher}`
-  await project()
-  expect(await rejection()).toEqual([{ reason: 'qr_token is a URL', is_old: true }])
-  await platform
-    .unsafe(`
-      update variant set currency = 'GBP' where id = ${size};
-      update product set validity_months = 1 where id = ${moved};
-      update purchased_voucher set qr_token = null where id = ${voucher};
-      delete from purchased_voucher where id in (${ownerless}, ${nameless});
-      update customer set email = null where id = ${guest};
-      update customer set created_at = now() where id = ${member}`)
-    .simple()
-  await project()
+  await write(`update purchased_voucher set reference = 'R', qr_token = 'https://a.example' where id = ${voucher}`)
+  const rejection = await platform`
+    select reason, since < now() - interval '1 hour' as is_old from gateway.rejected where key = ${voucher}::text`
+  expect(rejection).toEqual([{ reason: 'qr_token is a URL', is_old: true }])
+  await write(`
+    update variant set currency = 'GBP' where id = ${size};
+    update product set validity_months = 1 where id = ${moved};
+    delete from purchased_voucher where id in (${voucher}, ${ownerless});
+    update customer set email = null where id = ${guest};
+    update customer set created_at = now() where id = ${member}`)
   expect(await findRecordProblems(pool)).toEqual([])
 })
+
+const bad = { reference: 'BAD' }
+const reversed = { date_valid_start: '2026-01-02', date_valid_end: '2026-01-01' }
 
 test.each<[table: string, row: Record<string, string | number>, reason: string]>([
   ['tenant', { name: '' }, 'name is empty'],
@@ -313,24 +257,15 @@ test.each<[table: string, row: Record<string, string | number>, reason: string]>
   ['product', { ...named, currency: 'GBP', image_urls: '{a,null}' }, 'image_urls contains null'],
   ['product', { ...named, currency: 'GBP', image_urls: '{{a},{b}}' }, 'image_urls has more than one dimension'],
   ['purchased_voucher', { reference: '\u200b' }, 'reference is empty'],
-  ['purchased_voucher', { reference: 'BAD', qr_token: '\t' }, 'qr_token is empty'],
-  ['purchased_voucher', { reference: 'BAD', qr_token: ' HTTPS://a.example' }, 'qr_token is a URL'],
-  ['purchased_voucher', { reference: 'BAD', product_id: 0 }, 'an id is not between 1 and 2^53 - 1'],
-  [
-    'purchased_voucher',
-    { reference: 'BAD', current_balance: 1 },
-    'current_balance is not an amount of the currency (none): 1',
-  ],
-  [
-    'purchased_voucher',
-    { reference: 'BAD', date_valid_start: '2026-01-02', date_valid_end: '2026-01-01' },
-    'date_valid_end is before date_valid_start',
-  ],
+  ['purchased_voucher', { ...bad, qr_token: '\t' }, 'qr_token is empty'],
+  ['purchased_voucher', { ...bad, qr_token: ' HTTPS://a.example' }, 'qr_token is a URL'],
+  ['purchased_voucher', { ...bad, product_id: 0 }, 'an id is not between 1 and 2^53 - 1'],
+  ['purchased_voucher', { ...bad, current_balance: 1 }, 'current_balance is not an amount of the currency (none): 1'],
+  ['purchased_voucher', { ...bad, ...reversed }, 'date_valid_end is before date_valid_start'],
   ['customer', { email: 'ann' }, 'email is no e-mail address'],
   ['customer', { countryiso2: 'GBR' }, 'countryiso2 is not two letters'],
   ['customer', { consented_at: 'infinity' }, 'consented_at is not in the years 1 to 9999: infinity'],
   ['customer', { id: -1 }, 'the key is not between 1 and 2^53 - 1'],
-  ['customer', { id: 2 ** 53 }, 'the key is not between 1 and 2^53 - 1'],
   ['customer', { id: '1000000000000000000' }, 'the key is not between 1 and 2^53 - 1'],
 ])('a row of %s that v1 cannot show is rejected: %j', async (table, row, reason) => {
   const owner = table === 'variant' ? { product_id: product } : table === 'tenant' ? {} : { tenant_id: tenant }
@@ -344,7 +279,7 @@ test.each<[table: string, row: Record<string, string | number>, reason: string]>
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
-test('each column that a rule compares has words for authors of mappings', async () => {
+test('each column that a rule compares has a comment for authors of mappings', async () => {
   const rules = await platform<{ record: string; definition: string }[]>`
     select record::text, pg_get_functiondef(format('gateway.error_of(gateway.%I)', record || '_fields')::regprocedure) as definition
     from unnest(enum_range(null::gateway.record_type)) record`
@@ -358,32 +293,6 @@ test('each column that a rule compares has words for authors of mappings', async
   expect(compared.filter(column => !described.some(({ path }) => path === column))).toEqual([])
 })
 
-test('vouchers with one reference and one QR token are records, each with its own changes', async () => {
-  const one = await build.voucher(tenant, { reference: 'Twin', qr_token: 'twin' })
-  const others = ['TWIN', ' Twin '].map(reference => build.voucher(tenant, { reference, qr_token: `${reference}twin` }))
-  const [folded, same] = await Promise.all(others)
-  expect(await changedBy(() => platform`update purchased_voucher set void = true where id = ${one}`)).toEqual([
-    `voucher ${one}`,
-  ])
-  expect(await changedBy(() => platform`delete from purchased_voucher where id in (${one}, ${same!})`)).toEqual([
-    `deleted voucher ${one} of ${tenant}`,
-    `deleted voucher ${same} of ${tenant}`,
-  ])
-  expect(await platform`select id from gateway.voucher where reference = 'TWIN'`).toEqual([{ id: folded }])
-})
-
-test('no change is lost when the operator deletes notes and requests scans (I8)', async () => {
-  const id = await build.voucher(tenant)
-  expect(
-    await changedBy(async () => {
-      await platform`update purchased_voucher set reference = 'UNNOTED' where id = ${id}`
-      await platform.unsafe(`
-        truncate gateway.note;
-        select gateway.request_scan(record, 'Notes were deleted.') from gateway.mapping`)
-    }),
-  ).toEqual([`voucher ${id}`])
-})
-
 test('a small transaction overtakes a large one', async () => {
   await project()
   await platform`
@@ -393,21 +302,17 @@ test('a small transaction overtakes a large one', async () => {
   await platform`update gateway.step set behind_since = behind_since - interval '1 minute'`
   expect(await platform`select id from gateway.voucher where id = ${small}`).toHaveLength(1)
   expect(await platform`select id from gateway.voucher where reference like 'LOAD-%'`).toHaveLength(299)
-  // New ones take three quarters of a step, before the keys that wait.
-  await Promise.all(
-    Array.from(
-      { length: 400 },
-      () => platform`
-    insert into purchased_voucher (tenant_id, reference) values (${tenant}, 'SMALL-' || gen_random_uuid())`,
-    ),
-  )
+  // New transactions get three quarters of a step, before the keys that wait.
+  const sell = () => platform`
+    insert into purchased_voucher (tenant_id, reference) values (${tenant}, 'SMALL-' || gen_random_uuid())`
+  await Promise.all(Array.from({ length: 400 }, sell))
   await makeStep(pool, 300)
   expect((await readStepState(pool)).secondsBehind).toBeGreaterThanOrEqual(60)
   const [found] = await platform`
     select count(*) filter (where reference like 'SMALL-%') as small, count(*) filter (where reference like 'LOAD-%') as large
     from gateway.voucher`
   expect(found).toEqual({ small: 225, large: 374 })
-  // While nothing new comes, a step takes five times as many.
+  // While no new transaction waits, a step takes five times as many keys.
   await makeStep(pool, 300)
   expect(await platform`select id from gateway.voucher where reference like 'LOAD-%'`).toHaveLength(900)
   expect((await readStepState(pool)).secondsBehind).toBe(0)
@@ -427,38 +332,20 @@ test('records of a large transaction come after the records that they refer to (
   expect(await platform`select from gateway.voucher where tenant_id = ${id}`).toHaveLength(500)
 })
 
-test('keys that were noted many times displace no others', async () => {
+test('a key that was noted many times takes one place of a step', async () => {
   const [often, once] = [await build.voucher(tenant), await build.voucher(tenant)]
   await project()
   for (const code of ['A', 'B', 'C'])
     await platform`update purchased_voucher set qr_token = ${code} where id = ${often}`
   await platform`update purchased_voucher set qr_token = 'D' where id = ${once}`
-  await project(2)
-  expect(await findRecordProblems(pool)).toEqual([])
+  while (await makeStep(pool, 2)) {}
   expect(await platform`select qr_token as code from gateway.voucher where id in ${platform([often, once])}`).toEqual([
     { code: 'C' },
     { code: 'D' },
   ])
 })
 
-test('rejected keys wait once, however often all rows are compared', async () => {
-  await platform`update purchased_voucher set date_valid_end = 'infinity' where reference like 'LOAD-%'`
-  await project()
-  for (let turn = 0; turn < 3; turn++) {
-    await platform`delete from gateway.scan`
-    await platform`select gateway.request_scan('voucher', 'The mapping is new.')`
-    await makeStep(pool, 100)
-  }
-  const [waiting] = await platform`
-    select count(*) > 500 as are_many, count(*) = count(distinct key) as are_single from gateway.waiting_key`
-  expect(waiting).toEqual({ are_many: true, are_single: true })
-  await platform`update purchased_voucher set date_valid_end = null where reference like 'LOAD-%'`
-  await project()
-  expect(await platform`select from gateway.waiting_key`).toHaveLength(0)
-  expect(await findRecordProblems(pool)).toEqual([])
-})
-
-test('a step that has read a source holds no lock of it, nor of its partitions', async () => {
+test('a step holds no lock of a source, or of a partition, that it has read', async () => {
   const text = await readSelect(platform, 'voucher')
   await platform
     .unsafe(`create table flag (code integer primary key) partition by range (code);
@@ -488,7 +375,7 @@ test('a step that has read a source holds no lock of it, nor of its partitions',
   expect(await findRecordProblems(pool)).toEqual([])
 })
 
-test('a table that is locked holds up its own records only (I3, I9)', async () => {
+test('a locked table delays only its own records (I3, I9)', async () => {
   const id = await build.voucher(tenant)
   const other = await build.product(tenant)
   await platform.begin(async sql => {
@@ -508,7 +395,7 @@ test('two instances: one makes a step at a time (I1)', async () => {
   expect(await makeStep(pool, 10)).toBeNull()
 })
 
-test('no change of a table makes a write fail; a mapping that does not fit is named, and comes back (I9)', async () => {
+test('a renamed column fails no write: the mapping that does not fit is named, and recovers (I9)', async () => {
   await project()
   await platform`alter table purchased_voucher rename column reference to number`
   await platform`update purchased_voucher set current_balance = 1, currency = 'GBP'`
@@ -527,7 +414,7 @@ test('no change of a table makes a write fail; a mapping that does not fit is na
   expect(await platform`select distinct current_balance as balance from gateway.voucher`).toEqual([{ balance: 2 }])
 })
 
-test('changes without end do not hold up a scan', async () => {
+test('a scan ends although the same rows keep changing', async () => {
   // A scan reads all vouchers, a few with each step: the vouchers of the tests above would make it long.
   const { pool, platform } = await createDatabase()
   await platform`insert into tenant (id, name) values (1, 'Old Mill')`
