@@ -32,27 +32,12 @@ const repeat = (write: (round: string) => Promise<void>) =>
     }),
   )
 
-test('a voucher that was inserted is found', async () => {
-  await repeat(async name => {
-    const id = await build.voucher(one, { reference: `NEW-${name}` })
-    expect(await find(one, `new-${name}`)).toBe(id)
-  })
-})
-
-test('a voucher that was renamed is found by its new reference alone', async () => {
+test('a voucher that was inserted is found, and one that was renamed only by its new reference', async () => {
   await repeat(async name => {
     const id = await build.voucher(one, { reference: `FORMER-${name}` })
     expect(await find(one, `FORMER-${name}`)).toBe(id)
     await platform`update purchased_voucher set reference = ${`LATTER-${name}`} where id = ${id}`
     expect(await Promise.all([find(one, `LATTER-${name}`), find(one, `FORMER-${name}`)])).toEqual([id, 404])
-  })
-})
-
-test('a voucher that was moved is found at its new tenant alone', async () => {
-  await repeat(async name => {
-    const id = await build.voucher(one, { reference: `MOVED-${name}` })
-    await platform`update purchased_voucher set tenant_id = ${other} where id = ${id}`
-    expect(await Promise.all([find(other, `MOVED-${name}`), find(one, `MOVED-${name}`)])).toEqual([id, 404])
   })
 })
 
@@ -74,8 +59,6 @@ test('vouchers of a large transaction are found, before steps have taken all of 
     insert into purchased_voucher (tenant_id, reference) select ${one}, concat('BULK-', n) from generate_series(1, 20000) n`
   const references = Array.from({ length: 20 }, (_, part) => `BULK-${1 + part * 1000}`)
   const found = await Promise.all(references.map(reference => find(one, reference)))
-  const rows = await platform<
-    { id: number }[]
-  >`select id from purchased_voucher where reference in ${platform(references)} order by id`
+  const rows = await platform`select id from purchased_voucher where reference in ${platform(references)} order by id`
   expect(found).toEqual(rows.map(({ id }) => id))
 })

@@ -1,38 +1,34 @@
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { trimInvisible } from '../../src/domain/trimmed.ts'
-import { bearer, createWorld, faultyFields, flawOf, worldReference } from './support.ts'
+import { bearer, createWorld, faultyFields, flawOf, operations, perform, worldReference } from './support.ts'
 
-const { client, build, secret, tenantId, pool } = await createWorld()
+const { client, build, secret, tenantId, place, pool } = await createWorld()
 const resolve = (body: unknown) => client.resolve(secret, tenantId, body)
 const qr = 'QR/42 é'
 const qrVoucher = await build.voucher(tenantId, { qr_token: qr, reference: 'Ref-Ünï 7' })
 const edged = await build.voucher(tenantId, { reference: '\ufeffEdge-ß\u00a0', qr_token: '\u200bZm9v+YmFy8==\r' })
 const both = ['qr_token', 'voucher_reference']
 
+/** Sends bytes as the body of a resolution. */
+const send = (payload: Buffer, headers = {}) =>
+  perform(client, operations.at(-1)!, place, { ...bearer(secret), ...headers }, { payload })
+
 describe('the body of a resolution', () => {
   test.each<[string, string, string[]]>([
     ['nothing', '', ['body']],
     ['no JSON', '{"voucher_reference":', ['body']],
-    ['a form', 'voucher_reference=WORLD-1', ['body']],
     ['an array', '[{"voucher_reference":"WORLD-1"}]', ['body']],
     ['a string', '"WORLD-1"', ['body']],
-    ['a number', '1', ['body']],
     ['null', 'null', ['body']],
     ['a very deep array', '['.repeat(60_000), ['body']],
-    ['an empty object', '{}', both],
     ['nulls', '{"qr_token":null,"voucher_reference":null}', both],
-    ['blanks', '{"qr_token":"","voucher_reference":" \\t\\n"}', both],
     ['nothing that is visible', '{"qr_token":"\\u200b\\u0000","voucher_reference":"\\ufeff\\u3000\\u0085"}', both],
     ['other names', '{"reference":"WORLD-1","qrToken":"x","voucherReference":"x"}', both],
     ['both', '{"qr_token":"x","voucher_reference":"WORLD-1"}', both],
     ['a number as token', '{"qr_token":5}', ['qr_token']],
-    ['an object as reference', '{"voucher_reference":{}}', ['voucher_reference']],
     ['an array as reference', '{"voucher_reference":["WORLD-1"]}', ['voucher_reference']],
     ['false and a reference', '{"qr_token":false,"voucher_reference":"WORLD-1"}', ['qr_token']],
-    ['neither a string', '{"qr_token":0,"voucher_reference":true}', both],
-    ['a token too long', JSON.stringify({ qr_token: 'q'.repeat(2049) }), ['qr_token']],
-    ['a reference too long', JSON.stringify({ voucher_reference: 'r'.repeat(256) }), ['voucher_reference']],
     ['both too long', JSON.stringify({ qr_token: 'q'.repeat(2049), voucher_reference: 'r'.repeat(256) }), both],
   ])('%s is 422 with errors of the fields', async (_, body, fields) => {
     const answer = await resolve(body)
@@ -42,8 +38,7 @@ describe('the body of a resolution', () => {
 
   test.each<[string, object]>([
     ['in any case', { voucher_reference: 'world-1' }],
-    ['not trimmed', { voucher_reference: ' \t WORLD-1\r\n' }],
-    ['with invisible edges', { voucher_reference: '\ufeff\u2028\u200fWORLD-1\u00a0\u0000\u009f\u2060' }],
+    ['with invisible edges', { voucher_reference: '\ufeff\u2028\u200f WORLD-1\r\n\u00a0\u0000\u009f\u2060' }],
     ['with a null', { voucher_reference: worldReference, qr_token: null }],
     ['with a blank', { voucher_reference: worldReference, qr_token: '  ' }],
     ['with unknown fields', { voucher_reference: worldReference, tenant: 5, constructor: 1, extra: { deep: [] } }],
@@ -70,12 +65,11 @@ describe('the body of a resolution', () => {
     const blank = new Set(rows.map(({ code }) => code))
     for (let code = 1; code < 65536; code++) {
       const character = String.fromCharCode(code)
-      if (blank.has(code) !== (trimInvisible(character) === ''))
-        expect.fail(`U+${code.toString(16)} is trimmed in one place`)
-      const is = /[\p{White_Space}\p{Cc}\ufeff\u200b-\u200f\u202a-\u202e\u2060-\u2064]/u.test(character)
-      if (is && !blank.has(code)) expect.fail(`U+${code.toString(16)} is not trimmed`)
-      if (/[\p{L}\p{N}\p{P}\p{S}]/u.test(character) && !/\p{Default_Ignorable_Code_Point}/u.test(character))
-        if (blank.has(code)) expect.fail(`U+${code.toString(16)} is trimmed`)
+      const isBlank = trimInvisible(character) === ''
+      const isSpace = /[\p{White_Space}\p{Cc}\ufeff\u200b-\u200f\u202a-\u202e\u2060-\u2064]/u.test(character)
+      const isShown = /[\p{L}\p{N}\p{P}\p{S}]/u.test(character) && !/\p{Default_Ignorable_Code_Point}/u.test(character)
+      const isRight = isBlank === blank.has(code) && !(isSpace && !isBlank) && !(isShown && isBlank)
+      if (!isRight) expect.fail(`U+${code.toString(16)}`)
     }
   })
 
@@ -84,13 +78,7 @@ describe('the body of a resolution', () => {
     expect((await resolve({ voucher_reference: 'ref-üNÏ 7' })).body.data.voucher.id).toBe(qrVoucher)
   })
 
-  test('is looked up at the longest length, counted in characters', async () => {
-    for (const body of [{ qr_token: '🎁'.repeat(2048) }, { voucher_reference: '🎁'.repeat(255) }]) {
-      expect(flawOf(await resolve(body), 404)).toBeNull()
-    }
-  })
-
-  const unknown = ['WORLD\0-1', 'WORLD\u200b-1', '\ud800', '\\', '%', '_', "' or true --", 'W%', 'undefined', 'NaN']
+  const unknown = ['WORLD\0-1', 'WORLD\u200b-1', '\ud800', '\\', '%', "' or true --", 'W%', 'undefined']
   test.each(unknown)('is 404 when no voucher has it: %j', async text => {
     expect(flawOf(await resolve({ voucher_reference: text }), 404)).toBeNull()
     expect(flawOf(await resolve({ qr_token: text }), 404)).toBeNull()
@@ -104,43 +92,30 @@ describe('the body of a resolution', () => {
       return JSON.stringify({ ...body, padding: 'x'.repeat(length - JSON.stringify(body).length) })
     }
     expect((await resolve(sized(64 * 1024))).status).toBe(200)
-    expect(flawOf(await resolve(sized(64 * 1024 + 1)), 413)).toBeNull()
-    expect(flawOf(await resolve(sized(2_000_000)), 413)).toBeNull()
+    for (const length of [64 * 1024 + 1, 2_000_000]) expect(flawOf(await resolve(sized(length)), 413)).toBeNull()
   })
 
   test('with a byte order mark is read; with a Content-Encoding it is 415', async () => {
     const marked = await resolve(`\ufeff${JSON.stringify({ voucher_reference: worldReference })}`)
     expect([marked.status, marked.body.data.voucher.reference]).toEqual([200, worldReference])
-    const headers = { ...bearer(secret), accept: 'application/json', 'content-type': 'application/json' }
     const body = gzipSync(JSON.stringify({ voucher_reference: worldReference }))
-    const ask = (path: string, coding: string, payload = body) => {
-      const url = `/api/external/v1/tenants/${tenantId}/${path}`
-      return client.ask({ method: 'POST', url, headers: { ...headers, 'content-encoding': coding }, payload })
-    }
-    const refused = await ask('redemptions/resolve', 'gzip')
+    const ask = (coding: string, payload = body) => send(payload, { 'content-encoding': coding })
+    const refused = await ask('gzip')
     expect(flawOf(refused, 415)).toBeNull()
-    expect([refused.headers['accept-encoding'], refused.body.message]).toEqual([
-      'identity',
-      'Send the body as it is, without the header Content-Encoding.',
-    ])
-    expect((await ask('nothing', 'br')).status).toBe(404)
-    expect((await ask('redemptions/resolve', 'identity')).status).toBe(422)
-    expect((await ask('redemptions/resolve', 'gzip', Buffer.alloc(0))).status).toBe(422)
+    expect(refused.headers['accept-encoding']).toBe('identity')
+    expect(refused.body.message).toBe('Send the body as it is, without the header Content-Encoding.')
+    expect((await ask('identity')).status).toBe(422)
+    expect((await ask('gzip', Buffer.alloc(0))).status).toBe(422)
   })
 
   test('with invalid UTF-8 gets an answer', async () => {
-    const headers = { ...bearer(secret), accept: 'application/json', 'content-type': 'application/json' }
-    const url = `/api/external/v1/tenants/${tenantId}/redemptions/resolve`
-    const payload = Buffer.from('{"voucher_reference":"\xff\xfe"}', 'latin1')
-    expect(flawOf(await client.ask({ method: 'POST', url, headers, payload }), 404)).toBeNull()
+    expect(flawOf(await send(Buffer.from('{"voucher_reference":"\xff\xfe"}', 'latin1')), 404)).toBeNull()
   })
 })
 
 describe('a QR token', async () => {
-  const [spaced, plus] = [
-    await build.voucher(tenantId, { qr_token: 'a b' }),
-    await build.voucher(tenantId, { qr_token: 'a+b' }),
-  ]
+  const spaced = await build.voucher(tenantId, { qr_token: 'a b' })
+  const plus = await build.voucher(tenantId, { qr_token: 'a+b' })
   const encoded = encodeURIComponent(qr)
   test.each([
     qr,
@@ -149,14 +124,10 @@ describe('a QR token', async () => {
     `https://x.example/?code=wrong&t=wrong&qr=wrong&token=wrong&qr_token=${encoded}`,
     `https://x.example/?code=${encoded}&qr_token=&token=%20%EF%BB%BF`,
     `https://x.example/${encoded}/%E2%80%8B/%0D`,
-    `https://x.example/wrong?code=wrong&token=${encoded}`,
+    `https://user:pw@x.example:8443/wrong?code=wrong&token=${encoded}`,
     'https://x.example/?token=QR/42+%C3%A9',
-    `https://x.example/redeem/${encoded}`,
-    `https://x.example/redeem/${encoded}/`,
     `https://x.example/redeem/${encoded}///?x=1#wrong`,
-    `https://user:pw@x.example:8443/${encoded}?other=wrong`,
-    `  https://x.example/${encoded}  `,
-    `\ufeffhttps://x.example/${encoded}\u00a0\r`,
+    `\ufeff https://x.example/${encoded}?other=wrong\u00a0\r`,
     ` ${qr}\n`,
   ])('is found in %s', async text => {
     const { status, body } = await resolve({ qr_token: text })
@@ -167,34 +138,24 @@ describe('a QR token', async () => {
     qr.toLowerCase(),
     `https://x.example/?token=wrong&t=${encoded}`,
     `https://x.example/?TOKEN=${encoded}`,
-    `https://x.example/${encoded}/wrong`,
-    `https://x.example/#${encoded}`,
+    ...[`${encoded}/wrong`, `#${encoded}`, '', '%zz', '%00'].map(end => `https://x.example/${end}`),
     `ftp://x.example/${encoded}`,
     `javascript:alert("${encoded}")`,
-    'https://x.example/',
-    'https://x.example',
-    'https://',
-    'https://%zz/',
-    'https://x.example/%zz',
-    'https://x.example/%00',
-    'http://[::1',
-    worldReference,
+    ...['https://', 'https://%zz/', 'http://[::1', worldReference],
   ])('is matched exactly, and not found in %s', async text => {
     expect(flawOf(await resolve({ qr_token: text }), 404)).toBeNull()
   })
 
   test.each([
-    ['?qr_token=Zm9v%2BYmFy8==', 0],
-    ['?qr_token=Zm9v+YmFy8==', 0],
-    ['?t=x&code=Zm9v+YmFy8%3D%3D&token=', 404],
-    ['Zm9v+YmFy8==', 0],
+    ['?qr_token=Zm9v%2BYmFy8==', edged],
+    ['?qr_token=Zm9v+YmFy8==', edged],
+    ['Zm9v+YmFy8==', edged],
     // What form decoding gives comes first.
-    ['?token=a+b', 1],
-    ['?token=a%2Bb', 2],
-    ['?token=a%20b', 1],
+    ['?token=a+b', spaced],
+    ['?token=a%2Bb', plus],
+    ['?token=a%20b', spaced],
   ])('with a plus or a space is found in the URL %s', async (end, wanted) => {
-    const { status, body } = await resolve({ qr_token: `https://x.example/${end}` })
-    expect(body.data?.voucher.id ?? status).toBe([edged, spaced, plus][wanted] ?? wanted)
+    expect((await resolve({ qr_token: `https://x.example/${end}` })).body.data?.voucher.id).toBe(wanted)
   })
 
   test('is not a reference, and is not in the answer', async () => {

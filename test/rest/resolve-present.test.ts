@@ -1,12 +1,11 @@
 /** Resolutions show vouchers as their source has them, however late the records are (R35). */
 import { expect, onTestFinished, test } from 'vitest'
 import { createClient } from '../support/app.ts'
-import { untilLockWaits } from '../support/locks.ts'
 import { createWorld, faultyFields, flawOf } from './support.ts'
 
 const { client, build, platform, secret, tenantId } = await createWorld()
 const other = await build.tenant()
-/** Makes no steps before its requests. */
+/** Unlike `client`, makes no steps before a request. */
 const { resolve } = createClient(client.app)
 const balance = { current_balance: 20, initial_balance: 50, currency: 'GBP' }
 
@@ -34,11 +33,6 @@ async function buildOne(columns = {}) {
 
 test.each([
   ['a balance that was spent', 'current_balance = 0', { reason_code: 'no_balance', voucher: { current_balance: 0 } }],
-  [
-    'a balance that was spent in part',
-    'current_balance = 0.5',
-    { status: 'redeemable', voucher: { current_balance: 0.5 } },
-  ],
   ['a voucher that was voided', 'void = true', { reason_code: 'void', voucher: { void: true } }],
 ])('%s before the request is shown so', async (_, change, wanted) => {
   const name = await buildOne()
@@ -47,17 +41,11 @@ test.each([
   expect((await resolve(secret, tenantId, name)).body.data).toMatchObject(wanted)
 })
 
-test.each([
-  ['a balance below zero', 'current_balance = -1'],
-  ['a balance below the minor unit', 'current_balance = 0.001'],
-  ['a validity that ends before it begins', `date_valid_start = '2026-02-01', date_valid_end = '2026-01-01'`],
-])('%s cannot be shown, and is 422 instead of the former state, also after a step', async (_, change) => {
+test('a balance that cannot be shown is 422 instead of the former state, also after a step', async () => {
   const name = await buildOne()
-  await platform`update purchased_voucher set ${platform.unsafe(change)} where reference = ${name.voucher_reference}`
+  await platform`update purchased_voucher set current_balance = 0.001 where reference = ${name.voucher_reference}`
   for (const find of [resolve, client.resolve]) {
-    const answer = await find(secret, tenantId, name)
-    expect(flawOf(answer, 422)).toBeNull()
-    expect(faultyFields(answer)).toEqual(['voucher_reference'])
+    expect(faultyFields(await find(secret, tenantId, name))).toEqual(['voucher_reference'])
   }
 })
 
@@ -76,7 +64,7 @@ test.each([
   expect(flawOf(await client.resolve(secret, tenantId, name), 404)).toBeNull()
 })
 
-test('a voucher is not shown by a tree that has changed, or an unknown one called absent; others are found', async () => {
+test('is 503 for a voucher when the tree has changed, and for an unknown voucher when vouchers have; otherwise it answers', async () => {
   const name = await buildOne()
   await stopSteps()
   await build.product(tenantId)
@@ -103,18 +91,6 @@ test('of 400 changes, each resolution shows the changes that were committed befo
       }
     }),
   )
-})
-
-test('a voucher is found while its table is rewritten', async () => {
-  const name = await buildOne()
-  await platform`alter table purchased_voucher add column note text`
-  const answer = await platform.begin(async sql => {
-    await sql`alter table purchased_voucher alter column note type varchar(9)`
-    const asked = resolve(secret, tenantId, name)
-    await untilLockWaits(platform)
-    return { asked }
-  })
-  expect((await answer.asked).status).toBe(200)
 })
 
 test('a resolution is 500 while the mapping of vouchers does not fit the source', async () => {

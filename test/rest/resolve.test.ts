@@ -3,7 +3,6 @@ import { createApp } from '../support/app.ts'
 import { whole } from '../support/builders.ts'
 import { checkToken } from '../support/check-token.ts'
 import { onOneDay } from '../support/on-one-day.ts'
-import { until } from '../support/until.ts'
 import { createWorld, faultyFields, flawOf } from './support.ts'
 
 const world = await createWorld()
@@ -25,14 +24,8 @@ async function resolveOne(columns: Parameters<typeof build.voucher>[1], at = ten
   return { id, reference, answer, data: answer.body.data }
 }
 
-async function expectRedeemable(columns: Parameters<typeof build.voucher>[1]): Promise<void> {
-  const { data } = await resolveOne(columns)
-  expect([data.status, data.reason_code, data.voucher.reason_code]).toEqual(['redeemable', undefined, undefined])
-  expect(data.redemption_token).toMatch(/^\S{22,}$/)
-}
-
 describe('the result', () => {
-  test('sparse: fields without a value are omitted', async () => {
+  test('omits fields without a value', async () => {
     const { id, reference, answer, data } = await resolveOne({})
     const voucher = { id, reference, is_monetary: false, allow_part_redeem: false, status: 'redeemable', void: false }
     const tenant = { id: tenantId, name: 'World', source_tenant_id: tenantId, source_tenant_name: 'World' }
@@ -40,7 +33,7 @@ describe('the result', () => {
     expect(answer.text).toBe(JSON.stringify({ data: wanted }))
   })
 
-  test('full: every field in the contract’s order', async () => {
+  test('writes every field in the order of the contract', async () => {
     const owner = await build.tenant({ id: 9_007_199_254_740_001, name: 'Owner', type: 'group' })
     const at = await build.tenant({ name: 'Till', type: 'venue', parent_id: owner })
     const token = await build.token([owner, at])
@@ -58,31 +51,27 @@ describe('the result', () => {
   })
 })
 
-/** Opens a tenant with vouchers. Its token and itself are cached then, so that later resolutions ask in the same turn. */
-async function openTill(...vouchers: { reference: string; qr_token?: string }[]) {
-  const till = await build.tenant()
-  const { secret } = await build.token([till])
-  for (const voucher of vouchers) await build.voucher(till, voucher)
-  const ask = (name: object) => client.resolve(secret, till, name)
-  await ask({ voucher_reference: 'absent' })
-  return { till, ask }
-}
-
 test('resolutions at the same time each get the voucher of their own scope', async () => {
   const numbers = [1, 2, 3]
-  const tills = await Promise.all(
-    numbers.map(number => openTill({ reference: `BESIDE-${number}`, qr_token: `beside-${number}` })),
-  )
-  const asked = tills.flatMap(({ till, ask }, at) =>
-    [...numbers, 4].flatMap(of =>
-      [{ voucher_reference: `beside-${of}` }, { qr_token: `beside-${of}` }].map(async name => {
-        const { status, body } = await ask(name)
-        const wanted = of === numbers[at] ? [200, `BESIDE-${of}`, till] : [404, undefined, undefined]
-        expect([status, body.data?.voucher.reference, body.data?.tenant.id]).toEqual(wanted)
-      }),
-    ),
-  )
-  await Promise.all(asked)
+  const checks: (() => Promise<void>)[] = []
+  for (const own of numbers) {
+    const till = await build.tenant()
+    const { secret } = await build.token([till])
+    await build.voucher(till, { reference: `TILL-${own}`, qr_token: `till-${own}` })
+    // Then the token and the tenant are cached, and all resolutions below ask in the same turn.
+    await client.resolve(secret, till, { voucher_reference: 'absent' })
+    for (const of of numbers) {
+      for (const name of [{ voucher_reference: `till-${of}` }, { qr_token: `till-${of}` }]) {
+        const check = async () => {
+          const { status, body } = await client.resolve(secret, till, name)
+          const wanted = of === own ? [200, `TILL-${of}`, till] : [404, undefined, undefined]
+          expect([status, body.data?.voucher.reference, body.data?.tenant.id]).toEqual(wanted)
+        }
+        checks.push(check)
+      }
+    }
+  }
+  await Promise.all(checks.map(check => check()))
 })
 
 describe('the reason', () => {
@@ -92,12 +81,9 @@ describe('the reason', () => {
   const all = { void: true, redemption_status: 'redeemed', ...empty }
 
   test.each([
-    ['void', { ...all, ...start }],
     ['void', { ...all, ...end }],
     ['redeemed', { ...all, ...start, void: false }],
-    ['redeemed', { ...all, ...end, void: false }],
     ['redeemed', { redemption_status: 'Redeemed', current_balance: 5, currency: 'GBP' }],
-    ['no_balance', { ...empty, ...start }],
     ['no_balance', { ...empty, ...end, redemption_status: 'partially_redeemed' }],
     ['expired', { ...end, current_balance: 5, currency: 'GBP' }],
     ['not_yet_valid', start],
@@ -110,17 +96,13 @@ describe('the reason', () => {
   })
 
   test.each([
-    ['nothing said', {}],
     ['some balance', { current_balance: 0.01, currency: 'GBP' }],
-    ['not redeemed', { redemption_status: 'unredeemed' }],
     ['redeemed in part', { redemption_status: 'partially_redeemed' }],
-  ])('none: %s', (_, columns) => expectRedeemable(columns))
-
-  test('none: valid today and on no other day', () =>
-    onOneDay(async () => {
-      const today = await dayAt('UTC', 0)
-      await expectRedeemable({ date_valid_start: today, date_valid_end: today })
-    }))
+  ])('none: %s', async (_, columns) => {
+    const { data } = await resolveOne(columns)
+    expect([data.status, data.reason_code, data.voucher.reason_code]).toEqual(['redeemable', undefined, undefined])
+    expect(data.redemption_token).toMatch(/^\S{22,}$/)
+  })
 
   test('depends on the calendar day of the tenant that owns the voucher, and both ends are valid', () =>
     onOneDay(async () => {
@@ -155,32 +137,19 @@ describe('the redemption token', () => {
       ...{ voucher_id: id, owner_id: owner, tenant_id: till, token_id: token.id },
       ...{ jti: expect.stringMatching(/^[\w-]{22}$/), iat: expect.any(Number), exp: Number(payload.iat) + 900 },
     })
-    expect(payload.iat).toBeGreaterThanOrEqual(before)
-    expect(payload.iat).toBeLessThan(before + 60)
+    expect(Math.floor((Number(payload.iat) - before) / 60)).toBe(0)
     const again = (await client.resolve(token.secret, till, { voucher_reference: reference })).body.data
     expect((await checkToken(client, again.redemption_token)).payload.jti).not.toBe(payload.jti)
   })
 
-  test('is of its own voucher when many are resolved at the same time', async () => {
-    const names = Array.from({ length: 20 }, (_, at) => `MANY-${at}`)
-    const ids = await Promise.all(names.map(reference => build.voucher(tenantId, { reference })))
-    const answers = await Promise.all(names.map(name => client.resolve(secret, tenantId, { voucher_reference: name })))
-    const tokens = await Promise.all(answers.map(({ body }) => checkToken(client, body.data.redemption_token)))
-    expect(tokens.map(({ payload }) => payload.voucher_id)).toEqual(ids)
-    expect(new Set(tokens.map(({ payload }) => payload.jti)).size).toBe(20)
-  })
-
   test('has the issuer, the audience and the lifetime that are configured', async () => {
-    const settings = {
-      PUBLIC_URL: 'https://gateway.example.com',
-      REDEMPTION_AUDIENCE: 'tills',
-      REDEMPTION_TOKEN_TTL: '7',
-    }
+    const url = 'https://gateway.example.com'
+    const settings = { PUBLIC_URL: url, REDEMPTION_AUDIENCE: 'tills', REDEMPTION_TOKEN_TTL: '7' }
     const other = await createApp(world, settings)
     await build.voucher(tenantId, { reference: 'BRIEF' })
     const { body } = await other.resolve(secret, tenantId, { voucher_reference: 'brief' })
     const { payload } = await checkToken(other, body.data.redemption_token)
-    expect(payload).toMatchObject({ iss: settings.PUBLIC_URL, aud: 'tills', exp: Number(payload.iat) + 7 })
+    expect(payload).toMatchObject({ iss: url, aud: 'tills', exp: Number(payload.iat) + 7 })
   })
 
   test('needs no lock: the voucher’s row is neither changed nor locked', async () => {
@@ -188,13 +157,13 @@ describe('the redemption token', () => {
     const row = () =>
       platform`select voucher.*, xmin::text, xmax::text, ctid::text from purchased_voucher voucher where id = ${id}`
     const before = await row()
-    const burst = Array.from({ length: 10 }, () => client.resolve(secret, tenantId, { voucher_reference: reference }))
-    const tokens = (await Promise.all(burst)).map(({ body }) => body.data.redemption_token)
-    expect(new Set(tokens).size).toBe(10)
+    const resolve = () => client.resolve(secret, tenantId, { voucher_reference: reference })
+    const answers = await Promise.all(Array.from({ length: 10 }, resolve))
+    expect(new Set(answers.map(({ body }) => body.data.redemption_token)).size).toBe(10)
     expect(await row()).toEqual(before)
     await platform.begin(async sql => {
       await sql`select from purchased_voucher where id = ${id} for update`
-      expect((await client.resolve(secret, tenantId, { voucher_reference: reference })).status).toBe(200)
+      expect((await resolve()).status).toBe(200)
     })
   })
 })
@@ -205,34 +174,23 @@ describe('the scope of a resolution', () => {
     const middle = await build.tenant({ name: 'Middle', parent_id: top })
     const bottom = await build.tenant({ name: 'Bottom', parent_id: middle })
     const beside = await build.tenant({ name: 'Beside', parent_id: top })
-    const all = [top, middle, bottom, beside]
-    const { secret: wide } = await build.token([whole(top)])
-    const statusAt = async (at: number, owner: number, as: string) =>
-      (await resolveOne({}, at, owner, as)).answer.status
-    const found = async (at: number, as: string) =>
-      (await Promise.all(all.map(owner => statusAt(at, owner, as)))).map(status => status === 200)
-    expect(await found(top, wide)).toEqual([true, true, true, true])
-    expect(await found(middle, wide)).toEqual([true, true, true, false])
-    expect(await found(bottom, wide)).toEqual([true, true, true, false])
-    expect(await found(beside, wide)).toEqual([true, false, false, true])
-
-    const { secret: alone } = await build.token([middle])
-    expect(await found(middle, alone)).toEqual([false, true, false, false])
-    const { secret: below } = await build.token([whole(middle)])
-    expect(await found(middle, below)).toEqual([false, true, true, false])
-    expect(await found(bottom, below)).toEqual([false, true, true, false])
-    const { secret: ends } = await build.token([top, bottom])
-    expect(await found(bottom, ends)).toEqual([true, false, true, false])
-  })
-
-  test('follows the tree as it changes', async () => {
-    const [owner, till] = [await build.tenant(), await build.tenant()]
-    const { secret: both } = await build.token([owner, till])
-    const { reference, answer } = await resolveOne({}, till, owner, both)
-    expect(answer.status).toBe(404)
-    const status = async () => (await client.resolve(both, till, { voucher_reference: reference })).status
-    await platform`update tenant set parent_id = ${owner} where id = ${till}`
-    await until('the owner is above', async () => (await status()) === 200, 1_500)
+    const owners = [top, middle, bottom, beside]
+    for (const [grants, at, wanted] of [
+      [[whole(top)], top, owners],
+      [[whole(top)], middle, [top, middle, bottom]],
+      [[whole(top)], bottom, [top, middle, bottom]],
+      [[whole(top)], beside, [top, beside]],
+      [[middle], middle, [middle]],
+      [[whole(middle)], bottom, [middle, bottom]],
+      [[top, bottom], bottom, [top, bottom]],
+    ] as const) {
+      const token = await build.token([...grants])
+      const found: number[] = []
+      for (const owner of owners) {
+        if ((await resolveOne({}, at, owner, token.secret)).answer.status === 200) found.push(owner)
+      }
+      expect(found).toEqual(wanted)
+    }
   })
 })
 
@@ -261,7 +219,7 @@ describe.each([
     expect((await find()).status).toBe(404)
   })
 
-  test('is 422 when several tenants below have it, unless the token is authorised for one of them alone', async () => {
+  test('is 422 when several tenants below have it, unless the token is authorised for only one of them', async () => {
     const till = await build.tenant()
     const owners = [await build.tenant({ parent_id: till }), await build.tenant({ parent_id: till })]
     for (const owner of owners) await build.voucher(owner, { [column]: 'Below' })
@@ -274,14 +232,12 @@ describe.each([
   })
 })
 
-test.each([
-  ['two tenants', 2],
-  ['one tenant', 1],
-])('of references of %s in another case, the same case comes first, after the distance', async (_, count) => {
+test('of references in another case, the same case comes first, after the distance', async () => {
   const till = await build.tenant()
   const { secret: all } = await build.token([whole(till)])
-  const owners = [await build.tenant({ parent_id: till }), await build.tenant({ parent_id: till })].slice(0, count)
-  for (const [at, reference] of ['Case', 'CASE'].entries()) await build.voucher(owners[at % count]!, { reference })
+  for (const reference of ['Case', 'CASE']) {
+    await build.voucher(await build.tenant({ parent_id: till }), { reference })
+  }
   const find = (reference: string) => client.resolve(all, till, { voucher_reference: reference })
   for (const name of ['Case', 'CASE', ' CASE '])
     expect((await find(name)).body.data.voucher.reference).toBe(name.trim())
