@@ -18,7 +18,7 @@ await revokeToken(pool, tester, revoked.id)
 const badAuthorizations: Record<string, string | undefined> = {
   missing: undefined,
   'another scheme': `Basic ${Buffer.from('a:b').toString('base64')}`,
-  'scheme alone': 'Bearer',
+  'no token after the scheme': 'Bearer',
   malformed: 'Bearer nonsense',
   'two tokens': `Bearer ${secret} ${secret}`,
   unknown: `Bearer ${createTokenSecret()}`,
@@ -83,25 +83,15 @@ describe.each(operations)('$name', operation => {
   })
 
   test('returns 405 with Allow for every other method', async () => {
-    const others = METHODS.filter(other => other !== method && other !== 'CONNECT')
-    expect(others).toContain('HEAD')
-    expect(others).toContain('OPTIONS')
-    for (const other of others) {
+    for (const other of METHODS.filter(other => other !== method && other !== 'CONNECT')) {
       const answer = await ask({}, place, { method: other as 'GET' })
       expect(answer.headers.allow, other).toBe(method)
       if (other === 'HEAD') expect([answer.status, answer.text]).toEqual([405, ''])
       else expect(flawOf(answer, 405), other).toBeNull()
       expect((await ask({ authorization: undefined }, place, { method: other as 'GET' })).status, other).toBe(401)
     }
-  })
-
-  test('returns 405 with any body', async () => {
-    const options = { method: method === 'GET' ? 'POST' : 'PUT', payload: '{' } as const
-    for (const type of ['application/json', 'text/html', undefined]) {
-      expect(flawOf(await ask({ 'content-type': type }, place, options), 405), type).toBeNull()
-    }
-    const coded = await ask({ 'content-type': 'application/json', 'content-encoding': 'gzip' }, place, options)
-    expect([flawOf(coded, 405), coded.headers.allow]).toEqual([null, method])
+    const coded = { 'content-type': 'text/html', 'content-encoding': 'gzip' }
+    expect(flawOf(await ask(coded, place, { method: 'PUT', payload: '{' }), 405), 'with any body').toBeNull()
   })
 
   if (body) {
@@ -132,21 +122,14 @@ describe.each(underTenant)('$name, below a tenant', operation => {
   })
 
   test('returns 404 for an id that is not a plain positive integer', async () => {
-    const never = '0 -1 +1 01 1.0 0x1 abc null 9007199254740992 99999999999999999999 %00 %2F %zz %2e%2e %F0%9F%8E%81'
-    for (const id of [...never.split(' '), '1'.repeat(3000)]) {
-      const places = [
-        { ...place, tenantId: id },
-        { tenantId, product: id, voucher: id, customer: id },
-      ]
-      for (const where of places.filter(where => operation.path(where) !== operation.path(place))) {
-        expect(flawOf(await perform(client, operation, where, bearer(secret)), 404), id).toBeNull()
-      }
+    const never = '0 -1 +1 0x1 abc null 9007199254740992 99999999999999999999 %2F %zz %2e%2e %F0%9F%8E%81'.split(' ')
+    const forms = (id: number | string) => [`0${id}`, `${id}.0`, `${id}e0`, `%20${id}`, `${id}%00`]
+    for (const id of [...never, ...forms(tenantId)]) expect(flawOf(await ask(id), 404), id).toBeNull()
+    const record = operation.path({ ...place, product: 'x', voucher: 'x', customer: 'x' }) !== operation.path(place)
+    for (const id of record ? [...never, ...forms(place.product)] : []) {
+      const where = { tenantId, product: id, voucher: id, customer: id }
+      expect(flawOf(await perform(client, operation, where, bearer(secret)), 404), id).toBeNull()
     }
-    const nearly = [`0${tenantId}`, `${tenantId}.0`, `${tenantId}e0`, `%20${tenantId}`, `${tenantId}%00`]
-    for (const id of [...nearly, Buffer.from(`Tenant:${tenantId}`).toString('base64url')]) {
-      expect(flawOf(await ask(id), 404), id).toBeNull()
-    }
-    expect((await ask('9007199254740991')).status).toBe(404)
   })
 
   test('reports errors in the order of R1', async () => {

@@ -32,22 +32,17 @@ test('a request without Accept-Encoding gets plain bytes, and Vary is set', () =
 test.each([
   ['br', 'br'],
   ['gzip', 'gzip'],
-  ['GZIP', 'gzip'],
-  ['gzip, deflate, br, zstd', 'gzip'],
+  ['GZIP, deflate, br, zstd', 'gzip'],
   ['br, gzip', 'br'],
   ['br;q=0.5, gzip;q=0.8', 'gzip'],
-  ['gzip;q=0.5', 'gzip'],
-  ['br;q=0, gzip', 'gzip'],
   ['br;q=0, *', 'gzip'],
   ['gzip;q=0, *', 'br'],
   ['identity;q=0, gzip', 'gzip'],
   ['br;q=0', undefined],
-  ['identity', undefined],
   ['identity, gzip;q=0.5', undefined],
   ['*;q=0', undefined],
   ['deflate, zstd', undefined],
   ['nonsense;;=, ,', undefined],
-  ['', undefined],
 ])('Accept-Encoding: %s gets %s', async (acceptEncoding, coding) => {
   const answer = await ask(client, v1 + long, acceptEncoding)
   expect(codingOf(answer)).toBe(coding)

@@ -28,13 +28,8 @@ async function send(bytes: string | Buffer): Promise<Answer> {
   const headers = Object.fromEntries(
     lines.map(line => [line.slice(0, line.indexOf(':')).toLowerCase(), line.slice(line.indexOf(':') + 1).trim()]),
   )
-  return {
-    status: Number(statusLine.split(' ')[1]),
-    headers,
-    bytes: sent,
-    text,
-    body: text ? JSON.parse(text) : undefined,
-  }
+  const status = Number(statusLine.split(' ')[1])
+  return { status, headers, bytes: sent, text, body: text ? JSON.parse(text) : undefined }
 }
 
 const known = `Accept: application/json\r\nAuthorization: Bearer ${secret}\r\n`
@@ -45,19 +40,9 @@ const get = (target: string, headers = known) =>
 describe('malformed HTTP', () => {
   test.each([
     ['garbage', 'garbage\r\n\r\n', 400],
-    ['a target that is no path', 'GET x HTTP/1.1\r\nHost: x\r\n\r\n', 400],
-    ['a raw byte in the target', `GET ${v1}/tenants/\xff HTTP/1.1\r\nHost: x\r\n\r\n`, 400],
-    ['a bad version', `GET ${v1}/tenants HTTP/9.9\r\n\r\n`, 400],
     ['another protocol', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', 400],
-    ['HTTP/2 at once', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 400],
-    ['an unknown method', `BREW ${v1}/tenants HTTP/1.1\r\nHost: x\r\n\r\n`, 400],
-    ['a NUL in the target', `GET ${v1}/ten\0ants HTTP/1.1\r\nHost: x\r\n\r\n`, 400],
-    ['a NUL in a header', `GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nAccept: \0\r\n\r\n`, 400],
-    ['a header without a colon', `GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n`, 400],
-    ['two lengths', `POST ${v1}/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab`, 400],
     ['a length and chunks', `POST ${v1}/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n${chunked}\r\n\r\n`, 400],
     ['headers too large', `GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nX-A: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
-    ['a target too long', `GET ${v1}/${'a'.repeat(20_000)} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
   ])('%s gets a message', async (_, bytes, status) => {
     const answer = await send(Buffer.from(bytes, 'latin1'))
     expect(flawOf(answer, status)).toBeNull()
@@ -65,31 +50,22 @@ describe('malformed HTTP', () => {
     expect(answer.headers.connection).toBe('close')
     expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
   })
-
-  test('a body that ends in broken chunks gets a message', async () => {
-    const head = `POST ${v1}/tenants/${tenantId}/redemptions/resolve HTTP/1.1\r\nHost: x\r\n${known}`
-    const answer = await send(`${head}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`)
-    expect(flawOf(answer, answer.status === 422 ? 422 : 400)).toBeNull()
-  })
 })
 
 describe('HTTP that Node accepts and RFC 9112 does not gets a message, and its connection closes', () => {
+  const wrongHosts = ['a b', 'user@a', 'a/b', 'a:b', 'a?', 'http://a', '[a', '%zz', 'é', 'a:1:2']
   const requests: [string, string][] = [
     ['no Host', 'HTTP/1.1\r\n'],
-    ['two Hosts', 'HTTP/1.1\r\nHost: x\r\nhost: x\r\n'],
     ['two Hosts, the last beyond a thousand lines', `HTTP/1.1\r\nHost: x\r\n${'A: b\r\n'.repeat(1_500)}HOST: y\r\n`],
     ['two Hosts of HTTP/1.0', 'HTTP/1.0\r\nHost: x\r\nHost: x\r\n'],
-    ...['a b', 'a, b', 'user@a', 'a/b', 'a:b', 'a?', 'a#b', 'http://a', '[a', '%zz', 'é', '<a>', '"a"', 'a:1:2'].map(
-      (host): [string, string] => [`Host: ${host}`, `HTTP/1.1\r\nHost: ${host}\r\n`],
-    ),
+    ...wrongHosts.map((host): [string, string] => [`Host: ${host}`, `HTTP/1.1\r\nHost: ${host}\r\n`]),
     ['chunks of HTTP/1.0', `HTTP/1.0\r\nConnection: keep-alive\r\n${chunked}\r\n\r\n0\r\n`],
     ['compressed chunks', 'HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n'],
-    ['HTTP/0.9', 'HTTP/0.9\r\nHost: x\r\n'],
     ['HTTP/0.9 without a version', '\r\n'],
     ['HTTP/2.0', 'HTTP/2.0\r\nHost: x\r\n'],
   ]
   test.each(requests)('%s', async (_, rest) => {
-    for (const target of [`${v1}/tenants`, '/graphql', '/admin/login', '/livez', '/nowhere', 'http://x/']) {
+    for (const target of [`${v1}/tenants`, '/graphql', '/nowhere', 'http://x/']) {
       // A request that hides behind it is not answered.
       const bytes = `GET ${target} ${rest}\r\nGET /livez HTTP/1.0\r\n\r\n`
       const { socket, received, closed } = openSocket(port)
@@ -102,23 +78,12 @@ describe('HTTP that Node accepts and RFC 9112 does not gets a message, and its c
     expect(differenceFrom({ method: 'GET', url: v1, ...answer })).toBeNull()
   })
 
-  test.each([
-    '/livez#a',
-    '/livez?a#b',
-    'http://x/livez#',
-    'http:///livez',
-    'HTTPS://:80/livez',
-    'http://?a',
-    'http://',
-  ])('the target %s', async target => {
+  const targets = ['/livez#a', '/livez?a#b', 'http://x/livez#', 'http:///livez', 'HTTPS://:80/livez', 'http://?a']
+  test.each([...targets, 'http://user@localhost/livez', 'http://[x]/livez'])('the target %s', async target => {
     expect((await send(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`)).status).toBe(400)
   })
 
-  test('also in a target with a host, which replaces the header', async () => {
-    for (const host of ['user@localhost', 'a b', '[x]']) {
-      expect((await send(`GET http://${host}/livez HTTP/1.1\r\nHost: x\r\n\r\n`)).status).toBe(400)
-    }
-    // Its own address is all that /admin answers here.
+  test('the host of a target replaces the header: /admin answers its own address only', async () => {
     const { socket, received, closed } = openSocket(port)
     const rest = `Host: localhost:${port}\r\nConnection: close\r\n\r\n`
     socket.write(`GET http://elsewhere.example/admin/login HTTP/1.1\r\n${rest}`)
@@ -132,7 +97,6 @@ describe('unusual but valid HTTP is answered', () => {
     ['HTTP/1.0 without a Host', `GET ${v1}/tenants HTTP/1.0\r\n${known}\r\n`],
     ['an empty Host', `GET ${v1}/tenants HTTP/1.1\r\nHost:\r\n${known}\r\n`],
     ['an IPv6 address', `GET ${v1}/tenants HTTP/1.1\r\nHost: [::1]:80\r\n${known}\r\n`],
-    ['HTTP/1.0 with a Host', `GET ${v1}/tenants HTTP/1.0\r\nHost: x_y.example\r\n${known}\r\n`],
     ['an expectation', `GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nExpect: tea\r\n${known}\r\n`],
     ['an upgrade', `GET ${v1}/tenants HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n${known}\r\n`],
     ['an absolute target', `GET http://elsewhere.example${v1}/tenants HTTP/1.1\r\nHost: x\r\n${known}\r\n`],
@@ -151,14 +115,10 @@ describe('unusual but valid HTTP is answered', () => {
 describe('an unknown path', () => {
   const ids = ['%', '%25zz%zz', '%00', `${place.product}%00`, `${place.product}/`, '9'.repeat(10_000)]
   const paths = [
-    ...['', '/', '/tenant', '/tenants/', '//tenants', '/TENANTS', '/%zz', '/%', '/%ff'],
-    ...['/tenants/%zz/catalog/vouchers', '/tenants/%zz/catalog/vouchers?cursor=%zz'],
-    ...['/tenants/%C0%AF/catalog/vouchers', '/tenants/%ff%fe/sales/purchased-vouchers/1'],
-    '/tenants%2F1%2Fcatalog%2Fvouchers',
+    ...['', '/', '/tenants/', '//tenants', '/TENANTS', '/%zz', '/%', '/%ff', '/tenants%2F1%2Fcatalog%2Fvouchers'],
+    ...['/tenants/%C0%AF/catalog/vouchers', '/tenants/%zz/catalog/vouchers?cursor=%zz'],
     ...ids.map(id => `/tenants/${tenantId}/catalog/vouchers/${id}`),
-    `/tenants/${'x'.repeat(10_000)}/catalog/vouchers`,
     `/tenants/${tenantId}/../${tenantId}/catalog/vouchers`,
-    `/tenants/${tenantId};x/catalog/vouchers`,
   ]
 
   test.each(
@@ -168,26 +128,16 @@ describe('an unknown path', () => {
     expect(flawOf(await get(v1 + path, ''), 401)).toBeNull()
   })
 
-  const elsewhere = ['/nowhere', '*', '/%zz', '/%ff', '/api/external/v2/tenants']
-  test.each(elsewhere)('%s outside of v1 is 404 with a message', async target => {
-    expect(flawOf(await get(target), 404)).toBeNull()
-    expect(flawOf(await get(target, ''), 404)).toBeNull()
-  })
-
-  test.each(['/', 'http://h', 'http://h?x'])('%s is 404 with a message for a caller of v1', async target => {
+  const elsewhere = ['/nowhere', '*', '/%zz', '/api/external/v2/tenants', '/', 'http://h?x']
+  test.each(elsewhere)('%s outside of v1 is 404 with a message for a caller of v1', async target => {
     expect(flawOf(await get(target), 404)).toBeNull()
   })
 
-  const methods = ['POST', 'PUT', 'DELETE', 'OPTIONS', 'QUERY', 'PROPFIND'] as const
-  test.each(methods)('is 404 by %s, whatever the body', async method => {
-    const bodies = [undefined, '{', 'a'.repeat(100_000)]
-    for (const payload of bodies) {
-      for (const type of ['application/json', 'text/html', ';;', undefined]) {
-        const headers = { ...bearer(secret), ...(type && { 'content-type': type }) }
-        for (const url of ['/nowhere', `${v1}/nowhere`]) {
-          const answer = await client.ask({ method: method as 'POST', url, headers, ...(payload && { payload }) })
-          expect(flawOf(answer, 404), `${url} ${type} ${payload?.slice(0, 9)}`).toBeNull()
-        }
+  test.each(['POST', 'OPTIONS', 'PROPFIND'])('is 404 by %s, with any body', async method => {
+    for (const payload of ['{', 'a'.repeat(100_000)]) {
+      for (const url of ['/nowhere', `${v1}/nowhere`]) {
+        const headers = { ...bearer(secret), 'content-type': ';;' }
+        expect(flawOf(await client.ask({ method: method as 'POST', url, headers, payload }), 404), url).toBeNull()
       }
     }
   })

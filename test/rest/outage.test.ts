@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
+import { afterAll, expect, onTestFinished, test } from 'vitest'
 import { codeOf, createApp, createClient } from '../support/app.ts'
 import { connect, serviceRole } from '../support/connect.ts'
 import { untilLockWaits } from '../support/locks.ts'
@@ -15,11 +15,10 @@ const { address, place, secret, platform } = world
 const startBeforeDatabase = (port?: number) => startProxy(() => join(address.host, `.s.PGSQL.${address.port}`), port)
 let proxy = await startBeforeDatabase()
 const { port } = proxy
-const pool = connect(
-  { ...address, host: '127.0.0.1', port },
-  { max: 4, statementTimeoutMs: 5_000, answerTimeoutMs: 3_000, role: serviceRole },
-)
-// No steps before its requests: these find the connections of the pool as they are.
+const connectByProxy = (max: number) =>
+  connect({ ...address, host: '127.0.0.1', port }, { max, statementTimeoutMs: 5_000, role: serviceRole })
+const pool = connectByProxy(4)
+// Makes no steps before a request: the request finds the connections of the pool as they are.
 const client = createClient((await createApp({ pool })).app)
 afterAll(async () => {
   await pool.end({ timeout: 1 })
@@ -29,39 +28,23 @@ const askAll = () => Promise.all(operations.map(operation => perform(client, ope
 const untilAllSucceed = () =>
   until('every operation is 200', async () => (await askAll()).every(({ status }) => status === 200))
 
-describe('a database out of reach', () => {
-  test('is 503 with Retry-After for every operation, and 200 again once it is back', async () => {
-    expect((await askAll()).map(({ status }) => status)).toEqual(operations.map(() => 200))
-    for (let time = 0; time < 2; time++) {
-      proxy.stop()
-      const answers = await askAll()
-      for (const answer of answers) {
-        expect(flawOf(answer, 503)).toBeNull()
-        expect(answer.headers['retry-after']).toMatch(/^[1-5]$/)
-      }
-      const malformed = await client.rest('nonsense', '/tenants')
-      expect(malformed.status).toBe(401)
-      proxy = await startBeforeDatabase(port)
-      await untilAllSucceed()
+test('a database out of reach is 503 with Retry-After for every operation, and 200 again once it is back', async () => {
+  expect((await askAll()).map(({ status }) => status)).toEqual(operations.map(() => 200))
+  for (let time = 0; time < 2; time++) {
+    proxy.stop()
+    for (const answer of await askAll()) {
+      expect(flawOf(answer, 503)).toBeNull()
+      expect(answer.headers['retry-after']).toMatch(/^[1-5]$/)
     }
-  })
-
-  test('that falls silent is 503 where a connection was used, and 200 again once new connections reach it', async () => {
-    proxy.silence()
-    proxy.accept()
-    const failed = (await askAll()).filter(({ status }) => status !== 200)
-    expect(failed).not.toEqual([])
-    for (const answer of failed) expect(flawOf(answer, 503)).toBeNull()
+    expect((await client.rest('nonsense', '/tenants')).status, 'a malformed token').toBe(401)
+    proxy = await startBeforeDatabase(port)
     await untilAllSucceed()
-  })
+  }
 })
 
 test('resolutions whose shared answer is lost each look for their voucher again, and get their own token', async () => {
   // One connection: it is cut, and the pool opens it again.
-  const single = connect(
-    { ...address, host: '127.0.0.1', port },
-    { max: 1, statementTimeoutMs: 5_000, role: serviceRole },
-  )
+  const single = connectByProxy(1)
   onTestFinished(() => single.end({ timeout: 1 }))
   const one = createClient((await createApp({ pool: single })).app)
   const resolve = () => one.resolve(secret, Number(place.tenantId), { voucher_reference: worldReference })
@@ -77,9 +60,8 @@ test('resolutions whose shared answer is lost each look for their voucher again,
     proxy.cut()
     await untilLockWaits(lock, 2)
     await lock`select pg_advisory_unlock(26)`
-    const answers = [before, ...(await asked)]
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200])
-    const tokens = answers.map(({ body }): string => body.data.redemption_token)
+    const tokens = [before, ...(await asked)].map(({ body }) => body.data.redemption_token)
+    expect(tokens).toEqual(tokens.map(() => expect.any(String)))
     expect(new Set(tokens).size).toBe(4)
   } finally {
     lock.release()
@@ -96,9 +78,7 @@ test.each([
   ['53300', 'too many connections'],
   ['57P05', 'an idle session that was ended'],
   ['58030', 'an error of its disk'],
-  ['40001', 'a lost conflict'],
   ['40P01', 'a deadlock'],
-  ['55P03', 'a lock'],
 ])('a database that has %s, %s, is 503 with Retry-After, and UNAVAILABLE over GraphQL', async code => {
   const raising = onRead('gateway.voucher_entry', `raise exception 'no' using errcode = '${code}'`)
   await platform.unsafe(raising.apply)
@@ -137,11 +117,10 @@ test('an error of the service is 500 with a message that shows nothing of it, or
       expect(answer.headers['ratelimit-remaining']).toMatch(/^\d+$/)
     }
     const query = `{ tenant(id: ${place.tenantId}) { name catalogVouchers { totalCount } } }`
-    const { status, body } = await client.graphql(secret, query)
-    expect([status, body.data]).toEqual([200, { tenant: { name: 'World', catalogVouchers: null } }])
+    const { body } = await client.graphql(secret, query)
+    expect(body.data).toEqual({ tenant: { name: 'World', catalogVouchers: null } })
     const message = 'The service failed to answer. The fault has been noted.'
-    const at = { locations: [expect.any(Object)], path: ['tenant', 'catalogVouchers'] }
-    expect(body.errors).toEqual([{ message, ...at, extensions: { code: 'INTERNAL' } }])
+    expect(body.errors).toMatchObject([{ message, extensions: { code: 'INTERNAL' } }])
   } finally {
     for (const name of records) await platform.unsafe(`alter table gateway.secret_${name} rename to ${name}`)
   }
@@ -158,10 +137,8 @@ test('until all records are written for the first time, every operation is 503',
     for (const operation of operations) {
       const answer = await perform(fresh, operation, place, bearer(secret))
       expect(flawOf(answer, 503), operation.name).toBeNull()
-      expect([answer.headers['retry-after'], answer.body.message]).toEqual([
-        '60',
-        expect.stringContaining('first time'),
-      ])
+      expect(answer.headers['retry-after']).toBe('60')
+      expect(answer.body.message).toContain('first time')
     }
     expect(codeOf(await fresh.graphql(secret, resolution))).toBe('UNAVAILABLE')
     await platform`update gateway.step set is_complete = true`

@@ -23,17 +23,11 @@ describe('the rate', () => {
       perform(client, operations[index % operations.length]!, place, bearer(secret)),
     )
     const answers = await Promise.all(burst)
-    const passed = answers.filter(({ status }) => status === 200)
-    expect(passed).toHaveLength(120)
-    expect(passed.map(remainingOf).sort((a, b) => b - a)).toEqual(
-      Array.from({ length: 120 }, (_, index) => 119 - index),
-    )
-
-    const rejected = answers.filter(({ status }) => status !== 200)
-    for (const answer of rejected) {
+    const left = answers.filter(({ status }) => status === 200).map(remainingOf)
+    expect(left.sort((a, b) => b - a)).toEqual(Array.from({ length: 120 }, (_, index) => 119 - index))
+    for (const answer of answers.filter(({ status }) => status !== 200)) {
       expect(flawOf(answer, 429)).toBeNull()
-      expect(answer.headers['ratelimit-limit']).toBe('120')
-      expect(answer.headers['ratelimit-remaining']).toBe('0')
+      expect(answer.headers).toMatchObject({ 'ratelimit-limit': '120', 'ratelimit-remaining': '0' })
       expect(answer.headers['retry-after']).toBe(answer.headers['ratelimit-reset'])
     }
   })
@@ -50,25 +44,18 @@ describe('the rate', () => {
       [await client.rest(secret, '/nowhere'), 404],
       [await client.rest(secret, '/tenants/%zz/catalog/vouchers'), 404],
     ] as const
-    counted.forEach(([answer, status], index) => {
+    for (const [index, [answer, status]] of counted.entries()) {
       expect(flawOf(answer, status)).toBeNull()
-      expect(answer.headers['ratelimit-remaining']).toBe(String(119 - index))
-      expect(answer.headers['ratelimit-reset']).toMatch(/^\d+$/)
-    })
+      expect(remainingOf(answer)).toBe(119 - index)
+    }
     const forbidden = await perform(client, list, place, bearer(powerless))
-    expect([forbidden.status, forbidden.headers['ratelimit-remaining']]).toEqual([403, '119'])
+    expect([forbidden.status, remainingOf(forbidden)]).toEqual([403, 119])
   })
 
-  test('a request without a valid token does not count', async () => {
-    const secret = await newSecret()
-    await remaining(secret, '1.1.1.1')
-    for (let asked = 0; asked < 5; asked++) await client.rest(`${secret}x`, '/tenants', { remoteAddress: '1.1.1.1' })
-    expect(await remaining(secret, '1.1.1.1')).toBe(118)
-  })
-
-  test('each token and each address has its own budget', async () => {
+  test('each token and each address has its own budget; a request without a valid token does not count', async () => {
     const [one, other] = [await newSecret(), await newSecret()]
     expect(await remaining(one, '1.1.1.1')).toBe(119)
+    for (let asked = 0; asked < 5; asked++) await client.rest(`${one}x`, '/tenants', { remoteAddress: '1.1.1.1' })
     expect(await remaining(one, '1.1.1.1')).toBe(118)
     expect(await remaining(other, '1.1.1.1')).toBe(119)
     expect(await remaining(one, '1.1.1.2')).toBe(119)
@@ -94,7 +81,7 @@ describe.each(operations)('$name, when the rate is spent', operation => {
 
 /** Services, addresses of sockets, and what is left after each forwarded text. */
 test.each([
-  ['the socket’s, when an untrusted client forwards another', client, '9.9.9.9', { '1.2.3.4': 119, '1.2.3.5': 118 }],
+  ['the socket’s, without a trusted proxy', client, '9.9.9.9', { '1.2.3.4': 119, '1.2.3.5': 118 }],
   ['the socket’s, when it is no trusted proxy', proxied, '9.9.9.9', { '1.2.3.4': 119, '1.2.3.5': 118 }],
   [
     'the last forwarded one that is not a trusted proxy',
@@ -107,22 +94,19 @@ test.each([
     proxied,
     '::ffff:10.1.2.3',
     {
-      '2001:db8::7': 119,
-      '[2001:db8::7]': 118,
-      '[2001:0DB8:0:0::7]:443': 117,
-      '"[2001:db8::7]:_port"': 116,
-      '6.6.6.6, [2001:db8::7]:5123, [::ffff:10.9.9.9]:80': 115,
-      '2001:db8::7, , ': 114,
+      '2001:db8::7, , ': 119,
+      '[2001:0DB8:0:0::7]:443': 118,
+      '"[2001:db8::7]:_port"': 117,
+      '6.6.6.6, [2001:db8::7]:5123, [::ffff:10.9.9.9]:80': 116,
       '192.0.2.1:5123': 119,
-      '::ffff:192.0.2.1': 118,
-      '[::FFFF:c000:201]': 117,
+      '[::FFFF:c000:201]': 118,
     },
   ],
   [
     'the proxy’s, when the forwarded text is none',
     proxied,
     '10.1.2.3',
-    { nonsense: 119, '<script>': 118, unknown: 117, '1.2.3.4, _hidden': 116, '1.2.3.4, [::g]': 115, '1.2.3.4, 1': 114 },
+    { '<script>': 119, unknown: 118, '1.2.3.4, _hidden': 117, '1.2.3.4, [::g]': 116, '1.2.3.4, 1': 115 },
   ],
   ['the last proxy’s that is known', proxied, '10.1.2.3', { 'unknown, 10.7.7.7': 119, '_x, [::ffff:a07:707]:1': 118 }],
 ])('the address is %s', async (_, app, address, forwarded) => {
@@ -150,16 +134,13 @@ test('requests beyond the rate are held before they are refused, and take no pla
   const other = await newSecret()
   await rest(secret, '/tenants')
   const refused: Promise<Answer>[] = []
-  let held = 0
-  let mostHeld = 0
+  let answered = 0
   for (let round = 0; round < 20; round++) {
-    held++
-    refused.push(rest(secret, '/tenants').finally(() => held--))
+    refused.push(rest(secret, '/tenants').finally(() => answered++))
     expect((await rest(other, '/tenants')).status).toBe(200)
-    mostHeld = Math.max(mostHeld, held)
+    if (round === 1) expect(answered, 'while two are held').toBe(0)
   }
-  expect(mostHeld).toBeGreaterThan(1)
-  expect((await Promise.all(refused)).map(({ status }) => status)).toEqual(refused.map(() => 429))
+  for (const { status } of await Promise.all(refused)) expect(status).toBe(429)
 })
 
 test('look-ups of unknown tokens are limited for a whole /64, also when its zeros are left out', async () => {
@@ -168,10 +149,9 @@ test('look-ups of unknown tokens are limited for a whole /64, also when its zero
     (await client.rest(secret, '/tenants', { remoteAddress })).status
   expect(await statusOf(secret, '2001:db8:8::7:0:0:1')).toBe(200)
   // As many as a network may send.
-  const flood = Array.from({ length: 100 }, (_, n) =>
-    statusOf(createTokenSecret(), `2001:db8:8::${(n + 1).toString(16)}:0:0:1`),
-  )
-  expect(new Set(await Promise.all(flood))).toEqual(new Set([401]))
+  const addresses = Array.from({ length: 100 }, (_, n) => `2001:db8:8::${(n + 1).toString(16)}:0:0:1`)
+  const flood = await Promise.all(addresses.map(address => statusOf(createTokenSecret(), address)))
+  expect(new Set(flood)).toEqual(new Set([401]))
   expect(await statusOf(createTokenSecret(), '2001:db8:8:0:ffff::1')).toBe(429)
   // Other networks, and tokens that were found before, are not affected.
   expect(await statusOf(createTokenSecret(), '2001:db8:8:1::1')).toBe(401)

@@ -77,16 +77,10 @@ export function perform(
   options: Omit<InjectOptions, 'headers' | 'url'> & { query?: string } = {},
 ): Promise<Answer> {
   const all = { accept: 'application/json', ...(body && { 'content-type': 'application/json' }), ...headers }
+  const sent = Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
   const { query = '', ...others } = options
-  return client.ask({
-    method,
-    ...(body && { payload: JSON.stringify(body) }),
-    ...others,
-    url: v1 + path(place) + query,
-    headers: Object.fromEntries(
-      Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
-    ),
-  })
+  const payload = body && { payload: JSON.stringify(body) }
+  return client.ask({ method, ...payload, ...others, url: v1 + path(place) + query, headers: sent })
 }
 
 export const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` })
@@ -111,6 +105,8 @@ export async function walk(client: Client, secret: string, path: string, query: 
 export const faultyFields = ({ status, body }: Answer): string[] | null =>
   status === 422 ? Object.keys(body.errors).sort() : null
 
+const isSentence = (line: unknown) => /^[A-Z].+\.$/.test(String(line))
+
 /** Returns the problem of an error response, which must be JSON with a sentence and without internals (R17, R18). */
 export function flawOf({ status, headers, text, body }: Answer, wanted: number): string | null {
   if (status !== wanted) return `${status} instead of ${wanted}: ${text}`
@@ -119,13 +115,11 @@ export function flawOf({ status, headers, text, body }: Answer, wanted: number):
   if (!headers['x-request-id']) return 'no request id'
   const keys = Object.keys(body).join()
   if (keys !== (wanted === 422 ? 'message,errors' : 'message')) return `keys ${keys}`
-  if (typeof body.message !== 'string' || !/^[A-Z].+\.$/.test(body.message)) return `message ${body.message}`
+  if (!isSentence(body.message)) return `message ${body.message}`
   if (/select|insert|postgres|relation|column|stack|\.ts|\.js|FST_|syntax|node_modules|undefined/i.test(text))
     return `hint ${text}`
   if (wanted !== 422) return null
-  const fieldErrors = Object.values<unknown>(body.errors)
-  const sentences = fieldErrors.every(
-    error => Array.isArray(error) && error.length > 0 && error.every(line => /^[A-Z].+\.$/.test(String(line))),
-  )
-  return fieldErrors.length > 0 && sentences ? null : `errors ${text}`
+  const fields = Object.values<unknown>(body.errors)
+  const isRight = fields.every(lines => Array.isArray(lines) && lines.length > 0 && lines.every(isSentence))
+  return fields.length > 0 && isRight ? null : `errors ${text}`
 }
