@@ -79,22 +79,6 @@ const deleteOne = (table: string, known: Known, column = 'id') =>
     context => context.sql`delete from ${context.sql(table)} where ${context.sql(column)} = ${one(context, known)}`,
   )
 
-const updateVoucherOften: Change = async context => {
-  const { sql, mark } = context
-  const id = one(context, 'vouchers')
-  let count = 0
-  for (const time of ['a', 'b', 'c']) {
-    count = (await sql`update purchased_voucher set product_title = ${mark + time} where id = ${id}`).count
-  }
-  return count
-}
-
-const insertConflicting = simple(
-  context => context.sql`
-    insert into purchased_voucher (id, tenant_id, reference)
-    values (${one(context, 'vouchers')}, ${owner(context)}, ${context.mark}) on conflict (id) do nothing`,
-)
-
 const upsertVoucher = simple(
   context => context.sql`
     insert into purchased_voucher (id, tenant_id, reference)
@@ -114,17 +98,6 @@ const truncateVariants: Change = async context => {
 }
 
 const bulkInsert = adding('vouchers', context => vouchersFor(context, owner(context), context.bulkRows))
-
-const copyIn: Change = async ({ sql, knownIds, random, mark, bulkRows }) => {
-  // For tenants that are never deleted: the driver does not report errors of a copy.
-  const line = (n: number) => `${random.pick(knownIds.owners)}\t${mark}-${n}\t${mark}\n`
-  const into = await sql`copy purchased_voucher (tenant_id, reference, product_title) from stdin`.writable()
-  await new Promise<void>((resolve, reject) => {
-    into.once('error', reject).once('finish', resolve)
-    into.end(Array.from({ length: bulkRows }, (_, n) => line(n)).join(''))
-  })
-  return bulkRows
-}
 
 const variantOf = (product: (context: ChangeContext) => number) =>
   adding(
@@ -168,14 +141,6 @@ const consent = simple(
     update customer set marketing_opted = not marketing_opted where id in ${some(context, 'customers', 3)}`,
 )
 
-const consentTwice: Change = async context => {
-  const { sql, mark } = context
-  const id = one(context, 'customers')
-  await sql`update customer set marketing_opted = not marketing_opted where id = ${id}`
-  return (await sql`update customer set marketing_opted = not marketing_opted, surname = ${mark} where id = ${id}`)
-    .count
-}
-
 /** Returns a tenant as the new parent of another, inside or outside the scope of the tokens. */
 const place = ({ random, knownIds }: ChangeContext) => {
   const { root, branch, elsewhere, owners, shops, tenants } = knownIds
@@ -194,21 +159,6 @@ const insertTenant = adding('tenants', context => tenantBelow(context, place(con
 const deleteTenant = simple(
   context => context.sql`delete from tenant where id = ${take(context, context.knownIds.tenants) ?? 0}`,
 )
-
-const insertFamily: Change = async context => {
-  const [parent] = await tenantBelow(context, place(context))
-  const [child] = parent ? await tenantBelow(context, Number(parent.id)) : []
-  if (parent && child) context.knownIds.families.push([Number(parent.id), Number(child.id)])
-  return 2
-}
-
-const deleteFamily: Change = async context => {
-  const { sql, knownIds, random } = context
-  const [parent = 0, child = 0] = take(context, knownIds.families) ?? []
-  if (random.chance(0.5)) return (await sql`delete from tenant where id in (${parent}, ${child})`).count
-  const { count } = await sql`delete from tenant where id = ${child}`
-  return count + (await sql`delete from tenant where id = ${parent}`).count
-}
 
 const openShop: Change = async context => {
   const [shop] = await tenantBelow(context, place(context))
@@ -288,8 +238,6 @@ const changes: Weighted[] = [
   [6, insertVouchers(10)],
   [10, updateVouchers(1)],
   [6, updateVouchers(10)],
-  [3, updateVoucherOften],
-  [3, insertConflicting],
   [2, upsertVoucher],
   [2, deleteOne('purchased_voucher', 'vouchers')],
   [4, insertProduct],
@@ -305,7 +253,6 @@ const changes: Weighted[] = [
   [5, customerIn],
   [5, retitle('customer', 'surname', 'customers', 3)],
   [6, consent],
-  [3, consentTwice],
   [1, deleteOne('customer', 'customers')],
   [3, retitle('tenant', 'name', 'tenants', 3)],
   [3, insertTenant],
@@ -323,13 +270,11 @@ const changes: Weighted[] = [
   [1, remake('product', 'products', mark => ({ slug: mark, title: mark, currency: 'GBP' }))],
   [2, remake('customer', 'customers', mark => ({ surname: mark, marketing_opted: true }))],
   [1, remake('tenant', 'tenants', mark => ({ name: mark })), 'checked'],
-  [1, insertFamily],
-  [1, deleteFamily, 'checked'],
   [1, openShop],
   [1, closeShop, 'checked'],
 ]
 
-const loads: Change[] = [bulkInsert, copyIn, truncateVariants]
+const loads: Change[] = [bulkInsert, truncateVariants]
 
 /** The tables whose records leave a tenant's list and come back, with the column that shows the last change. */
 const returning = {

@@ -1,6 +1,6 @@
 /** Clients of all kinds that keep a copy of all that their tokens are authorised for. */
-import { patient, type Resumption, readWhole } from './clients.ts'
-import { type Ask, type Instance, type List, lists, transports } from './lists.ts'
+import { type Resumption, readWhole, withRetries } from './clients.ts'
+import { type Ask, type Instance, type ListName, transports } from './lists.ts'
 import { type createWholes, type Outcome, outcomesOf } from './outcome.ts'
 import { createRecipeClient } from './recipe.ts'
 
@@ -22,34 +22,32 @@ export const clientKinds: ClientKind[] = [
   { scope: 'branch', transport: 'REST', resumption: 'last page' },
 ]
 
-const tenantList = lists.find(({ name }) => name === 'tenants')!
-
-/** Returns how a list is read over a transport, each time from another instance. REST has no removals. */
+/** Returns how a list is read over a transport, each page from another instance. */
 export const askThrough =
-  (apps: readonly Instance[], transport: ClientKind['transport'], secret: string) => (list: List, tenant: number) => {
-    const able = list.path || transport === 'v1 alone' ? transport : 'GraphQL'
-    const asks = apps.map(app => patient(transports[able](app, secret, list, tenant)))
+  (instances: readonly Instance[], transport: ClientKind['transport'], secret: string) =>
+  (list: ListName, tenant: number) => {
+    const asks = instances.map(instance => withRetries(transports[transport](instance, secret, list, tenant)))
     let asked = 0
     const ask: Ask = (since, cursor) => asks[asked++ % asks.length]!(since, cursor)
     return ask
   }
 
 /**
- * Creates a client by the recipe.
+ * Creates a client that follows the recipe of docs/guides/keeping-in-step.md.
  *
  * @param secret of a token for its scope
  * @returns the pass that it repeats, and its outcomes
  */
-export function createFollower(kind: ClientKind, apps: readonly Instance[], secret: string) {
-  const askFor = askThrough(apps, kind.transport, secret)
+export function createFollower(kind: ClientKind, instances: readonly Instance[], secret: string) {
+  const askFor = askThrough(instances, kind.transport, secret)
   const client = createRecipeClient(askFor, kind.resumption)
   return {
     pass: client.round,
     async outcomes(wholeOf: ReturnType<typeof createWholes>): Promise<Outcome[]> {
-      const scope = await readWhole(askFor(tenantList, 0))
-      const outcomes = await outcomesOf(Object.values(kind).join(', '), client, scope, wholeOf)
+      const scope = await readWhole(askFor('tenants', 0))
+      const outcomes = await outcomesOf(Object.values(kind).join(', '), client.copy, scope, wholeOf)
       if (kind.transport !== 'v1 alone') return outcomes
-      // What left a list is found by full passes, which such a client makes now and then.
+      // Such a client finds the records that left a list by full passes, which it makes from time to time.
       return outcomes.map(outcome => ({
         ...outcome,
         tooMuch: 0,
