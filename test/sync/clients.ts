@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type postgres from '#postgres'
-import { type Ask, type CopiedRecord, RequestError } from './lists.ts'
+import { VoucherGatewayError } from '../../packages/client/src/index.ts'
+import type { Ask, CopiedRecord } from './lists.ts'
 import type { Random } from './random.ts'
 
 /** The ways in which a client resumes, from docs/guides/keeping-in-step.md. */
@@ -12,15 +13,19 @@ export interface PassTimes {
   last: string
 }
 
-/** Waits and repeats while the service is overloaded, or an export of a killed instance counts, as docs/guides/keeping-in-step.md prescribes. */
-export const patient =
+/** Returns whether the service is overloaded or away, or an export of a killed instance counts: a later request may succeed. */
+export const isTemporary = (error: unknown): boolean =>
+  error instanceof VoucherGatewayError && /^(UNAVAILABLE|RATE_LIMITED|CONNECTION_FAILED)$/.test(error.code)
+
+/** Waits and repeats after such an error, more often than the client does, so that a test has many passes. */
+export const withRetries =
   (ask: Ask): Ask =>
   async (since, cursor) => {
     for (let left = 300; ; left--) {
       try {
         return await ask(since, cursor)
       } catch (error) {
-        if (!(error instanceof RequestError) || !/^(UNAVAILABLE|503|429)$/.test(error.code) || left === 0) throw error
+        if (!isTemporary(error) || left === 0) throw error
         await pause(100)
       }
     }
@@ -30,7 +35,7 @@ export const patient =
  * One pass: from a bound to the list's end.
  *
  * @param since the bound; null for all records @param accept called with each record, in the list's order
- * @throws RequestError when the service refuses a page
+ * @throws VoucherGatewayError when the service refuses a page
  */
 export async function readPass(
   ask: Ask,
@@ -43,7 +48,7 @@ export async function readPass(
     const page = await ask(since, cursor)
     times.first ||= page.serverTime
     times.last = page.serverTime
-    cursor = page.cursor
+    cursor = page.nextCursor
     page.records.forEach(accept)
   } while (cursor !== null)
   return times

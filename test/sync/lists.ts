@@ -1,24 +1,33 @@
-import { exportPath } from '../../src/http/paths.ts'
+/** Lists as clients read them: through the client for integrators, and over GraphQL. */
+import type { FastifyInstance } from 'fastify'
+import { throwFirstError } from '../../packages/client/src/answer-error.ts'
+import { array, cursor, id, instant, nullable, object, parse } from '../../packages/client/src/check.ts'
+import {
+  type Page,
+  type Removal,
+  tenantListNames,
+  tenantLists,
+  VoucherGateway,
+} from '../../packages/client/src/index.ts'
+import { Transport } from '../../packages/client/src/transport.ts'
 
+/** The four lists of v1, and the removals, which only GraphQL has. */
+export const listNames = ['tenants', ...tenantListNames, 'removals'] as const
+export type ListName = (typeof listNames)[number]
+
+/** A record as a copy holds it. */
 export interface CopiedRecord {
   key: string
   id: number
   /** For a removal: the resource of the record that left. */
-  resource: string | null
+  resource: Removal['resource'] | null
   updatedAt: string
   /** All that is compared. */
   image: string
 }
 
-/** A page of a list, from either transport. */
-export interface SyncPage {
-  records: CopiedRecord[]
-  cursor: string | null
-  serverTime: string
-}
-
 /** Reads a page of a list that begins at an instant, after a cursor. */
-export type Ask = (since: string | null, cursor: string | null) => Promise<SyncPage>
+export type Ask = (since: string | null, cursor: string | null) => Promise<Page<CopiedRecord>>
 
 interface Titled {
   id: number
@@ -26,209 +35,140 @@ interface Titled {
 }
 
 /** The fields that are compared, under the names of v1. Each list has some of them. */
-interface Body extends Partial<Record<'name' | 'title' | 'product_title' | 'surname', string | null>> {
+interface Body {
   id?: number
   tenant_id?: number
-  updated_at: string
+  updated_at?: string | null
+  name?: string
+  title?: string
+  product_title?: string | null
   current_balance?: number | null
-  /** For a removal: the resource of the record, and the reason. */
-  resource?: string
-  reason?: string
-  category_refs?: Titled[]
-  variant_summaries?: Titled[]
+  surname?: string | null
+  category_refs?: readonly Titled[]
+  variant_summaries?: readonly Titled[]
 }
 
-export interface PageBody {
-  data: Body[]
-  next_cursor: string | null
-  server_time: string
-}
+const titles = (list: readonly Titled[] = []) => list.map(({ id, title }) => `${id}:${title}`).sort()
 
-const titles = (list: Titled[] = []) => list.map(({ id, title }) => `${id}:${title}`).sort()
-
-/** @returns a record as a copy holds it */
-export function toCopiedRecord(body: Body): CopiedRecord {
-  const { name, title, product_title, current_balance, surname, reason, category_refs, variant_summaries } = body
-  const plain = [name, title, product_title, current_balance, surname, reason].map(field => field ?? null)
-  const image = JSON.stringify([body.updated_at, ...plain, titles(category_refs), titles(variant_summaries)])
+function toCopiedRecord(body: Body | Removal): CopiedRecord {
+  if ('resource' in body) {
+    const { resource, recordId: id, reason, removedAt: updatedAt } = body
+    // A record can leave more than once; each time has an entry.
+    return { key: `${resource} ${id} ${updatedAt}`, id, resource, updatedAt, image: `${updatedAt} ${reason}` }
+  }
+  const { name, title, product_title, current_balance, surname, category_refs, variant_summaries } = body
+  const plain = [body.updated_at, name, title, product_title, current_balance, surname].map(field => field ?? null)
+  const image = JSON.stringify([...plain, titles(category_refs), titles(variant_summaries)])
   const id = body.id ?? body.tenant_id ?? 0
-  // A record can leave more than once; each time has an entry.
-  const key = body.resource ? `${body.resource} ${id} ${body.updated_at}` : String(id)
-  return { key, id, resource: body.resource ?? null, updatedAt: body.updated_at, image }
+  return { key: String(id), id, resource: null, updatedAt: body.updated_at ?? '', image }
 }
 
-export interface List {
-  name: string
-  /** The resource of its records in removals; null for the list of removals. */
-  resource: string | null
-  /** The path below the base path of v1; null where v1 has no such list. */
-  path: null | ((tenant: number) => string)
-  /** The path of its export; omitted when the list has no export. */
-  exportPath?: (tenant: number) => string
-  field: string
-  /** The GraphQL selection of a record, under the names of v1. */
-  selection: string
-  ofTenant: boolean
+const toPage = ({ records, ...page }: Page<Body | Removal>) => ({ ...page, records: records.map(toCopiedRecord) })
+
+/** An instance of the service, in this process or another one. */
+export interface Instance {
+  /** Where it listens; an instance in this process does not. */
+  origin?: string
+  fetch: typeof fetch
 }
 
-/** The four lists of v1, and the removals, which only GraphQL has. */
-export const lists: List[] = [
-  {
-    name: 'tenants',
-    resource: 'TENANT',
-    path: () => '/tenants',
-    exportPath: () => '/tenants',
-    field: 'tenants',
-    selection: 'id: databaseId name updated_at: updatedAt',
-    ofTenant: false,
+/** Returns an instance in this process. */
+export const instanceOf = (app: Pick<FastifyInstance, 'inject'>): Instance => ({
+  async fetch(input, init) {
+    const { pathname, search } = new URL(String(input))
+    const headers = Object.fromEntries(new Headers(init?.headers))
+    const request = { method: init?.body ? 'POST' : 'GET', url: pathname + search, headers } as const
+    const { statusCode, body } = await app.inject({ ...request, ...(init?.body && { payload: String(init.body) }) })
+    return new Response(body, { status: statusCode })
   },
-  {
-    name: 'products',
-    resource: 'CATALOG_VOUCHER',
-    path: tenant => `/tenants/${tenant}/catalog/vouchers`,
-    exportPath: tenant => `/tenants/${tenant}/catalog-vouchers`,
-    field: 'catalogVouchers',
-    selection: `id: databaseId title updated_at: updatedAt
-      category_refs: categories { id: databaseId title } variant_summaries: variants { id: databaseId title }`,
-    ofTenant: true,
-  },
-  {
-    name: 'vouchers',
-    resource: 'PURCHASED_VOUCHER',
-    path: tenant => `/tenants/${tenant}/sales/purchased-vouchers`,
-    exportPath: tenant => `/tenants/${tenant}/purchased-vouchers`,
-    field: 'purchasedVouchers',
-    selection: 'id: databaseId product_title: productTitle current_balance: currentBalance updated_at: updatedAt',
-    ofTenant: true,
-  },
-  {
-    name: 'signups',
-    resource: 'MARKETING_SIGNUP',
-    path: tenant => `/tenants/${tenant}/customers/marketing-signups`,
-    exportPath: tenant => `/tenants/${tenant}/marketing-signups`,
-    field: 'marketingSignups',
-    selection: 'id: databaseId surname updated_at: updatedAt',
-    ofTenant: true,
-  },
-  {
-    name: 'removals',
-    resource: null,
-    path: null,
-    field: 'removals',
-    selection: 'id: recordId resource reason updated_at: removedAt',
-    ofTenant: true,
-  },
-]
-
-/** @returns a page as clients read it */
-export const toPage = ({ data, next_cursor, server_time }: PageBody): SyncPage => ({
-  records: data.map(toCopiedRecord),
-  cursor: next_cursor,
-  serverTime: server_time,
 })
 
-export class RequestError extends Error {
-  /** @param code the GraphQL error code, also for REST */
-  constructor(
-    readonly code: string,
-    message: string,
-  ) {
-    super(message)
-  }
+const optionsOf = ({ origin = 'http://localhost', fetch }: Instance, token: string) => ({
+  ...{ url: origin, token, fetch, maxAttempts: 1 },
+})
+
+/** The GraphQL selections of records, under the names of v1. */
+const selections = {
+  tenants: 'name',
+  'catalog-vouchers': `title category_refs: categories { id: databaseId title }
+    variant_summaries: variants { id: databaseId title }`,
+  'purchased-vouchers': 'product_title: productTitle current_balance: currentBalance',
+  'marketing-signups': 'surname',
 }
 
-const codeOfStatus: Record<number, string> = { 403: 'FORBIDDEN', 404: 'NOT_FOUND' }
+const connection = object({
+  records: array(object({ id, updated_at: nullable(instant) })),
+  nextCursor: nullable(cursor),
+  serverTime: instant,
+})
+const rootAnswer = object({ data: object({ list: connection }) })
+const tenantAnswer = object({ data: object({ tenant: object({ list: connection }) }) })
+
+type Reader = (instance: Instance, secret: string, list: ListName, tenant: number) => Ask
+
+/** Reads the list of removals, or a list by pages of v1. */
+const byPages: Reader = (instance, secret, list, tenant) => {
+  const client = new VoucherGateway(optionsOf(instance, secret))
+  return async (since, cursor) => {
+    const options = { updatedSince: since ?? undefined, cursor: cursor ?? undefined }
+    const read = () => {
+      if (list === 'tenants') return client.tenants(options)
+      return list === 'removals' ? client.removals(tenant, options) : client[tenantLists[list].list](tenant, options)
+    }
+    for await (const page of read().pages()) return toPage(page)
+    throw new Error('The list has no page.')
+  }
+}
 
 /** Marks the cursor of an export that goes on, for the client that reads it. */
 const partPrefix = 'export '
 
-/** Returns an export as if it had broken off behind some of its cursors, or all of it when it is short. */
-function cutExport(text: string): SyncPage {
-  const lines = text.split('\n').slice(0, -1)
-  const cursors = lines.flatMap((line, index) => (line.startsWith('{"cursor"') ? [index] : []))
-  // The last cursor stands before the end: nothing is left behind it.
-  const cut = cursors[Math.floor(Math.random() * (cursors.length - 1))]
-  if (cut === undefined && !/^\{"end":true,"count":\d+\}$/.test(lines.at(-1) ?? ''))
-    throw new Error('The export broke off.')
-  const part = cursors.length > 1 ? lines.slice(0, (cut ?? 0) + 1) : lines
-  const values = part.map((line): Body & { server_time?: string; cursor?: string; end?: true } => JSON.parse(line))
-  return {
-    records: values.filter(value => !value.server_time && !value.cursor && !value.end).map(toCopiedRecord),
-    cursor: part === lines ? null : `${partPrefix}${values.at(-1)?.cursor}`,
-    serverTime: values[0]?.server_time ?? '',
-  }
-}
-
-interface RequestOptions {
-  method?: 'POST'
-  url: string
-  payload?: string
-}
-
-/** An instance of the service, in this process or another one. */
-export interface Instance {
-  inject(
-    request: RequestOptions & { headers: Record<string, string> },
-  ): PromiseLike<{ statusCode: number; body: string }>
-}
-
-/** Sends a request. @returns its body @throws RequestError when the status is not 200 */
-async function send(app: Instance, secret: string, options: RequestOptions): Promise<string> {
-  const headers = { accept: 'application/json', authorization: `Bearer ${secret}`, 'content-type': 'application/json' }
-  const { statusCode, body } = await app.inject({ headers, ...options })
-  if (statusCode === 200 || options.url === '/graphql') return body
-  throw new RequestError(codeOfStatus[statusCode] ?? String(statusCode), `${options.url}: ${statusCode} ${body}`)
-}
-
-/** The ways to read a list over each transport. */
+/** The ways to read a list. */
 export const transports = {
-  REST: (app: Instance, secret: string, list: List, tenant: number): Ask => {
-    return async (since, cursor) => {
-      const query = new URLSearchParams({ ...(since && { updated_since: since }), ...(cursor && { cursor }) })
-      const page: PageBody = JSON.parse(
-        await send(app, secret, { url: `/api/external/v1${list.path?.(tenant)}?${query}` }),
-      )
-      return toPage(page)
-    }
-  },
+  REST: byPages,
 
   /** Without removals, which v1 has not. */
-  'v1 alone': (app: Instance, secret: string, list: List, tenant: number): Ask =>
-    list.path
-      ? transports.REST(app, secret, list, tenant)
-      : async () => ({ records: [], cursor: null, serverTime: '' }),
+  'v1 alone': (instance, secret, list, tenant) =>
+    list === 'removals'
+      ? async () => ({ records: [], nextCursor: null, serverTime: '' })
+      : byPages(instance, secret, list, tenant),
 
   /** The first pass, and some of the later ones, read all of the list as an export: in parts, as after breaks. */
-  export: (app: Instance, secret: string, list: List, tenant: number): Ask => {
-    const page = transports.REST(app, secret, list, tenant)
+  export: (instance, secret, list, tenant) => {
+    const page = byPages(instance, secret, list, tenant)
+    if (list === 'removals') return page
+    const client = new VoucherGateway(optionsOf(instance, secret))
     return async (since, cursor) => {
       const isPart = cursor?.startsWith(partPrefix) ?? false
       const isIncrement = cursor === null && since !== null && Math.random() < 0.75
       if (!isPart && (cursor !== null || isIncrement)) return page(since, cursor)
-      const query = isPart ? `?cursor=${cursor?.slice(partPrefix.length)}` : ''
-      return cutExport(await send(app, secret, { url: `${exportPath}${list.exportPath?.(tenant)}${query}` }))
+      const options = { cursor: isPart ? cursor?.slice(partPrefix.length) : undefined }
+      const read =
+        list === 'tenants' ? client.exportTenants(options) : client[tenantLists[list].export](tenant, options)
+      const chunks: Page<CopiedRecord>[] = []
+      for await (const chunk of read.pages()) chunks.push(toPage(chunk))
+      chunks.length = 1 + Math.floor(Math.random() * chunks.length)
+      const { nextCursor = null, serverTime = '' } = chunks.at(-1) ?? {}
+      const records = chunks.flatMap(chunk => chunk.records)
+      return { records, nextCursor: nextCursor === null ? null : partPrefix + nextCursor, serverTime }
     }
   },
 
-  GraphQL: (app: Instance, secret: string, list: List, tenant: number): Ask => {
-    const connection = `list: ${list.field}(updatedSince: $since, after: $after) {
-      data: nodes { ${list.selection} }
-      next_cursor: nextCursor server_time: serverTime
+  GraphQL: (instance, secret, list, tenant) => {
+    if (list === 'removals') return byPages(instance, secret, list, tenant)
+    const transport = new Transport(optionsOf(instance, secret))
+    const field = list === 'tenants' ? 'tenants' : tenantLists[list].list
+    const selected = `list: ${field}(updatedSince: $since, after: $after) {
+      records: nodes { id: databaseId ${selections[list]} updated_at: updatedAt } nextCursor serverTime
     }`
-    const query = list.ofTenant
-      ? `query ($since: DateTime, $after: String, $tenant: ID!) { owner: tenant(id: $tenant) { ${connection} } }`
-      : `query ($since: DateTime, $after: String) { ${connection} }`
+    const query = `query ($since: DateTime, $after: String) {
+      ${list === 'tenants' ? selected : `tenant(id: ${tenant}) { ${selected} }`}
+    }`
     return async (since, after) => {
-      const variables = { since, after, ...(list.ofTenant && { tenant: String(tenant) }) }
-      const payload = JSON.stringify({ query, variables })
-      const body = await send(app, secret, { method: 'POST', url: '/graphql', payload })
-      const answer: {
-        data?: { list?: PageBody; owner?: { list: PageBody } }
-        errors?: { extensions?: { code?: string } }[]
-      } = JSON.parse(body)
-      const page = answer.data?.owner?.list ?? answer.data?.list
-      if (page && !answer.errors) return toPage(page)
-      throw new RequestError(answer.errors?.[0]?.extensions?.code ?? '', `${list.name}: ${body}`)
+      const request = { path: '/graphql', body: { query, variables: { since, after } }, repeatable: true }
+      const { body, requestId } = await transport.send(request, throwFirstError)
+      if (list === 'tenants') return toPage(parse(rootAnswer, body, requestId).data.list)
+      return toPage(parse(tenantAnswer, body, requestId).data.tenant.list)
     }
   },
-}
+} satisfies Record<string, Reader>

@@ -1,7 +1,8 @@
 /** Compares the copies of clients with the lists, which are read from their beginning. */
+import { tenantListNames } from '../../packages/client/src/index.ts'
 import { lostFrom, readWhole, surplusOf } from './clients.ts'
-import type { Ask, CopiedRecord, List } from './lists.ts'
-import { type RecipeClient, recordLists } from './recipe.ts'
+import type { CopiedTenant } from './copy.ts'
+import type { Ask, CopiedRecord, ListName } from './lists.ts'
 
 /** The differences of a client's copy, in one list of all its tenants. */
 export interface Outcome {
@@ -16,10 +17,10 @@ export interface Outcome {
 }
 
 /** Reads whole lists, each once for all clients. Created after all writers have stopped. */
-export function createWholes(askFor: (list: List, tenant: number) => Ask) {
+export function createWholes(askFor: (list: ListName, tenant: number) => Ask) {
   const known = new Map<string, Promise<CopiedRecord[]>>()
-  return (list: List, tenant: number): Promise<CopiedRecord[]> => {
-    const key = `${list.name} ${tenant}`
+  return (list: ListName, tenant: number): Promise<CopiedRecord[]> => {
+    const key = `${list} ${tenant}`
     const reading = known.get(key) ?? readWhole(askFor(list, tenant))
     known.set(key, reading)
     return reading
@@ -49,18 +50,18 @@ function compare(
  */
 export async function outcomesOf(
   name: string,
-  { copy }: RecipeClient,
+  copy: ReadonlyMap<string, CopiedTenant>,
   scope: readonly CopiedRecord[],
   wholeOf: ReturnType<typeof createWholes>,
 ): Promise<Outcome[]> {
-  const outcomes = ['tenants', ...recordLists.map(list => list.name)].map(
+  const outcomes = ['tenants', ...tenantListNames].map(
     (list): Outcome => ({ client: name, list, records: 0, missing: 0, tooMuch: 0, examples: [] }),
   )
   const [tenants, ...ofLists] = outcomes
   compare(tenants!, 'tenant', new Map([...copy].map(([key, { record }]) => [key, record])), scope)
-  for (const [at, list] of recordLists.entries()) {
+  for (const [at, list] of tenantListNames.entries()) {
     for (const key of new Set([...copy.keys(), ...scope.map(tenant => tenant.key)])) {
-      const records = copy.get(key)?.lists.find(copied => copied.list === list)?.client.copy ?? new Map()
+      const records = copy.get(key)?.lists.get(list)?.copy ?? new Map()
       const whole = scope.some(tenant => tenant.key === key) ? await wholeOf(list, Number(key)) : []
       compare(ofLists[at]!, `tenant ${key}`, records, whole)
     }

@@ -29,8 +29,6 @@ export interface KnownIds {
   shops: number[]
   /** Tenants that own no records, and are moved, created and deleted. */
   tenants: number[]
-  /** Pairs of a tenant and one below it, which are deleted together. */
-  families: [parent: number, child: number][]
   /** The most tenants that there may be: a client reads the lists of each in every round. */
   mostTenants: number
   products: number[]
@@ -131,7 +129,7 @@ async function insertRecords(sql: postgres.Sql, root: number, size: number, most
     where (product.id + category.id) % 20 = 0`
   await insertFor(shops, ...sales, 5)
   return {
-    ...{ mostTenants, root, branch, elsewhere, owners, shops, families: [], products, categories },
+    ...{ mostTenants, root, branch, elsewhere, owners, shops, products, categories },
     tenants: await tenants('tenant ', Math.floor(mostTenants / 3)),
     variants: ids(
       await sql`
